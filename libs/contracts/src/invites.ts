@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { limits } from './limits.ts'
+import { countCodePoints, snowflake, timestampMs, trimmedText } from './text.ts'
+
+/** Derived at read time, never stored. Spec: Invite status. */
+export const inviteStatus = z.enum(['active', 'exhausted', 'expired', 'revoked'])
+export type InviteStatus = z.infer<typeof inviteStatus>
+
+export const inviteReply = z.object({
+  id: snowflake,
+  token: z.string(),
+  name: z.string(),
+  status: inviteStatus,
+  maxUses: z.number().int().nullable(),
+  usedCount: z.number().int(),
+  expiresAt: timestampMs.nullable(),
+  revokedAt: timestampMs.nullable(),
+  createdBy: snowflake.nullable(),
+  createdByUsername: z.string().nullable(),
+  createdAt: timestampMs,
+  lastRedeemedAt: timestampMs.nullable(),
+  url: z.string(),
+})
+export type InviteReply = z.infer<typeof inviteReply>
+
+export const redemptionReply = z.object({
+  id: snowflake,
+  userId: snowflake.nullable(),
+  registrantUsername: z.string(),
+  currentUsername: z.string().nullable(),
+  isDeleted: z.boolean(),
+  redeemedAt: timestampMs,
+})
+export type RedemptionReply = z.infer<typeof redemptionReply>
+
+const inviteName = trimmedText('name', limits.inviteNameMax).refine((value) => countCodePoints(value) >= 1, {
+  error: 'name is required',
+})
+const maxUses = z
+  .number({ error: 'maxUses must be null or a positive integer' })
+  .int({ error: 'maxUses must be null or a positive integer' })
+  .positive({ error: 'maxUses must be null or a positive integer' })
+  .max(2_147_483_647, { error: 'maxUses is too large' })
+  .nullable()
+const expiresAt = z
+  .number({ error: 'expiresAt must be null or an integer in milliseconds' })
+  .int({ error: 'expiresAt must be null or an integer in milliseconds' })
+  .min(0, { error: 'expiresAt is out of range' })
+  .max(8_640_000_000_000_000, { error: 'expiresAt is out of range' })
+  .nullable()
+
+export const createInviteBody = z.object({
+  name: inviteName,
+  maxUses: maxUses.optional().transform((value) => value ?? null),
+  expiresAt: expiresAt.optional().transform((value) => value ?? null),
+})
+export const patchInviteBody = z.object({
+  name: inviteName.optional(),
+  maxUses: maxUses.optional(),
+  expiresAt: expiresAt.optional(),
+})
+export const reinstateInviteBody = z.object({ maxUses: maxUses.optional(), expiresAt: expiresAt.optional() })
+
+/** Where a list goes on. Contract: 4. */
+export const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeDefault),
+  cursor: snowflake.optional(),
+})
+export const listInvitesQuery = pageQuery.extend({ status: z.enum(['active', 'archived']).default('active') })
+export const invitesReply = z.object({ invites: z.array(inviteReply), nextCursor: z.string().nullable() })
+export const oneInviteReply = z.object({ invite: inviteReply })
+export const reinstateReply = z.object({ invite: inviteReply, tokenRotated: z.boolean() })
+export const redemptionsReply = z.object({ redemptions: z.array(redemptionReply), nextCursor: z.string().nullable() })

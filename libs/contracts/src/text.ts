@@ -1,0 +1,45 @@
+import { z } from 'zod'
+
+/** The length of a text in Unicode code points. Contract: 1. */
+export function countCodePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}
+
+/** Whether a text may be stored: no NUL and no lone surrogate. Contract: 1. */
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+/** A text that may be stored; `name` stands in the message a person reads. */
+export function text(name: string) {
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? `${name} is required` : `${name} must be a string`) })
+    .refine(isStorableText, { error: `${name} contains characters that are not allowed` })
+}
+
+/** A text of at most `max` code points after trimming. */
+export function trimmedText(name: string, max: number) {
+  return text(name)
+    .trim()
+    .refine((value) => countCodePoints(value) <= max, { error: `${name} must be at most ${max} characters` })
+}
+
+/** A trimmed text or null; an empty one is null. */
+export function optionalText(name: string, max: number) {
+  return trimmedText(name, max)
+    .nullable()
+    .transform((value) => value || null)
+}
+
+/** An id: a 64-bit Snowflake in decimal. Contract: 1. */
+export const snowflake = z
+  .string({ error: 'id must be a string' })
+  .regex(/^[0-9]{1,19}$/, { error: 'id must be a decimal number' })
+  .refine((value) => BigInt(value) <= 9223372036854775807n, { error: 'id is out of range' })
+
+/** Milliseconds since the Unix epoch, within what a Date can hold. */
+export const timestampMs = z.number().int().min(-8_640_000_000_000_000).max(8_640_000_000_000_000)
+
+export const idParams = z.object({ id: snowflake })

@@ -1,0 +1,36 @@
+import { limits } from './limits.ts'
+
+const localPattern = /^[a-z0-9_]+$/
+const hostPattern = /^[a-zA-Z0-9._-]+$/
+
+/** Trimmed and in lower case, as names are stored and looked up. Spec: User record. */
+export function normalizeUsername(username: string): string {
+  return username.trim().toLowerCase()
+}
+
+/** Spec: Registration 1. */
+export function isLocalUsername(username: string): boolean {
+  return (
+    username.length >= limits.localUsernameMin &&
+    username.length <= limits.localUsernameMax &&
+    localPattern.test(username)
+  )
+}
+
+/** Characters and length of `homeInstance` and of the domain in a federated username. Spec: Registration. */
+export function isHost(host: string): boolean {
+  return host.length >= 1 && host.length <= limits.hostMax && hostPattern.test(host)
+}
+
+/** Spec: Registration 2. */
+export function isFederatedUsername(username: string): boolean {
+  if (username.length > limits.federatedUsernameMax) return false
+  const at = username.indexOf('@')
+  return at > 0 && isLocalUsername(username.slice(0, at)) && isHost(username.slice(at + 1))
+}
+
+/** The part before the `@`, or the whole name. Spec: Login 5. */
+export function baseUsername(username: string): string {
+  const at = username.indexOf('@')
+  return at < 0 ? username : username.slice(0, at)
+}

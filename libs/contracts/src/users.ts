@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { avatarColors, limits } from './limits.ts'
+import { newPassword, provenPassword } from './passwords.ts'
+import { optionalText, snowflake, text, timestampMs } from './text.ts'
+
+export const userStatus = z.enum(['online', 'offline'])
+
+/** A place where this user also lives. */
+export const replicatedInstance = z.object({ origin: text('origin').max(300), username: text('username').max(100) })
+
+/** What the API returns of a user. Contract: 2. `showActivity` only to themselves. */
+export const userReply = z.object({
+  id: snowflake,
+  username: z.string(),
+  displayName: z.string().nullable(),
+  avatar: z.string().nullable(),
+  banner: z.string().nullable(),
+  accentColor: z.string().nullable(),
+  avatarColor: z.string().nullable(),
+  bio: z.string().nullable(),
+  status: userStatus,
+  customStatus: z.string().nullable(),
+  isAdmin: z.boolean(),
+  isDeleted: z.literal(true).optional(),
+  discoverable: z.boolean(),
+  profileUpdatedAt: timestampMs,
+  createdAt: timestampMs,
+  homeInstance: z.string().nullable(),
+  homeUserId: z.string().nullable(),
+  replicatedInstances: z.array(replicatedInstance),
+  showActivity: z.boolean().optional(),
+})
+export type UserReply = z.infer<typeof userReply>
+
+/** Null and empty both mean absent. Contract: 3, register. */
+const absentWhenEmpty = (name: string, max: number) =>
+  text(name)
+    .max(max, { error: `${name} must be at most ${max} characters` })
+    .nullish()
+    .transform((value) => value || null)
+
+/** The form of the names depends on the path taken and is checked by the operation. Spec: Registration. */
+export const registerBody = z.object({
+  username: text('username'),
+  password: newPassword('password'),
+  displayName: optionalText('displayName', limits.displayNameMax).optional(),
+  avatarColor: z.unknown().optional(),
+  homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
+  homeUserId: absentWhenEmpty('homeUserId', 64),
+  inviteToken: z.unknown().optional(),
+})
+
+export const loginBody = z.object({
+  username: z.string({ error: 'username is required' }),
+  password: provenPassword('password'),
+})
+
+export const credentialsReply = z.object({ token: z.string(), user: userReply })
+
+export const checkUsernameQuery = z.object({ username: z.string().optional() })
+export const checkUsernameReply = z.object({ available: z.boolean(), reason: z.string().optional() })
+
+export const checkInviteQuery = z.object({ token: z.string().optional() })
+export const checkInviteReply = z.union([
+  z.object({ valid: z.literal(true), name: z.string() }),
+  z.object({ valid: z.literal(false), reason: z.enum(['expired', 'exhausted', 'invalid']) }),
+])
+
+/** `@me` has routes of its own. */
+export const userParams = z.object({ id: snowflake })
+
+const fileName = z
+  .string({ error: 'must be the filename of an upload' })
+  .max(128)
+  .regex(/^[A-Za-z0-9._-]+$/, { error: 'must be the filename of an upload' })
+
+export const uploadParams = z.object({ filename: fileName })
+
+/** Contract: 3, PATCH. Absent fields stay as they are. */
+export const profileBody = z.object({
+  displayName: optionalText('displayName', limits.displayNameMax).optional(),
+  bio: optionalText('bio', limits.bioMax).optional(),
+  customStatus: optionalText('customStatus', limits.customStatusMax).optional(),
+  accentColor: z
+    .string()
+    .regex(/^#[0-9a-fA-F]{6}$/, { error: 'accentColor must look like #rrggbb' })
+    .nullable()
+    .optional(),
+  avatarColor: z.enum(avatarColors, { error: `avatarColor must be one of ${avatarColors.join(', ')}` }).optional(),
+  avatar: fileName.nullable().optional(),
+  banner: fileName.nullable().optional(),
+  discoverable: z.boolean({ error: 'discoverable must be true or false' }).optional(),
+  showActivity: z.boolean({ error: 'showActivity must be true or false' }).optional(),
+  replicatedInstances: z
+    .array(replicatedInstance)
+    .max(limits.replicatedInstancesMax, { error: `replicatedInstances holds at most ${limits.replicatedInstancesMax}` })
+    .optional(),
+})
+export type ProfileBody = z.infer<typeof profileBody>
+
+export const verifyPasswordBody = z.object({ password: provenPassword('password') })
+export const verifyPasswordReply = z.object({ valid: z.boolean() })
+
+export const changePasswordBody = z.object({
+  currentPassword: provenPassword('currentPassword').nullish(),
+  newPassword: newPassword('newPassword'),
+})
+export const tokenReply = z.object({ token: z.string() })
+
+export const deleteSelfBody = z.object({
+  username: z.string({ error: 'username is required' }),
+  password: provenPassword('password').nullish(),
+})
+export const ownedSpaces = z.array(z.object({ id: snowflake, name: z.string() }))
+export const successReply = z.object({ success: z.literal(true) })
+
+export const uploadReply = z.object({
+  filename: z.string(),
+  url: z.string(),
+  size: z.number().int(),
+  mimetype: z.string(),
+})
+
+export const instanceInfoReply = z.object({
+  name: z.string(),
+  version: z.string(),
+  registrationOpen: z.boolean(),
+  federatedRegistrationOpen: z.boolean(),
+  instanceId: z.string(),
+})
