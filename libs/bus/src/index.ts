@@ -1,0 +1,5 @@
+export type { Bus, BusLog, Context, Received, Subscription } from './bus.ts'
+export { BusUnavailable } from './bus-unavailable.ts'
+export type { UnavailableReason } from './bus-unavailable.ts'
+export { connectNats } from './nats/connect-nats.ts'
+export { createLocalBus } from './local/local-bus.ts'
