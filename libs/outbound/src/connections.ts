@@ -1,0 +1,107 @@
+import { isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { createSecureContext, getCACertificates } from 'node:tls'
+import type { SecureContext } from 'node:tls'
+import { Pool, buildConnector } from 'undici'
+import type { Target } from './target.ts'
+
+const CONNECT_MS = 10_000
+const CONNECTIONS_PER_ORIGIN = 32
+const IDLE_MS = 4_000
+const LONGEST_IDLE_MS = 30_000
+
+type Entry = { key: string; pool: Pool; users: number; ending: AbortController }
+
+export type Connections = AsyncDisposable & {
+  /** Runs `use` with a pool whose sockets go to the target's checked addresses only. */
+  withPool<T>(target: Target, use: (pool: Pool) => Promise<T>): Promise<T>
+  /** How many pools are open now. */
+  readonly size: number
+}
+
+/**
+ * Keep-alive connections, one pool for each origin. A pool is tied to the addresses that were checked when it was made:
+ * when the name leads elsewhere, a new pool takes its place and the old one ends with its last request. Pools without
+ * requests and sockets are dropped, so that strangers who name ever new hosts cannot fill the memory.
+ */
+export function createConnections(): Connections {
+  const entries = new Map<string, Entry>()
+  const open = new Set<Entry>()
+  let secureContext: SecureContext | undefined
+  const end = async (entry: Entry) => {
+    if (!open.delete(entry)) return
+    const ended = entry.pool.destroy()
+    entry.ending.abort() // the pool by itself waits for sockets that are still connecting
+    await ended
+  }
+  const drop = (origin: string, entry: Entry) => {
+    if (entry.users > 0) return
+    if (entries.get(origin) === entry && entry.pool.stats.connected > 0) return
+    if (entries.get(origin) === entry) entries.delete(origin)
+    void end(entry)
+  }
+  const openEntry = (target: Target, key: string): Entry => {
+    if (target.origin.startsWith('https:')) secureContext ??= createSecureContext({ ca: trustedCertificates() })
+    const ending = new AbortController()
+    const entry = { key, pool: openPool(target, ending.signal, secureContext), users: 0, ending }
+    open.add(entry)
+    const dropSoon = () => setImmediate(drop, target.origin, entry)
+    entry.pool.on('disconnect', dropSoon).on('connectionError', dropSoon)
+    return entry
+  }
+  return {
+    withPool: async (target, use) => {
+      const key = [target.port, ...target.addresses].join(' ')
+      const current = entries.get(target.origin)
+      const entry = current?.key === key ? current : openEntry(target, key)
+      entries.set(target.origin, entry)
+      if (current && current !== entry) drop(target.origin, current)
+      entry.users += 1
+      try {
+        return await use(entry.pool)
+      } finally {
+        entry.users -= 1
+        drop(target.origin, entry)
+      }
+    },
+    get size() {
+      return open.size
+    },
+    [Symbol.asyncDispose]: async () => {
+      entries.clear()
+      await Promise.all([...open].map(end))
+    },
+  }
+}
+
+function openPool(target: Target, signal: AbortSignal, secureContext: SecureContext | undefined): Pool {
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: CONNECT_MS,
+    signal,
+    // The name stays the host for TLS and the Host header; only the way to it is pinned.
+    lookup: pinnedLookup(target.addresses),
+    ...(secureContext && { secureContext }),
+  })
+  return new Pool(target.origin, {
+    connect: (options, callback) =>
+      connect({ ...options, ...(target.port !== undefined && { port: String(target.port) }) }, callback),
+    connections: CONNECTIONS_PER_ORIGIN,
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: LONGEST_IDLE_MS,
+  })
+}
+
+function pinnedLookup(addresses: string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_host, options, done) => {
+    if (options.all) return done(null, found)
+    const [first = { address: '', family: 0 }] = found
+    done(null, first.address, first.family)
+  }
+}
+
+/** Those that Node ships, those of NODE_EXTRA_CA_CERTS, and those of the system. Contract: 8. */
+function trustedCertificates(): string[] {
+  return [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
+}

@@ -1,0 +1,7 @@
+export { createOutbound } from './outbound.ts'
+export type { Outbound, OutboundAnswer, OutboundConfig, OutboundRequest } from './outbound.ts'
+export { OutboundFailure } from './outbound-failure.ts'
+export type { OutboundFailureKind } from './outbound-failure.ts'
+export { parseCidrs } from './addresses.ts'
+export { parseResolve } from './resolve-table.ts'
+export type { ResolveTable } from './resolve-table.ts'

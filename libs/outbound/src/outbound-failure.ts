@@ -1,0 +1,13 @@
+export type OutboundFailureKind =
+  'forbidden_address' | 'invalid_url' | 'timeout' | 'unreachable' | 'too_large' | 'redirect'
+
+/** Why an outbound request gave no answer. The cause is for the log; callers match the kind. */
+export class OutboundFailure extends Error {
+  override readonly name = 'OutboundFailure'
+  readonly kind: OutboundFailureKind
+
+  constructor(kind: OutboundFailureKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.kind = kind
+  }
+}

@@ -1,0 +1,106 @@
+import { errors } from 'undici'
+import type { Pool } from 'undici'
+import { parseAllowList } from './addresses.ts'
+import { readAnswer } from './answer.ts'
+import type { OutboundAnswer } from './answer.ts'
+import { createConnections } from './connections.ts'
+import { startDeadline } from './deadline.ts'
+import type { Deadline } from './deadline.ts'
+import { createDnsLookup } from './lookup.ts'
+import type { Lookup } from './lookup.ts'
+import { OutboundFailure } from './outbound-failure.ts'
+import { normaliseHostName } from './resolve-table.ts'
+import type { ResolveTable } from './resolve-table.ts'
+import { parseUrl, resolveTarget } from './target.ts'
+
+export type { OutboundAnswer } from './answer.ts'
+
+/** `allowPrivate`: CIDRs, addresses or `loopback`. `resolve`: where host names lead instead of asking name servers. */
+export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
+
+export type OutboundRequest = {
+  method: string
+  url: string
+  /** `Host` is always the URL's; one given here is ignored. */
+  headers?: Record<string, string>
+  body?: string | Buffer
+  /** Milliseconds for the whole exchange, name lookup included. */
+  timeoutMs: number
+  /** The longest answer body that is accepted, 64 KiB unless told. */
+  maxBytes?: number
+  /** Ends the exchange early; the request then rejects with the signal's reason. */
+  signal?: AbortSignal
+}
+
+export type Outbound = AsyncDisposable & {
+  /** Gives the answer of any status but 3xx. Throws OutboundFailure. */
+  request(request: OutboundRequest): Promise<OutboundAnswer>
+}
+
+const MAX_ANSWER_BYTES = 65_536
+
+/**
+ * The only way to the outside: https to public addresses, plain http and private addresses only where allowed, no
+ * redirects. Throws an Error for a config that cannot be read. Contract: 7, outbound requests.
+ */
+export function createOutbound(config: OutboundConfig, overrides: { lookup?: Lookup } = {}): Outbound {
+  const lookup = overrides.lookup ?? createDnsLookup()
+  const guard = { allowed: parseAllowList(config.allowPrivate), table: readTable(config.resolve), lookup }
+  const connections = createConnections()
+  let closed = false
+  return {
+    request: async (request) => {
+      const url = parseUrl(request.url)
+      using deadline = startDeadline(request.timeoutMs, request.signal)
+      try {
+        const target = await deadline.race(resolveTarget(guard, url))
+        if (closed) throw new OutboundFailure('unreachable', 'Outbound requests have ended')
+        const exchange = async (pool: Pool) => {
+          const response = await pool.request({ ...outgoing(request, url), signal: deadline.signal })
+          return await readAnswer(response, request.maxBytes ?? MAX_ANSWER_BYTES)
+        }
+        // Raced, because undici hears the signal only once the request has a connection.
+        return await connections.withPool(target, (pool) => deadline.race(exchange(pool)))
+      } catch (error) {
+        throw explain(error, url, deadline)
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      closed = true
+      lookup.close()
+      await connections[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function outgoing(request: OutboundRequest, url: URL) {
+  const headers = Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== 'host')
+  return {
+    method: request.method,
+    path: `${url.pathname}${url.search}`,
+    headers: Object.fromEntries(headers),
+    body: request.body ?? null,
+  }
+}
+
+function readTable(table: ResolveTable): Map<string, ResolveTable[string]> {
+  const entries = Object.entries(table).map(([name, place]): [string, ResolveTable[string]] => {
+    const host = normaliseHostName(name)
+    if (host === undefined) throw new Error(`"${name}" is not a host name`)
+    return [host, place]
+  })
+  return new Map(entries)
+}
+
+/** A request that could not be formed stays what it is, a fault of ours; everything else is the peer's failure. */
+function explain(error: unknown, url: URL, deadline: Deadline): unknown {
+  if (deadline.signal.aborted) return deadline.signal.reason
+  if (error instanceof OutboundFailure || error instanceof errors.InvalidArgumentError) return error
+  if (error instanceof errors.ConnectTimeoutError) {
+    return new OutboundFailure('timeout', `${url.host} accepted no connection in time`, error)
+  }
+  if (error instanceof errors.HeadersOverflowError) {
+    return new OutboundFailure('too_large', `${url.host} sent too many headers`, error)
+  }
+  return new OutboundFailure('unreachable', `${url.host} cannot be reached`, error)
+}
