@@ -1,0 +1,95 @@
+import { expect } from 'chai'
+import { buildUser } from '../../test/builders.ts'
+import { buildConnectedClient, home, remote } from '../../test/harness.ts'
+
+const other = 'https://c.example'
+const proof = { username: 'alice', password: 'right password' }
+const deletionAt = (origin: string) => `DELETE ${origin}/api/users/@me`
+const verify = `POST ${home}/api/users/@me/verify-password`
+
+async function buildDeletableClient() {
+  const world = await buildConnectedClient([remote, other])
+  world.network.answer(verify, { body: { valid: true } })
+  for (const origin of [home, remote, other]) world.network.answer(deletionAt(origin), { body: { success: true } })
+  return world
+}
+
+describe('deletion propagation', () => {
+  it('calls delete on each connected remote before the home account, with an empty password and the name there', async () => {
+    const { client, network } = await buildDeletableClient()
+
+    const outcome = await client.deleteAccount(proof)
+
+    const deletions = network.sent.filter(({ method }) => method === 'DELETE')
+    expect(deletions.map(({ url }) => url)).to.have.members([home, remote, other].map((at) => `${at}/api/users/@me`))
+    expect(deletions.at(-1)?.url).to.equal(`${home}/api/users/@me`)
+    expect(network.sentTo(deletionAt(remote))[0]).to.deep.include({
+      json: { username: 'alice@home.example', password: '' },
+      token: 'remote-token',
+    })
+    expect(outcome).to.deep.equal({
+      deleted: true,
+      remotes: { [remote]: { success: true }, [other]: { success: true } },
+    })
+    expect(client.session.getSnapshot()).to.deep.include({ token: null, user: null })
+    expect(client.session.getSnapshot().ended?.reason).to.equal('account_deleted')
+  })
+
+  it('collects failures as per-instance results that do not block the home deletion', async () => {
+    const { client, network } = await buildDeletableClient()
+    const ownedSpaces = [{ id: '5', name: 'Garden' }]
+    network.answer(deletionAt(remote), { status: 400, body: { error: 'You own spaces', statusCode: 400, ownedSpaces } })
+    network.answer(deletionAt(other), 'down')
+
+    const outcome = await client.deleteAccount(proof)
+
+    expect(outcome).to.deep.equal({
+      deleted: true,
+      remotes: {
+        [remote]: { success: false, error: 'You own spaces', ownedSpaces },
+        [other]: { success: false, error: `${other} could not be reached` },
+      },
+    })
+  })
+
+  it('keeps the session, the reason and the results when the home instance refuses', async () => {
+    const { client, network } = await buildDeletableClient()
+    const ownedSpaces = [{ id: '5', name: 'Garden' }]
+    network.answer(deletionAt(home), { status: 400, body: { error: 'You own spaces', statusCode: 400, ownedSpaces } })
+    network.answer(deletionAt(other), 'down')
+    network.answer(`PATCH ${home}/api/users/@me`, ({ json }) => ({ body: buildUser(json) }))
+
+    const outcome = await client.deleteAccount(proof)
+
+    expect(outcome).to.deep.include({ deleted: false })
+    expect(outcome.remotes[remote]).to.deep.equal({ success: true })
+    expect(client.session.getSnapshot().user?.replicatedInstances.map(({ origin }) => origin)).to.deep.equal([other])
+    expect(client.connections.find(remote)).to.equal(null)
+  })
+
+  it('deletes nothing anywhere when the name or the password is not the own', async () => {
+    const { client, network } = await buildDeletableClient()
+    const wrongName = await client.deleteAccount({ ...proof, username: 'bob' }).catch((error: unknown) => error)
+    network.answer(verify, { body: { valid: false } })
+    const wrongPassword = await client.deleteAccount(proof).catch((error: unknown) => error)
+
+    expect(wrongName).to.include({ status: 400 })
+    expect(wrongPassword).to.include({ status: 403, message: 'Incorrect password' })
+    expect(network.sent.filter(({ method }) => method === 'DELETE')).to.have.length(0)
+  })
+})
+
+describe('federation identity deletion', () => {
+  it('asks the home instance and takes the successful origins off the list', async () => {
+    const { client, network } = await buildDeletableClient()
+    const results = { [remote]: { success: true }, [other]: { success: false, error: 'timeout' } }
+    const call = `POST ${home}/api/users/@me/federation-identity/delete`
+    network.answer(call, { body: { results } })
+
+    expect(await client.deleteFederationIdentities({ origins: [remote, other], mode: 'soft' })).to.deep.equal(results)
+
+    expect(network.sentTo(call)[0]?.json).to.deep.equal({ origins: [remote, other], mode: 'soft' })
+    expect(client.connections.getSnapshot().map(({ origin }) => origin)).to.deep.equal([other])
+    expect(client.session.getSnapshot().user?.replicatedInstances.map(({ origin }) => origin)).to.deep.equal([other])
+  })
+})

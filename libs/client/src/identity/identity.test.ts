@@ -1,0 +1,124 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { buildReady, buildUser } from '../../test/builders.ts'
+import { buildClient, buildConnectedClient, remote } from '../../test/harness.ts'
+import { canonicalUserMatch, createIdentity, parseFederatedUsername } from './identity.ts'
+import type { KnownUser } from './identity.ts'
+
+const alice = buildKnown({})
+function buildKnown(overrides: Partial<KnownUser>): KnownUser {
+  return { id: '1', username: 'alice', homeInstance: null, homeUserId: null, ...overrides }
+}
+
+describe('parseFederatedUsername', () => {
+  it('splits <base>@<domain> into base name and domain, null when there is no @', () => {
+    expect(parseFederatedUsername('alice@home.example')).to.deep.equal({ base: 'alice', domain: 'home.example' })
+    expect(parseFederatedUsername('alice')).to.deep.equal({ base: 'alice', domain: null })
+  })
+
+  it('never loses a character, never leaves an @ in the base, and has a domain exactly when there is an @', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.stringMatching(/^[a@.]*$/)), (username) => {
+        const { base, domain } = parseFederatedUsername(username)
+        expect(domain === null ? base : `${base}@${domain}`).to.equal(username)
+        expect(base).not.to.include('@')
+        expect(domain !== null).to.equal(username.includes('@'))
+      }),
+    )
+  })
+})
+
+describe('the self-id registry', () => {
+  it('is filled from ready events of home and of the other instances, and cleared on logout', async () => {
+    const { client, sockets } = await buildConnectedClient()
+    const { selfIds } = client.identity
+    sockets.opened.find(({ url }) => url === 'wss://home.example/ws')?.serverSays(buildReady())
+    const there = buildReady({ user: buildUser({ id: '77', username: 'alice@home.example' }) })
+    sockets.opened.find(({ url }) => url === `${remote.replace('https', 'wss')}/ws`)?.serverSays(there)
+    expect(['1', '77', '5'].map(selfIds.has)).to.deep.equal([true, true, false])
+
+    client.logOut()
+
+    expect(['1', '77', '5'].map(selfIds.has)).to.deep.equal([false, false, false])
+  })
+})
+
+describe('isSelf', () => {
+  const { isSelf, selfIds } = createIdentity('Home.example:8443')
+
+  it('is true when ids are equal', () => {
+    expect(isSelf(buildKnown({ username: 'renamed' }), alice)).to.equal(true)
+    expect(isSelf(buildKnown({ id: '2' }), alice)).to.equal(false)
+    expect(isSelf(alice, null)).to.equal(false)
+  })
+
+  it('is true when the id is in the registry', () => {
+    const replica = buildKnown({ id: '77', username: 'other@b.example', homeInstance: 'b.example' })
+    expect(isSelf(replica, alice)).to.equal(false)
+    selfIds.add('77')
+    expect(isSelf(replica, alice)).to.equal(true)
+    expect(isSelf(replica, null)).to.equal(true)
+  })
+
+  it('is true when homeInstance equals the current host and base usernames match', () => {
+    const replica = buildKnown({ id: '9', username: 'alice@home.example', homeInstance: 'home.example' })
+    expect(isSelf(replica, alice)).to.equal(true)
+    expect(isSelf({ ...replica, username: 'bob@home.example' }, alice)).to.equal(false)
+    expect(isSelf({ ...replica, homeInstance: 'b.example' }, alice)).to.equal(false)
+  })
+})
+
+describe('canonicalUserMatch', () => {
+  it('is true on equal ids', () => {
+    expect(canonicalUserMatch(alice, buildKnown({ username: 'renamed' }))).to.equal(true)
+  })
+
+  it('is true on homeUserId cross-matching: both have it, or one equals the id of the other', () => {
+    const onB = buildKnown({ id: '2', username: 'a2@home.example', homeInstance: 'home.example', homeUserId: '1' })
+    const onC = buildKnown({ id: '3', username: 'a3@home.example', homeInstance: 'home.example', homeUserId: '1' })
+    expect(canonicalUserMatch(onB, onC)).to.equal(true)
+    expect(canonicalUserMatch(alice, onB)).to.equal(true)
+    expect(canonicalUserMatch(onB, alice)).to.equal(true)
+    expect(canonicalUserMatch(onB, { ...onC, homeUserId: '4' })).to.equal(false)
+  })
+
+  it('is true on equal base names with equal home, from homeInstance or the domain of the username', () => {
+    const byHome = buildKnown({ id: '2', homeInstance: 'Home.example' })
+    const byName = buildKnown({ id: '3', username: 'alice@home.example' })
+    expect(canonicalUserMatch(byHome, byName)).to.equal(true)
+    expect(canonicalUserMatch(byHome, { ...byName, username: 'bob@home.example' })).to.equal(false)
+    expect(canonicalUserMatch(byHome, { ...byName, username: 'alice@b.example' })).to.equal(false)
+  })
+
+  it('does not take strangers of one name without a home, such as two deleted users, for the same', () => {
+    const deleted = buildKnown({ id: '2', username: 'Deleted User' })
+    expect(canonicalUserMatch(deleted, { ...deleted, id: '3' })).to.equal(false)
+  })
+
+  it('does not depend on the order', () => {
+    const id = fc.constantFrom('1', '2', '3')
+    const known = fc.record({
+      id,
+      username: fc.constantFrom('alice', 'alice@a.x', 'alice@b.x', 'bob'),
+      homeInstance: fc.constantFrom(null, 'a.x', 'b.x'),
+      homeUserId: fc.option(id, { nil: null }),
+    })
+    fc.assert(
+      fc.property(known, known, (a, b) => {
+        expect(canonicalUserMatch(a, b)).to.equal(canonicalUserMatch(b, a))
+      }),
+    )
+  })
+})
+
+describe('resolveDisplayIdentity', () => {
+  it('returns homeUser when isSelf is true, otherwise user', () => {
+    const { identity } = buildClient().client
+    const self = buildKnown({ id: '9', username: 'alice@home.example', homeInstance: 'home.example' })
+    const other = buildKnown({ id: '5', username: 'bob' })
+
+    expect(identity.resolveDisplayIdentity(self, alice)).to.equal(alice)
+    expect(identity.resolveDisplayIdentity(other, alice)).to.equal(other)
+    expect(identity.resolveDisplayIdentity(other, null)).to.equal(other)
+  })
+})

@@ -1,0 +1,175 @@
+import { expect } from 'chai'
+import { buildReady, buildToken, buildUser } from '../../test/builders.ts'
+import { buildClient } from '../../test/harness.ts'
+import { reconnectDelayMs } from './backoff.ts'
+
+function buildLive() {
+  const world = buildClient()
+  world.client.session.initSession('t', buildUser())
+  return { ...world, live: world.client.live }
+}
+
+describe('the live connection', () => {
+  it('follows the session: opens with it and closes with it', () => {
+    const { client, live, sockets } = buildLive()
+    expect(sockets.opened.map(({ url }) => url)).to.deep.equal(['wss://home.example/ws'])
+    expect(live.getSnapshot().phase).to.equal('connecting')
+
+    client.logOut()
+
+    expect(sockets.last().closed).to.equal(true)
+    expect(live.getSnapshot()).to.include({ phase: 'off', sessionId: null })
+  })
+
+  it('says auth with the token first, and is ready with the presences', () => {
+    const { client, live, sockets } = buildLive()
+    sockets.last().serverOpens()
+    expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: 't' }])
+
+    sockets.last().serverSays(buildReady({ user: buildUser({ status: 'online' }), presences: { '1': 'online' } }))
+
+    expect(live.getSnapshot()).to.deep.include({ phase: 'ready', sessionId: 's1', presences: { '1': 'online' } })
+    expect(client.session.getSnapshot().user?.status).to.equal('online')
+  })
+
+  it('follows presence_update and passes every event on', () => {
+    const { live, sockets } = buildLive()
+    const heard: string[] = []
+    live.onEvent(({ type }) => heard.push(type))
+    sockets.last().serverSays(buildReady())
+
+    sockets.last().serverSays({ type: 'presence_update', userId: '5', status: 'online' })
+    sockets.last().serverSays({ type: 'presence_update', userId: '1', status: 'offline' })
+    sockets.last().serverSays({ type: 'typing' })
+    for (const noise of ['{', '7', 'null', '{"type":7}', '{"type":"presence_update","userId":5}']) {
+      sockets.last().serverSays(noise)
+    }
+
+    expect(live.getSnapshot().presences).to.deep.equal({ '1': 'offline', '5': 'online' })
+    expect(heard).to.deep.equal(['ready', 'presence_update', 'presence_update', 'typing', 'presence_update'])
+  })
+
+  for (const [code, reason] of [
+    [4003, 'token_refused'],
+    [4004, 'token_refused'],
+    [4005, 'account_deleted'],
+    [4010, 'password_reset'],
+    [4011, 'account_deleted'],
+  ] as const) {
+    it(`ends the session on close code ${code} and does not come back`, async () => {
+      const { client, clock, storage, sockets } = buildLive()
+
+      sockets.last().serverCloses(code)
+      await clock.advance(600_000)
+
+      expect(client.session.getSnapshot().ended?.reason).to.equal(reason)
+      expect(storage.values.size).to.equal(0)
+      expect(sockets.opened).to.have.length(1)
+    })
+  }
+
+  for (const code of [1012, 1006, 1001, 4001, 4002]) {
+    it(`reconnects after close code ${code}`, async () => {
+      const { client, clock, live, sockets } = buildLive()
+
+      sockets.last().serverCloses(code)
+      expect(live.getSnapshot()).to.include({ phase: 'waiting', retryAt: clock.now() + 500 })
+      await clock.advance(500)
+
+      expect(sockets.opened).to.have.length(2)
+      expect(client.session.getSnapshot().token).to.equal('t')
+    })
+  }
+
+  it('reconnects with jittered exponential backoff', () => {
+    const upTo = (jitter: number) => [0, 1, 2, 3, 4, 5, 6, 1_000].map((attempt) => reconnectDelayMs(attempt, jitter))
+
+    expect(upTo(0)).to.deep.equal([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000])
+    expect(upTo(1)).to.deep.equal([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+  })
+
+  it('waits longer with each failure, also when the server greets and falls over, until a connection has lasted', async () => {
+    const { clock, live, sockets } = buildLive()
+    const waits: number[] = []
+    const fail = async () => {
+      sockets.last().serverSays(buildReady())
+      sockets.last().serverCloses(1006)
+      waits.push((live.getSnapshot().retryAt ?? 0) - clock.now())
+      await clock.advance(waits.at(-1) ?? 0)
+    }
+    await fail()
+    await fail()
+    await fail()
+    sockets.last().serverSays(buildReady())
+    await clock.advance(25_000)
+    sockets.last().serverSays({ type: 'pong' })
+    await fail()
+
+    expect(waits).to.deep.equal([500, 1_000, 2_000, 500])
+  })
+
+  it('pings, and leaves a server that does not answer', async () => {
+    const { clock, live, sockets } = buildLive()
+    sockets.last().serverSays(buildReady())
+    await clock.advance(25_000)
+    expect(sockets.last().sent).to.deep.equal([{ type: 'ping' }])
+    sockets.last().serverSays({ type: 'pong' })
+    await clock.advance(25_000 + 9_999)
+    expect(live.getSnapshot().phase).to.equal('ready')
+    await clock.advance(1)
+
+    expect(sockets.opened[0]?.closed).to.equal(true)
+    expect(live.getSnapshot().phase).to.equal('waiting')
+  })
+
+  it('leaves a server that never says ready', async () => {
+    const { clock, live, sockets } = buildLive()
+    sockets.last().serverOpens()
+    await clock.advance(15_000)
+
+    expect(sockets.opened[0]?.closed).to.equal(true)
+    expect(live.getSnapshot().phase).to.equal('waiting')
+  })
+
+  it('ignores what a socket says that it has left', async () => {
+    const { clock, live, sockets } = buildLive()
+    await clock.advance(15_000)
+    sockets.opened[0]?.serverSays(buildReady())
+    sockets.opened[0]?.serverCloses(4003)
+
+    expect(live.getSnapshot()).to.include({ phase: 'waiting', sessionId: null })
+  })
+
+  it('tries at once when told to', () => {
+    const { live, sockets } = buildLive()
+    sockets.last().serverCloses(1006)
+
+    live.retryNow()
+    live.retryNow()
+
+    expect(sockets.opened).to.have.length(2)
+  })
+
+  it('comes back with the newer token when another tab changed the password', async () => {
+    const { client, clock, storage, sockets } = buildClient()
+    client.session.initSession(buildToken('1', 'old'), buildUser())
+    storage.setItem('service_token', buildToken('1', 'new'))
+
+    sockets.last().serverCloses(4004)
+    await clock.advance(500)
+    sockets.last().serverOpens()
+
+    expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: buildToken('1', 'new') }])
+    expect(client.session.getSnapshot().user?.id).to.equal('1')
+  })
+
+  it('outlives an own password change on its socket', async () => {
+    const { client, network, sockets } = buildLive()
+    network.answer('POST https://home.example/api/users/@me/change-password', { body: { token: 'fresh' } })
+
+    await client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+
+    expect(sockets.opened).to.have.length(1)
+    expect(sockets.last().closed).to.equal(false)
+  })
+})

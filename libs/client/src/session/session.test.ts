@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+import { buildToken, buildUser } from '../../test/builders.ts'
+import { settle } from '../../test/fake-clock.ts'
+import { buildClient, buildConnectedClient, createFakeStorage, home, remote } from '../../test/harness.ts'
+
+const me = `GET ${home}/api/users/@me`
+
+describe('the session store', () => {
+  it('keeps the token in the storage under service_token and reads it when the store is created', () => {
+    const storage = createFakeStorage()
+    storage.setItem('service_token', 'kept')
+
+    expect(buildClient(storage).client.session.getSnapshot()).to.deep.include({ token: 'kept', user: null })
+  })
+
+  it('initSession clears all user-scoped stores and the self-id registry', () => {
+    const { client } = buildClient()
+    let resets = 0
+    client.userScopedStores.register({ reset: () => void (resets += 1) })
+    client.identity.selfIds.add('99')
+
+    client.session.initSession('t', buildUser())
+
+    expect(resets).to.equal(1)
+    expect(client.identity.selfIds.has('99')).to.equal(false)
+  })
+
+  it('initSession saves the token, then sets token and user', () => {
+    const { client, storage } = buildClient()
+    const savedWhenSet: (string | null)[] = []
+    client.session.subscribe(() => {
+      if (client.session.getSnapshot().user) savedWhenSet.push(storage.getItem('service_token'))
+    })
+
+    client.session.initSession('t', buildUser())
+
+    expect(savedWhenSet).to.deep.equal(['t'])
+    expect(client.session.getSnapshot()).to.deep.include({ token: 't', user: buildUser(), ended: null })
+  })
+
+  it('initSession starts the automatic connection to federated instances without waiting', async () => {
+    const { client, network } = buildClient()
+    network.answer(`POST ${remote}/api/auth/register`, 'hang')
+    const user = buildUser({ replicatedInstances: [{ origin: remote, username: 'alice@home.example' }] })
+
+    client.session.initSession('t', user, { password: 'secret password' })
+    await settle()
+
+    expect(client.session.getSnapshot().user).to.equal(user)
+    expect(client.connections.find(remote)?.state).to.equal('connecting')
+    expect(network.sentTo(`POST ${remote}/api/auth/register`)).to.have.length(1)
+  })
+
+  it('loadUser runs when a token exists without a user and fetches the current user', async () => {
+    const { client, network } = buildClient()
+    await client.session.loadUser()
+    expect(network.sent).to.have.length(0)
+    client.session.replaceToken('t')
+    network.answer(me, { body: buildUser() })
+
+    const [first, second] = await Promise.all([client.session.loadUser(), client.session.loadUser()])
+    await client.session.loadUser()
+
+    expect([first, second]).to.deep.equal([buildUser(), buildUser()])
+    expect(network.sentTo(me)).to.have.length(1)
+    expect(network.sent[0]?.token).to.equal('t')
+  })
+
+  for (const failure of ['down', { status: 401, body: { error: 'Invalid token' } }, { status: 503 }] as const) {
+    it(`loadUser removes the token and clears state on failure: ${JSON.stringify(failure)}`, async () => {
+      const { client, storage, network } = buildClient()
+      client.session.replaceToken('t')
+      network.answer(me, failure)
+
+      expect(await client.session.loadUser()).to.equal(null)
+
+      expect(storage.getItem('service_token')).to.equal(null)
+      expect(client.session.getSnapshot()).to.deep.include({ token: null, user: null, loading: false })
+      expect(client.session.getSnapshot().ended).not.to.equal(null)
+    })
+  }
+
+  it('an answer to loadUser that comes after another log-in changes nothing', async () => {
+    const { client, network } = buildClient()
+    client.session.replaceToken('t')
+    let answerNow = () => {}
+    network.answer(me, () => new Promise((resolve) => (answerNow = () => resolve({ body: buildUser() }))))
+    const loading = client.session.loadUser()
+    await settle()
+
+    client.session.initSession('u', buildUser({ id: '2', username: 'bob' }))
+    answerNow()
+    await loading
+
+    expect(client.session.getSnapshot()).to.deep.include({ token: 'u', loading: false })
+    expect(client.session.getSnapshot().user?.username).to.equal('bob')
+  })
+
+  it('logout removes the token, resets all stores and self ids, and clears token and user', async () => {
+    const { client, storage } = await buildConnectedClient()
+    client.identity.selfIds.add('99')
+
+    client.logOut()
+
+    expect([...storage.values.keys()]).to.deep.equal([])
+    expect(client.identity.selfIds.has('99')).to.equal(false)
+    expect(client.connections.getSnapshot()).to.deep.equal([])
+    expect(client.session.getSnapshot()).to.deep.include({ token: null, user: null })
+    expect(client.session.getSnapshot().ended?.reason).to.equal('logged_out')
+  })
+
+  it('logout cancels password-sync timers', async () => {
+    const { client, clock, network } = await buildConnectedClient()
+    network.answer(`POST ${remote}/api/users/@me/change-password`, 'down')
+    void client.passwordPropagation.propagate('new password')
+    await clock.advance(2_000)
+
+    client.logOut()
+    await clock.advance(3_600_000)
+
+    expect(network.sentTo(`POST ${remote}/api/users/@me/change-password`)).to.have.length(2)
+    expect(clock.waiting()).to.equal(0)
+  })
+
+  it('ends when the instance refuses its token on any call', async () => {
+    const { client, storage, network } = buildClient()
+    client.session.initSession('t', buildUser())
+    network.answer(`GET ${home}/api/users/5`, { status: 401, body: { error: 'Token has been revoked' } })
+
+    await client.api.users.find('5').catch(() => undefined)
+
+    expect(client.session.getSnapshot().ended?.reason).to.equal('token_refused')
+    expect(storage.getItem('service_token')).to.equal(null)
+  })
+
+  it('survives the refusal of its old token while a password change is under way', async () => {
+    const { client, network } = buildClient()
+    client.session.initSession('old', buildUser())
+    let answerNow = () => {}
+    const change = `POST ${home}/api/users/@me/change-password`
+    network.answer(change, () => new Promise((resolve) => (answerNow = () => resolve({ body: { token: 'new' } }))))
+    network.answer(`GET ${home}/api/users/5`, { status: 401, body: { error: 'Token has been revoked' } })
+
+    const changing = client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+    await client.api.users.find('5').catch(() => undefined)
+    answerNow()
+    await changing
+
+    expect(client.session.getSnapshot()).to.deep.include({ token: 'new', user: buildUser() })
+  })
+})
+
+describe('the session store of two tabs', () => {
+  it('takes over the fresh token when another tab changed the password', () => {
+    const { client, storage, otherTabChanged } = buildClient()
+    client.session.initSession(buildToken('1', 'old'), buildUser())
+
+    storage.setItem('service_token', buildToken('1', 'new'))
+    otherTabChanged('service_token')
+
+    expect(client.session.getSnapshot()).to.deep.include({ token: buildToken('1', 'new'), user: buildUser() })
+  })
+
+  it('tries the token in the storage before it gives up its own refused one', () => {
+    const { client, storage } = buildClient()
+    client.session.initSession(buildToken('1', 'old'), buildUser())
+    storage.setItem('service_token', buildToken('1', 'new'))
+
+    const over = client.session.refuseToken(buildToken('1', 'old'), { reason: 'token_refused', message: '' })
+
+    expect(over).to.equal(false)
+    expect(client.session.getSnapshot().token).to.equal(buildToken('1', 'new'))
+  })
+
+  it('ends when another tab logged out', () => {
+    const { client, storage, otherTabChanged } = buildClient()
+    client.session.initSession('t', buildUser())
+
+    storage.removeItem('service_token')
+    otherTabChanged('service_token')
+
+    expect(client.session.getSnapshot().ended?.reason).to.equal('ended_elsewhere')
+  })
+
+  it('forgets the user and loads the other one when another tab logged in as somebody else', async () => {
+    const { client, storage, network, otherTabChanged } = buildClient()
+    client.session.initSession(buildToken('1'), buildUser())
+    network.answer(me, { body: buildUser({ id: '2', username: 'bob' }) })
+
+    storage.setItem('service_token', buildToken('2'))
+    otherTabChanged('service_token')
+    expect(client.session.getSnapshot().user).to.equal(null)
+    await settle()
+
+    expect(client.session.getSnapshot().user?.username).to.equal('bob')
+  })
+})
