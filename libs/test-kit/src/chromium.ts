@@ -1,0 +1,26 @@
+import { chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
+import { findProgram, missingProgram } from '@gatehouse/local-servers'
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Where Chromium is: CHROMIUM_BIN, else the first on the search path. Throws with the remedy when there is none. */
+export function chromiumPath(): string {
+  const found = findProgram('chromium')
+  if (!found) throw new Error(missingProgram('chromium'))
+  return found
+}
+
+/** A headless Chromium of one's own; `close()` it (or `await using`) when done. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath(), args: FLAGS })
+}

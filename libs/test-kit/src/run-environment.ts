@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto'
+import { privateNats, privatePostgres, privateRedis } from '@gatehouse/local-servers'
+import { testPostgresSettings } from './run-servers.ts'
+import { dropTemplates } from './test-database.ts'
+
+/**
+ * Starts the servers that all test files of a run share, but for those the environment names. `variables` tells the
+ * files' processes where they are. Dispose ends them and leaves nothing behind.
+ */
+export async function startRunEnvironment(): Promise<AsyncDisposable & { variables: Record<string, string> }> {
+  await using opening = new AsyncDisposableStack()
+  const runId = randomBytes(4).toString('hex')
+  const variables: Record<string, string> = { GATEHOUSE_TEST_RUN: runId }
+  const starts = {
+    GATEHOUSE_TEST_POSTGRES_URL: () => privatePostgres({ settings: testPostgresSettings }),
+    GATEHOUSE_TEST_NATS_URL: () => privateNats(),
+    GATEHOUSE_TEST_REDIS_URL: () => privateRedis(),
+  }
+  await Promise.all(
+    Object.entries(starts).map(async ([name, start]) => {
+      const named = process.env[name]
+      variables[name] = named || opening.use(await start()).url
+    }),
+  )
+  const givenPostgres = process.env.GATEHOUSE_TEST_POSTGRES_URL
+  if (givenPostgres) opening.defer(() => dropTemplates(givenPostgres, runId))
+  const open = opening.move()
+  return { variables, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}

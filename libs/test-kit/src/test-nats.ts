@@ -1,0 +1,26 @@
+import { connect } from 'nats'
+import { randomName } from './random-name.ts'
+import { runNats } from './run-servers.ts'
+
+/**
+ * The run's NATS with a prefix of one's own for subjects, streams and buckets (letters, digits, underscores). Dispose
+ * removes every stream whose name or subjects hold it.
+ */
+export async function testNats(): Promise<AsyncDisposable & { url: string; prefix: string }> {
+  const url = await runNats()
+  const prefix = randomName()
+  return { url, prefix, [Symbol.asyncDispose]: () => removeStreams(url, prefix) }
+}
+
+async function removeStreams(url: string, prefix: string): Promise<void> {
+  const connection = await connect({ servers: url })
+  try {
+    const { streams } = await connection.jetstreamManager()
+    const found = []
+    for await (const { config } of streams.list()) found.push(config)
+    const own = found.filter(({ name, subjects }) => [name, ...(subjects ?? [])].some((text) => text.includes(prefix)))
+    for (const { name } of own) await streams.delete(name)
+  } finally {
+    await connection.close()
+  }
+}
