@@ -17,13 +17,23 @@ export const accountSessionsEnded = defineEvent({
     userId: snowflake,
     reason: z.enum(['password_reset', 'account_deleted']),
     at: timestampMs,
+    /** Of a deleted account: who was to see its presence while its memberships still stood. */
+    audience: z.array(snowflake).optional(),
   }),
 })
 
-/** Somebody came or went; `recipients` are the users on the addressed node that are to hear of it. May be lost. */
+/**
+ * Somebody came or went; `recipients` are the users on the addressed node that are to hear of it. `version` rises with
+ * every change of a user's status, so that one overtaken on its way is known as such. May be lost.
+ */
 export const presenceChanged = defineEvent({
   subject: 'event.presence.changed.v1',
-  payload: z.object({ userId: snowflake, status: userStatus, recipients: z.array(snowflake) }),
+  payload: z.object({
+    userId: snowflake,
+    status: userStatus,
+    version: z.number().int(),
+    recipients: z.array(snowflake),
+  }),
 })
 
 /** What the outbox may hold. */

@@ -46,7 +46,7 @@ const expiresAt = z
   .number({ error: 'expiresAt must be null or an integer in milliseconds' })
   .int({ error: 'expiresAt must be null or an integer in milliseconds' })
   .min(0, { error: 'expiresAt is out of range' })
-  .max(8_640_000_000_000_000, { error: 'expiresAt is out of range' })
+  .max(limits.inviteExpiresAtMaxMs, { error: 'expiresAt is out of range' })
   .nullable()
 
 export const createInviteBody = z.object({

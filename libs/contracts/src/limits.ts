@@ -14,6 +14,8 @@ export const limits = {
   uploadBytes: 8 * 1024 * 1024,
   inviteNameMax: 64,
   inviteTokenCharacters: 22,
+  /** The last moment of the year 9999: later years have more digits, which PostgreSQL does not read. */
+  inviteExpiresAtMaxMs: 253_402_300_799_999,
   fanoutOriginsMax: 100,
   pageSizeDefault: 50,
   pageSizeMax: 100,

@@ -14,6 +14,8 @@ export const closures = {
   accountDeletedAtHandshake: { code: 4005, message: 'This account has been deleted' },
   passwordReset: { code: 4010, message: 'Password reset' },
   accountDeleted: { code: 4011, message: 'Account deleted' },
+  messageTooBig: { code: 1009, message: 'Message too big' },
+  unavailable: { code: 1013, message: 'Service temporarily unavailable, please try again' },
   goingAway: { code: 1012, message: 'Server is restarting' },
 } as const
 export type Closure = (typeof closures)[keyof typeof closures]

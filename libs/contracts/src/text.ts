@@ -36,7 +36,7 @@ export function optionalText(name: string, max: number) {
 /** An id: a 64-bit Snowflake in decimal. Contract: 1. */
 export const snowflake = z
   .string({ error: 'id must be a string' })
-  .regex(/^[0-9]{1,19}$/, { error: 'id must be a decimal number' })
+  .regex(/^[0-9]{1,19}$/, { error: 'id must be a decimal number', abort: true })
   .refine((value) => BigInt(value) <= 9223372036854775807n, { error: 'id is out of range' })
 
 /** Milliseconds since the Unix epoch, within what a Date can hold. */

@@ -1,0 +1,79 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { countCodePoints, isStorableText, optionalText, snowflake, text, trimmedText } from './text.ts'
+
+/** Any text, broken surrogates and control characters included. */
+const anyText = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) })
+
+describe('Texts', () => {
+  it('are counted in code points', () => {
+    expect(countCodePoints('')).to.equal(0)
+    expect(countCodePoints('aé🎉')).to.equal(3)
+    fc.assert(fc.property(anyText, (given) => void expect(countCodePoints(given)).to.equal([...given].length)))
+  })
+
+  it('may be stored when PostgreSQL gives back what it took: no NUL, no half of a surrogate pair', () => {
+    fc.assert(
+      fc.property(anyText, (given) => {
+        const survivesUtf8 = new TextDecoder().decode(new TextEncoder().encode(given)) === given.replace(/^\ufeff/, '')
+        expect(isStorableText(given)).to.equal(survivesUtf8 && !given.includes('\0'))
+      }),
+    )
+  })
+
+  it('are refused in words that name the field', () => {
+    const messageFor = (given: unknown) => text('bio').safeParse(given).error?.issues[0]?.message
+
+    expect(messageFor(undefined)).to.equal('bio is required')
+    expect(messageFor(3)).to.equal('bio must be a string')
+    expect(messageFor('\ud800')).to.equal('bio contains characters that are not allowed')
+    expect(messageFor('fine')).to.equal(undefined)
+  })
+
+  it('are trimmed before they are measured', () => {
+    expect(trimmedText('name', 3).parse('  🎉🎉🎉 ')).to.equal('🎉🎉🎉')
+    expect(trimmedText('name', 3).safeParse('🎉🎉🎉🎉').success).to.equal(false)
+  })
+
+  it('that are optional and empty after trimming are null', () => {
+    expect(['  ', '', null, ' a '].map((given) => optionalText('bio', 9).parse(given))).to.deep.equal([
+      null,
+      null,
+      null,
+      'a',
+    ])
+  })
+})
+
+describe('Ids', () => {
+  it('are decimal texts of 64 bits', () => {
+    const good = ['0', '1', '9223372036854775807']
+    const bad = [
+      '',
+      '-1',
+      '1.5',
+      '9223372036854775808',
+      '1'.repeat(20),
+      '0x1',
+      ' 1',
+      '1\n',
+      '١',
+      1,
+      null,
+      undefined,
+      ['1'],
+    ]
+
+    expect(good.map((id) => snowflake.safeParse(id).success)).to.deep.equal([true, true, true])
+    expect(bad.map((id) => snowflake.safeParse(id).success)).to.deep.equal(bad.map(() => false))
+  })
+
+  it('are parsed or refused, whatever is given', () => {
+    fc.assert(fc.property(fc.anything(), (given) => void expect(snowflake.safeParse(given).success).to.be.a('boolean')))
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 65n }), (id) => {
+        expect(snowflake.safeParse(String(id)).success).to.equal(id < 2n ** 63n)
+      }),
+    )
+  })
+})

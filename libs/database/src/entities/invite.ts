@@ -1,0 +1,38 @@
+import { defineEntity, p } from '@mikro-orm/core'
+
+const InviteSchema = defineEntity({
+  name: 'Invite',
+  tableName: 'invites',
+  properties: {
+    id: p.bigint('string').primary(),
+    token: p.text().unique(),
+    name: p.text(),
+    maxUses: p.integer().nullable(),
+    usedCount: p.integer().default(0),
+    expiresAt: p.datetime().nullable(),
+    revokedAt: p.datetime().nullable(),
+    createdBy: p.bigint('string').nullable(),
+    createdAt: p.datetime(),
+    lastRedeemedAt: p.datetime().nullable(),
+  },
+})
+
+export class Invite extends InviteSchema.class {}
+InviteSchema.setClass(Invite)
+
+const InviteRedemptionSchema = defineEntity({
+  name: 'InviteRedemption',
+  tableName: 'invite_redemptions',
+  properties: {
+    id: p.bigint('string').primary(),
+    inviteId: p.bigint('string'),
+    /** Null once the user row is gone; tombstones keep it. */
+    userId: p.bigint('string').nullable(),
+    registrantUsername: p.text(),
+    redeemedAt: p.datetime(),
+  },
+})
+
+export class InviteRedemption extends InviteRedemptionSchema.class {}
+InviteRedemptionSchema.setClass(InviteRedemption)
+export { InviteRedemptionSchema, InviteSchema }

@@ -1,0 +1,216 @@
+import { Migration } from '@mikro-orm/migrations'
+
+/**
+ * The tables of the chat system that a deletion touches. Other services fill them; they stand here so that an account
+ * can be tombstoned in one transaction. Every foreign key has an index on its own side, which keeps cascades fast.
+ */
+export class Migration20261121Chat extends Migration {
+  override up(): void {
+    this.#spaces()
+    this.#people()
+    this.#directMessages()
+  }
+
+  #spaces(): void {
+    this.addSql(`
+      create table spaces (
+        id bigint primary key,
+        name text not null,
+        owner_id bigint not null references users (id)
+      )`)
+    this.addSql('create index spaces_owner on spaces (owner_id)')
+    this.#livingOwners()
+    this.addSql(`
+      create table space_members (
+        space_id bigint not null references spaces (id) on delete cascade,
+        user_id bigint not null references users (id) on delete cascade,
+        joined_at timestamptz not null default now(),
+        primary key (space_id, user_id)
+      )`)
+    this.addSql('create index space_members_user on space_members (user_id)')
+    this.addSql(`
+      create table roles (
+        id bigint primary key,
+        space_id bigint not null references spaces (id) on delete cascade,
+        name text not null
+      )`)
+    this.addSql('create index roles_space on roles (space_id)')
+    this.addSql(`
+      create table role_assignments (
+        role_id bigint not null references roles (id) on delete cascade,
+        user_id bigint not null references users (id) on delete cascade,
+        primary key (role_id, user_id)
+      )`)
+    this.addSql('create index role_assignments_user on role_assignments (user_id)')
+    this.addSql(`
+      create table channels (
+        id bigint primary key,
+        space_id bigint not null references spaces (id) on delete cascade,
+        name text not null
+      )`)
+    this.addSql('create index channels_space on channels (space_id)')
+    this.addSql(`
+      create table channel_overrides (
+        channel_id bigint not null references channels (id) on delete cascade,
+        target_type text not null check (target_type in ('role', 'member')),
+        target_id bigint not null,
+        allow bigint not null default 0,
+        deny bigint not null default 0,
+        primary key (channel_id, target_type, target_id)
+      )`)
+    this.addSql('create index channel_overrides_target on channel_overrides (target_type, target_id)')
+    this.addSql(`
+      create table messages (
+        id bigint primary key,
+        channel_id bigint not null references channels (id) on delete cascade,
+        author_id bigint not null references users (id) on delete cascade,
+        content text not null default '',
+        created_at timestamptz not null default now()
+      )`)
+    this.addSql('create index messages_channel on messages (channel_id, id)')
+    this.addSql('create index messages_author on messages (author_id)')
+    for (const [table, columns] of [
+      ['message_attachments', 'filename text not null'],
+      ['message_embeds', 'url text not null'],
+    ] as const) {
+      this.addSql(`
+        create table ${table} (
+          id bigint primary key,
+          message_id bigint not null references messages (id) on delete cascade,
+          ${columns}
+        )`)
+      this.addSql(`create index ${table}_message on ${table} (message_id)`)
+    }
+    this.#reactions('message_reactions', 'messages')
+    this.addSql(`
+      create table bans (
+        space_id bigint not null references spaces (id) on delete cascade,
+        user_id bigint not null references users (id) on delete cascade,
+        banned_by bigint references users (id) on delete set null,
+        reason text,
+        primary key (space_id, user_id)
+      )`)
+    this.addSql('create index bans_user on bans (user_id)')
+    this.addSql('create index bans_banned_by on bans (banned_by)')
+    this.addSql(`
+      create table join_requests (
+        id bigint primary key,
+        space_id bigint not null references spaces (id) on delete cascade,
+        user_id bigint not null references users (id) on delete cascade,
+        decided_by bigint references users (id) on delete set null,
+        status text not null default 'pending'
+      )`)
+    this.addSql('create index join_requests_space on join_requests (space_id)')
+    this.addSql('create index join_requests_user on join_requests (user_id)')
+    this.addSql('create index join_requests_decided_by on join_requests (decided_by)')
+    this.addSql(`
+      create table voice_restrictions (
+        space_id bigint not null references spaces (id) on delete cascade,
+        user_id bigint not null references users (id) on delete cascade,
+        moderator_id bigint references users (id) on delete set null,
+        primary key (space_id, user_id)
+      )`)
+    this.addSql('create index voice_restrictions_user on voice_restrictions (user_id)')
+    this.addSql('create index voice_restrictions_moderator on voice_restrictions (moderator_id)')
+  }
+
+  /** A deleted account can own nothing, however the making of a space and the deletion interleave. */
+  #livingOwners(): void {
+    this.addSql(`
+      create function refuse_deleted_owner() returns trigger language plpgsql as $$
+      begin
+        perform 1 from users where id = new.owner_id and not is_deleted for key share;
+        if not found then
+          raise exception 'the owner of a space is not a live account'
+            using errcode = 'foreign_key_violation', constraint = 'spaces_owner_lives';
+        end if;
+        return new;
+      end $$`)
+    this.addSql(`
+      create trigger spaces_owner_lives before insert or update of owner_id on spaces
+        for each row execute function refuse_deleted_owner()`)
+  }
+
+  #people(): void {
+    this.addSql(`
+      create table friendships (
+        user_id bigint not null references users (id) on delete cascade,
+        friend_id bigint not null references users (id) on delete cascade,
+        created_at timestamptz not null default now(),
+        primary key (user_id, friend_id)
+      )`)
+    this.addSql('create index friendships_friend on friendships (friend_id)')
+    this.addSql(`
+      create table friend_requests (
+        id bigint primary key,
+        from_user_id bigint not null references users (id) on delete cascade,
+        to_user_id bigint not null references users (id) on delete cascade,
+        created_at timestamptz not null default now()
+      )`)
+    this.addSql('create index friend_requests_from on friend_requests (from_user_id)')
+    this.addSql('create index friend_requests_to on friend_requests (to_user_id)')
+    this.addSql(`
+      create table read_states (
+        user_id bigint not null references users (id) on delete cascade,
+        channel_id bigint not null,
+        last_read_id bigint,
+        primary key (user_id, channel_id)
+      )`)
+    this.addSql(`
+      create table space_folders (
+        id bigint primary key,
+        user_id bigint not null references users (id) on delete cascade,
+        name text,
+        position integer not null default 0
+      )`)
+    this.addSql('create index space_folders_user on space_folders (user_id)')
+  }
+
+  #directMessages(): void {
+    this.addSql(`
+      create table dm_channels (
+        id bigint primary key,
+        is_group boolean not null default false,
+        owner_id bigint references users (id) on delete set null,
+        name text
+      )`)
+    this.addSql('create index dm_channels_owner on dm_channels (owner_id)')
+    this.addSql(`
+      create table dm_members (
+        channel_id bigint not null references dm_channels (id) on delete cascade,
+        user_id bigint not null references users (id) on delete cascade,
+        joined_at timestamptz not null default now(),
+        primary key (channel_id, user_id)
+      )`)
+    this.addSql('create index dm_members_user on dm_members (user_id)')
+    this.addSql(`
+      create table dm_messages (
+        id bigint primary key,
+        channel_id bigint not null references dm_channels (id) on delete cascade,
+        author_id bigint not null references users (id) on delete cascade,
+        content text not null default '',
+        created_at timestamptz not null default now()
+      )`)
+    this.addSql('create index dm_messages_channel on dm_messages (channel_id, id)')
+    this.addSql('create index dm_messages_author on dm_messages (author_id)')
+    this.addSql(`
+      create table dm_attachments (
+        id bigint primary key,
+        message_id bigint not null references dm_messages (id) on delete cascade,
+        filename text not null
+      )`)
+    this.addSql('create index dm_attachments_message on dm_attachments (message_id)')
+    this.#reactions('dm_reactions', 'dm_messages')
+  }
+
+  #reactions(table: string, messages: string): void {
+    this.addSql(`
+      create table ${table} (
+        message_id bigint not null references ${messages} (id) on delete cascade,
+        user_id bigint not null references users (id) on delete cascade,
+        emoji text not null,
+        primary key (message_id, user_id, emoji)
+      )`)
+    this.addSql(`create index ${table}_user on ${table} (user_id)`)
+  }
+}
