@@ -1,0 +1,95 @@
+import { rm } from 'node:fs/promises'
+import { isStorableText, limits } from '@gatehouse/contracts'
+import { commonErrors } from '@gatehouse/errors'
+import type { Context, Middleware } from 'koa'
+import { HttpMethodEnum, koaBody } from 'koa-body'
+
+const parseJson = koaBody({
+  multipart: false,
+  urlencoded: false,
+  text: false,
+  jsonLimit: limits.jsonBodyBytes,
+  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
+})
+
+/**
+ * Reads a JSON body: an object of at most 64 KiB; no body counts as an empty object. Every text in it can be stored.
+ * Throws 400, 413 or 415. Contract: 1.
+ */
+export const jsonBody: Middleware = async (ctx, next) => {
+  if (hasBody(ctx) && !ctx.is('json')) throw commonErrors.unsupported_media_type({ message: 'Send application/json' })
+  await parseJson(ctx, async () => undefined)
+  ctx.request.body = asObject(ctx.request.body ?? {}) as never
+  await next()
+}
+
+/** A parsed JSON value that may be used as input. Throws invalid_input when it is no object or holds invalid text. */
+export function asObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw commonErrors.invalid_input({ message: 'The body must be a JSON object' })
+  }
+  if (!holdsStorableText(value)) {
+    throw commonErrors.invalid_input({ message: 'The body contains characters that are not allowed' })
+  }
+  return value as Record<string, unknown>
+}
+
+/**
+ * Reads a form with one file of at most `maxBytes` into `folder`; the file is in `ctx.request.files`. Throws 400, 413 or
+ * 415, and then leaves nothing in the folder.
+ */
+export function fileForm(options: { folder: string; maxBytes: number }): Middleware {
+  return async (ctx, next) => {
+    if (!ctx.is('multipart')) throw commonErrors.unsupported_media_type({ message: 'Send multipart/form-data' })
+    if (Number(ctx.get('content-length')) > options.maxBytes + formOverheadBytes) throw commonErrors.body_too_large()
+    let files = 0
+    // The parser's own limit would leave the second file behind.
+    const parse = parseForm(options, () => (files += 1) === 1)
+    try {
+      await parse(ctx, async () => undefined)
+    } catch (error) {
+      throw asFormRefusal(error)
+    }
+    if (files > 1) {
+      const received = Object.values(ctx.request.files ?? {}).flat()
+      await Promise.all(received.map((file) => rm(file.filepath, { force: true })))
+      throw commonErrors.invalid_input({ message: 'Send one file' })
+    }
+    await next()
+  }
+}
+
+function parseForm({ folder, maxBytes }: { folder: string; maxBytes: number }, filter: () => boolean): Middleware {
+  return koaBody({
+    multipart: true,
+    json: false,
+    urlencoded: false,
+    text: false,
+    formidable: { uploadDir: folder, maxFileSize: maxBytes, maxFields: 8, maxFieldsSize: 1024, filter },
+  })
+}
+
+/** What the parts of a form may take beside the file. */
+const formOverheadBytes = 64 * 1024
+
+/** The parser tells the client's faults by `httpCode`; a client that went away is one of them. */
+function asFormRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || !('httpCode' in error)) return error
+  if (error.httpCode === 413) return commonErrors.body_too_large({ cause: error })
+  return commonErrors.invalid_input({ message: 'Malformed form', cause: error })
+}
+
+function hasBody(ctx: Context): boolean {
+  return ctx.get('transfer-encoding') !== '' || Number(ctx.get('content-length')) > 0
+}
+
+/** Walks without recursion: nesting is the client's choice. */
+function holdsStorableText(root: object): boolean {
+  const waiting: unknown[] = [root]
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (typeof value === 'string' && !isStorableText(value)) return false
+    if (typeof value === 'object' && value !== null) waiting.push(...Object.values(value))
+  }
+  return true
+}

@@ -1,0 +1,62 @@
+import { request, type IncomingHttpHeaders } from 'node:http'
+import { movableClock } from '@gatehouse/clock'
+import { systemRandom } from '@gatehouse/random'
+import { capturedLog } from '@gatehouse/test-kit'
+import { callerHeader, createCallerKey, signCaller, type Caller } from '@gatehouse/tokens'
+import Router from '@koa/router'
+import { createMetrics, createServiceApp, listen, type Readiness } from '../src/index.ts'
+
+export const callerKey = createCallerKey('a secret of the tests, long enough to be one')
+export type Reply = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> }
+export type ServiceHarness = Awaited<ReturnType<typeof startServiceHarness>>
+
+/** A service of nothing but what all services have, with the routes that a test adds. */
+export async function startServiceHarness(addRoutes: (router: Router) => void, readiness: Readiness = {}) {
+  const clock = movableClock(Date.UTC(2026, 0, 1))
+  const { log, lines } = capturedLog()
+  let draining = false
+  const needs = { service: 'test', clock, random: systemRandom, log, metrics: createMetrics(), callerKey, readiness }
+  const app = createServiceApp({ ...needs, draining: () => draining })
+  const router = new Router()
+  addRoutes(router)
+  app.use(router.routes()).use(router.allowedMethods())
+  const listening = await listen(app.callback(), { host: '127.0.0.1', port: 0 })
+  return {
+    clock,
+    lines,
+    url: listening.url,
+    drain: () => void (draining = true),
+    /** Sends a request as the gateway does. */
+    async send(method: string, path: string, options: Partial<Sent> = {}): Promise<Reply> {
+      const caller = options.caller ?? { address: '127.0.0.1', account: null }
+      const headers = { [callerHeader]: signCaller(callerKey, caller, clock.now()), ...options.headers }
+      return await exchange(listening.url + path, { method, headers, body: options.body })
+    },
+    [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose](),
+  }
+}
+
+type Sent = { headers: Record<string, string>; body: string | Buffer | undefined; caller: Caller }
+
+/** One request, exactly as written. */
+export async function exchange(
+  url: string,
+  sent: { method?: string; headers?: Record<string, string>; body?: string | Buffer | undefined } = {},
+): Promise<Reply> {
+  return await new Promise((resolve, reject) => {
+    const outgoing = request(url, { method: sent.method ?? 'GET', headers: sent.headers ?? {}, agent: false })
+    outgoing.once('error', reject)
+    outgoing.once('response', (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.once('error', reject)
+      response.once('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const isJson = response.headers['content-type']?.startsWith('application/json')
+        const body = isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {}
+        resolve({ status: response.statusCode!, headers: response.headers, text, body })
+      })
+    })
+    outgoing.end(sent.body)
+  })
+}

@@ -1,0 +1,102 @@
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { z } from 'zod'
+import { jsonBody, parseInput } from '../src/index.ts'
+import { startServiceHarness, type ServiceHarness } from './harness.ts'
+
+describe('A JSON body', () => {
+  const json = { 'content-type': 'application/json' }
+  const schema = z.object({ name: z.string().optional(), isAdmin: z.boolean().optional() })
+  let service: ServiceHarness
+
+  before(async () => {
+    service = await startServiceHarness((router) => {
+      router.post('/things', jsonBody, (ctx) => void (ctx.body = { read: parseInput(schema, ctx.request.body) }))
+    })
+  })
+  after(async () => await service[Symbol.asyncDispose]())
+
+  const post = async (body: string | Buffer, headers: Record<string, string> = json) =>
+    await service.send('POST', '/things', { body, headers })
+  const statusOf = async (body: string | Buffer, headers?: Record<string, string>) => (await post(body, headers)).status
+
+  it('is an object; unknown fields are ignored', async () => {
+    expect((await post('{"name":"a","more":[1]}')).body).to.deep.equal({ read: { name: 'a' } })
+  })
+
+  it('may be missing where nothing is required', async () => {
+    const withoutType = await service.send('POST', '/things')
+
+    expect(withoutType.body).to.deep.equal({ read: {} })
+    expect((await post('')).body).to.deep.equal({ read: {} })
+  })
+
+  it('is refused with 400 when it is malformed or no object', async () => {
+    const bodies = ['{', 'x', '[]', '[{"name":"a"}]', '"name"', '1', 'null', 'true', '{"name":"a"} {}', '{"name":1}']
+    const replies = await Promise.all(bodies.map((body) => post(body)))
+
+    expect(replies.map(({ status }) => status)).to.deep.equal(bodies.map(() => 400))
+    for (const { body } of replies) expect(body).to.have.keys('error', 'statusCode').and.include({ statusCode: 400 })
+  })
+
+  it('is refused with 413 above 64 KiB, whether it says so, hides its length or is compressed', async () => {
+    const fitting = JSON.stringify({ name: 'x'.repeat(64 * 1024 - 11) })
+    const tooLarge = JSON.stringify({ name: 'x'.repeat(64 * 1024 - 10) })
+
+    expect(await statusOf(fitting)).to.equal(200)
+    expect(await statusOf(tooLarge)).to.equal(413)
+    expect(await statusOf(tooLarge, { ...json, 'transfer-encoding': 'chunked' })).to.equal(413)
+    expect(await statusOf(gzipSync(tooLarge), { ...json, 'content-encoding': 'gzip' })).to.equal(413)
+  })
+
+  it('is refused with 415 when it is something else', async () => {
+    const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'nonsense', '']
+    const statuses = await Promise.all(types.map((type) => statusOf('{}', { 'content-type': type })))
+
+    expect(statuses).to.deep.equal(types.map(() => 415))
+    expect(await statusOf('{}', { ...json, 'content-encoding': 'zebra' })).to.equal(415)
+  })
+
+  it('is refused with 400 when what it was compressed into is broken', async () => {
+    expect(await statusOf(Buffer.from('no gzip'), { ...json, 'content-encoding': 'gzip' })).to.equal(400)
+    expect(await statusOf(gzipSync('{}').subarray(0, 12), { ...json, 'content-encoding': 'gzip' })).to.equal(400)
+  })
+
+  it('may be nested as deeply as it fits without a fault', async () => {
+    const objects = 13_000
+    const arrays = 32_000
+    const deepObject = '{"a":'.repeat(objects) + '1' + '}'.repeat(objects)
+    const deepArray = `{"a":${'['.repeat(arrays)}${']'.repeat(arrays)}}`
+    const deepAndBad = `{"a":${'['.repeat(arrays)}"\\u0000"${']'.repeat(arrays)}}`
+
+    expect((await post(deepObject.slice(0, 64 * 1024))).status).to.equal(400)
+    expect((await post('{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000))).body).to.deep.equal({ read: {} })
+    expect((await post(deepArray)).body).to.deep.equal({ read: {} })
+    expect((await post(deepAndBad)).status).to.equal(400)
+  })
+
+  it('may hold as many values as fit', async () => {
+    expect(await statusOf(`{"a":[${'0,'.repeat(32_000)}0]}`)).to.equal(200)
+  })
+
+  it('lends nothing to a prototype', async () => {
+    const bodies = [
+      '{"__proto__":{"isAdmin":true}}',
+      '{"constructor":{"prototype":{"isAdmin":true}}}',
+      '{"name":"a","__proto__":{"name":"b"}}',
+    ]
+    const replies = await Promise.all(bodies.map((body) => post(body)))
+
+    expect(replies.map(({ status }) => status)).to.deep.equal([400, 200, 400])
+    expect(replies[1]!.body).to.deep.equal({ read: {} })
+    expect(({} as { isAdmin?: boolean }).isAdmin).to.equal(undefined)
+  })
+
+  it('is refused with 400 when a text in it holds NUL or half a surrogate pair, wherever it stands', async () => {
+    const bodies = ['{"name":"a\\u0000"}', '{"name":"\\ud800"}', '{"more":{"deep":["\\udc00"]}}', '{"more":"a\\u0000"}']
+    const statuses = await Promise.all(bodies.map((body) => statusOf(body)))
+
+    expect(statuses).to.deep.equal([400, 400, 400, 400])
+    expect(await statusOf('{"name":"\\ud83d\\ude00"}')).to.equal(200)
+  })
+})

@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { Agent, get, request, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { expect } from 'chai'
+import { eventually } from '@gatehouse/test-kit'
+import { listen } from '../src/index.ts'
+import { exchange } from './harness.ts'
+
+const here = { host: '127.0.0.1', port: 0 }
+
+describe('A listener', () => {
+  it('answers what is under way when it closes, and takes nothing new', async () => {
+    const held: ServerResponse[] = []
+    const listening = await listen((_request, response) => void held.push(response), here)
+    const underWay = exchange(listening.url)
+    await eventually('the request is there', () => held.length === 1)
+    const closed = listening[Symbol.asyncDispose]()
+    await eventually('new connections are refused', () => refused(listening.port))
+
+    expect(listening.draining()).to.equal(true)
+    held[0]!.end('answered')
+    expect((await underWay).text).to.equal('answered')
+    await closed
+  })
+
+  it('closes idle connections at once', async () => {
+    const listening = await listen((_request, response) => void response.end('ok'), here)
+    const agent = new Agent({ keepAlive: true })
+    const outgoing = get(listening.url, { agent })
+    const [response] = await once(outgoing, 'response')
+    response.resume()
+    await once(response, 'end')
+    const ended = once(outgoing.socket!, 'close')
+    await listening[Symbol.asyncDispose]()
+
+    await ended
+    agent.destroy()
+  })
+
+  it('tells a client that comes again on its old connection to leave after the answer', async () => {
+    const held: ServerResponse[] = []
+    const listening = await listen((_request, response) => void held.push(response), here)
+    const socket = connect(listening.port, '127.0.0.1').setEncoding('utf8')
+    let heard = ''
+    socket.on('data', (text: string) => (heard += text))
+    socket.write('GET /one HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually('the first request is there', () => held.length === 1)
+    const closed = listening[Symbol.asyncDispose]()
+    socket.write('GET /two HTTP/1.1\r\nHost: x\r\n\r\n')
+    held[0]!.end('one')
+    await eventually('the second request is there', () => held.length === 2)
+    held[1]!.end('two')
+    await once(socket, 'close')
+    await closed
+
+    expect(heard).to.match(/one[\s\S]*Connection: close[\s\S]*two$/)
+  })
+
+  it('cuts what lingers past its limit, upgraded connections too', async () => {
+    const listening = await listen(() => undefined, { ...here, drainMs: 50 })
+    const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: test\r\n\r\n'
+    listening.server.on('upgrade', (_request, socket) => socket.write(switching))
+    const unanswered = exchange(listening.url).catch((error: NodeJS.ErrnoException) => error.code)
+    const upgrading = request(listening.url, { headers: { connection: 'upgrade', upgrade: 'test' } })
+    const upgraded = once(upgrading, 'upgrade')
+    upgrading.end()
+    const [, socket] = await upgraded
+    const cut = once(socket.resume(), 'close')
+    await listening[Symbol.asyncDispose]()
+
+    expect(await unanswered).to.equal('ECONNRESET')
+    await cut
+  })
+
+  it('names the variable and the remedy when its port is taken', async () => {
+    await using first = await listen((_request, response) => void response.end(), here)
+    const second = listen(() => undefined, { ...here, port: first.port, portVariable: 'INVITE_PORT' })
+    const error = await second.catch((reason: Error) => reason)
+
+    expect(error).to.include({ name: 'ConfigurationError' })
+    expect((error as Error).message).to.match(
+      new RegExp(`^INVITE_PORT: port ${first.port} .* is taken; .*choose another`),
+    )
+  })
+
+  it('names HOST when the address is not of this machine', async () => {
+    const error = await listen(() => undefined, { host: '192.0.2.1', port: 0 }).catch((reason: Error) => reason)
+
+    expect(error).to.include({ name: 'ConfigurationError' })
+    expect((error as Error).message).to.match(/^HOST: /)
+  })
+
+  it('gives an address that others on this machine can use', async () => {
+    await using listening = await listen((_request, response) => void response.end('ok'), { host: '0.0.0.0', port: 0 })
+
+    expect(listening.url).to.equal(`http://127.0.0.1:${listening.port}`)
+    expect((await exchange(listening.url)).text).to.equal('ok')
+  })
+})
+
+async function refused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return false
+  } catch {
+    return true
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,130 @@
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import { expect } from 'chai'
+import { adminOf, callerOf, memberOf } from '../src/index.ts'
+import { callerKey, exchange, startServiceHarness, type ServiceHarness } from './harness.ts'
+
+const account = { userId: '1', username: 'ada', isAdmin: false }
+
+describe('A service', () => {
+  let service: ServiceHarness
+  const checks = { postgres: () => true, nats: async (): Promise<boolean> => true }
+
+  beforeEach(async () => {
+    service = await startServiceHarness((router) => {
+      router.get('/who', (ctx) => void (ctx.body = callerOf(ctx)))
+      router.get('/member', (ctx) => void (ctx.body = memberOf(ctx)))
+      router.get('/admin', (ctx) => void (ctx.body = adminOf(ctx)))
+      router.get('/things/:id', (ctx) => void (ctx.body = { id: ctx.params.id }))
+      router.get('/fault', () => {
+        throw new Error('select secret_column from users')
+      })
+    }, checks)
+  })
+  afterEach(async () => await service[Symbol.asyncDispose]())
+
+  it('believes who is calling when the gateway says so', async () => {
+    const caller = { address: '203.0.113.9', account }
+
+    expect((await service.send('GET', '/who', { caller })).body).to.deep.equal(caller)
+  })
+
+  it('refuses requests without the statement of the gateway, with a forged, altered or old one', async () => {
+    const caller = { address: '127.0.0.1', account: { ...account, isAdmin: true } }
+    const now = service.clock.now()
+    const signed = signCaller(callerKey, caller, now)
+    const [statement, mac] = signed.split('.') as [string, string]
+    const altered = Buffer.from(statement, 'base64url').toString().replace('"1"', '"2"')
+    const forged = signCaller(createCallerKey('another secret, just as long as the first'), caller, now)
+    const statements = [
+      undefined,
+      '',
+      'x',
+      '.',
+      statement,
+      `${statement}.`,
+      `${Buffer.from(altered).toString('base64url')}.${mac}`,
+      forged,
+      signCaller(callerKey, caller, now - 30_000),
+    ]
+    const replies = await Promise.all(
+      statements.map((text) =>
+        exchange(`${service.url}/who`, { headers: text === undefined ? {} : { [callerHeader]: text } }),
+      ),
+    )
+
+    expect(replies.map(({ status }) => status)).to.deep.equal(statements.map(() => 403))
+  })
+
+  it('tells apart who is not signed in and who is no admin', async () => {
+    const member = { caller: { address: '127.0.0.1', account } }
+    const admin = { caller: { address: '127.0.0.1', account: { ...account, isAdmin: true } } }
+
+    expect((await service.send('GET', '/member')).body).to.deep.equal({ error: 'Unauthorized', statusCode: 401 })
+    expect((await service.send('GET', '/admin', member)).body).to.deep.equal({
+      error: 'Admin access required',
+      statusCode: 403,
+    })
+    expect((await service.send('GET', '/admin', admin)).body).to.include({ username: 'ada' })
+  })
+
+  it('takes over a good request id, makes one otherwise, and logs it', async () => {
+    const idOf = async (id: string) => {
+      return (await service.send('GET', '/fault', { headers: { 'x-request-id': id } })).headers['x-request-id']
+    }
+    const longest = 'a'.repeat(128)
+
+    expect(await idOf('Ab9._-')).to.equal('Ab9._-')
+    expect(await idOf(longest)).to.equal(longest)
+    for (const bad of [`${longest}a`, 'a b', 'ä', '"x"', '']) expect(await idOf(bad)).to.match(/^[0-9a-f-]{36}$/)
+    expect(service.lines.map(({ requestId }) => requestId)).to.include('Ab9._-')
+  })
+
+  it('says nothing of what went wrong inside', async () => {
+    const reply = await service.send('GET', '/fault')
+
+    expect(reply.status).to.equal(500)
+    expect(reply.body).to.deep.equal({ error: 'Internal server error', statusCode: 500 })
+    expect(service.lines.filter(({ msg }) => msg === 'request failed')).to.have.length(1)
+  })
+
+  it('answers in JSON where there is no such route or method', async () => {
+    const unknown = await service.send('GET', '/nowhere')
+    const wrongMethod = await service.send('POST', '/who')
+    const unheardOf = await service.send('PROPFIND', '/who')
+
+    expect(unknown.body).to.deep.equal({ error: 'Not found', statusCode: 404 })
+    expect(wrongMethod.body).to.deep.equal({ error: 'Method not allowed', statusCode: 405 })
+    expect(wrongMethod.headers.allow).to.equal('HEAD, GET')
+    expect(unheardOf.body).to.include({ statusCode: 405 })
+  })
+
+  it('takes a path with a broken escape without a fault', async () => {
+    expect((await service.send('GET', '/things/%ZZ')).status).to.be.oneOf([200, 400, 404])
+    expect((await service.send('GET', '/%')).status).to.be.oneOf([400, 404])
+  })
+
+  it('answers its operator without a statement: it runs, it is ready, its metrics', async () => {
+    await service.send('GET', '/who')
+    const [health, ready, metrics] = await Promise.all(
+      ['/healthz', '/readyz', '/metrics'].map((path) => exchange(service.url + path)),
+    )
+
+    expect(health!.body).to.deep.equal({ status: 'ok' })
+    expect(ready!.body).to.deep.equal({ ready: true, draining: false, checks: { postgres: true, nats: true } })
+    expect(metrics!.text).to.include('gatehouse_http_request_seconds_count{service="test",route="/who",status="200"} 1')
+  })
+
+  it('is not ready while something it stands on fails or it drains', async () => {
+    await using failing = await startServiceHarness(() => undefined, {
+      redis: () => false,
+      nats: () => Promise.reject(new Error('away')),
+      postgres: () => true,
+    })
+    service.drain()
+    const [broken, draining] = [await exchange(`${failing.url}/readyz`), await exchange(`${service.url}/readyz`)]
+
+    expect([broken.status, draining.status]).to.deep.equal([503, 503])
+    expect(broken.body.checks).to.deep.equal({ redis: false, nats: false, postgres: true })
+    expect(draining.body).to.include({ draining: true })
+  })
+})
