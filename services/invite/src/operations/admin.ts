@@ -1,0 +1,2 @@
+/** The admin who acts, as the audit log names them. */
+export type Admin = { userId: string; username: string }
