@@ -2,7 +2,7 @@ import { commonErrors } from '@gatehouse/errors'
 import { expect } from 'chai'
 import { answerFor } from './answer-for.ts'
 
-describe('The answer for a thrown value', () => {
+describe('Errors: the answer for a thrown value', () => {
   const withFields = (fields: object, message = 'inner words') => Object.assign(new Error(message), fields)
 
   it('is the refusal itself, which is no fault', () => {

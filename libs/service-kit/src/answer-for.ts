@@ -26,7 +26,7 @@ const passing = new Set([
   '53300', // it has no connection left
 ])
 
-/** The refusal a thrown value amounts to, and whether it is a fault that somebody has to look at. Contract: 1. */
+/** The refusal a thrown value amounts to, and whether it is a fault that somebody looks at. Spec: Errors; Contract: 1. */
 export function answerFor(error: unknown): { refusal: Refusal; fault: boolean } {
   if (isRefusal(error)) return { refusal: error, fault: error.status === 500 }
   if (isPassing(error)) return { refusal: commonErrors.unavailable({ headers: { 'Retry-After': '1' } }), fault: true }

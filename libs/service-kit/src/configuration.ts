@@ -13,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads the variables that a schema names, all faults at once. An empty variable counts as unset; `NAME_FILE` may give
- * the file that holds the value of NAME, for secrets. Throws ConfigurationError.
+ * the file that holds the value of NAME, for secrets. Throws ConfigurationError. Spec: Configuration.
  */
 export function readVariables<Shape extends z.ZodRawShape>(
   environment: Environment,
