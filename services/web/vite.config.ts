@@ -1,0 +1,20 @@
+import react from '@vitejs/plugin-react'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  root: here('.'),
+  plugins: [react()],
+  build: {
+    outDir: process.env['WEB_OUT'] ?? here('../../.gatehouse/web'),
+    emptyOutDir: true,
+    // The gateway's content security policy knows no inline code: nothing may be folded into the page.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: true,
+  },
+  server: { host: '127.0.0.1', proxy: { '/api': gateway, '/ws': { target: gateway, ws: true } } },
+})
