@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventDefinition } from '@gatehouse/contracts'
 import { systemRandom } from '@gatehouse/random'
 import type { z } from 'zod'
@@ -20,6 +21,8 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
   const announced = createListeners(log)
   const answerers = createAnswerers(log)
   const published = new Set<string>()
+  // A handler is no part of what the sender is doing, a transaction for example: it must not inherit its context.
+  const outside = AsyncLocalStorage.snapshot()
   let open = true
 
   function remember(id: string): boolean {
@@ -45,17 +48,17 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
       for (const group of groups.get(event.subject)?.values() ?? []) group.accept(sent)
     },
     async subscribe(event, group, handler) {
-      const member = groupOf(event.subject, group).join(reader(event, handler))
+      const member = groupOf(event.subject, group).join(reader(event, (received) => outside(handler, received)))
       return { [Symbol.asyncDispose]: () => member.leave() }
     },
-    listen: async (event, handler) => listeners.add(event.subject, reader(event, handler)),
+    listen: async (event, handler) => listeners.add(event.subject, reader(event, (received) => outside(handler, received))),
     announce(event, payload, { to, requestId } = {}) {
       const json = JSON.stringify(event.payload.parse(payload))
       if (open) announced.tell(announcedName(event, to), { id: systemRandom.uuid(), json, requestId })
     },
-    hear: async (event, handler, { as } = {}) => announced.add(announcedName(event, as), reader(event, handler)),
+    hear: async (event, handler, { as } = {}) => announced.add(announcedName(event, as), reader(event, (received) => outside(handler, received))),
     request: (call, payload, options) => answerers.ask(call, payload, options),
-    answer: async (call, handler) => answerers.add(call, handler),
+    answer: async (call, handler) => answerers.add(call, (payload, context) => outside(handler, payload, context)),
     ready: () => open,
     async [Symbol.asyncDispose]() {
       if (!open) return
