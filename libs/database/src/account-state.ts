@@ -1,7 +1,7 @@
 import type { AccountState } from '@gatehouse/contracts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { selectRows } from './rows.ts'
-import type { User } from './entities/index.ts'
+import type { UserFacts } from './user-facts.ts'
 
 type Row = {
   id: string
@@ -33,7 +33,7 @@ export async function readAccountStates(em: EntityManager, userIds: readonly str
 }
 
 /** The same of a loaded user. */
-export function accountStateOf(user: User): AccountState {
+export function accountStateOf(user: UserFacts): AccountState {
   return {
     userId: user.id,
     version: user.stateVersion,

@@ -13,19 +13,27 @@ export async function readPresentAudience(em: EntityManager, userIds: readonly s
   type Row = { user_id: string; node_id: string; recipients: string }
   const rows = await selectRows<Row>(
     em,
-    `select me.id::text as user_id, presences.node_id::text, string_agg(other.id::text, ',') as recipients
-     from unnest(?::bigint[]) as me (id)
-     cross join lateral (
-       select friend_id from friendships where user_id = me.id
-       union select user_id from friendships where friend_id = me.id
-       union select theirs.user_id from dm_members mine join dm_members theirs using (channel_id)
-         where mine.user_id = me.id
-       union select theirs.user_id from space_members mine join space_members theirs using (space_id)
-         where mine.user_id = me.id
-     ) as other (id)
-     join presences on presences.user_id = other.id
-     where other.id <> me.id
-     group by 1, 2`,
+    `with me as materialized (select ?::bigint[] as ids), circle as (
+       select friendships.user_id, node_id, friend_id as recipient
+       from friendships join presences on presences.user_id = friend_id
+       where friendships.user_id = any((select ids from me)::bigint[])
+       union
+       select friend_id, node_id, friendships.user_id
+       from friendships join presences on presences.user_id = friendships.user_id
+       where friend_id = any((select ids from me)::bigint[])
+       union
+       select mine.user_id, node_id, theirs.user_id
+       from dm_members mine join dm_members theirs using (channel_id)
+       join presences on presences.user_id = theirs.user_id
+       where mine.user_id = any((select ids from me)::bigint[])
+       union
+       select mine.user_id, node_id, theirs.user_id
+       from space_members mine join space_members theirs using (space_id)
+       join presences on presences.user_id = theirs.user_id
+       where mine.user_id = any((select ids from me)::bigint[])
+     )
+     select user_id::text, node_id::text, string_agg(recipient::text, ',') as recipients
+     from circle where recipient <> user_id group by 1, 2`,
     [`{${userIds.join(',')}}`],
   )
   return rows.map((row) => ({ userId: row.user_id, nodeId: row.node_id, recipients: row.recipients.split(',') }))

@@ -1,11 +1,11 @@
 import type { UserReply } from '@gatehouse/contracts'
-import type { User } from './entities/index.ts'
+import type { UserFacts } from './user-facts.ts'
 
 /**
  * The sanitized user: the only way a user leaves this instance. `isSelf` adds what only they may see; a tombstone
  * keeps nothing but its id and the day it was made. Spec: Sanitized user; Contract: 2.
  */
-export function sanitizeUser(user: User, isSelf: boolean): UserReply {
+export function sanitizeUser(user: UserFacts, isSelf: boolean): UserReply {
   if (user.isDeleted) return tombstoneReply(user)
   return {
     id: user.id,
@@ -29,7 +29,7 @@ export function sanitizeUser(user: User, isSelf: boolean): UserReply {
   }
 }
 
-function tombstoneReply(user: User): UserReply {
+function tombstoneReply(user: UserFacts): UserReply {
   return {
     id: user.id,
     username: 'Deleted User',

@@ -57,11 +57,16 @@ export class User extends UserSchema.class {
     return this.homeInstance === null || this.homeInstance === undefined
   }
 
-  /** Takes a new hash; every token born before `now` (milliseconds) is dead. Spec: Bearer tokens, revocation. */
-  changePassword(passwordHash: string, now: number): void {
+  /**
+   * Takes a new hash; every token born before `now` (milliseconds) is dead. A replica whose clock is behind brings no
+   * token back that an earlier change ended. Gives when the change counts. Spec: Bearer tokens, revocation.
+   */
+  changePassword(passwordHash: string, now: number): number {
+    const changedAt = Math.max(now, this.passwordChangedAt ?? now)
     this.passwordHash = passwordHash
-    this.passwordChangedAt = now
+    this.passwordChangedAt = changedAt
     this.stateVersion += 1
+    return changedAt
   }
 
   /**

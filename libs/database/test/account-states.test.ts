@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { AuditEntry, User, accountStateOf, nextId, readAccountStates, recordAudit } from '../src/index.ts'
+import { openTestDatabase } from './harness.ts'
+
+describe('account states', () => {
+  it('read from the table are those of the loaded user, and unknown ids are missing', async () => {
+    await using database = await openTestDatabase()
+    const em = database.orm.em.fork()
+    const facts = { isAdmin: true, passwordChangedAt: 1_700_000_000_001, sessionsEndedAt: 1_700_000_000_002 }
+    const user = em.create(User, {
+      ...facts,
+      id: await nextId(em),
+      username: 'ada',
+      passwordHash: 'x',
+      stateVersion: 7,
+      createdAt: new Date(),
+    })
+    await em.persist(user).flush()
+
+    const states = await readAccountStates(em, [user.id, '1'])
+
+    expect(states).to.deep.equal([{ ...facts, userId: user.id, version: 7, username: 'ada', isDeleted: false }])
+    expect(accountStateOf(await database.orm.em.fork().findOneOrFail(User, { id: user.id }))).to.deep.equal(states[0])
+    expect(await readAccountStates(em, [])).to.deep.equal([])
+  })
+
+  it('rise by one when the password changes', () => {
+    const user = Object.assign(Object.create(User.prototype) as User, { stateVersion: 3, passwordHash: 'old' })
+
+    user.changePassword('new', 1_700_000_000_000)
+
+    expect(user).to.include({ stateVersion: 4, passwordHash: 'new', passwordChangedAt: 1_700_000_000_000 })
+  })
+})
+
+describe('the audit log', () => {
+  it('holds an act exactly when its transaction committed', async () => {
+    await using database = await openTestDatabase()
+    const em = database.orm.em.fork()
+    const actor = em.create(User, { id: '5', username: 'boss', passwordHash: 'x', createdAt: new Date() })
+    await em.persist(actor).flush()
+    const act = (action: string, fails: boolean) =>
+      database.orm.em.fork().transactional(async (transaction) => {
+        const target = { type: 'settings', id: null } as const
+        recordAudit(transaction, { action, actor: { userId: '5', username: 'boss' }, target, at: new Date(7) })
+        if (fails) throw new Error('no')
+      })
+
+    await act('kept', false)
+    await act('undone', true).catch(() => undefined)
+
+    const entries = await database.orm.em.fork().findAll(AuditEntry)
+    expect(entries.map(({ action, actorUsername, detail }) => ({ action, actorUsername, detail }))).to.deep.equal([
+      { action: 'kept', actorUsername: 'boss', detail: {} },
+    ])
+    expect(entries[0]!.createdAt.getTime()).to.equal(7)
+  })
+})

@@ -1,0 +1,34 @@
+import { expect } from 'chai'
+import { connectDatabase, loadInstanceSettings, nextId, selectRows } from '../src/index.ts'
+import { openTestDatabase } from './harness.ts'
+
+const epochMs = Date.parse('2024-01-01T00:00:00Z')
+
+describe('ids', () => {
+  it('are 42 bits of milliseconds since 2024, the persisted worker id and a sequence', async () => {
+    await using database = await openTestDatabase()
+    const em = database.orm.em.fork()
+    const { workerId } = await loadInstanceSettings(em)
+    const before = Date.now()
+
+    const id = BigInt(await nextId(em))
+
+    // The database runs on this machine: its clock is ours.
+    expect(Number(id >> 22n) + epochMs).to.be.within(before - 1, Date.now() + 1)
+    expect(Number((id >> 12n) & 1023n)).to.equal(workerId)
+  })
+
+  it('stay unique when replicas ask as fast as they can', async () => {
+    await using database = await openTestDatabase()
+    await using opening = new AsyncDisposableStack()
+    const replica = opening.adopt(await connectDatabase(database), (orm) => orm.close())
+    const many = 'select next_snowflake()::text as id from generate_series(1, 5000)'
+
+    const batches = await Promise.all(
+      [database.orm, replica, database.orm, replica].map((orm) => selectRows<{ id: string }>(orm.em.fork(), many)),
+    )
+
+    const ids = batches.flat().map((row) => row.id)
+    expect(new Set(ids).size).to.equal(20_000)
+  })
+})

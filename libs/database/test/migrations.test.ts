@@ -1,0 +1,121 @@
+import { expect } from 'chai'
+import { testDatabase } from '@gatehouse/test-kit'
+import {
+  DatabaseUnavailable,
+  User,
+  connectDatabase,
+  loadInstanceSettings,
+  migrateDatabase,
+  openDatabase,
+  selectRows,
+} from '../src/index.ts'
+import { openTestDatabase } from './harness.ts'
+
+describe('migrations', () => {
+  it('are applied once, however many ask at the same time, and keep the worker id', async () => {
+    await using database = await testDatabase()
+    await using opening = new AsyncDisposableStack()
+    const connect = async () => opening.adopt(await connectDatabase(database), (orm) => orm.close())
+    const orms = [await connect(), await connect(), await connect()]
+
+    const applied = await Promise.all(orms.map((orm) => migrateDatabase(orm)))
+    const { workerId, instanceId } = await loadInstanceSettings(orms[0]!.em.fork())
+    const later = await migrateDatabase(orms[1]!)
+
+    expect(applied.filter((names) => names.length > 0)).to.have.length(1)
+    expect(later).to.deep.equal([])
+    expect(workerId).to.be.within(0, 1023)
+    expect(await loadInstanceSettings(orms[2]!.em.fork())).to.include({ workerId, instanceId })
+  })
+
+  it('that are pending keep a service from starting, with a message that names the command', async () => {
+    await using database = await testDatabase()
+
+    const refusal = await openDatabase(database).catch((error: unknown) => error)
+
+    expect(refusal).to.be.instanceOf(DatabaseUnavailable)
+    expect((refusal as Error).message).to.match(/npm run migrate/)
+  })
+
+  it('give every foreign key an index on its own side', async () => {
+    await using database = await openTestDatabase()
+
+    const missing = await selectRows(
+      database.orm.em.fork(),
+      `select c.conrelid::regclass::text as "table", c.conname as name from pg_constraint c
+       where c.contype = 'f' and not exists (
+         select from pg_index i where i.indrelid = c.conrelid
+         and (i.indkey::smallint[])[0:cardinality(c.conkey) - 1] @> c.conkey
+       )`,
+    )
+
+    expect(missing).to.deep.equal([])
+  })
+})
+
+describe('Instance settings: the table', () => {
+  it('are one row with its defaults, and there is no way to a second', async () => {
+    await using database = await openTestDatabase()
+    const em = database.orm.em.fork()
+
+    const second = em.execute('insert into instance_settings (id, worker_id) values (2, 1)')
+
+    expect(await second.catch((error: unknown) => error)).to.be.an('error')
+    expect(await loadInstanceSettings(em)).to.include({
+      id: 1,
+      registrationOpen: null,
+      federatedRegistrationOpen: true,
+      autoAcceptPeering: false,
+    })
+    expect(await selectRows(em, 'select id from instance_settings')).to.have.length(1)
+  })
+})
+
+describe('User record: the table', () => {
+  it('fills in what a new account has before anything happens to it', async () => {
+    await using database = await openTestDatabase()
+    const em = database.orm.em.fork()
+
+    await em.execute("insert into users (id, username, password_hash) values (5, 'ada', 'x')")
+
+    expect(await em.findOneOrFail(User, { id: '5' })).to.include({
+      ...{ status: 'offline', isAdmin: false, isDeleted: false, passwordChangedAt: null, replicatedInstances: '[]' },
+      ...{ homeInstance: null, homeUserId: null, discoverable: true, showActivity: true, profileUpdatedAt: 0 },
+    })
+  })
+
+  it('refuses a second owner of a name or of a live identity, and a homeUserId without its home', async () => {
+    await using database = await openTestDatabase()
+    const em = database.orm.em.fork()
+    let id = 0
+    const insert = async (username: string, home: [string | null, string | null], isDeleted = false) => {
+      id += 1
+      const row = [id, username, ...home, isDeleted]
+      const sql = `insert into users (id, username, password_hash, home_instance, home_user_id, is_deleted)
+        values (?, ?, 'x', ?, ?, ?)`
+      return await em.execute(sql, row).then(
+        () => 'taken in',
+        (error: { constraint?: string }) => error.constraint,
+      )
+    }
+
+    expect(await insert('ada', [null, null])).to.equal('taken in')
+    expect(await insert('ada', [null, null])).to.equal('users_username_unique')
+    expect(await insert('a@h', ['h', '1'])).to.equal('taken in')
+    expect(await insert('b@h', ['h', '1'])).to.equal('users_identity_unique')
+    expect(await insert('c@h', ['h', '1'], true)).to.equal('taken in')
+    expect(await insert('d', [null, '1'])).to.equal('users_home_user_needs_home')
+  })
+})
+
+describe('an unreachable database', () => {
+  it('is told in one line that names the variable and no password', async () => {
+    const url = 'postgres://somebody:hunter2@127.0.0.1:1/gatehouse'
+
+    const refusal = await connectDatabase({ url }).catch((error: unknown) => error)
+
+    expect(refusal).to.be.instanceOf(DatabaseUnavailable)
+    expect((refusal as Error).message).to.match(/^DATABASE_URL.*127\.0\.0\.1:1\/gatehouse/)
+    expect((refusal as Error).message).to.not.match(/hunter2/)
+  })
+})
