@@ -1,0 +1,52 @@
+import type { Redis } from 'ioredis'
+
+/** An entry is `<version>|<state as JSON>`, a lease a random text; both belong to one account. */
+
+/** The lease in force, or a new one: sharing it keeps its end where it was. KEYS: lease. ARGV: new lease, ttl. */
+const takeLease = `
+local held = redis.call('GET', KEYS[1])
+if held then return held end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return ARGV[1]`
+
+const isOlder = `
+local function isOlder(known, version)
+  return tonumber(string.match(known, '^%d+')) < tonumber(version)
+end`
+
+/** KEYS: entry, lease. ARGV: lease, version, entry, ttl. */
+const fillState = `${isOlder}
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+local known = redis.call('GET', KEYS[1])
+if known and not isOlder(known, ARGV[2]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
+return 1`
+
+/** KEYS: entry, lease. ARGV: version, entry. */
+const putState = `${isOlder}
+redis.call('DEL', KEYS[2])
+local known = redis.call('GET', KEYS[1])
+if not known or not isOlder(known, ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+return 1`
+
+export type StateRedis = Redis & {
+  takeLease(leaseKey: string, lease: string, ttlMs: number): Promise<string>
+  fillState(
+    entryKey: string,
+    leaseKey: string,
+    lease: string,
+    version: number,
+    entry: string,
+    ttlMs: number,
+  ): Promise<number>
+  putState(entryKey: string, leaseKey: string, version: number, entry: string): Promise<number>
+}
+
+/** Teaches a connection the three steps that have to happen at once. */
+export function defineScripts(redis: Redis): StateRedis {
+  redis.defineCommand('takeLease', { numberOfKeys: 1, lua: takeLease })
+  redis.defineCommand('fillState', { numberOfKeys: 2, lua: fillState })
+  redis.defineCommand('putState', { numberOfKeys: 2, lua: putState })
+  return redis as StateRedis
+}
