@@ -1,0 +1,16 @@
+// A process that does nothing but compare: the peer of the whole stack. Told `{ hash, password, ms }`, it compares for so
+// long, as many at once as there are cores, and answers with how many a second that were.
+import { availableParallelism, constants, setPriority } from 'node:os'
+import { measureRate } from './measure-rate.ts'
+
+// As what it stands beside: other programs on the machine leave both the same.
+setPriority(constants.priority.PRIORITY_LOW)
+const { default: bcrypt } = await import('bcrypt')
+
+process.on('message', ({ hash, password, ms }: { hash: string; password: string; ms: number }) => {
+  const compare = async () => {
+    if (!(await bcrypt.compare(password, hash))) throw new Error('the password must fit')
+  }
+  void measureRate({ lanes: availableParallelism(), ms, work: compare }).then((rate) => process.send!(rate))
+})
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,62 @@
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import {
+  federationVariables,
+  networkVariables,
+  placesOf,
+  publicAddress,
+  publicVariables,
+  readFederation,
+  type FederationReach,
+  type PublicAddress,
+} from '@gatehouse/ports'
+import { readVariables, variables } from '@gatehouse/service-kit'
+
+export type IdentityConfig = {
+  host: string
+  port: number
+  internalSecret: string
+  jwtSecret: string
+  /** As in JWT_EXPIRES_IN: `30d`. */
+  jwtExpiresIn: string
+  /** What decides while the settings do not. Spec: Registration 3. */
+  registrationOpen: boolean
+  publicAddress: PublicAddress
+  reach: FederationReach
+  uploadDir: string
+  /** Threads that hash, and how many may wait for them. */
+  hashing: { threads: number; queue: number }
+}
+
+const shape = {
+  ...networkVariables,
+  ...publicVariables,
+  ...federationVariables,
+  HOST: variables.text('0.0.0.0'),
+  IDENTITY_PORT: variables.port(8081),
+  JWT_SECRET: variables.secret('signs the tokens'),
+  JWT_EXPIRES_IN: variables.duration('30d'),
+  REGISTRATION_OPEN: variables.flag(true),
+  GATEHOUSE_DATA: variables.text('.gatehouse'),
+  UPLOAD_DIR: variables.text(''),
+  HASHING_THREADS: variables.count(availableParallelism(), { max: 256 }),
+  HASHING_QUEUE: variables.count(100),
+}
+
+/** Reads the environment of a distributed identity service. Throws ConfigurationError with every fault. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
+  const given = readVariables(environment, shape)
+  const config: IdentityConfig = {
+    host: given.HOST,
+    port: given.IDENTITY_PORT,
+    internalSecret: given.INTERNAL_SECRET,
+    jwtSecret: given.JWT_SECRET,
+    jwtExpiresIn: given.JWT_EXPIRES_IN,
+    registrationOpen: given.REGISTRATION_OPEN,
+    publicAddress: publicAddress(given),
+    reach: readFederation(given),
+    uploadDir: given.UPLOAD_DIR || join(given.GATEHOUSE_DATA, 'uploads'),
+    hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
+  }
+  return { ...config, places: placesOf(given) }
+}

@@ -1,0 +1,122 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import bcrypt from 'bcrypt'
+import { expect } from 'chai'
+import { isRefusal } from '@gatehouse/errors'
+import { createMetrics, type Metrics } from '@gatehouse/service-kit'
+import { capturedLog, eventually } from '@gatehouse/test-kit'
+import { policy } from '../policy.ts'
+import { startPasswordHasher, type PasswordHasher } from './password-hasher.ts'
+
+const password = 'correct horse battery'
+const quickHash = bcrypt.hashSync(password, 4)
+const slowHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
+
+describe('the password hasher', () => {
+  const { log, lines } = capturedLog()
+  let metrics: Metrics
+  let hasher: PasswordHasher
+
+  beforeEach(() => {
+    metrics = createMetrics()
+    hasher = startPasswordHasher({ threads: 1, queue: 2, log, metrics })
+  })
+  afterEach(async () => await hasher[Symbol.asyncDispose]())
+
+  it('makes salted bcrypt hashes of cost 12 that only their password fits', async () => {
+    const hash = await hasher.hash(password)
+
+    expect(bcrypt.getRounds(hash)).to.equal(12)
+    expect(await hasher.verify(password, hash)).to.equal(true)
+    expect(await hasher.verify(`${password}!`, hash)).to.equal(false)
+  })
+
+  it('finds an overlong password wrong although bcrypt reads only its beginning', async () => {
+    const longest = 'é'.repeat(36)
+    const hash = bcrypt.hashSync(longest, 4)
+
+    expect(await hasher.verify(longest, hash)).to.equal(true)
+    expect(await hasher.verify(`${longest}!`, hash)).to.equal(false)
+  })
+
+  it('refuses with 503 and Retry-After what exceeds the queue, and does the rest', async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.verify(password, quickHash)))
+
+    expect(outcomes.map(({ status }) => status).filter((status) => status === 'fulfilled')).to.have.length(3)
+    expect(refusalsOf(outcomes)).to.deep.equal([
+      ['hashing_busy', { 'Retry-After': '2' }],
+      ['hashing_busy', { 'Retry-After': '2' }],
+    ])
+  })
+
+  it('tells how many wait', async () => {
+    const works = Array.from({ length: 3 }, () => hasher.verify(password, slowHash))
+
+    expect(hasher.waiting()).to.equal(2)
+    expect((await metrics.render()).text).to.contain('gatehouse_hashing_waiting 2')
+    await Promise.all(works)
+    expect(hasher.waiting()).to.equal(0)
+  })
+
+  it('works on when its process is killed: what was under way is refused with 503, what waited is done', async () => {
+    await hasher.verify(password, quickHash)
+    const underWay = hasher.verify(password, slowHash)
+    const waiting = hasher.verify(password, quickHash)
+    const outcome = Promise.allSettled([underWay])
+
+    process.kill(hashingPid(), 'SIGKILL')
+
+    expect(refusalsOf(await outcome)).to.deep.equal([['unavailable', { 'Retry-After': '1' }]])
+    expect(await waiting).to.equal(true)
+    expect(lines.filter(({ msg }) => String(msg).includes('hashing process ended'))).to.have.length(1)
+  })
+
+  it('refuses everybody while a process that was of no use is being replaced, and then works on', async () => {
+    const outcomes = Promise.allSettled([hasher.verify(password, slowHash), hasher.verify(password, quickHash)])
+
+    process.kill(hashingPid(), 'SIGKILL')
+
+    expect(refusalsOf(await outcomes)).to.have.length(2)
+    expect(hasher.ready()).to.equal(false)
+    await eventually('another process', () => hasher.ready(), policy.hashingRestartPauseMs + 4_000)
+    expect(await hasher.verify(password, quickHash)).to.equal(true)
+  })
+
+  it('refuses what is under way when it is closed', async () => {
+    const outcomes = Promise.allSettled([hasher.verify(password, slowHash), hasher.verify(password, slowHash)])
+
+    await hasher[Symbol.asyncDispose]()
+
+    expect(refusalsOf(await outcomes)).to.have.length(2)
+  })
+
+  if (process.platform === 'linux') {
+    it('hashes in threads of the lowest priority, in a process that knows no secret', async () => {
+      process.env['JWT_SECRET'] = 'a secret that stays in this process'
+      await using own = startPasswordHasher({ threads: 2, queue: 2, log, metrics })
+      delete process.env['JWT_SECRET']
+      await Promise.all([own.verify(password, quickHash), own.verify(password, quickHash)])
+
+      const pid = hashingPid()
+      const workers = readdirSync(`/proc/${pid}/task`)
+        .map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'))
+        .filter((stat) => stat.includes('(libuv-worker)'))
+      expect(workers.map(niceOf)).to.deep.equal([19, 19])
+      expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).to.not.contain('a secret')
+    })
+  }
+})
+
+/** Field 19 of proc_pid_stat(5), counted behind the name, which may hold anything. */
+const niceOf = (stat: string) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+
+/** The youngest of this process's hashing children. */
+function hashingPid(): number {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
+  const hashing = children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('hashing-process'))
+  return hashing.at(-1)!
+}
+
+function refusalsOf(outcomes: readonly PromiseSettledResult<unknown>[]) {
+  const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []))
+  return errors.filter(isRefusal).map(({ code, headers }) => [code, headers])
+}

@@ -1,0 +1,16 @@
+import type { AuditEntry } from '@gatehouse/database'
+
+/** Who did what to whom, and when. Contract: 5. */
+export function auditReply(entry: AuditEntry) {
+  const { id, action, targetType, detail } = entry
+  return {
+    id,
+    action,
+    actorId: entry.actorId ?? null,
+    actorUsername: entry.actorUsername ?? null,
+    targetType,
+    targetId: entry.targetId ?? null,
+    detail,
+    createdAt: entry.createdAt.getTime(),
+  }
+}

@@ -1,0 +1,57 @@
+import { isRefusal } from '@gatehouse/errors'
+import sharp from 'sharp'
+import { refuse } from '../errors.ts'
+import { policy } from '../policy.ts'
+
+export type ImageConverter = {
+  /**
+   * A picture of any accepted format as WebP, upright, without metadata, fitted into the largest side; of an animation
+   * the first frame. Throws image_unreadable, image_too_large, images_busy. Contract: 3, uploads.
+   */
+  convert(path: string): Promise<Buffer>
+}
+
+/** What may open a file at all; every other format is unknown to the decoder, whatever the file says it is. */
+const loaders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}`)
+const formats = new Set(['jpeg', 'png', 'webp', 'gif'])
+
+/** Converts one image at a time, so that a crowd of large ones takes neither the memory nor the machine. */
+export function createImageConverter(): ImageConverter {
+  sharp.block({ operation: ['VipsForeignLoad'] })
+  sharp.unblock({ operation: loaders })
+  sharp.concurrency(1)
+  sharp.cache(false)
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  return {
+    convert: async (path) => {
+      if (waiting >= policy.imageQueue) throw refuse.images_busy({ headers: { 'Retry-After': '2' } })
+      waiting += 1
+      const converted = last.then(() => convert(path))
+      last = converted.catch(() => undefined).finally(() => (waiting -= 1))
+      return await converted
+    },
+  }
+}
+
+async function convert(path: string): Promise<Buffer> {
+  try {
+    await refuseUnfit(path)
+    return await sharp(path, { limitInputPixels: policy.imagePixelsMax, failOn: 'error' })
+      .timeout({ seconds: policy.imageSeconds })
+      .autoOrient()
+      .resize({ width: policy.imageSideMax, height: policy.imageSideMax, fit: 'inside', withoutEnlargement: true })
+      .webp()
+      .toBuffer()
+  } catch (cause) {
+    throw isRefusal(cause) ? cause : refuse.image_unreadable({ cause })
+  }
+}
+
+/** Reads the header only. All frames of an animation count. */
+async function refuseUnfit(path: string): Promise<void> {
+  const { format, compression, width, height, pages = 1 } = await sharp(path, { limitInputPixels: false }).metadata()
+  const isAvif = format === 'heif' && compression === 'av1'
+  if (!isAvif && !formats.has(format)) throw refuse.image_unreadable()
+  if (width * height * pages > policy.imagePixelsMax) throw refuse.image_too_large()
+}

@@ -1,0 +1,147 @@
+import bcrypt from 'bcrypt'
+import { expect } from 'chai'
+import { accountChanged, type AccountState } from '@gatehouse/contracts'
+import { createTokenKey, judgeToken, verifyToken } from '@gatehouse/tokens'
+import { eventually } from '@gatehouse/test-kit'
+import type { User } from '@gatehouse/database'
+import { buildUser, cacheState, readUser } from './builders.ts'
+import { startTestIdentity, type TestAnswer, type TestIdentity } from './harness.ts'
+import { meetingOf, testPassword } from './quick-hasher.ts'
+
+const newPassword = 'a better password'
+
+describe('change-password', () => {
+  let identity: TestIdentity
+
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+  beforeEach(() => void (identity.hasher.beforeWork = async () => undefined))
+
+  const change = async (as: User, body: object): Promise<TestAnswer> =>
+    await identity.call('POST', '/api/users/@me/change-password', { as, body, headers: { 'x-request-id': 'change-1' } })
+  const refusalOf = ({ status, body }: TestAnswer) => [status, body['error']]
+  const federated = async () =>
+    await buildUser(identity, {
+      username: `fed_${identity.clock.now()}_${Math.random()}@home`,
+      homeInstance: 'home.example',
+    })
+
+  it('change-password 1: wants a new password of 8 characters and at most 72 bytes', async () => {
+    const user = await buildUser(identity)
+    for (const refused of ['1234567', 'x'.repeat(73), 12345678, null, undefined]) {
+      expect((await change(user, { currentPassword: testPassword, newPassword: refused })).status).to.equal(400)
+    }
+  })
+
+  it('change-password 2: wants the current password of a local user, and the right one', async () => {
+    const user = await buildUser(identity)
+
+    expect((await change(user, { newPassword })).status).to.equal(400)
+    expect((await change(user, { newPassword, currentPassword: null })).status).to.equal(400)
+    expect(refusalOf(await change(user, { newPassword, currentPassword: 'wrong' }))).to.deep.equal([
+      403,
+      'Incorrect password',
+    ])
+    expect((await readUser(identity, user.id)).stateVersion).to.equal(user.stateVersion)
+    expect((await change(user, { newPassword, currentPassword: testPassword })).status).to.equal(200)
+  })
+
+  it('change-password 3: wants none of a federated user', async () => {
+    expect((await change(await federated(), { newPassword })).status).to.equal(200)
+  })
+
+  it('change-password 4: when it answers, older tokens are dead everywhere and the fresh one lives', async () => {
+    const user = await buildUser(identity)
+    await cacheState(identity, user)
+    const heard: { payload: AccountState; requestId: string | undefined }[] = []
+    await using _ = await identity.deps.bus.listen(accountChanged, async (event) => void heard.push(event))
+    const olderToken = { iat: Math.floor(identity.clock.now() / 1000) - 1 }
+
+    const { body } = await change(user, { newPassword, currentPassword: testPassword })
+
+    const cached = await identity.deps.store.find(user.id)
+    const stored = await readUser(identity, user.id)
+    const token = verifyToken(createTokenKey(identity.config.jwtSecret), String(body['token']), identity.clock.now())
+    expect(judgeToken(olderToken, cached)).to.equal('revoked')
+    expect(judgeToken(token!, cached)).to.equal('live')
+    expect(stored.passwordChangedAt).to.equal(identity.clock.now())
+    expect(await bcrypt.compare(newPassword, stored.passwordHash)).to.equal(true)
+    expect(body).to.have.all.keys('token')
+    const event = await eventually('the event', () => heard.find(({ payload }) => payload.userId === user.id))
+    expect(event.payload).to.include({ version: user.stateVersion + 1, sessionsEndedAt: null })
+    expect(event.requestId).to.equal('change-1')
+  })
+
+  it('ends no earlier than the change before it, though the clock of this replica is behind', async () => {
+    const ahead = identity.clock.now() + 5_000
+    const user = await buildUser(identity, { passwordChangedAt: ahead })
+
+    const { body } = await change(user, { newPassword, currentPassword: testPassword })
+
+    const token = verifyToken(createTokenKey(identity.config.jwtSecret), String(body['token']), ahead)
+    expect((await readUser(identity, user.id)).passwordChangedAt).to.equal(ahead)
+    expect(token!.iat).to.equal(Math.floor(ahead / 1000))
+  })
+
+  it('lets one of sixteen who know the current password win, the others are 403', async () => {
+    const user = await buildUser(identity)
+    const wanted = Array.from({ length: 16 }, (_, index) => `new password ${index}`)
+    identity.hasher.beforeWork = meetingOf(16)
+
+    const answers = await Promise.all(
+      wanted.map((password) => change(user, { newPassword: password, currentPassword: testPassword })),
+    )
+
+    const winners = answers.flatMap(({ status }, index) => (status === 200 ? [wanted[index]!] : []))
+    expect(winners).to.have.length(1)
+    expect(answers.filter((answer) => refusalOf(answer)[1] === 'Incorrect password')).to.have.length(15)
+    expect(await bcrypt.compare(winners[0]!, (await readUser(identity, user.id)).passwordHash)).to.equal(true)
+  })
+
+  it('lets a federated change win only over the password that stood when it began', async () => {
+    const user = await federated()
+    identity.hasher.beforeWork = async () => {
+      identity.hasher.beforeWork = async () => undefined
+      expect((await change(user, { newPassword: 'somebody was faster' })).status).to.equal(200)
+    }
+
+    expect((await change(user, { newPassword })).status).to.equal(409)
+    expect(await bcrypt.compare('somebody was faster', (await readUser(identity, user.id)).passwordHash)).to.equal(true)
+  })
+
+  it('is not for accounts that have been deleted, also while it hashes', async () => {
+    const gone = await buildUser(identity, { isDeleted: true })
+    const going = await buildUser(identity)
+    expect((await change(gone, { newPassword, currentPassword: testPassword })).status).to.equal(401)
+    identity.hasher.beforeWork = async () => {
+      await identity.deps.orm.em.fork().execute('update users set is_deleted = true where id = ?', [going.id])
+    }
+
+    expect((await change(going, { newPassword, currentPassword: testPassword })).status).to.equal(401)
+  })
+
+  it('needs a signed-in caller', async () => {
+    const body = { newPassword, currentPassword: testPassword }
+
+    expect((await identity.call('POST', '/api/users/@me/change-password', { body })).status).to.equal(401)
+  })
+})
+
+describe('verify-password', () => {
+  it('tells whether a password is the own one, as this instance knows it', async () => {
+    await using identity = await startTestIdentity()
+    const user = await buildUser(identity)
+    const federated = await buildUser(identity, { username: 'may@home.example', homeInstance: 'home.example' })
+    const verify = async (as: User, password: unknown) => {
+      const { status, body } = await identity.call('POST', '/api/users/@me/verify-password', { as, body: { password } })
+      return status === 200 ? body : status
+    }
+
+    expect(await verify(user, testPassword)).to.deep.equal({ valid: true })
+    expect(await verify(user, 'wrong')).to.deep.equal({ valid: false })
+    expect(await verify(user, 'x'.repeat(73))).to.deep.equal({ valid: false })
+    expect(await verify(user, undefined)).to.equal(400)
+    expect(await verify(federated, testPassword)).to.deep.equal({ valid: true })
+    expect(await verify(federated, 'wrong')).to.deep.equal({ valid: false })
+  })
+})

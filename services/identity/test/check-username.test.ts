@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import { version } from '@gatehouse/service-kit'
+import { buildUser, setGates } from './builders.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+
+describe('What a register page asks', () => {
+  let identity: TestIdentity
+
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+  beforeEach(async () => await setGates(identity, { registrationOpen: null }))
+
+  const check = async (query: string) => {
+    const { status, body } = await identity.call('GET', `/api/auth/check-username${query}`)
+    return [status, body]
+  }
+
+  it('check-username: a free name is available, one in use is not, however it is spelled', async () => {
+    const { username } = await buildUser(identity)
+    const taken = [200, { available: false, reason: 'Username already taken' }]
+
+    expect(await check('?username=free_name')).to.deep.equal([200, { available: true }])
+    expect(await check(`?username=${username}`)).to.deep.equal(taken)
+    expect(await check(`?username=%20${username.toUpperCase()}`)).to.deep.equal(taken)
+  })
+
+  it('check-username: a missing name is 400 and carries both shapes', async () => {
+    const missing = [
+      400,
+      { available: false, reason: 'username is required', error: 'username is required', statusCode: 400 },
+    ]
+
+    for (const query of ['', '?username=', '?username=%20', '?username']) {
+      expect(await check(query)).to.deep.equal(missing)
+    }
+    expect((await check('?username=one&username=two'))[0]).to.equal(400)
+  })
+
+  it('check-username: a name that cannot be is 200 and says why, also when the gate is closed', async () => {
+    for (const registrationOpen of [true, false]) {
+      await setGates(identity, { registrationOpen })
+      for (const name of ['ab', 'a'.repeat(33), 'a-b', 'ada@home', '%00%00%00', '%ED%A0%80abc']) {
+        const [status, body] = (await check(`?username=${name}`)) as [number, Record<string, unknown>]
+        expect([name, status, body['available'], typeof body['reason']]).to.deep.equal([name, 200, false, 'string'])
+      }
+    }
+  })
+
+  it('check-username: a closed gate is 403 and tells nothing of names', async () => {
+    const { username } = await buildUser(identity)
+    await setGates(identity, { registrationOpen: false })
+    const reason = 'Registration is currently closed'
+    const closed = [403, { available: false, reason, error: reason, statusCode: 403 }]
+
+    expect(await check('?username=free_name')).to.deep.equal(closed)
+    expect(await check(`?username=${username}`)).to.deep.equal(closed)
+  })
+
+  it('instance/info: tells the name, the version, the id and the gates as they stand', async () => {
+    await using shut = await startTestIdentity({
+      databaseUrl: identity.databaseUrl,
+      config: { registrationOpen: false },
+    })
+    const info = async (of: TestIdentity) => (await of.call('GET', '/api/instance/info')).body
+
+    const told = await info(identity)
+
+    expect(told).to.have.all.keys('name', 'version', 'registrationOpen', 'federatedRegistrationOpen', 'instanceId')
+    expect(told).to.include({ name: 'Gatehouse', version, registrationOpen: true, federatedRegistrationOpen: true })
+    expect(told['instanceId']).to.match(/^[0-9a-f-]{36}$/)
+    expect(await info(shut)).to.include({ registrationOpen: false, instanceId: told['instanceId'] })
+    await setGates(identity, { registrationOpen: true, federatedRegistrationOpen: false })
+    expect(await info(shut)).to.include({ registrationOpen: true, federatedRegistrationOpen: false })
+  })
+})

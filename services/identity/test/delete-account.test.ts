@@ -1,0 +1,192 @@
+import { access, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { accountChanged, accountSessionsEnded } from '@gatehouse/contracts'
+import { eventually } from '@gatehouse/test-kit'
+import { startUploadSweep } from '../src/uploads/sweep.ts'
+import { buildUser, readUser, rememberState } from './builders.ts'
+import {
+  buildChannel,
+  buildDirectMessage,
+  buildDirectMessages,
+  buildMessage,
+  buildRow,
+  buildSpace,
+  column,
+  insertRow,
+} from './chat.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { testPassword } from './quick-hasher.ts'
+
+const path = '/api/users/@me'
+
+describe('DELETE /api/users/@me', () => {
+  let identity: TestIdentity
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+
+  it('DELETE self 1: refuses a username that is not the stored one, before it looks at the password', async () => {
+    const user = await buildUser(identity)
+    const before = identity.hasher.verified.length
+
+    const answer = await identity.call('DELETE', path, { as: user, body: { username: 'somebody', password: 'wrong' } })
+
+    expect(answer.status).to.equal(400)
+    expect(identity.hasher.verified.length).to.equal(before)
+    expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
+  })
+
+  it('DELETE self 2: wants the password of local users, and the right one', async () => {
+    const user = await buildUser(identity)
+    const { username } = user
+
+    const missing = await identity.call('DELETE', path, { as: user, body: { username } })
+    const empty = await identity.call('DELETE', path, { as: user, body: { username, password: '' } })
+    const wrong = await identity.call('DELETE', path, { as: user, body: { username, password: 'not this one' } })
+
+    expect([missing.status, empty.status, wrong.status]).to.deep.equal([400, 400, 403])
+    expect(wrong.body).to.deep.equal({ error: 'Incorrect password', statusCode: 403 })
+    expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
+  })
+
+  it('DELETE self 2: lets federated users go on the token alone, with an empty password', async () => {
+    const user = await buildUser(identity, { username: 'fed@home.example', homeInstance: 'home.example' })
+
+    const answer = await identity.call('DELETE', path, { as: user, body: { username: user.username, password: '' } })
+
+    expect(answer.status).to.equal(200)
+    expect((await readUser(identity, user.id)).isDeleted).to.equal(true)
+  })
+
+  it('DELETE self 3: refuses the owner of spaces, names them and deletes nothing', async () => {
+    const user = await buildUser(identity)
+    const spaces = [await buildSpace(identity, user, 'first'), await buildSpace(identity, user, 'second')]
+    await insertRow(identity, 'space_members', { space_id: spaces[0], user_id: user.id })
+    const body = { username: user.username, password: testPassword }
+
+    const answer = await identity.call('DELETE', path, { as: user, body })
+
+    expect(answer.status).to.equal(400)
+    expect(answer.body).to.deep.include({
+      statusCode: 400,
+      ownedSpaces: [
+        { id: spaces[0], name: 'first' },
+        { id: spaces[1], name: 'second' },
+      ],
+    })
+    expect(await column(identity, 'select 1 from space_members where user_id = ?', [user.id])).to.have.length(1)
+    expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
+  })
+
+  it('DELETE self 4: answers success once no door takes the account any more, and tells that its sockets must close', async () => {
+    const user = await buildUser(identity)
+    await rememberState(identity, user)
+    const heard: unknown[] = []
+    await using _changed = await identity.deps.bus.listen(accountChanged, async ({ payload, requestId }) => {
+      if (payload.userId === user.id) heard.push({ isDeleted: payload.isDeleted, requestId })
+    })
+    await using _ended = await identity.deps.bus.listen(accountSessionsEnded, async ({ payload, requestId }) => {
+      if (payload.userId === user.id) heard.push({ ...payload, requestId })
+    })
+
+    const answer = await identity.call('DELETE', path, {
+      as: user,
+      body: { username: user.username, password: testPassword },
+      headers: { 'x-request-id': 'the-request' },
+    })
+
+    expect([answer.status, answer.body]).to.deep.equal([200, { success: true }])
+    expect(await identity.deps.store.find(user.id)).to.include({ isDeleted: true, version: 2 })
+    await eventually('both events', () => heard.length === 2)
+    expect(heard).to.have.deep.members([
+      { isDeleted: true, requestId: 'the-request' },
+      { userId: user.id, reason: 'account_deleted', at: identity.clock.now(), requestId: 'the-request' },
+    ])
+  })
+
+  it('DELETE self 4: removes avatar, banner, unclaimed uploads and the files of purged attachments, and no others', async () => {
+    const user = await buildUser(identity, { avatar: 'avatar.webp', banner: 'banner.webp' })
+    const staying = await buildUser(identity, { avatar: 'stays.webp' })
+    await insertRow(identity, 'uploads', { filename: 'loose.webp', user_id: user.id, size: 1, mimetype: 'image/webp' })
+    const channelId = await buildChannel(identity, await buildSpace(identity, staying))
+    await buildMessage(identity, { channelId, author: user, filename: 'said.png' })
+    await buildMessage(identity, { channelId, author: staying, filename: 'kept.png' })
+    const lonely = await buildDirectMessages(identity, { members: [user] })
+    await buildDirectMessage(identity, { channelId: lonely, author: user, filename: 'lonely.png' })
+    const shared = await buildDirectMessages(identity, { members: [user, staying] })
+    await buildDirectMessage(identity, { channelId: shared, author: user, filename: 'shared.png' })
+    const going = ['avatar.webp', 'banner.webp', 'loose.webp', 'said.png', 'lonely.png']
+    const kept = ['stays.webp', 'kept.png', 'shared.png']
+    for (const name of [...going, ...kept]) await writeFile(join(identity.config.uploadDir, name), 'x')
+
+    await identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } })
+
+    expect(await filesAmong(identity, [...going, ...kept])).to.deep.equal(kept)
+    expect(await column(identity, 'select filename from file_removals')).to.deep.equal([])
+  })
+
+  it('removes after a crash what was recorded before it, and never follows a name out of the folder', async () => {
+    await writeFile(join(identity.config.uploadDir, 'left-over.webp'), 'x')
+    await writeFile(join(identity.config.uploadDir, '..', 'outside.webp'), 'x')
+    for (const filename of ['left-over.webp', '../outside.webp', 'never-there.webp']) {
+      await insertRow(identity, 'file_removals', { filename })
+    }
+
+    await using sweep = startUploadSweep(identity.deps)
+    await sweep.sweep()
+
+    expect(await filesAmong(identity, ['left-over.webp', '../outside.webp'])).to.deep.equal(['../outside.webp'])
+    expect(await column(identity, 'select filename from file_removals')).to.deep.equal([])
+  })
+
+  it('refuses a password that was changed while the deletion verified it', async () => {
+    const user = await buildUser(identity)
+    identity.hasher.beforeWork = async () => {
+      identity.hasher.beforeWork = async () => undefined
+      await identity.deps.orm.em.fork().execute('update users set password_hash = ? where id = ?', ['new', user.id])
+    }
+
+    const body = { username: user.username, password: testPassword }
+    const answer = await identity.call('DELETE', path, { as: user, body })
+
+    expect(answer.status).to.equal(403)
+    expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
+  })
+
+  it('lets the last admin go and keeps the post of the first admin taken', async () => {
+    const admin = await buildUser(identity, { isAdmin: true })
+    await identity.deps.orm.em.fork().execute('update instance_settings set first_admin_id = ?', [admin.id])
+
+    await identity.call('DELETE', path, { as: admin, body: { username: admin.username, password: testPassword } })
+
+    expect(await column(identity, 'select first_admin_id from instance_settings')).to.deep.equal([admin.id])
+  })
+
+  it('shows others a tombstone, and login says that the account was deleted', async () => {
+    const user = await buildUser(identity, { displayName: 'Ada', bio: 'x', showActivity: true })
+    const other = await buildUser(identity)
+    await buildRow(identity, 'friend_requests', { from_user_id: user.id, to_user_id: other.id })
+
+    await identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } })
+
+    const { body } = await identity.call('GET', `/api/users/${user.id}`, { as: other })
+    expect(body).to.deep.equal({
+      ...{ id: user.id, username: 'Deleted User', createdAt: user.createdAt.getTime(), isDeleted: true },
+      ...{ displayName: null, avatar: null, banner: null, accentColor: null, avatarColor: null, bio: null },
+      ...{ status: 'offline', customStatus: null, isAdmin: false, discoverable: false, profileUpdatedAt: 0 },
+      ...{ homeInstance: null, homeUserId: null, replicatedInstances: [] },
+    })
+  })
+})
+
+async function filesAmong(identity: TestIdentity, names: string[]): Promise<string[]> {
+  const there = await Promise.all(
+    names.map((name) =>
+      access(join(identity.config.uploadDir, name)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  )
+  return names.filter((_, index) => there[index])
+}

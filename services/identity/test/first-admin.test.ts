@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import { User } from '@gatehouse/database'
+import { eventually } from '@gatehouse/test-kit'
+import { buildStub, someoneWaits } from './builders.ts'
+import { startTestIdentity } from './harness.ts'
+import { testPassword } from './quick-hasher.ts'
+
+describe('The first admin', () => {
+  it('Registration 9: is exactly one, the first local account, of sixteen racers at two replicas', async () => {
+    await using one = await startTestIdentity()
+    await using other = await startTestIdentity({ databaseUrl: one.databaseUrl })
+    await buildStub(one)
+    const federated = { username: 'early@home.example', password: testPassword, homeInstance: 'home.example' }
+    const early = await one.call('POST', '/api/auth/register', { body: federated })
+
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => {
+        const replica = index % 2 === 0 ? one : other
+        const body = { username: `racer_${index}`, password: testPassword }
+        return replica.call('POST', '/api/auth/register', { body })
+      }),
+    )
+
+    const told = answers.map(({ body }) => body['user'] as { id: string; isAdmin: boolean })
+    const admins = await one.deps.orm.em.fork().find(User, { isAdmin: true })
+    expect(early.body['user']).to.include({ isAdmin: false })
+    expect(answers.every(({ status }) => status === 201)).to.equal(true)
+    expect(admins.map(({ id }) => id)).to.deep.equal(told.filter(({ isAdmin }) => isAdmin).map(({ id }) => id))
+    expect(admins).to.have.length(1)
+  })
+
+  it('keeps the post free when the registration that would have got it fails', async () => {
+    await using identity = await startTestIdentity()
+    const register = async (username: string) =>
+      (await identity.call('POST', '/api/auth/register', { body: { username, password: testPassword } })).body['user']
+    const rival = identity.deps.orm.em.fork()
+    await rival.begin()
+    await rival.execute(`insert into users (id, username, password_hash) values (1, 'taken', '!')`)
+
+    const loser = register('taken')
+    await eventually('the loser, who holds the post, waits for the name', () => someoneWaits(identity))
+    const second = register('second')
+    await rival.commit()
+
+    expect(await loser).to.equal(undefined)
+    expect(await second).to.include({ username: 'second', isAdmin: true })
+  })
+})

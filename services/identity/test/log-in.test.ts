@@ -1,0 +1,166 @@
+import bcrypt from 'bcrypt'
+import { expect } from 'chai'
+import { createTokenKey, verifyToken } from '@gatehouse/tokens'
+import { eventually } from '@gatehouse/test-kit'
+import { refuse } from '../src/errors.ts'
+import { buildStub, buildUser, readUser, someoneWaits } from './builders.ts'
+import { startTestIdentity, type TestAnswer, type TestIdentity } from './harness.ts'
+import { testPassword, testPasswordHash } from './quick-hasher.ts'
+
+const wrong = 'not the password'
+/** Of `testPassword`, at the cost that real accounts have. */
+const realHash = bcrypt.hashSync(testPassword, 12)
+
+describe('Login', () => {
+  let identity: TestIdentity
+
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+  beforeEach(() => {
+    identity.hasher.beforeWork = async () => undefined
+    identity.hasher.verified = []
+  })
+
+  const logIn = async (username: unknown, password: unknown = testPassword): Promise<TestAnswer> =>
+    await identity.call('POST', '/api/auth/login', { body: { username, password } })
+  const costs = () => identity.hasher.verified.map((hash) => bcrypt.getRounds(hash))
+  const generic = { error: 'Invalid username or password', statusCode: 401 }
+
+  it('answers with a token and the own view', async () => {
+    const user = await buildUser(identity)
+
+    const answer = await logIn(user.username)
+
+    const token = verifyToken(
+      createTokenKey(identity.config.jwtSecret),
+      String(answer.body['token']),
+      identity.clock.now(),
+    )
+    expect(answer.status).to.equal(200)
+    expect(answer.body['user']).to.include({ id: user.id, username: user.username, showActivity: true })
+    expect(token).to.include({ userId: user.id, username: user.username, iat: Math.floor(identity.clock.now() / 1000) })
+  })
+
+  it('wants both fields, as texts', async () => {
+    expect((await logIn(undefined)).status).to.equal(400)
+    expect((await logIn('ada', null)).status).to.equal(400)
+    expect((await logIn({ $gt: '' }, 'x')).status).to.equal(400)
+    expect((await identity.call('POST', '/api/auth/login', { body: '[]' })).status).to.equal(400)
+    expect((await identity.call('POST', '/api/auth/login', { body: '{' })).status).to.equal(400)
+  })
+
+  it('Login 1: finds names trimmed and in lower case', async () => {
+    await buildUser(identity, { username: 'grace' })
+
+    expect((await logIn('  GRACE ')).status).to.equal(200)
+  })
+
+  it('Login 1, 3, 4: an unknown name, a wrong password and a stub get one answer for one and the same work', async () => {
+    const user = await buildUser(identity, { passwordHash: realHash })
+    const stub = await buildStub(identity)
+
+    const answers = [await logIn('nobody_here', wrong), await logIn(user.username, wrong), await logIn(stub.username)]
+
+    for (const { status, body } of answers) expect([status, body]).to.deep.equal([401, generic])
+    expect(costs()).to.deep.equal([12, 12, 12])
+  })
+
+  it('takes an overlong password for a wrong one, after the same work', async () => {
+    const user = await buildUser(identity, { passwordHash: bcrypt.hashSync('x'.repeat(72), 4) })
+
+    const { status, body } = await logIn(user.username, 'x'.repeat(73))
+
+    expect([status, body]).to.deep.equal([401, generic])
+    expect(identity.hasher.verified).to.have.length(1)
+  })
+
+  it('Login 2: says that an account has been deleted', async () => {
+    const gone = await buildUser(identity, { username: '!deleted:99', isDeleted: true })
+
+    const { status, body } = await logIn(gone.username)
+
+    expect([status, body['error']]).to.deep.equal([401, 'This account has been deleted'])
+  })
+
+  it('Login 6: leaves the status as it is', async () => {
+    const users = [await buildUser(identity, { status: 'online' }), await buildUser(identity)]
+
+    for (const { username } of users) expect((await logIn(username)).status).to.equal(200)
+
+    expect((await readUser(identity, users[0]!.id)).status).to.equal('online')
+    expect((await readUser(identity, users[1]!.id)).status).to.equal('offline')
+  })
+
+  it('gives no token for a password that was changed while it was verified', async () => {
+    const user = await buildUser(identity)
+    identity.hasher.beforeWork = async () => {
+      identity.hasher.beforeWork = async () => undefined
+      const body = { currentPassword: testPassword, newPassword: 'quite another one' }
+      const change = await identity.call('POST', '/api/users/@me/change-password', { as: user, body })
+      expect(change.status).to.equal(200)
+    }
+
+    const { status, body } = await logIn(user.username)
+
+    expect([status, body]).to.deep.equal([401, generic])
+  })
+
+  it('waits for a password change that is just being committed', async () => {
+    const user = await buildUser(identity)
+    const change = identity.deps.orm.em.fork()
+    await change.begin()
+    await change.execute('update users set password_hash = ?, password_changed_at = 1 where id = ?', [
+      '$2b$04$x',
+      user.id,
+    ])
+
+    const login = logIn(user.username)
+    await eventually('the login waits', () => someoneWaits(identity))
+    await change.commit()
+
+    expect((await login).status).to.equal(401)
+  })
+
+  it('gives no token to an account that was deleted while its password was verified', async () => {
+    const user = await buildUser(identity)
+    identity.hasher.beforeWork = async () => {
+      await identity.deps.orm.em.fork().execute('update users set is_deleted = true where id = ?', [user.id])
+    }
+
+    expect((await logIn(user.username)).body['error']).to.equal('This account has been deleted')
+  })
+
+  it('tells clients when to come again while too many passwords wait', async () => {
+    const { username } = await buildUser(identity)
+    identity.hasher.beforeWork = async () => {
+      throw refuse.hashing_busy({ headers: { 'Retry-After': '2' } })
+    }
+
+    const { status, headers, body } = await logIn(username)
+
+    expect([status, headers.get('retry-after'), body['statusCode']]).to.deep.equal([503, '2', 503])
+  })
+
+  it('counts how logins end', async () => {
+    await using own = await startTestIdentity()
+    const user = await buildUser(own)
+    for (const password of [testPassword, wrong]) {
+      await own.call('POST', '/api/auth/login', { body: { username: user.username, password } })
+    }
+
+    const { text } = await own.deps.metrics.render()
+    expect(text).to.contain('gatehouse_logins_total{outcome="accepted"} 1')
+    expect(text).to.contain('gatehouse_logins_total{outcome="credentials_wrong"} 1')
+  })
+
+  it('writes no password, hash or token into the log', async () => {
+    const user = await buildUser(identity)
+    const { body } = await logIn(user.username)
+    await logIn(user.username, wrong)
+
+    const log = JSON.stringify(identity.logLines)
+    for (const secret of [testPassword, wrong, testPasswordHash, String(body['token'])]) {
+      expect(log).to.not.contain(secret)
+    }
+  })
+})

@@ -1,0 +1,191 @@
+import { access, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { User } from '@gatehouse/database'
+import { buildUser, readUser } from './builders.ts'
+import { column, insertRow } from './chat.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+
+describe('profiles', () => {
+  let identity: TestIdentity
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+
+  const patch = (user: User, body: unknown) => identity.call('PATCH', '/api/users/@me', { as: user, body })
+  let made = 0
+  async function buildUpload(owner: User): Promise<string> {
+    made += 1
+    const filename = `upload-${made}.webp`
+    await writeFile(join(identity.config.uploadDir, filename), 'x')
+    const created_at = new Date(identity.clock.now())
+    await insertRow(identity, 'uploads', { filename, user_id: owner.id, size: 1, mimetype: 'image/webp', created_at })
+    return filename
+  }
+  const onDisk = (filename: string) =>
+    access(join(identity.config.uploadDir, filename)).then(
+      () => true,
+      () => false,
+    )
+
+  it('GET of another user leaves out what only they may see', async () => {
+    const [user, other] = [await buildUser(identity), await buildUser(identity)]
+
+    const own = await identity.call('GET', `/api/users/${user.id}`, { as: user })
+    const seen = await identity.call('GET', `/api/users/${user.id}`, { as: other })
+
+    expect(own.body).to.have.property('showActivity', true)
+    expect(seen.body).to.not.have.property('showActivity')
+    expect(seen.text).to.not.include(user.passwordHash)
+    expect((await identity.call('GET', '/api/users/1', { as: other })).status).to.equal(404)
+    expect((await identity.call('GET', '/api/users/9223372036854775808', { as: other })).status).to.equal(400)
+    expect((await identity.call('GET', `/api/users/${user.id}`)).status).to.equal(401)
+  })
+
+  it('PATCH changes the fields named, trims them and says when', async () => {
+    const user = await buildUser(identity, { bio: 'stays' })
+
+    const answer = await patch(user, {
+      displayName: '  Ada  ',
+      customStatus: '',
+      accentColor: '#AAbb00',
+      avatarColor: 'teal',
+      discoverable: false,
+      showActivity: false,
+      isAdmin: true,
+    })
+
+    expect(answer.status).to.equal(200)
+    expect(answer.body).to.include({
+      ...{ displayName: 'Ada', customStatus: null, accentColor: '#AAbb00', avatarColor: 'teal', bio: 'stays' },
+      ...{ discoverable: false, showActivity: false, isAdmin: false, profileUpdatedAt: identity.clock.now() },
+    })
+    expect((await readUser(identity, user.id)).displayName).to.equal('Ada')
+  })
+
+  it('PATCH counts code points and refuses what is too long or of another kind', async () => {
+    const user = await buildUser(identity)
+    const bad = [
+      { displayName: '🦊'.repeat(33) },
+      { bio: 'x'.repeat(191) },
+      { customStatus: 'x'.repeat(129) },
+      { accentColor: 'red' },
+      { avatarColor: 'black' },
+      { discoverable: 'yes' },
+      { displayName: 7 },
+      { avatar: '../secret' },
+      { displayName: 'a\u0000b' },
+      { replicatedInstances: {} },
+    ]
+
+    for (const body of bad) expect((await patch(user, body)).status, JSON.stringify(body)).to.equal(400)
+    expect((await patch(user, { displayName: '🦊'.repeat(32) })).status).to.equal(200)
+  })
+
+  it('PATCH without a known field changes nothing', async () => {
+    const user = await buildUser(identity)
+
+    const answer = await patch(user, { nickname: 'x' })
+
+    expect([answer.status, answer.body.profileUpdatedAt]).to.deep.equal([200, 0])
+  })
+
+  it('PATCH leaves federated profiles to their home instance, and the rest to the user', async () => {
+    const user = await buildUser(identity, { username: 'fed@home.example', homeInstance: 'home.example' })
+    const managed = { displayName: 'x', avatar: null, banner: null, accentColor: null, avatarColor: 'mint', bio: null }
+
+    for (const [field, value] of Object.entries(managed)) {
+      const answer = await patch(user, { [field]: value, customStatus: 'x' })
+      expect([answer.status, answer.body.error], field).to.deep.equal([
+        403,
+        'Profile fields are managed by your home instance',
+      ])
+    }
+    expect((await readUser(identity, user.id)).customStatus).to.equal(null)
+    expect((await patch(user, { customStatus: 'away', discoverable: false })).status).to.equal(200)
+  })
+
+  it('PATCH takes an own upload as avatar and removes the one it replaces from the disk', async () => {
+    const user = await buildUser(identity)
+    const [first, second] = [await buildUpload(user), await buildUpload(user)]
+
+    await patch(user, { avatar: first })
+    const answer = await patch(user, { avatar: second })
+
+    expect(answer.body.avatar).to.equal(second)
+    expect([await onDisk(first), await onDisk(second)]).to.deep.equal([false, true])
+    expect(await column(identity, 'select filename from uploads where user_id = ?', [user.id])).to.deep.equal([second])
+    await patch(user, { avatar: null })
+    expect(await onDisk(second)).to.equal(false)
+  })
+
+  it('PATCH keeps a file that avatar and banner share until neither names it', async () => {
+    const user = await buildUser(identity)
+    const file = await buildUpload(user)
+    await patch(user, { avatar: file, banner: file })
+
+    await patch(user, { avatar: null })
+    expect(await onDisk(file)).to.equal(true)
+
+    await patch(user, { avatar: file, banner: null })
+    expect(await onDisk(file)).to.equal(true)
+
+    await patch(user, { avatar: null })
+    expect(await onDisk(file)).to.equal(false)
+  })
+
+  it('PATCH refuses files of others, unknown ones and replaced ones', async () => {
+    const [user, other] = [await buildUser(identity), await buildUser(identity)]
+    const [own, replaced, foreign] = [await buildUpload(user), await buildUpload(user), await buildUpload(other)]
+    await patch(user, { avatar: replaced })
+    await patch(user, { avatar: own })
+
+    for (const avatar of [foreign, 'nothing.webp', replaced]) {
+      expect((await patch(user, { avatar })).status, avatar).to.equal(400)
+    }
+    expect((await readUser(identity, user.id)).avatar).to.equal(own)
+    expect([await onDisk(own), await onDisk(foreign)]).to.deep.equal([true, true])
+  })
+
+  it('PATCH stores replicated instances as origins, each once', async () => {
+    const user = await buildUser(identity)
+
+    const answer = await patch(user, {
+      replicatedInstances: [
+        { origin: 'https://Chat.Example:443/', username: ' ada@here ' },
+        { origin: 'http://127.0.0.1:4000', username: 'ada' },
+      ],
+    })
+
+    expect(answer.body.replicatedInstances).to.deep.equal([
+      { origin: 'https://chat.example', username: 'ada@here' },
+      { origin: 'http://127.0.0.1:4000', username: 'ada' },
+    ])
+  })
+
+  it('PATCH refuses replicated instances that are no origins, come twice or are too many', async () => {
+    const user = await buildUser(identity)
+    const place = (origin: string, username = 'ada') => ({ origin, username })
+    const bad = [
+      [place('chat.example')],
+      [place('https://chat.example/path')],
+      [place('https://user:pass@chat.example')],
+      [place('ftp://chat.example')],
+      [place('https://chat.example', ' ')],
+      [place('https://chat.example'), place('https://CHAT.example/')],
+      Array.from({ length: 21 }, (_, index) => place(`https://${index}.example`)),
+    ]
+
+    for (const replicatedInstances of bad) {
+      expect((await patch(user, { replicatedInstances })).status, JSON.stringify(replicatedInstances[0])).to.equal(400)
+    }
+  })
+
+  it('PATCH takes plain http only where the operator allows private peers', async () => {
+    const { config } = identity
+    await using closed = await startTestIdentity({ config: { reach: { ...config.reach, allowPrivate: [] } } })
+    const user = await buildUser(closed)
+    const body = { replicatedInstances: [{ origin: 'http://127.0.0.1:4000', username: 'ada' }] }
+
+    expect((await closed.call('PATCH', '/api/users/@me', { as: user, body })).status).to.equal(400)
+  })
+})

@@ -1,0 +1,155 @@
+import { expect } from 'chai'
+import {
+  deleteFederatedIdentity,
+  forgetReplicatedInstances,
+  resolveReplicatedUser,
+  type DeletionMode,
+} from '@gatehouse/contracts'
+import { buildUser, readUser } from './builders.ts'
+import { buildChannel, buildMessage, buildSpace, column } from './chat.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+
+const homeInstance = 'home.example'
+
+describe('what federation asks of accounts', () => {
+  let identity: TestIdentity
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+
+  let lastHomeUserId = 0
+  const nextHomeUserId = () => String((lastHomeUserId += 1))
+  const timeoutMs = 10_000
+  type Remote = { homeUserId: string; homeInstance?: string; username?: string | null; displayName?: string | null }
+  const resolve = (remote: Remote) =>
+    identity.deps.bus.request(resolveReplicatedUser, { homeInstance, ...remote }, { timeoutMs })
+  const remove = (homeUserId: string, mode: DeletionMode = 'soft', host = homeInstance) =>
+    identity.deps.bus.request(deleteFederatedIdentity, { homeUserId, homeInstance: host, mode }, { timeoutMs })
+
+  describe('the replicated-user resolver', () => {
+    it('makes a stub that nobody can log in to, and finds it again', async () => {
+      const homeUserId = nextHomeUserId()
+
+      const made = await resolve({ homeUserId, username: 'Ada@elsewhere.example', displayName: '  Ada L. ' })
+      const again = await resolve({ homeUserId, homeInstance: 'HOME.example', username: 'renamed' })
+
+      expect(made.created).to.equal(true)
+      expect(again).to.deep.equal({ id: made.id, created: false })
+      expect(await readUser(identity, made.id)).to.include({
+        username: 'ada@home.example',
+        displayName: 'Ada L.',
+        passwordHash: '!federation-replicated',
+        homeInstance,
+        homeUserId,
+        avatarColor: null,
+        isAdmin: false,
+        status: 'offline',
+      })
+      const body = { username: 'ada@home.example', password: '!federation-replicated' }
+      expect((await identity.call('POST', '/api/auth/login', { body })).status).to.equal(401)
+    })
+
+    it('finds a real account of the identity', async () => {
+      const homeUserId = nextHomeUserId()
+      const user = await buildUser(identity, { username: 'real@home.example', homeInstance, homeUserId })
+
+      expect(await resolve({ homeUserId, username: 'other' })).to.deep.equal({ id: user.id, created: false })
+    })
+
+    it('gives the next free name when one is taken', async () => {
+      await buildUser(identity, { username: 'bob@home.example', homeInstance, homeUserId: nextHomeUserId() })
+
+      const names = []
+      for (let count = 0; count < 2; count += 1) {
+        const { id } = await resolve({ homeUserId: nextHomeUserId(), username: 'bob' })
+        names.push((await readUser(identity, id)).username)
+      }
+
+      expect(names).to.deep.equal(['bob_1@home.example', 'bob_2@home.example'])
+    })
+
+    it('makes exactly one of many at once, and a name for each of many namesakes at once', async () => {
+      const homeUserId = nextHomeUserId()
+
+      const same = await Promise.all(Array.from({ length: 16 }, () => resolve({ homeUserId, username: 'racer' })))
+      const namesakes = await Promise.all(
+        Array.from({ length: 8 }, () => resolve({ homeUserId: nextHomeUserId(), username: 'twin' })),
+      )
+
+      expect(new Set(same.map(({ id }) => id)).size).to.equal(1)
+      expect(same.filter(({ created }) => created)).to.have.length(1)
+      expect(new Set(namesakes.map(({ id }) => id)).size).to.equal(8)
+    })
+
+    it('does not make a deleted identity again', async () => {
+      const homeUserId = nextHomeUserId()
+      await resolve({ homeUserId, username: 'gone' })
+      await remove(homeUserId)
+
+      const refusal = await resolve({ homeUserId, username: 'gone' }).catch((error: unknown) => error)
+
+      expect(refusal).to.include({ code: 'not_found', status: 404 })
+      expect(await column(identity, 'select 1 from users where home_user_id = ?', [homeUserId])).to.have.length(1)
+    })
+
+    it('Registration 8: works whatever the registration gates say', async () => {
+      await identity.deps.orm.em
+        .fork()
+        .execute('update instance_settings set registration_open = false, federated_registration_open = false')
+
+      expect((await resolve({ homeUserId: nextHomeUserId(), username: 'relayed' })).created).to.equal(true)
+    })
+  })
+
+  describe('deletion of an identity', () => {
+    it('tombstones the live account of it, and is content when there is none', async () => {
+      const homeUserId = nextHomeUserId()
+      const user = await buildUser(identity, { username: 'x@home.example', homeInstance, homeUserId })
+
+      expect(await remove(homeUserId, 'soft', 'other.example')).to.deep.equal({ outcome: 'absent' })
+      expect(await remove(homeUserId, 'soft', 'Home.Example')).to.deep.equal({ outcome: 'deleted' })
+      expect(await remove(homeUserId)).to.deep.equal({ outcome: 'absent' })
+      expect((await readUser(identity, user.id)).isDeleted).to.equal(true)
+    })
+
+    it('keeps messages in soft mode and deletes them in full mode', async () => {
+      const staying = await buildUser(identity)
+      const channelId = await buildChannel(identity, await buildSpace(identity, staying))
+      for (const mode of ['soft', 'full'] as const) {
+        const homeUserId = nextHomeUserId()
+        const author = await buildUser(identity, { username: `${mode}@home.example`, homeInstance, homeUserId })
+        await buildMessage(identity, { channelId, author })
+
+        await remove(homeUserId, mode)
+
+        const left = await column(identity, 'select 1 from messages where author_id = ?', [author.id])
+        expect(left, mode).to.have.length(mode === 'soft' ? 1 : 0)
+      }
+    })
+
+    it('is refused with owns_spaces while the account owns spaces', async () => {
+      const homeUserId = nextHomeUserId()
+      const owner = await buildUser(identity, { username: 'o@home.example', homeInstance, homeUserId })
+      const spaceId = await buildSpace(identity, owner, 'theirs')
+
+      const refusal = await remove(homeUserId).catch((error: unknown) => error)
+
+      expect(refusal).to.include({ code: 'owns_spaces', status: 409, message: 'owns_spaces' })
+      expect(refusal).to.have.deep.property('fields', { ownedSpaces: [{ id: spaceId, name: 'theirs' }] })
+      expect((await readUser(identity, owner.id)).isDeleted).to.equal(false)
+    })
+  })
+
+  it('forgets replicated instances by origin, however it is spelled, and leaves the others', async () => {
+    const places = [
+      { origin: 'https://a.example', username: 'ada' },
+      { origin: 'https://b.example', username: 'ada' },
+    ]
+    const user = await buildUser(identity, { replicatedInstances: JSON.stringify(places) })
+    const origins = ['https://A.example/', 'https://never.example', 'nonsense']
+
+    await identity.deps.bus.request(forgetReplicatedInstances, { userId: user.id, origins }, { timeoutMs })
+    await identity.deps.bus.request(forgetReplicatedInstances, { userId: '1', origins }, { timeoutMs })
+
+    expect(JSON.parse((await readUser(identity, user.id)).replicatedInstances)).to.deep.equal([places[1]])
+  })
+})

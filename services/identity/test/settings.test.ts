@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import type { User } from '@gatehouse/database'
+import { buildUser } from './builders.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+
+describe('instance settings and the audit log', () => {
+  let identity: TestIdentity
+  let admin: User
+  before(async () => {
+    identity = await startTestIdentity()
+    admin = await buildUser(identity, { username: 'boss', isAdmin: true })
+  })
+  after(async () => await identity[Symbol.asyncDispose]())
+
+  const settings = (body?: unknown) =>
+    identity.call(body === undefined ? 'GET' : 'PATCH', '/api/admin/settings', {
+      as: admin,
+      ...(body === undefined ? {} : { body }),
+    })
+  const audit = (query = '') => identity.call('GET', `/api/admin/audit?${query}`, { as: admin })
+
+  it('Registration 3: null hands the local gate back to the environment', async () => {
+    const info = async () => (await identity.call('GET', '/api/instance/info')).body.registrationOpen
+
+    await settings({ registrationOpen: false })
+    expect(await info()).to.equal(false)
+
+    const answer = await settings({ registrationOpen: null })
+    expect(answer.body.registrationOpen).to.equal(null)
+    expect(await info()).to.equal(true)
+  })
+
+  it('changes only what is named, and answers with all of it', async () => {
+    const before = (await settings()).body
+
+    const answer = await settings({ instanceName: '  The Lodge ', autoAcceptPeering: true })
+
+    expect(answer.status).to.equal(200)
+    expect(answer.body).to.deep.equal({ ...before, instanceName: 'The Lodge', autoAcceptPeering: true })
+    expect((await settings()).body).to.deep.equal(answer.body)
+  })
+
+  it('refuses values of another kind and leaves everything as it was', async () => {
+    const before = (await settings()).body
+    const bad = [
+      { registrationOpen: 'no' },
+      { federatedRegistrationOpen: null },
+      { autoAcceptPeering: 1 },
+      { instanceName: ' ' },
+      { instanceName: 'x'.repeat(65) },
+    ]
+
+    for (const body of bad) expect((await settings(body)).status, JSON.stringify(body)).to.equal(400)
+    expect((await settings()).body).to.deep.equal(before)
+  })
+
+  it('writes down who changed what, and when', async () => {
+    await settings({ federatedRegistrationOpen: false })
+
+    const { body } = await audit('limit=1')
+
+    expect((body.entries as unknown[])[0]).to.deep.include({
+      action: 'settings.changed',
+      actorId: admin.id,
+      actorUsername: 'boss',
+      targetType: 'settings',
+      targetId: null,
+      detail: { federatedRegistrationOpen: false },
+      createdAt: identity.clock.now(),
+    })
+  })
+
+  it('pages through the log, newest first, to its end', async () => {
+    for (const name of ['one', 'two', 'three']) await settings({ instanceName: name })
+    type Page = { entries: { id: string; detail: { instanceName?: string } }[]; nextCursor: string | null }
+
+    const first = (await audit('limit=2')).body as Page
+    const second = (await audit(`limit=2&cursor=${first.nextCursor}`)).body as Page
+    const all = (await audit('limit=100')).body as Page
+
+    const named = [...first.entries, ...second.entries].map((entry) => entry.detail.instanceName)
+    expect(named.slice(0, 3)).to.deep.equal(['three', 'two', 'one'])
+    expect(all.entries.slice(0, 4)).to.deep.equal([...first.entries, ...second.entries])
+    expect(all.nextCursor).to.equal(null)
+    expect((await audit('limit=0')).status).to.equal(400)
+    expect((await audit('cursor=x')).status).to.equal(400)
+  })
+})

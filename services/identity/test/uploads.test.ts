@@ -1,0 +1,327 @@
+import { readdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import sharp from 'sharp'
+import type { User } from '@gatehouse/database'
+import { eventually } from '@gatehouse/test-kit'
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import { buildUser } from './builders.ts'
+import { column } from './chat.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { bombPng, sparseGif } from './large-images.ts'
+
+const picture = (width: number, height: number, red = 200) =>
+  sharp({ create: { width, height, channels: 3, background: { r: red, g: 30, b: 90 } } })
+
+describe('uploads', () => {
+  let identity: TestIdentity
+  let user: User
+  before(async () => {
+    identity = await startTestIdentity()
+    user = await buildUser(identity)
+  })
+  after(async () => await identity[Symbol.asyncDispose]())
+
+  async function send(content: Buffer, { name = 'photo.png', type = 'image/png', field = 'file' } = {}) {
+    const body = new FormData()
+    body.set(field, new File([new Uint8Array(content)], name, { type }))
+    return await identity.call('POST', '/api/uploads', { as: user, body })
+  }
+  const get = (filename: string, headers: Record<string, string> = {}) =>
+    fetch(`${identity.url}/api/uploads/${filename}`, { headers: { [callerHeader]: statement(), ...headers } })
+  const statement = () =>
+    signCaller(
+      createCallerKey(identity.config.internalSecret),
+      { address: '127.0.0.1', account: null },
+      identity.clock.now(),
+    )
+  const stored = async (filename: unknown) => sharp(await (await get(String(filename))).bytes())
+  const parts = () => readdir(join(identity.config.uploadDir, '.incoming'))
+
+  describe('POST /api/uploads', () => {
+    for (const format of ['png', 'jpeg', 'webp', 'gif', 'avif'] as const) {
+      it(`takes ${format}, whatever it is called, and stores WebP`, async () => {
+        const answer = await send(await picture(30, 20).toFormat(format).toBuffer(), {
+          name: 'x.txt',
+          type: 'text/plain',
+        })
+
+        expect(answer.status).to.equal(201)
+        const { filename, size } = answer.body as { filename: string; size: number }
+        expect(filename).to.match(/^[0-9a-f-]{36}\.webp$/)
+        expect(answer.body).to.deep.equal({ filename, url: `/api/uploads/${filename}`, size, mimetype: 'image/webp' })
+        const { format: kept, width, height } = await (await stored(filename)).metadata()
+        expect({ kept, width, height }).to.deep.equal({ kept: 'webp', width: 30, height: 20 })
+      })
+    }
+
+    it('fits large pictures into 512 pixels a side and leaves small ones as they are', async () => {
+      const wide = await send(await picture(2000, 500).jpeg().toBuffer())
+      const small = await send(await picture(10, 20).png().toBuffer())
+
+      expect(await (await stored(wide.body.filename)).metadata()).to.include({ width: 512, height: 128 })
+      expect(await (await stored(small.body.filename)).metadata()).to.include({ width: 10, height: 20 })
+    })
+
+    it('turns a photo upright and drops everything that came with it', async () => {
+      const photo = await picture(40, 20)
+        .withExif({ IFD0: { Copyright: 'a secret place' } })
+        .withMetadata({ orientation: 6 })
+        .jpeg()
+        .toBuffer()
+
+      const answer = await send(photo)
+
+      const { width, height, exif, xmp, icc, orientation } = await (await stored(answer.body.filename)).metadata()
+      expect([width, height]).to.deep.equal([20, 40])
+      expect([exif, xmp, icc, orientation]).to.deep.equal([undefined, undefined, undefined, undefined])
+    })
+
+    it('keeps the first frame of an animation', async () => {
+      const frames = await Promise.all([0, 100, 200].map((red) => picture(8, 8, red).png().toBuffer()))
+      const animation = await sharp(frames, { join: { animated: true } })
+        .gif()
+        .toBuffer()
+      expect((await sharp(animation, { animated: true }).metadata()).pageHeight).to.equal(8)
+
+      const answer = await send(animation)
+
+      expect((await (await stored(answer.body.filename)).metadata()).pages).to.equal(undefined)
+    })
+
+    it('refuses what is no accepted image, whatever it is called', async () => {
+      const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>1</script></svg>')
+      const whole = await picture(300, 300).png({ compressionLevel: 0 }).toBuffer()
+      const bad = {
+        svg,
+        tiff: await picture(9, 9).tiff().toBuffer(),
+        pdf: Buffer.from('%PDF-1.4\n%%EOF'),
+        html: Buffer.from('<html></html>'),
+        'cut off': whole.subarray(0, 5000),
+        'a head only': whole.subarray(0, 40),
+      }
+
+      for (const [what, content] of Object.entries(bad)) expect((await send(content)).status, what).to.equal(400)
+      expect(await parts()).to.deep.equal([])
+    })
+
+    it('refuses more than 40 megapixels, in one picture or in all frames together, without unpacking them', async () => {
+      const before = process.memoryUsage().rss
+
+      const bomb = await send(bombPng(40_000, 40_000))
+      const [still, film] = [await send(sparseGif(2000, 10)), await send(sparseGif(2000, 11))]
+
+      expect([bomb.status, still.status, film.status]).to.deep.equal([400, 201, 400])
+      expect(bomb.body.error).to.match(/40 megapixels/)
+      expect(process.memoryUsage().rss - before).to.be.below(200 * 1024 * 1024)
+    })
+
+    it('refuses files over 8 MiB with 413, also when the length is not announced', async () => {
+      const announced = await send(Buffer.alloc(8 * 1024 * 1024 + 1))
+      const unannounced = await sendChunked(identity, {
+        statement: statementOf(identity, user),
+        bytes: 9 * 1024 * 1024,
+      })
+
+      expect([announced.status, unannounced]).to.deep.equal([413, 413])
+      await emptied(parts)
+    })
+
+    it('refuses forms without the field, with several files, broken ones and other bodies', async () => {
+      const png = await picture(9, 9).png().toBuffer()
+      const two = new FormData()
+      for (const name of ['a.png', 'b.png']) two.append('file', new File([new Uint8Array(png)], name))
+      const post = (body: unknown, headers = {}) => identity.call('POST', '/api/uploads', { as: user, body, headers })
+
+      expect((await send(png, { field: 'other' })).status).to.equal(400)
+      expect((await post(two)).status).to.equal(400)
+      expect((await post('nonsense', { 'content-type': 'multipart/form-data; boundary=x' })).status).to.equal(400)
+      expect((await post('nonsense', { 'content-type': 'multipart/form-data' })).status).to.equal(400)
+      expect((await post({ file: 'x' })).status).to.equal(415)
+      await emptied(parts)
+    })
+
+    it('takes nothing in from somebody who is not signed in', async () => {
+      const body = new FormData()
+      body.set('file', new File([new Uint8Array(await picture(9, 9).png().toBuffer())], 'x.png'))
+
+      expect((await identity.call('POST', '/api/uploads', { body })).status).to.equal(401)
+    })
+
+    it('removes the piece of an upload that breaks off', async () => {
+      const outgoing = request(`${identity.url}/api/uploads`, {
+        method: 'POST',
+        headers: { [callerHeader]: statementOf(identity, user), 'content-type': 'multipart/form-data; boundary=x' },
+      })
+      outgoing.on('error', () => undefined)
+      outgoing.write(formHead)
+      outgoing.write(Buffer.alloc(100_000))
+      await emptied(async () => ((await parts()).length === 1 ? [] : ['not there yet']))
+
+      outgoing.destroy()
+
+      await emptied(parts)
+    })
+
+    it('keeps no file of an account that is deleted while its picture is converted', async () => {
+      const leaving = await buildUser(identity)
+      const { convert } = identity.deps.images
+      identity.deps.images.convert = async (path) => {
+        const image = await convert(path)
+        await identity.deps.orm.em.fork().execute(`create rule gone as on insert to uploads do instead nothing`)
+        return image
+      }
+      const before = await readdir(identity.config.uploadDir)
+      const body = new FormData()
+      body.set('file', new File([new Uint8Array(await picture(9, 9).png().toBuffer())], 'x.png'))
+
+      const answer = await identity.call('POST', '/api/uploads', { as: leaving, body })
+
+      await identity.deps.orm.em.fork().execute('drop rule gone on uploads')
+      identity.deps.images.convert = convert
+      expect(answer.status).to.equal(401)
+      expect(await readdir(identity.config.uploadDir)).to.deep.equal(before)
+    })
+  })
+
+  describe('GET /api/uploads/:filename', () => {
+    let filename: string
+    let content: Buffer
+    before(async () => {
+      filename = String((await send(await picture(200, 100).png().toBuffer())).body.filename)
+      content = Buffer.from(await (await get(filename)).arrayBuffer())
+    })
+
+    it('answers with the file, to be kept for good and never to be run', async () => {
+      const answer = await get(filename)
+
+      expect(answer.status).to.equal(200)
+      expect(Object.fromEntries(answer.headers)).to.include({
+        'content-type': 'image/webp',
+        'content-length': String(content.length),
+        'cache-control': 'public, max-age=31536000, immutable',
+        'content-security-policy': "default-src 'none'; sandbox",
+        'accept-ranges': 'bytes',
+      })
+    })
+
+    it('answers HEAD with the same headers and no body', async () => {
+      const { status, headers, text } = await identity.call('HEAD', `/api/uploads/${filename}`)
+
+      expect([status, text, headers.get('content-length')]).to.deep.equal([200, '', String(content.length)])
+    })
+
+    it('answers ranges with 206, those outside with 416, and several with the whole', async () => {
+      const part = async (range: string) => {
+        const answer = await get(filename, { range })
+        return { status: answer.status, range: answer.headers.get('content-range'), bytes: await answer.bytes() }
+      }
+      const size = content.length
+
+      const middle = await part('bytes=10-19')
+      const tail = await part('bytes=-5')
+      const outside = await part(`bytes=${size}-`)
+
+      expect(middle).to.deep.include({ status: 206, range: `bytes 10-19/${size}` })
+      expect(Buffer.from(middle.bytes).equals(content.subarray(10, 20))).to.equal(true)
+      expect(Buffer.from(tail.bytes).equals(content.subarray(-5))).to.equal(true)
+      expect(outside).to.include({ status: 416, range: `bytes */${size}` })
+      expect((await part('bytes=0-1,3-4')).status).to.equal(200)
+    })
+
+    it('answers 304 to those who have it, and the whole where If-Range names another version', async () => {
+      const etag = (await get(filename)).headers.get('etag')!
+      const known = { 'if-none-match': etag, 'cache-control': 'max-age=0' }
+
+      expect((await get(filename, known)).status).to.equal(304)
+      expect((await get(filename, { range: 'bytes=0-1', 'if-range': etag })).status).to.equal(206)
+      expect((await get(filename, { range: 'bytes=0-1', 'if-range': '"other"' })).status).to.equal(200)
+    })
+
+    it('answers 404 to unknown names, paths, folders, links and work in progress', async () => {
+      await writeFile(join(identity.config.uploadDir, '..', 'secret.webp'), 'secret')
+      await symlink('../secret.webp', join(identity.config.uploadDir, 'link.webp'))
+      const names = [
+        ...['nothing.webp', '..%2Fsecret.webp', '%2e%2e%2fsecret.webp', '..%5Csecret.webp', '.incoming'],
+        ...['link.webp', 'a%00.webp', '%zz', `${'x'.repeat(300)}.webp`, '.incoming%2Fx'],
+      ]
+
+      for (const name of names) expect((await get(name)).status, name).to.equal(404)
+      expect((await get('nothing.webp')).headers.get('cache-control')).to.equal(null)
+    })
+
+    it('offers anything but pictures as a download', async () => {
+      await writeFile(join(identity.config.uploadDir, 'page.html'), '<script>1</script>')
+
+      const { headers } = await get('page.html')
+
+      expect(headers.get('content-type')).to.equal('application/octet-stream')
+      expect(headers.get('content-disposition')).to.equal('attachment')
+    })
+  })
+
+  describe('the sweep', () => {
+    it('removes what no profile named within a day, and nothing else', async () => {
+      const png = await picture(9, 9).png().toBuffer()
+      const [named, loose] = [String((await send(png)).body.filename), String((await send(png)).body.filename)]
+      await identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } })
+
+      identity.clock.advance(24 * 60 * 60 * 1000)
+      await identity.deps.uploadSweep.sweep()
+      expect((await get(loose)).status).to.equal(200)
+
+      identity.clock.advance(1)
+      const fresh = String((await send(png)).body.filename)
+      await Promise.all([identity.deps.uploadSweep.sweep(), identity.deps.uploadSweep.sweep()])
+
+      const statuses = await Promise.all([named, loose, fresh].map(async (name) => (await get(name)).status))
+      expect(statuses).to.deep.equal([200, 404, 200])
+      const names = await column(identity, 'select filename from uploads where user_id = ?', [user.id])
+      expect(names).to.have.members([named, fresh])
+    })
+
+    it('removes pieces that nobody has touched for an hour', async () => {
+      const folder = join(identity.config.uploadDir, '.incoming')
+      for (const name of ['old', 'new']) await writeFile(join(folder, name), 'x')
+      const now = identity.clock.now() / 1000
+      await utimes(join(folder, 'old'), now - 3601, now - 3601)
+      await utimes(join(folder, 'new'), now - 3000, now - 3000)
+
+      await identity.deps.uploadSweep.sweep()
+
+      expect(await parts()).to.deep.equal(['new'])
+    })
+  })
+})
+
+const formHead =
+  '--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n'
+
+function statementOf(identity: TestIdentity, user: User): string {
+  const account = { userId: user.id, username: user.username, isAdmin: false }
+  return signCaller(
+    createCallerKey(identity.config.internalSecret),
+    { address: '127.0.0.1', account },
+    identity.clock.now(),
+  )
+}
+
+/** Sends a form of that many bytes without saying how many there will be, and gives the status. */
+async function sendChunked(identity: TestIdentity, given: { statement: string; bytes: number }): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const outgoing = request(`${identity.url}/api/uploads`, {
+      method: 'POST',
+      headers: { [callerHeader]: given.statement, 'content-type': 'multipart/form-data; boundary=x' },
+    })
+    outgoing.on('response', (answer) => resolve(answer.resume().statusCode!)).on('error', reject)
+    outgoing.write(formHead)
+    outgoing.write(Buffer.alloc(given.bytes))
+    outgoing.end('\r\n--x--\r\n')
+  })
+}
+
+/** Resolves once a folder is empty; the form parser removes its files a moment later. */
+async function emptied(list: () => Promise<string[]>): Promise<void> {
+  await eventually('an empty folder', async () => (await list()).length === 0)
+}
