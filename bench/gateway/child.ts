@@ -1,0 +1,35 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type Child = Disposable & { port: number; process: ChildProcess; cpuSeconds(): number; megabytes(): number }
+
+/** To the process that started this one. */
+export function tell(message: object): void {
+  process.send?.(message)
+}
+
+/** Runs a file of this folder as a process of its own, which ends with us; it tells its port when it serves. */
+export async function startChild(file: string, settings: Record<string, string>, flags: string[] = []): Promise<Child> {
+  const child = fork(join(import.meta.dirname, file), [], {
+    env: { PATH: process.env.PATH ?? '', ...settings },
+    execArgv: ['--disable-warning=ExperimentalWarning', ...flags],
+  })
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  return {
+    port,
+    process: child,
+    cpuSeconds: () => cpuOf(child.pid!),
+    megabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** User and system time in seconds, in the kernel's ticks of 10 ms. */
+export function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}

@@ -1,0 +1,38 @@
+import { connectRedisStore } from '@gatehouse/account-states'
+import { createLocalBus } from '@gatehouse/bus'
+import { systemClock } from '@gatehouse/clock'
+import { startGateway } from '@gatehouse/gateway'
+import { systemRandom } from '@gatehouse/random'
+import { createLog, createMetrics } from '@gatehouse/service-kit'
+import { enlargeYoungGeneration } from '../../gateway/src/young-generation.ts'
+import { tell } from './child.ts'
+
+/** The gateway as it runs distributed, but for the bus, which carries nothing here. */
+const { UPSTREAM, REDIS, JWT_SECRET, INTERNAL_SECRET } = process.env as Record<string, string>
+enlargeYoungGeneration()
+const log = createLog({ level: 'warn', service: 'gateway' })
+const origins = [UPSTREAM!]
+const gateway = await startGateway(
+  {
+    host: '127.0.0.1',
+    port: 0,
+    opsHost: '127.0.0.1',
+    opsPort: 0,
+    internalSecret: INTERNAL_SECRET!,
+    jwtSecret: JWT_SECRET!,
+    publicAddress: { origin: 'https://home.example', domain: 'home.example' },
+    trustProxy: '',
+    services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins },
+    redisUrl: REDIS!,
+    webRoot: '/nonexistent',
+  },
+  {
+    bus: createLocalBus({ log }),
+    store: await connectRedisStore({ url: REDIS!, random: systemRandom, log }),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    metrics: createMetrics(),
+  },
+)
+tell({ port: gateway.port })

@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { networkVariables, publicAddress, publicVariables, type PublicAddress } from '@gatehouse/ports'
+import { readVariables, variables } from '@gatehouse/service-kit'
+import type { ServiceName } from '@gatehouse/contracts'
+
+export type GatewayConfig = {
+  host: string
+  port: number
+  /** Where `/healthz`, `/readyz` and `/metrics` answer: never the public port. */
+  opsHost: string
+  opsPort: number
+  internalSecret: string
+  jwtSecret: string
+  publicAddress: PublicAddress
+  /** Addresses, CIDRs or `loopback` whose X-Forwarded-For is believed. */
+  trustProxy: string
+  /** The replicas of each service. */
+  services: Record<ServiceName, readonly string[]>
+  /** Where limits are counted; null counts in this process. */
+  redisUrl: string | null
+  /** The built web app. */
+  webRoot: string
+}
+
+const { NATS_URL, REDIS_URL, INTERNAL_SECRET, LOG_LEVEL } = networkVariables
+const shape = {
+  NATS_URL,
+  REDIS_URL,
+  INTERNAL_SECRET,
+  LOG_LEVEL,
+  ...publicVariables,
+  HOST: variables.text('0.0.0.0'),
+  OPS_HOST: variables.text('0.0.0.0'),
+  OPS_PORT: variables.port(9090),
+  JWT_SECRET: variables.secret('verifies the tokens'),
+  TRUST_PROXY: variables.text(''),
+  IDENTITY_URL: variables.url('http://identity:8081'),
+  INVITE_URL: variables.url('http://invite:8082'),
+  SESSION_GATEWAY_URL: variables.url('http://session-gateway:8083'),
+  FEDERATION_FANOUT_URL: variables.url('http://federation-fanout:8084'),
+  GATEHOUSE_DATA: variables.text('.gatehouse'),
+  WEB_ROOT: variables.text(''),
+}
+
+/** Reads the environment of a distributed gateway. Throws ConfigurationError with every fault. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
+  const given = readVariables(environment, shape)
+  const config: GatewayConfig = {
+    host: given.HOST,
+    port: given.PORT,
+    opsHost: given.OPS_HOST,
+    opsPort: given.OPS_PORT,
+    internalSecret: given.INTERNAL_SECRET,
+    jwtSecret: given.JWT_SECRET,
+    publicAddress: publicAddress(given),
+    trustProxy: given.TRUST_PROXY,
+    services: {
+      identity: given.IDENTITY_URL.split(','),
+      invite: given.INVITE_URL.split(','),
+      'session-gateway': given.SESSION_GATEWAY_URL.split(','),
+      'federation-fanout': given.FEDERATION_FANOUT_URL.split(','),
+    },
+    redisUrl: given.REDIS_URL,
+    webRoot: given.WEB_ROOT || join(given.GATEHOUSE_DATA, 'web'),
+  }
+  return { ...config, places: { natsUrl: given.NATS_URL, redisUrl: given.REDIS_URL, logLevel: given.LOG_LEVEL } }
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { docsStyle } from './docs-style.ts'
+import type { OpenApi, Operation, Schema } from './openapi.ts'
+
+type Page = { html: string; contentPolicy: string }
+
+/** The API's description as a page that stands by itself: no script, nothing from elsewhere. Contract: 8. */
+export function createDocsPage(document: OpenApi): Page {
+  const styleHash = createHash('sha256').update(docsStyle).digest('base64')
+  const contentPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`
+  const groups = document.tags.map(({ name, description }) => group(document, { name, description })).join('')
+  const contents = document.tags.map(({ name }) => `<a href="#${slug(name)}">${escape(name)}</a>`).join('')
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(document.info.title)} API</title>
+<style>${docsStyle}</style>
+</head>
+<body>
+<header><h1>${escape(document.info.title)} <small>${escape(document.info.version)}</small></h1>
+<p>${escape(document.info.description)}</p>
+<p>For machines: <a href="/api/openapi.json">openapi.json</a></p>
+<nav aria-label="Sections">${contents}</nav></header>
+<main>${groups}</main>
+</body>
+</html>`
+  return { html, contentPolicy }
+}
+
+function group(document: OpenApi, tag: { name: string; description: string }): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, operation]) => operation.tags.includes(tag.name))
+      .map(([method, operation]) => describe(path, method, operation)),
+  )
+  return `<section id="${slug(tag.name)}"><h2>${escape(tag.name)}</h2><p>${escape(tag.description)}.</p>${operations.join('')}</section>`
+}
+
+function describe(path: string, method: string, operation: Operation): string {
+  const access = operation.security?.some((scheme) => 'peer' in scheme) ? 'signed by a peer' : 'bearer token'
+  const parts = [
+    operation.security ? `<p class="access">Needs: ${access}</p>` : '',
+    parameterTable(operation),
+    bodyBlock(operation),
+    replyBlocks(operation),
+  ]
+  return `<details id="${escape(operation.operationId)}"><summary>
+<span class="method ${method}">${method.toUpperCase()}</span> <code>${escape(path)}</code>
+<span class="what">${escape(operation.summary)}</span></summary><div>${parts.join('')}</div></details>`
+}
+
+function parameterTable({ parameters }: Operation): string {
+  if (!parameters) return ''
+  const rows = parameters.map(
+    ({ name, in: place, required, schema }) =>
+      `<tr><td><code>${escape(name)}</code></td><td>${place}${required ? ', required' : ''}</td><td>${shape(schema)}</td></tr>`,
+  )
+  return `<h3>Parameters</h3><table><tbody>${rows.join('')}</tbody></table>`
+}
+
+function bodyBlock({ requestBody }: Operation): string {
+  if (!requestBody) return ''
+  const [type, { schema }] = Object.entries(requestBody.content)[0]!
+  return `<h3>Body <small>${escape(type)}</small></h3>${shape(schema)}`
+}
+
+function replyBlocks({ responses }: Operation): string {
+  const replies = Object.entries(responses).map(([status, { description, content }]) => {
+    const schema = Object.values((content ?? {}) as Record<string, { schema: Schema }>)[0]?.schema
+    const body = schema && Number(status) < 300 ? shape(schema) : ''
+    return `<dt><b class="s${status[0]}">${status}</b> ${escape(description)}</dt><dd>${body}</dd>`
+  })
+  return `<h3>Answers</h3><dl>${replies.join('')}</dl>`
+}
+
+function shape(schema: Schema): string {
+  const properties = schema.properties as Record<string, Schema> | undefined
+  if (!properties) return `<span class="type">${escape(nameOf(schema))}</span>`
+  const required = new Set((schema.required ?? []) as string[])
+  const rows = Object.entries(properties).map(
+    ([name, value]) =>
+      `<tr><td><code>${escape(name)}</code>${required.has(name) ? '' : ' <small>optional</small>'}</td><td>${nested(value)}</td></tr>`,
+  )
+  return `<table><tbody>${rows.join('')}</tbody></table>`
+}
+
+/** Objects inside are shown as tables, a few levels deep. */
+function nested(schema: Schema): string {
+  const items = schema.type === 'array' ? (schema.items as Schema | undefined) : undefined
+  if (items?.properties) return `<span class="type">list of</span>${shape(items)}`
+  return schema.properties ? shape(schema) : `<span class="type">${escape(nameOf(schema))}</span>`
+}
+
+function nameOf(schema: Schema): string {
+  const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
+  if (choices) return choices.map(nameOf).join(' or ')
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if ('const' in schema) return JSON.stringify(schema.const)
+  if (schema.type === 'array') return `list of ${nameOf((schema.items ?? {}) as Schema)}`
+  const bounds = [
+    schema.minLength === undefined ? '' : `at least ${String(schema.minLength)} characters`,
+    schema.maxLength === undefined ? '' : `at most ${String(schema.maxLength)} characters`,
+    typeof schema.description === 'string' ? schema.description : '',
+  ].filter(Boolean)
+  const type = typeof schema.type === 'string' ? schema.type : 'any'
+  return bounds.length > 0 ? `${type}, ${bounds.join(', ')}` : type
+}
+
+const slug = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character]!)

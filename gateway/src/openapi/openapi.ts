@@ -1,0 +1,169 @@
+import { endpoints, type Endpoint } from '@gatehouse/contracts'
+import { version } from '@gatehouse/service-kit'
+import { z } from 'zod'
+
+export type Schema = Record<string, unknown>
+export type Operation = {
+  operationId: string
+  summary: string
+  tags: string[]
+  security?: Record<string, string[]>[]
+  parameters?: { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }
+  responses: Record<string, { description: string; headers?: Record<string, { schema: Schema }>; content?: unknown }>
+}
+export type OpenApi = {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { securitySchemes: Record<string, Schema> }
+}
+
+const tags = {
+  Accounts: 'Registration, login, profiles, pictures and the instance itself',
+  Invites: 'Invite links, for admins',
+  Administration: 'Accounts, settings and the audit log, for admins',
+  Federation: 'Between instances',
+  Gateway: 'What the gateway answers itself',
+}
+type Tag = keyof typeof tags
+
+/** The description of the public API, made from the schemas that validate it. Contract: 8. */
+export function createOpenApi(): OpenApi {
+  const paths: OpenApi['paths'] = { '/api/health': { get: health } }
+  for (const [name, endpoint] of Object.entries(endpoints as Record<string, Endpoint>)) {
+    const path = endpoint.path.replace(/:(\w+)/g, '{$1}')
+    const methods = (paths[path] ??= {})
+    methods[endpoint.method.toLowerCase()] = describeEndpoint(name, endpoint)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gatehouse',
+      version,
+      description:
+        'Accounts, sessions and federation of one chat instance. Live events come over the WebSocket at /ws.',
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: { securitySchemes },
+  }
+}
+
+const securitySchemes: Record<string, Schema> = {
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  peer: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Federation-Signature',
+    description: 'With X-Federation-Origin, -Timestamp and -Nonce: the signature of a peer over the body.',
+  },
+}
+
+const health: Operation = {
+  operationId: 'health',
+  summary: 'Whether the gateway answers',
+  tags: ['Gateway'],
+  responses: {
+    200: {
+      description: 'It does',
+      content: { 'application/json': { schema: toSchema(z.object({ status: z.literal('ok') }), 'output') } },
+    },
+  },
+}
+
+function describeEndpoint(name: string, endpoint: Endpoint): Operation {
+  const operation: Operation = {
+    operationId: name,
+    summary: endpoint.summary,
+    tags: [tagOf(endpoint)],
+    responses: describeReplies(endpoint),
+  }
+  if (endpoint.access === 'bearer' || endpoint.access === 'admin') operation.security = [{ bearer: [] }]
+  if (endpoint.access === 'peer') operation.security = [{ peer: [] }]
+  const parameters = [...parametersOf('path', endpoint), ...parametersOf('query', endpoint)]
+  if (parameters.length > 0) operation.parameters = parameters
+  if (endpoint.body) operation.requestBody = { required: true, content: bodyOf(endpoint.body) }
+  return operation
+}
+
+function tagOf({ path }: Endpoint): Tag {
+  if (path.startsWith('/api/admin/invites')) return 'Invites'
+  if (path.startsWith('/api/admin')) return 'Administration'
+  return path.startsWith('/api/federation') ? 'Federation' : 'Accounts'
+}
+
+function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint) {
+  const given = place === 'path' ? params : query
+  const shape = given ? toSchema(given, 'input') : {}
+  const properties = (shape.properties ?? {}) as Record<string, Schema>
+  const required = (shape.required ?? []) as string[]
+  const names = place === 'path' ? [...path.matchAll(/:(\w+)/g)].map((found) => found[1]!) : Object.keys(properties)
+  return names.map((name) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: properties[name] ?? { type: 'string' },
+  }))
+}
+
+function bodyOf(body: z.ZodType | 'multipart'): Record<string, { schema: Schema }> {
+  if (body !== 'multipart') return { 'application/json': { schema: toSchema(body, 'input') } }
+  const file = { type: 'string', format: 'binary' }
+  return { 'multipart/form-data': { schema: { type: 'object', properties: { file }, required: ['file'] } } }
+}
+
+const errorSchema = toSchema(
+  z.object({
+    error: z.string().describe('A message that a person can read'),
+    statusCode: z.number().int(),
+  }),
+  'input',
+)
+const limitSchema = toSchema(
+  z.object({
+    statusCode: z.literal(429),
+    error: z.literal('Too Many Requests'),
+    message: z.string(),
+    retryAfter: z.number().int().describe('Seconds'),
+  }),
+  'input',
+)
+const seconds = { schema: { type: 'integer' } }
+
+function describeReplies({ replies, access, limit, body, params }: Endpoint): Operation['responses'] {
+  const limited = limit && { 'RateLimit-Limit': seconds, 'RateLimit-Remaining': seconds, 'RateLimit-Reset': seconds }
+  const described: Operation['responses'] = {}
+  for (const [status, reply] of Object.entries(replies)) {
+    const content =
+      reply === 'file'
+        ? { 'image/webp': { schema: { type: 'string', format: 'binary' } } }
+        : { 'application/json': { schema: toSchema(reply, 'output') } }
+    described[status] = { description: 'Done', ...(limited && { headers: limited }), content }
+  }
+  const refusal = (description: string) => ({ description, content: { 'application/json': { schema: errorSchema } } })
+  described[400] = refusal('The input is not valid')
+  if (access === 'peer') described[401] = refusal('The signature is missing or wrong')
+  if (access === 'bearer' || access === 'admin') described[401] = refusal('No live token')
+  if (access === 'admin') described[403] = refusal('The account is no admin')
+  if (params) described[404] = refusal('There is no such thing')
+  if (body) described[413] = refusal('The body is too large')
+  if (limit) {
+    described[429] = {
+      description: `More than ${limit.requests} requests in ${limit.windowSeconds} seconds from one address`,
+      headers: { ...limited, 'Retry-After': seconds },
+      content: { 'application/json': { schema: limitSchema } },
+    }
+  }
+  described[503] = refusal('Something this needs is away; try again after Retry-After seconds')
+  return described
+}
+
+/** What JSON Schema cannot say (a refinement, a transformation) is left out; the shape stays. */
+function toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' })
+  return rest
+}

@@ -1,0 +1,158 @@
+import { createHmac } from 'node:crypto'
+import { expect } from 'chai'
+import jwt from 'jsonwebtoken'
+import { StoreUnavailable, createMemoryStore } from '@gatehouse/account-states'
+import { accountChanged, storeAccountState } from '@gatehouse/contracts'
+import { eventually } from '@gatehouse/test-kit'
+import { signToken } from '@gatehouse/tokens'
+import { buildState, startHarness, tokenKey, type Harness } from './harness.ts'
+
+const secret = 'j'.repeat(32)
+
+describe('Bearer tokens at the gateway', () => {
+  let harness: Harness
+  beforeEach(async () => void (harness = await startHarness()))
+  afterEach(() => harness[Symbol.asyncDispose]())
+
+  const ask = async (authorization?: string, path = '/api/users/@me') => {
+    const response = await fetch(harness.url + path, authorization === undefined ? {} : { headers: { authorization } })
+    const body = (await response.json()) as { error?: string }
+    return { status: response.status, error: body.error }
+  }
+
+  it('let the bearer of a live token through, with a signed statement of who it is', async () => {
+    const token = harness.member({ username: 'ada' })
+
+    expect(await ask(`Bearer ${token}`)).to.include({ status: 200 })
+
+    const { headers } = harness.stub.seen[0]!
+    expect(harness.callerIn(headers)).to.deep.equal({
+      address: '127.0.0.1',
+      account: { userId: '42', username: 'ada', isAdmin: false },
+    })
+    expect(headers).not.to.have.property('authorization')
+  })
+
+  it('are required where the contract says so, and the refusal is JSON', async () => {
+    expect(await ask()).to.deep.equal({ status: 401, error: 'Unauthorized' })
+    expect(await ask('Basic abc')).to.deep.equal({ status: 401, error: 'Unauthorized' })
+    expect(await ask('Bearer ')).to.deep.equal({ status: 401, error: 'Unauthorized' })
+    expect(harness.stub.seen).to.have.length(0)
+  })
+
+  it('must be signed by us with HS256: not with none, another algorithm or another key', async () => {
+    harness.member()
+    const claims = { userId: '42', username: 'ada', iat: 1, exp: 9_999_999_999 }
+    const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const unsigned = `${encode({ alg: 'none', typ: 'JWT' })}.${encode(claims)}.`
+    const relabelled = `${encode({ alg: 'HS512', typ: 'JWT' })}.${encode(claims)}`
+    const mac = createHmac('sha256', secret).update(relabelled).digest('base64url')
+    const forged = [
+      unsigned,
+      `${relabelled}.${mac}`,
+      jwt.sign(claims, secret, { algorithm: 'HS512' }),
+      jwt.sign(claims, 'x'.repeat(32)),
+      jwt.sign({ ...claims, userId: { $ne: '' } }, secret),
+      jwt.sign({ ...claims, userId: '42 or 1=1' }, secret),
+      'a.b.c',
+      'x'.repeat(5_000),
+    ]
+
+    for (const token of forged) {
+      expect(await ask(`Bearer ${token}`)).to.deep.equal({ status: 401, error: 'Invalid token' })
+    }
+  })
+
+  it('expire, also when they were accepted before', async () => {
+    const token = harness.member()
+    expect(await ask(`Bearer ${token}`)).to.include({ status: 200 })
+
+    harness.clock.advance(3_600_000)
+
+    expect(await ask(`Bearer ${token}`)).to.deep.equal({ status: 401, error: 'Invalid token' })
+  })
+
+  it('count for nothing when the account is missing, deleted or changed its password since', async () => {
+    const now = harness.clock.now()
+    const token = harness.member({ userId: '1' })
+    const states = harness.stub.states
+    states.clear()
+    expect(await ask(`Bearer ${token}`)).to.deep.equal({ status: 401, error: 'Invalid token' })
+
+    states.set('1', buildState({ userId: '1', isDeleted: true, passwordChangedAt: now + 5_000 }))
+    expect(await ask(`Bearer ${token}`)).to.deep.equal({ status: 401, error: 'This account has been deleted' })
+
+    await harness.store.put(buildState({ userId: '1', version: 2 }))
+    states.set('1', buildState({ userId: '1', version: 3, passwordChangedAt: now + 1_000 }))
+    harness.clock.advance(20_000)
+    expect(await ask(`Bearer ${token}`)).to.deep.equal({ status: 401, error: 'Token has been revoked' })
+  })
+
+  it('of the very second of the change live on', async () => {
+    const second = Math.floor(harness.clock.now() / 1000) * 1000
+    harness.clock.set(second + 999)
+    const token = harness.member({ passwordChangedAt: second + 999 })
+
+    expect(await ask(`Bearer ${token}`)).to.include({ status: 200 })
+  })
+
+  it('open admin routes to admins only: 401 comes before 403', async () => {
+    const member = harness.member({ userId: '1' })
+    const admin = harness.member({ userId: '2', isAdmin: true })
+
+    expect(await ask(undefined, '/api/admin/users')).to.include({ status: 401 })
+    expect(await ask(`Bearer ${member}`, '/api/admin/users')).to.include({ status: 403 })
+    expect(await ask(`Bearer ${admin}`, '/api/admin/users')).to.include({ status: 200 })
+  })
+
+  it('are refused when the account cannot be asked for, never guessed', async () => {
+    const away = async (): Promise<never> => {
+      throw new StoreUnavailable('away')
+    }
+    const store = { ...createMemoryStore(harness.clock), find: away, lease: away, fill: away, put: away }
+    await using gateway = await startHarness({ store })
+    const token = gateway.member()
+    const authorization = `Bearer ${token}`
+    expect((await fetch(`${gateway.url}/api/users/@me`, { headers: { authorization } })).status).to.equal(200)
+
+    await gateway.stub[Symbol.asyncDispose]()
+    const response = await fetch(`${gateway.url}/api/users/@me`, { headers: { authorization } })
+
+    expect(response.status).to.equal(503)
+    expect(response.headers.get('retry-after')).to.equal('1')
+  })
+
+  it('die with the event, and with the word of an author who cannot reach the cache', async () => {
+    const token = harness.member()
+    await ask(`Bearer ${token}`)
+    const changed = buildState({ version: 2, passwordChangedAt: harness.clock.now() + 1_000 })
+
+    await harness.bus.publish(accountChanged, changed, { id: '6f2d3c1e-8f57-4a0c-9a55-0f4b6f0c4a11' })
+    await eventually('the event fed the cache', async () => (await harness.store.find('42'))?.version === 2)
+    expect(await ask(`Bearer ${token}`)).to.include({ status: 401 })
+
+    await harness.bus.request(storeAccountState, { ...changed, version: 3, isDeleted: true }, { timeoutMs: 1_000 })
+    expect(await ask(`Bearer ${token}`)).to.deep.equal({ status: 401, error: 'This account has been deleted' })
+  })
+
+  it('are asked for once, however many requests come at the same time', async () => {
+    const token = harness.member()
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => ask(`Bearer ${token}`)))
+
+    expect(statuses.every(({ status }) => status === 200)).to.equal(true)
+    expect(harness.stub.stateQuestions).to.be.at.most(2)
+  })
+
+  it('come in one Authorization header', async () => {
+    const token = harness.member()
+    const other = signToken(tokenKey, { userId: '43', username: 'eve' }, { expiresIn: '1h', now: harness.clock.now() })
+    const { sendRaw } = await import('./raw-client.ts')
+
+    const answer = await sendRaw(
+      harness.port,
+      `GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nAuthorization: Bearer ${other}\r\nConnection: close\r\n\r\n`,
+    )
+
+    expect(answer).to.match(/^HTTP\/1.1 400 /)
+  })
+})

@@ -1,0 +1,324 @@
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { expect } from 'chai'
+import { eventually } from '@gatehouse/test-kit'
+import { startHarness, type Harness } from './harness.ts'
+import { openRaw, sendRaw } from './raw-client.ts'
+
+describe('forwarding', () => {
+  let harness: Harness
+  let token: string
+  beforeEach(async () => {
+    harness = await startHarness({ patience: { readMs: 400, writeMs: 400, connectMs: 300 } })
+    token = harness.member()
+  })
+  afterEach(() => harness[Symbol.asyncDispose]())
+
+  const bearer = () => ({ authorization: `Bearer ${token}` })
+  const patch = (body: BodyInit, headers: Record<string, string> = {}) =>
+    fetch(`${harness.url}/api/users/@me`, {
+      method: 'PATCH',
+      headers: { ...bearer(), 'content-type': 'application/json', ...headers },
+      body,
+    })
+
+  it('hands on method, path, query, body and headers, and the answer back', async () => {
+    harness.stub.behave = async (request, response) => {
+      const body = (await Readable.from(request).toArray()).join('')
+      response.writeHead(201, { 'X-Thing': 'a', 'Set-Cookie': ['a=1', 'b=2'], 'X-Powered-By': 'koa' })
+      response.end(`${request.method} ${request.url} ${request.headers['x-mine']} ${body}`)
+    }
+
+    const response = await fetch(`${harness.url}/api/users/@me?x=%20`, {
+      method: 'PATCH',
+      headers: { ...bearer(), 'x-mine': 'kept' },
+      body: '{"bio":"ü"}',
+    })
+
+    expect(response.status).to.equal(201)
+    expect(await response.text()).to.equal('PATCH /api/users/@me?x=%20 kept {"bio":"ü"}')
+    expect(response.headers.get('x-thing')).to.equal('a')
+    expect(response.headers.getSetCookie()).to.deep.equal(['a=1', 'b=2'])
+    expect(response.headers.has('x-powered-by')).to.equal(false)
+  })
+
+  it('takes away what only the gateway may say, what counts for one connection, and tokens', async () => {
+    await sendRaw(
+      harness.port,
+      [
+        'GET /api/users/@me HTTP/1.1',
+        'Host: home.example',
+        `Authorization: Bearer ${token}`,
+        'X-Gatehouse-Caller: forged',
+        'X-Gatehouse-Anything: forged',
+        'X-Forwarded-For: 1.2.3.4',
+        'X-Forwarded-Host: evil.example',
+        'Forwarded: for=1.2.3.4',
+        'Cookie: a=1',
+        'Keep-Alive: timeout=1',
+        'TE: trailers',
+        'Connection: close, X-Hop',
+        'X-Hop: mine',
+        'X-Kept: one',
+        'X-Kept: two',
+        '\r\n',
+      ].join('\r\n'),
+    )
+
+    const { headers } = harness.stub.seen[0]!
+    expect(harness.callerIn(headers)?.address).to.equal('127.0.0.1')
+    expect(Object.keys(headers).sort()).to.deep.equal([
+      'connection',
+      'host',
+      'x-gatehouse-caller',
+      'x-kept',
+      'x-request-id',
+    ])
+    expect(headers['x-kept']).to.equal('one, two')
+    expect(headers.host).to.equal(new URL(harness.stub.url).host)
+  })
+
+  it('gives each request an id: a good one is kept, a bad one replaced, and the service hears the same', async () => {
+    const kept = await fetch(`${harness.url}/api/users/@me`, { headers: { ...bearer(), 'x-request-id': 'my.id-1_x' } })
+    const made = await fetch(`${harness.url}/api/users/@me`, { headers: { ...bearer(), 'x-request-id': 'no good' } })
+
+    expect(kept.headers.get('x-request-id')).to.equal('my.id-1_x')
+    expect(made.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/)
+    expect(harness.stub.seen.map(({ headers }) => headers['x-request-id'])).to.deep.equal([
+      'my.id-1_x',
+      made.headers.get('x-request-id'),
+    ])
+  })
+
+  it('answers HEAD without a body, and 204 and 304 without one', async () => {
+    harness.stub.behave = (request, response) => {
+      response.writeHead(request.headers['x-want'] ? Number(request.headers['x-want']) : 200, { 'content-length': '0' })
+      response.end()
+    }
+    const head = await fetch(`${harness.url}/api/users/@me`, { method: 'HEAD', headers: bearer() })
+    const nothing = await fetch(`${harness.url}/api/users/@me`, { headers: { ...bearer(), 'x-want': '204' } })
+    const unchanged = await fetch(`${harness.url}/api/users/@me`, { headers: { ...bearer(), 'x-want': '304' } })
+
+    expect([head.status, nothing.status, unchanged.status]).to.deep.equal([200, 204, 304])
+    expect(await head.text()).to.equal('')
+  })
+
+  it('tells a known path with another method what is allowed, and an unknown one nothing', async () => {
+    const wrong = await fetch(`${harness.url}/api/users/@me`, { method: 'PUT' })
+    const unknown = await fetch(`${harness.url}/api/nothing`)
+    const inside = await fetch(`${harness.url}/internal/account-states`, { method: 'POST' })
+
+    expect(wrong.status).to.equal(405)
+    expect(wrong.headers.get('allow')).to.equal('GET, HEAD, PATCH, DELETE, OPTIONS')
+    expect(await unknown.json()).to.deep.equal({ error: 'Not found', statusCode: 404 })
+    expect(inside.status).to.equal(404)
+    expect(harness.stub.seen).to.have.length(0)
+  })
+
+  it('refuses bodies that are too large before reading them, and while reading when their length is not told', async () => {
+    const told = await sendRaw(
+      harness.port,
+      `POST /api/auth/login HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 70000\r\n\r\n`,
+    )
+    const untold = await patch(Readable.toWeb(Readable.from([Buffer.alloc(70_000)])) as never, {}).catch(
+      () => undefined,
+    )
+
+    expect(told).to.match(/^HTTP\/1.1 413 /)
+    expect(told).to.match(/Connection: close/i)
+    if (untold) expect(untold.status).to.equal(413)
+    expect(harness.stub.seen).to.have.length(0)
+  })
+
+  it('asks for the body with 100 only when it is going to read it', async () => {
+    const body = '{"bio":"x"}'
+    const head = `PATCH /api/users/@me HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n`
+
+    const refused = await sendRaw(harness.port, `${head}\r\n`, /\r\n\r\n.+/)
+    const socket = await openRaw(harness.port)
+    socket.write(`${head}Authorization: Bearer ${token}\r\nConnection: close\r\n\r\n`)
+    const [first] = (await once(socket, 'data')) as [Buffer]
+    socket.write(body)
+    const [second] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+
+    expect(refused).to.match(/^HTTP\/1.1 401 /)
+    expect(first.toString()).to.match(/^HTTP\/1.1 100 /)
+    expect(second.toString()).to.match(/^HTTP\/1.1 200 /)
+    expect(harness.stub.seen[0]).to.include({ body })
+  })
+
+  it('streams an upload on as it comes', async () => {
+    let firstPiece = (_size: number): void => undefined
+    const arrived = new Promise<number>((resolve) => (firstPiece = resolve))
+    harness.stub.behave = async (request, response) => {
+      request.once('data', (piece: Buffer) => firstPiece(piece.length))
+      await once(request, 'end')
+      response.writeHead(201).end('stored')
+    }
+    const socket = await openRaw(harness.port)
+    const answered = once(socket, 'data')
+    socket.write(
+      `POST /api/uploads HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: multipart/form-data\r\nContent-Length: 10\r\n\r\nhello`,
+    )
+    expect(await arrived).to.equal(5)
+    socket.write('world')
+    const [answer] = (await answered) as [Buffer]
+    socket.destroy()
+
+    expect(answer.toString()).to.match(/^HTTP\/1.1 201 /)
+  })
+
+  it('lets a client read slowly without taking the whole answer into memory', async () => {
+    let written = 0
+    harness.stub.behave = (_request, response) => {
+      const piece = Buffer.alloc(64 * 1024)
+      const fill = (): void => {
+        do written += piece.length
+        while (response.write(piece))
+      }
+      response.on('drain', fill)
+      fill()
+    }
+    const socket = await openRaw(harness.port)
+    socket.pause()
+    socket.write(`GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+    let before = -1
+    await eventually('the service is held back', async () => {
+      const stands = written > 0 && written === before
+      before = written
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return stands
+    })
+
+    expect(written).to.be.below(32 * 1024 * 1024)
+    socket.destroy()
+    await eventually('the service is told', () => harness.stub.sockets.size === 0)
+  })
+
+  it('cuts the client when the service breaks off in the middle of an answer', async () => {
+    harness.stub.behave = (_request, response) => {
+      response.writeHead(200, { 'content-length': '100' })
+      response.write('part')
+      setImmediate(() => response.destroy())
+    }
+    const failure = await fetch(`${harness.url}/api/users/@me`, { headers: bearer() }).then(
+      (response) => response.text().catch(() => 'cut'),
+      () => 'cut',
+    )
+
+    expect(failure).to.equal('cut')
+  })
+
+  it('cuts a chunked answer without its end, so that nobody takes it for whole', async () => {
+    harness.stub.behave = (_request, response) => {
+      response.write('part')
+      setTimeout(() => response.destroy(), 20)
+    }
+    const answer = await sendRaw(
+      harness.port,
+      `GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    )
+
+    expect(answer).to.include('part')
+    expect(answer.endsWith('0\r\n\r\n')).to.equal(false)
+  })
+
+  it('says 504 and what to do when a service hangs', async () => {
+    harness.stub.behave = () => undefined
+    const response = await patch('{}')
+
+    expect(response.status).to.equal(504)
+    expect(((await response.json()) as { error: string }).error).to.match(/did not answer in time.*check before/i)
+    expect(response.headers.has('retry-after')).to.equal(true)
+  })
+
+  it('says 502 when a service breaks off before it answers something that may have happened', async () => {
+    harness.stub.behave = (request) => request.socket.destroy()
+    const response = await patch('{}')
+
+    expect(response.status).to.equal(502)
+    expect(((await response.json()) as { error: string }).error).to.match(/check before you repeat/)
+  })
+
+  it('says 503 with Retry-After when no replica can be reached, and works again when one is back', async () => {
+    token = harness.member()
+    await fetch(`${harness.url}/api/users/@me`, { headers: bearer() })
+    const port = Number(new URL(harness.stub.url).port)
+    await harness.stub[Symbol.asyncDispose]()
+
+    const response = await fetch(`${harness.url}/api/users/@me`, { headers: bearer() })
+    expect(response.status).to.equal(503)
+    expect(response.headers.get('retry-after')).to.equal('1')
+
+    const { startStub } = await import('./stub-service.ts')
+    await using _again = await startStub(port)
+    const back = await fetch(`${harness.url}/api/users/@me`, { headers: bearer() })
+    expect(back.status).to.equal(200)
+  })
+
+  it('leaves nothing behind when many clients leave in the middle', async () => {
+    harness.stub.behave = (_request, response) => void response.write('begun')
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => openRaw(harness.port)))
+    for (const socket of sockets) {
+      socket.write(`GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+    }
+    await eventually('all are under way', () => harness.stub.sockets.size >= 200)
+    for (const socket of sockets) socket.resetAndDestroy()
+
+    await eventually('all upstream connections are gone', () => harness.stub.sockets.size <= 1)
+    harness.stub.behave = (_request, response) => response.end('{}')
+    expect((await fetch(`${harness.url}/api/users/@me`, { headers: bearer() })).status).to.equal(200)
+  })
+})
+
+describe('forwarding to several replicas', () => {
+  it('takes turns', async () => {
+    await using harness = await startHarness({ replicas: 3 })
+    const authorization = `Bearer ${harness.member()}`
+    for (let count = 0; count < 9; count += 1)
+      await fetch(`${harness.url}/api/users/@me`, { headers: { authorization } })
+
+    // The question for the account's state took a turn too.
+    for (const stub of harness.stubs) expect(stub.seen.length).to.be.within(2, 4)
+  })
+
+  it('asks the next when one refuses the connection, for writes too', async () => {
+    await using harness = await startHarness({ replicas: 2 })
+    const authorization = `Bearer ${harness.member()}`
+    await harness.stubs[0]![Symbol.asyncDispose]()
+
+    const statuses = []
+    for (let count = 0; count < 6; count += 1) {
+      const init = { method: 'PATCH', headers: { authorization }, body: `{"bio":"${count}"}` }
+      statuses.push((await fetch(`${harness.url}/api/users/@me`, init)).status)
+    }
+
+    expect(statuses).to.deep.equal(Array.from({ length: 6 }, () => 200))
+    expect(harness.stubs[1]!.seen.map(({ body }) => body)).to.have.length(6)
+  })
+
+  it('repeats a read on the next when one breaks off, and never a write', async () => {
+    await using harness = await startHarness({ replicas: 2 })
+    const authorization = `Bearer ${harness.member()}`
+    let writes = 0
+    for (const stub of harness.stubs) {
+      const { behave } = stub
+      stub.behave = (request, response) => {
+        if (request.method === 'PATCH') writes += 1
+        if (request.method === 'PATCH' || stub === harness.stubs[0]) return request.socket.destroy()
+        return behave(request, response)
+      }
+    }
+    const reads = []
+    for (let count = 0; count < 4; count += 1) {
+      reads.push((await fetch(`${harness.url}/api/users/@me`, { headers: { authorization } })).status)
+    }
+    const init = { method: 'PATCH', headers: { authorization }, body: '{}' }
+    const write = await fetch(`${harness.url}/api/users/@me`, init)
+
+    expect(reads).to.deep.equal([200, 200, 200, 200])
+    expect(write.status).to.equal(502)
+    expect(writes).to.equal(1)
+  })
+})

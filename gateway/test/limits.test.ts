@@ -1,0 +1,119 @@
+import { expect } from 'chai'
+import { endpoints, type Endpoint } from '@gatehouse/contracts'
+import { privateRedis } from '@gatehouse/test-kit'
+import { startHarness, type Harness } from './harness.ts'
+
+const loopback = { trustProxy: 'loopback' }
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
+const limitsOf = (response: Response) =>
+  ['limit', 'remaining', 'reset'].map((name) => response.headers.get(`ratelimit-${name}`))
+
+/** The specification's table and what the contract adds. */
+const table: [string, string, number, number][] = [
+  ['POST', '/api/auth/register', 10, 120],
+  ['GET', '/api/auth/check-username', 30, 60],
+  ['GET', '/api/auth/check-invite', 30, 60],
+  ['POST', '/api/auth/login', 15, 120],
+  ['POST', '/api/users/@me/verify-password', 15, 120],
+  ['POST', '/api/users/@me/change-password', 5, 900],
+  ['DELETE', '/api/users/@me', 3, 900],
+  ['POST', '/api/users/@me/federation-identity/delete', 5, 900],
+  ['POST', '/api/federation/peer/accept', 10, 60],
+]
+
+describe('Limits', () => {
+  describe('of one gateway', () => {
+    let harness: Harness
+    beforeEach(async () => void (harness = await startHarness({ config: loopback })))
+    afterEach(() => harness[Symbol.asyncDispose]())
+
+    for (const [method, path, requests, windowSeconds] of table) {
+      it(`are ${requests} in ${windowSeconds} s for ${method} ${path}, before anything else is looked at`, async () => {
+        const ask = () => fetch(harness.url + path, { method, ...from('203.0.113.7') })
+        for (let count = 1; count <= requests; count += 1) {
+          const response = await ask()
+          expect(response.status).not.to.equal(429)
+          expect(limitsOf(response)).to.deep.equal([String(requests), String(requests - count), String(windowSeconds)])
+        }
+
+        const refused = await ask()
+
+        expect(refused.status).to.equal(429)
+        expect(limitsOf(refused)).to.deep.equal([String(requests), '0', String(windowSeconds)])
+        expect(refused.headers.get('retry-after')).to.equal(String(windowSeconds))
+        expect(await refused.json()).to.deep.equal({
+          statusCode: 429,
+          error: 'Too Many Requests',
+          message: 'Rate limit exceeded',
+          retryAfter: windowSeconds,
+        })
+      })
+    }
+
+    it('stand on no other route', () => {
+      const limited = Object.values(endpoints as Record<string, Endpoint>).filter(({ limit }) => limit)
+
+      expect(limited.map(({ method, path }) => `${method} ${path}`)).to.have.members(
+        table.map(([method, path]) => `${method} ${path}`),
+      )
+    })
+
+    it('count by address, with a /64 of IPv6 as one', async () => {
+      const ask = async (address: string) =>
+        limitsOf(await fetch(`${harness.url}/api/auth/login`, { method: 'POST', ...from(address) }))[1]
+
+      expect(await ask('203.0.113.7')).to.equal('14')
+      expect(await ask('203.0.113.8')).to.equal('14')
+      expect(await ask('2001:db8::1')).to.equal('14')
+      expect(await ask('2001:db8::ffff:2')).to.equal('13')
+      expect(await ask('2001:db8:0:1::1')).to.equal('14')
+    })
+
+    it('cannot be walked around by another spelling of the path, HEAD, or a query', async () => {
+      const spellings = ['/api/auth/check-username', '/api/auth/check%2Dusername', '/%61pi/auth/check-username?x=1']
+      const left: unknown[] = []
+      for (const path of spellings) left.push(limitsOf(await fetch(harness.url + path, from('203.0.113.9')))[1])
+      left.push(limitsOf(await fetch(harness.url + spellings[0]!, { method: 'HEAD', ...from('203.0.113.9') }))[1])
+
+      expect(left).to.deep.equal(['29', '28', '27', '26'])
+    })
+
+    it('do not count preflights', async () => {
+      const headers = { 'access-control-request-method': 'POST', origin: 'https://elsewhere.example' }
+      for (let count = 0; count < 20; count += 1) {
+        await fetch(`${harness.url}/api/auth/login`, { method: 'OPTIONS', headers })
+      }
+      const response = await fetch(`${harness.url}/api/auth/login`, { method: 'POST' })
+
+      expect(limitsOf(response)[1]).to.equal('14')
+    })
+  })
+
+  it('are one for all gateways, and stand where they were while Redis is away', async () => {
+    await using redis = await privateRedis()
+    await using one = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
+    await using two = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
+    const ask = async ({ url }: Harness) =>
+      await fetch(`${url}/api/users/@me`, { method: 'DELETE', ...from('203.0.113.7') })
+    const first = limitsOf(await ask(one))
+    const second = limitsOf(await ask(two))
+    expect([first[1], second[1]]).to.deep.equal(['2', '1'])
+
+    await redis.kill()
+    const away = [(await ask(one)).status, (await ask(one)).status, (await ask(one)).status]
+
+    expect(away).to.deep.equal([401, 401, 429])
+  })
+
+  it('hold while Redis hangs, and do not make requests wait long', async () => {
+    await using redis = await privateRedis()
+    await using harness = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
+    const ask = () => fetch(`${harness.url}/api/users/@me`, { method: 'DELETE', ...from('203.0.113.7') })
+    await ask()
+    redis.pause()
+    const statuses = [(await ask()).status, (await ask()).status, (await ask()).status]
+    redis.resume()
+
+    expect(statuses).to.deep.equal([401, 401, 429])
+  })
+})

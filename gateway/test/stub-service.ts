@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { AccountState } from '@gatehouse/contracts'
+
+export type Seen = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
+export type Behave = (request: IncomingMessage, response: ServerResponse) => unknown
+
+/** A service behind the gateway that does what a test tells it, and counts who is connected. */
+export type StubService = AsyncDisposable & {
+  url: string
+  server: Server
+  seen: Seen[]
+  sockets: Set<Socket>
+  /** Account states that it knows as identity. */
+  states: Map<string, AccountState>
+  stateQuestions: number
+  behave: Behave
+}
+
+export async function startStub(port = 0): Promise<StubService> {
+  const server = createServer()
+  const stub: StubService = {
+    url: '',
+    server,
+    seen: [],
+    sockets: new Set(),
+    states: new Map(),
+    stateQuestions: 0,
+    behave: echo,
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+      for (const socket of stub.sockets) socket.destroy()
+    },
+  }
+  server.on('connection', (socket: Socket) => {
+    stub.sockets.add(socket)
+    socket.once('close', () => stub.sockets.delete(socket))
+  })
+  server.on('request', (request, response) => {
+    if (request.url === '/internal/account-states') return void answerStates(stub, request, response)
+    stub.behave(request, response)
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  stub.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request
+    stub.seen.push({ method, url, headers, body: await text(request) })
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ method, url }))
+  }
+  return stub
+}
+
+async function answerStates(stub: StubService, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  stub.stateQuestions += 1
+  const { userIds } = JSON.parse(await text(request)) as { userIds: string[] }
+  const states = userIds.flatMap((userId) => stub.states.get(userId) ?? [])
+  response.end(JSON.stringify({ states }))
+}
