@@ -96,7 +96,10 @@ async function startPatiently(place: Place & Pick<Options, 'settings'> & { postg
 
 async function startKept(place: Place & Pick<Options, 'settings'> & { postgres: string }): Promise<PrivateServer> {
   const user = findUnprivilegedUser()
-  const flags = Object.entries({ ...settings, ...place.settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const flags = Object.entries({ ...settings, ...place.settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
   let isWanted = false
   const server = await startServer({
     name: 'postgres',
@@ -138,7 +141,8 @@ async function isReady(port: number, password: string): Promise<boolean> {
     if (!rowCount) await client.query(`create database ${DATABASE}`)
     return true
   } catch (error) {
-    if ((error as { code?: string }).code === '28P01') throw new WrongPassword(`${DATABASE} was made with another password`, { cause: error })
+    if ((error as { code?: string }).code === '28P01')
+      throw new WrongPassword(`${DATABASE} was made with another password`, { cause: error })
     return false
   } finally {
     await client.end().catch(() => undefined)

@@ -26,6 +26,7 @@ describe('Errors: the answer for a thrown value', () => {
       withFields({ name: 'StoreUnavailable' }),
       withFields({ code: 'ECONNREFUSED' }),
       withFields({ code: '57P01' }),
+      new Error('Client has encountered a connection error and is not queryable'),
       new Error('query failed', { cause: withFields({ code: '53300' }) }),
       new AggregateError([withFields({ code: 'ECONNREFUSED' })], 'no address answers'),
       new Error('Connection terminated unexpectedly'),

@@ -26,6 +26,9 @@ const passing = new Set([
   '53300', // it has no connection left
 ])
 
+/** The database driver tells these by their texts only. */
+const lostConnection = /Connection terminated|timeout exceeded when trying to connect|is not queryable/
+
 /** The refusal a thrown value amounts to, and whether it is a fault that somebody looks at. Spec: Errors; Contract: 1. */
 export function answerFor(error: unknown): { refusal: Refusal; fault: boolean } {
   if (isRefusal(error)) return { refusal: error, fault: error.status === 500 }
@@ -45,7 +48,7 @@ function statusOf(error: unknown): number {
 function isPassing(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (passing.has(cause.name) || ('code' in cause && passing.has(String(cause.code)))) return true
-    if (/Connection terminated|timeout exceeded when trying to connect/.test(cause.message)) return true
+    if (lostConnection.test(cause.message)) return true
     if (cause instanceof AggregateError && cause.errors.some(isPassing)) return true
   }
   return false

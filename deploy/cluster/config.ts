@@ -1,0 +1,61 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ConfigurationError, readVariables, variables } from '@gatehouse/service-kit'
+import { roles, type Role } from './places.ts'
+
+export type ClusterConfig = {
+  replicas: Record<Role, number>
+  /** Of the first gateway. */
+  port: number
+  dataFolder: string
+  /** Variables that the processes read and that the environment gives. */
+  passedOn: Record<string, string>
+}
+
+const passedOn = [
+  'LOG_LEVEL',
+  'DOMAIN',
+  'PUBLIC_ORIGIN',
+  'JWT_EXPIRES_IN',
+  'REGISTRATION_OPEN',
+  'TRUST_PROXY',
+  'FEDERATION_ALLOW_PRIVATE',
+  'FEDERATION_RESOLVE',
+  'HASHING_THREADS',
+  'HASHING_QUEUE',
+]
+const MOST_REPLICAS = 16
+
+/**
+ * Reads the flags (`--gateway 2 --identity 3`, two of each where none is said) and the environment. Throws
+ * ConfigurationError with every fault.
+ */
+export function readClusterConfig(
+  flags: string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): ClusterConfig {
+  const given = readVariables(environment, { PORT: variables.port(8080), GATEHOUSE_DATA: variables.text('.gatehouse') })
+  return {
+    replicas: readReplicas(flags),
+    port: given.PORT,
+    dataFolder: resolve(given.GATEHOUSE_DATA),
+    passedOn: Object.fromEntries(passedOn.flatMap((name) => (environment[name] ? [[name, environment[name]]] : []))),
+  }
+}
+
+function readReplicas(flags: string[]): Record<Role, number> {
+  const options = Object.fromEntries(roles.map((role) => [role, { type: 'string' as const, default: '2' }]))
+  let values: Record<string, unknown>
+  try {
+    values = parseArgs({ args: flags, options }).values
+  } catch {
+    throw new ConfigurationError([`flags: only ${roles.map((role) => `--${role} N`).join(', ')} are known`])
+  }
+  const faults = roles.filter(
+    (role) => !/^[1-9][0-9]?$/.test(String(values[role])) || Number(values[role]) > MOST_REPLICAS,
+  )
+  if (faults.length > 0) {
+    throw new ConfigurationError(faults.map((role) => `--${role}: must be a whole number from 1 to ${MOST_REPLICAS}`))
+  }
+  return Object.fromEntries(roles.map((role) => [role, Number(values[role])])) as Record<Role, number>
+}

@@ -1,0 +1,66 @@
+// `npm run cluster`: a whole distributed instance on this machine, with one log view; Ctrl-C ends all of it.
+import { join, resolve } from 'node:path'
+import { privateNats, privateRedis, startPostgres, type PrivateServer } from '@gatehouse/local-servers'
+import { ConfigurationError, runUntilStopped } from '@gatehouse/service-kit'
+import { explainDatabase } from '../embedded/explain-database.ts'
+import { keepSecrets } from '../embedded/secrets.ts'
+import { startCluster, type Cluster } from './cluster.ts'
+import { readClusterConfig, type ClusterConfig } from './config.ts'
+
+await runUntilStopped(async () => {
+  const config = readClusterConfig(process.argv.slice(2), process.env)
+  await using opening = new AsyncDisposableStack()
+  const cluster = await openCluster(opening, config)
+  process.stdout.write(`\n${describe(cluster, config)}\n\n`)
+  return opening.move()
+})
+
+async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig): Promise<Cluster> {
+  const folder = resolve(config.dataFolder, 'cluster')
+  const secrets = keepSecrets(folder)
+  try {
+    const postgres = opening.use(await openPostgres(folder, secrets.databasePassword))
+    const nats = opening.use(await privateNats({ folder: join(folder, 'nats') }))
+    const redis = opening.use(await privateRedis())
+    return opening.use(
+      await startCluster({
+        replicas: config.replicas,
+        gatewayPort: config.port,
+        log: 'pretty',
+        servers: { postgres, nats, redis },
+        environment: {
+          JWT_SECRET: secrets.jwtSecret,
+          INTERNAL_SECRET: secrets.internalSecret,
+          UPLOAD_DIR: join(folder, 'uploads'),
+          WEB_ROOT: resolve(config.dataFolder, 'web'),
+          ...config.passedOn,
+        },
+      }),
+    )
+  } catch (cause) {
+    throw new ConfigurationError([(cause as Error).message], { cause })
+  }
+}
+
+async function openPostgres(folder: string, password: string): Promise<PrivateServer> {
+  try {
+    return await startPostgres({ folder: join(folder, 'postgres'), password, settings: { max_connections: '200' } })
+  } catch (cause) {
+    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabase(cause, folder)}`], { cause })
+  }
+}
+
+function describe(cluster: Cluster, config: ClusterConfig): string {
+  const gateways = cluster.gateways.map((url) => `  gateway    ${url}`)
+  const others = cluster.processes.map(({ service, index, opsUrl, pid }) => {
+    return `  ${`${service}-${index}`.padEnd(22)} ${opsUrl}/readyz  /metrics  (process ${pid})`
+  })
+  return [
+    'The cluster is up.',
+    ...gateways,
+    `  postgres   ${new URL(cluster.postgres.url).host}   nats ${new URL(cluster.nats.url).host}   redis ${new URL(cluster.redis.url).host}`,
+    `  data       ${resolve(config.dataFolder, 'cluster')}`,
+    ...others,
+    'Ctrl-C stops all of it.',
+  ].join('\n')
+}

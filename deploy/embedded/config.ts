@@ -1,0 +1,64 @@
+import { cpus } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { GatewayConfig } from '@gatehouse/gateway'
+import type { IdentityConfig } from '@gatehouse/identity'
+import { federationVariables, publicAddress, publicVariables, readFederation } from '@gatehouse/ports'
+import { readVariables, variables } from '@gatehouse/service-kit'
+import { keepSecrets } from './secrets.ts'
+
+/** Everything that one process needs to be a whole instance. */
+export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redisUrl'> & {
+  dataFolder: string
+  logLevel: string
+  /** Of the embedded PostgreSQL. */
+  databasePassword: string
+}
+
+const shape = {
+  ...publicVariables,
+  ...federationVariables,
+  HOST: variables.text('127.0.0.1'),
+  OPS_PORT: variables.port(0),
+  JWT_SECRET: variables.secret('signs the tokens').optional(),
+  INTERNAL_SECRET: variables.secret('signs the caller between gateway and services').optional(),
+  JWT_EXPIRES_IN: variables.duration('30d'),
+  REGISTRATION_OPEN: variables.flag(true),
+  TRUST_PROXY: variables.text(''),
+  GATEHOUSE_DATA: variables.text('.gatehouse'),
+  UPLOAD_DIR: variables.text(''),
+  WEB_ROOT: variables.text(''),
+  HASHING_THREADS: variables.count(cpus().length, { max: 256 }),
+  HASHING_QUEUE: variables.count(100),
+  LOG_LEVEL: variables.logLevel(),
+}
+
+/**
+ * Reads the environment of an embedded instance; secrets that it does not give are made once and kept in the data
+ * folder. Throws ConfigurationError with every fault. Contract: 8.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): EmbeddedConfig {
+  const given = readVariables(environment, shape)
+  const dataFolder = resolve(given.GATEHOUSE_DATA)
+  const address = publicAddress(given)
+  const reach = readFederation(given)
+  const kept = keepSecrets(dataFolder)
+  return {
+    host: given.HOST,
+    port: given.PORT,
+    opsHost: '127.0.0.1',
+    opsPort: given.OPS_PORT,
+    internalSecret: given.INTERNAL_SECRET ?? kept.internalSecret,
+    jwtSecret: given.JWT_SECRET ?? kept.jwtSecret,
+    jwtExpiresIn: given.JWT_EXPIRES_IN,
+    registrationOpen: given.REGISTRATION_OPEN,
+    publicAddress: address,
+    reach,
+    trustProxy: given.TRUST_PROXY,
+    uploadDir: given.UPLOAD_DIR || join(dataFolder, 'uploads'),
+    webRoot: given.WEB_ROOT || join(dataFolder, 'web'),
+    hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
+    dataFolder,
+    logLevel: given.LOG_LEVEL,
+    databasePassword: kept.databasePassword,
+  }
+}

@@ -1,0 +1,9 @@
+// For containers: ends with 0 when `/healthz` of this process's own port answers. node deploy/healthcheck.ts 8081
+const port = process.argv[2] ?? '9090'
+
+try {
+  const response = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(2_000) })
+  process.exitCode = response.ok ? 0 : 1
+} catch {
+  process.exitCode = 1
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Makes the secrets of a distributed instance, once, as one file each: sh deploy/make-secrets.sh [folder]
+# Needs nothing but a POSIX shell. Files that are there already are left as they are.
+set -eu
+folder=${1:-deploy/secrets}
+mkdir -p "$folder"
+chmod 700 "$folder"
+
+# 48 letters and digits: 285 bits, and nothing that a URL or a configuration file would read as its own.
+random() { LC_ALL=C tr -dc 'A-Za-z0-9' </dev/urandom 2>/dev/null | head -c 48; }
+
+# The folder is closed to others; the files are open so that containers, which run as other users, can read them.
+keep() {
+  [ -e "$folder/$1" ] && return 0
+  printf '%s' "$2" >"$folder/$1.new"
+  chmod 444 "$folder/$1.new"
+  mv "$folder/$1.new" "$folder/$1"
+}
+value() { cat "$folder/$1"; }
+
+keep jwt_secret "$(random)"
+keep internal_secret "$(random)"
+
+keep postgres_password "$(random)"
+keep postgres_app_password "$(random)"
+keep migrate_database_url "postgres://gatehouse:$(value postgres_password)@postgres:5432/gatehouse"
+keep database_url "postgres://gatehouse_app:$(value postgres_app_password)@postgres:5432/gatehouse"
+keep postgres_roles.sql "create role gatehouse_app login password '$(value postgres_app_password)';
+alter default privileges in schema public grant select, insert, update, delete on tables to gatehouse_app;
+alter default privileges in schema public grant usage, select on sequences to gatehouse_app;
+"
+
+keep redis_password "$(random)"
+keep redis_url "redis://:$(value redis_password)@redis:6379"
+keep redis.conf "requirepass $(value redis_password)
+save \"\"
+appendonly no
+maxmemory 256mb
+maxmemory-policy volatile-ttl
+rename-command FLUSHALL \"\"
+rename-command FLUSHDB \"\"
+rename-command CONFIG \"\"
+rename-command DEBUG \"\"
+"
+
+passwords=''
+for service in gateway identity invite session-gateway federation-fanout; do
+  name=$(printf '%s' "$service" | tr 'a-z-' 'A-Z_')
+  keep "nats_password_$service" "$(random)"
+  keep "nats_url_$service" "nats://$service:$(value "nats_password_$service")@nats:4222"
+  passwords="$passwords${name}_PASSWORD: \"$(value "nats_password_$service")\"
+"
+done
+keep nats_passwords.conf "$passwords"
+echo "the secrets are in $folder: keep a copy of that folder, and keep it to yourself"

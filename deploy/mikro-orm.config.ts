@@ -1,0 +1,4 @@
+import { databaseOptions } from '@gatehouse/database'
+
+/** For the MikroORM command line: `npm run mikro-orm -- migration:list`, with DATABASE_URL in the environment. */
+export default databaseOptions({ url: process.env.DATABASE_URL ?? 'postgres://localhost:5432/gatehouse' })

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { privateNats, privatePostgres, privateRedis } from '@gatehouse/local-servers'
+import { connect } from 'nats'
+import pg from 'pg'
+import { WebSocket } from 'ws'
+import { startCluster, type Cluster } from '../cluster/cluster.ts'
+import { postJson } from './program.ts'
+import { readText } from './read-manifests.ts'
+
+const account = { username: 'porter', password: 'a lantern by the gate' }
+
+describe('an instance with the secrets and rights that the container files give it', function () {
+  this.timeout(200_000)
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'))
+  const secret = (name: string): string => readFileSync(join(folder, name), 'utf8')
+  const resources = new AsyncDisposableStack()
+  let cluster: Cluster
+  let ownerUrl: string
+
+  /** The secret's address, at this machine's port. */
+  function here(name: string, port: number): string {
+    const url = new URL(secret(name))
+    return url.href.replace(url.host, `127.0.0.1:${port}`)
+  }
+
+  before(async () => {
+    execFileSync('sh', ['deploy/make-secrets.sh', folder])
+    const postgres = resources.use(await privatePostgres())
+    ownerUrl = postgres.url
+    await onDatabase(ownerUrl, secret('postgres_roles.sql'))
+    const natsConfig = readText('deploy/nats/nats.conf')
+      .replace('include ./passwords.conf', secret('nats_passwords.conf'))
+      .replace(/^(http|port): .*$/gm, '')
+      .replace(/store_dir: .*/, '')
+    const nats = resources.use(await privateNats({ config: natsConfig }))
+    const redis = resources.use(await privateRedis({ config: secret('redis.conf') }))
+    const database = new URL(ownerUrl)
+    database.username = 'gatehouse_app'
+    cluster = resources.use(
+      await startCluster({
+        servers: { postgres, nats, redis },
+        replicas: { 'session-gateway': 2 },
+        environment: {
+          DATABASE_URL: database.href,
+          REDIS_URL: here('redis_url', redis.port),
+          JWT_SECRET: secret('jwt_secret'),
+          INTERNAL_SECRET: secret('internal_secret'),
+        },
+        environmentOf: (role) => ({ NATS_URL: here(`nats_url_${role}`, nats.port) }),
+      }),
+    )
+  })
+  after(async () => {
+    await resources.disposeAsync()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('registers, opens a live connection, and closes it on every session gateway when an admin resets the password', async () => {
+    const [gateway] = cluster.gateways
+    const admin = await postJson(`${gateway}/api/auth/register`, { ...account, username: 'warden' })
+    const member = await postJson(`${gateway}/api/auth/register`, account)
+    expect([admin.status, member.status]).to.deep.equal([201, 201])
+    const sockets = await Promise.all([1, 2, 3, 4].map(() => openSocket(gateway!, String(member.body.token))))
+    const closes = sockets.map((socket) => once(socket, 'close'))
+
+    const { id } = member.body.user as { id: string }
+    const authorization = `Bearer ${String(admin.body.token)}`
+    const reset = await postJson(`${gateway}/api/admin/users/${id}/reset-password`, {}, { authorization })
+
+    expect(reset.status).to.equal(200)
+    expect((await Promise.all(closes)).map(([code]) => code as number)).to.deep.equal([4010, 4010, 4010, 4010])
+  })
+
+  it('lets no service change the schema', async () => {
+    const refused = await onDatabase(cluster.environment.DATABASE_URL!, 'drop table users').catch(
+      (error: unknown) => error,
+    )
+
+    expect(refused).to.have.property('code', '42501')
+  })
+
+  it('lets no service speak on another one’s subjects', async () => {
+    const url = new URL(here('nats_url_invite', cluster.nats.port))
+    const connection = await connect({ servers: url.host, user: url.username, pass: url.password, reconnect: false })
+    const fault = nextFault(connection)
+
+    connection.publish('gatehouse.event.account.changed.v1', '{}')
+
+    expect(await fault).to.match(/permissions.violation/i)
+    await connection.close()
+  })
+
+  it('writes secrets once, apart from other users of the machine, and leaves them as they are', () => {
+    const before = secret('jwt_secret')
+    expect(before).to.match(/^[A-Za-z0-9]{48}$/)
+    expect(statSync(folder).mode & 0o077).to.equal(0)
+
+    execFileSync('sh', ['deploy/make-secrets.sh', folder])
+
+    expect(secret('jwt_secret')).to.equal(before)
+  })
+})
+
+async function openSocket(gateway: string, token: string): Promise<WebSocket> {
+  const socket = new WebSocket(`${gateway.replace('http', 'ws')}/ws`)
+  await once(socket, 'open')
+  socket.send(JSON.stringify({ type: 'auth', token }))
+  const [message] = (await once(socket, 'message')) as [Buffer]
+  expect(JSON.parse(message.toString())).to.have.property('type', 'ready')
+  return socket
+}
+
+async function onDatabase(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+async function nextFault(connection: Awaited<ReturnType<typeof connect>>): Promise<string> {
+  for await (const { type, data } of connection.status()) if (String(type) === 'error') return String(data)
+  return ''
+}

@@ -1,0 +1,78 @@
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { expect } from 'chai'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { parse } from 'yaml'
+import { projectRoot, readText } from './read-manifests.ts'
+
+type Rules = { groups: { rules: { alert: string; expr: string }[] }[] }
+type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] }
+
+/** Every metric that some file of the project makes, and those of the runtime. */
+function listMetrics(): Set<string> {
+  const files = globSync(
+    [
+      'gateway/src/**/*.ts',
+      'services/{identity,invite,session-gateway,federation-fanout}/src/**/*.ts',
+      'libs/*/src/**/*.ts',
+    ],
+    {
+      cwd: projectRoot,
+    },
+  )
+  const named = files.flatMap(
+    (file) => readFileSync(resolve(projectRoot, file), 'utf8').match(/'gatehouse_\w+'/g) ?? [],
+  )
+  const runtime = new Registry()
+  collectDefaultMetrics({ register: runtime })
+  return new Set([
+    ...named.map((name) => name.slice(1, -1)),
+    ...runtime.getMetricsAsArray().map(({ name }) => name),
+    'up',
+  ])
+}
+
+function namesIn(expression: string): string[] {
+  const names = expression.match(/\b(gatehouse|nodejs|process)_\w+|\bup\b/g) ?? []
+  return names.map((name) => name.replace(/_(bucket|sum|count)$/, ''))
+}
+
+describe('the dashboard and the alert rules', () => {
+  const metrics = listMetrics()
+  const alerts = (parse(readText('deploy/observability/alerts.yml')) as Rules).groups.flatMap(({ rules }) => rules)
+  const dashboard = JSON.parse(readText('deploy/observability/dashboard.json')) as Dashboard
+
+  it('ask for metrics that the code has, in every expression', () => {
+    const expressions = [
+      ...alerts.map(({ expr }) => expr),
+      ...dashboard.panels.flatMap((panel) => panel.targets.map(({ expr }) => expr)),
+    ]
+    for (const expression of expressions) {
+      expect(namesIn(expression), expression).to.not.be.empty
+      for (const name of namesIn(expression)) expect(metrics.has(name), `${name} in ${expression}`).to.equal(true)
+    }
+  })
+
+  it('show every metric of the gateway and the services', () => {
+    const shown = new Set(dashboard.panels.flatMap((panel) => panel.targets.flatMap(({ expr }) => namesIn(expr))))
+    const perRoute = ['gatehouse_http_request_seconds'] // of each service; the gateway's own tells the same from outside
+    const own = [...metrics].filter((name) => name.startsWith('gatehouse_') && !perRoute.includes(name))
+    expect([...shown]).to.include.members(own)
+  })
+
+  it('have a section of the runbook for every alert, and no other', () => {
+    const sections = [...readText('docs/runbook.md').matchAll(/^## (Gatehouse\w+)$/gm)].map(([, name]) => name)
+    expect(sections).to.have.members(alerts.map(({ alert }) => alert))
+  })
+})
+
+describe('the documents', () => {
+  it('point at files that exist', () => {
+    for (const file of globSync(['docs/*.md', 'docs/decisions/*.md'], { cwd: projectRoot })) {
+      for (const [, target] of readText(file).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+        const path = resolve(projectRoot, file, '..', target!)
+        expect(globSync(path), `${file} -> ${target}`).to.have.length(1)
+      }
+    }
+  })
+})
