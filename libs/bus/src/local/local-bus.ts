@@ -51,12 +51,20 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
       const member = groupOf(event.subject, group).join(reader(event, (received) => outside(handler, received)))
       return { [Symbol.asyncDispose]: () => member.leave() }
     },
-    listen: async (event, handler) => listeners.add(event.subject, reader(event, (received) => outside(handler, received))),
+    listen: async (event, handler) =>
+      listeners.add(
+        event.subject,
+        reader(event, (received) => outside(handler, received)),
+      ),
     announce(event, payload, { to, requestId } = {}) {
       const json = JSON.stringify(event.payload.parse(payload))
       if (open) announced.tell(announcedName(event, to), { id: systemRandom.uuid(), json, requestId })
     },
-    hear: async (event, handler, { as } = {}) => announced.add(announcedName(event, as), reader(event, (received) => outside(handler, received))),
+    hear: async (event, handler, { as } = {}) =>
+      announced.add(
+        announcedName(event, as),
+        reader(event, (received) => outside(handler, received)),
+      ),
     request: (call, payload, options) => answerers.ask(call, payload, options),
     answer: async (call, handler) => answerers.add(call, (payload, context) => outside(handler, payload, context)),
     ready: () => open,

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto'
+import { startFederationFanout } from '@gatehouse/federation-fanout'
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import { expect } from 'chai'
+import {
+  ask,
+  askSigned,
+  fanOut,
+  logIn,
+  register,
+  secretFor,
+  startPair,
+  type Person,
+  type Place,
+} from './federation-pair.ts'
+
+const stubs = 'POST /api/federation/stubs'
+const deletion = 'DELETE /api/federation/identity'
+
+describe('two whole instances', function () {
+  this.timeout(120_000)
+  let pair: Awaited<ReturnType<typeof startPair>>
+  let a: Place
+  let b: Place
+
+  before(async () => {
+    pair = await startPair()
+    ;({ a, b } = pair)
+  })
+  after(() => pair?.[Symbol.asyncDispose]())
+
+  /** Somebody at home at a, with an account at b. */
+  async function buildTraveller(name: string): Promise<{ atHome: Person; away: Person }> {
+    const atHome = await register(a, name)
+    const away = await register(b, name, { place: a, person: atHome })
+    expect([atHome.status, away.status]).to.deep.equal([201, 201])
+    return { atHome, away }
+  }
+  const selfOf = async (place: Place, { token }: { token?: string | undefined }) =>
+    await ask(place, 'GET /api/users/@me', { token })
+  const identityOf = ({ id }: Person) => ({ homeUserId: id, homeInstance: a.host })
+
+  it('become peers, and say so without their secret', async () => {
+    const { adminToken: token } = a
+    const asked = await ask(a, 'POST /api/federation/peer/initiate', { token, body: { remoteOrigin: b.origin } })
+    const listed = [
+      await ask(a, 'GET /api/federation/peers', { token }),
+      await ask(b, 'GET /api/federation/peers', { token: b.adminToken }),
+    ]
+    const secret = await secretFor(a)
+
+    expect(asked.status).to.equal(200)
+    expect(listed.map(({ body }) => (body.peers as object[]).length)).to.deep.equal([1, 1])
+    expect(listed[0]?.body.peers).to.deep.equal([asked.body.peer])
+    expect(await secretFor(b)).to.equal(secret)
+    expect(JSON.stringify([asked.body, ...listed.map(({ body }) => body), a.log, b.log])).to.not.include(secret)
+  })
+
+  it('Registration 10: let somebody in by their stub, which keeps its id', async () => {
+    const rosa = await register(a, 'rosa')
+    const wanted = JSON.stringify({ ...identityOf(rosa), username: 'rosa', displayName: 'Rosa' })
+    const signing = { secret: await secretFor(a), as: a.origin }
+
+    const made = await askSigned(b, stubs, wanted, signing)
+    const found = await askSigned(b, stubs, wanted, signing)
+    const upgraded = await register(b, 'rosa', { place: a, person: rosa })
+
+    expect([made.status, found.status, upgraded.status]).to.deep.equal([201, 200, 200])
+    expect([found.body.id, upgraded.id]).to.deep.equal([made.body.id, made.body.id])
+    expect((await selfOf(b, upgraded)).body).to.include({ username: 'rosa@a.test', displayName: 'Rosa' })
+  })
+
+  it('Login 5: take a password that was changed at home, without ending sessions', async () => {
+    const { atHome, away } = await buildTraveller('mira')
+    const password = 'another long password'
+    await ask(a, 'POST /api/users/@me/change-password', {
+      token: atHome.token,
+      body: { currentPassword: atHome.password, newPassword: password },
+    })
+
+    const wrong = await logIn(b, { username: away.username, password: 'not the password' })
+    const healed = await logIn(b, { username: away.username, password })
+
+    expect([wrong.status, healed.status]).to.deep.equal([401, 200])
+    expect((await selfOf(b, away)).status).to.equal(200)
+  })
+
+  it('federation-identity/delete: delete the identity at the other one at the word of its home, however often it is said', async () => {
+    const { atHome, away } = await buildTraveller('nora')
+    const replicatedInstances = [{ origin: b.origin, username: away.username }]
+    await ask(a, 'PATCH /api/users/@me', { token: atHome.token, body: { replicatedInstances } })
+
+    const first = await fanOut(a, atHome, { origins: [`${b.origin}/`] })
+    const second = await fanOut(a, atHome, { origins: [b.origin] })
+    const stub = await askSigned(b, stubs, JSON.stringify(identityOf(atHome)), {
+      secret: await secretFor(a),
+      as: a.origin,
+    })
+
+    expect([first, second]).to.deep.equal([{ [`${b.origin}/`]: { success: true } }, { [b.origin]: { success: true } }])
+    expect((await selfOf(b, away)).body).to.include({ statusCode: 401, error: 'This account has been deleted' })
+    expect((await logIn(b, away)).status).to.equal(401)
+    expect((await selfOf(a, atHome)).body).to.deep.include({ username: 'nora', replicatedInstances: [] })
+    expect(stub.status).to.equal(404)
+  })
+
+  it('keep the history in soft mode and purge it in full mode', async () => {
+    const people = { soft: await buildTraveller('sofia'), full: await buildTraveller('flora') }
+    const spaceId = await buildSpace(b, await ownerOf(b))
+    const messages = async (person: Person) =>
+      (await b.deps.orm.em.fork().execute('select id from messages where author_id = ?', [person.id])).length
+    for (const { away } of Object.values(people)) await buildMessage(b, { spaceId, authorId: away.id })
+
+    await fanOut(a, people.soft.atHome, { origins: [b.origin], mode: 'soft' })
+    await fanOut(a, people.full.atHome, { origins: [b.origin], mode: 'full' })
+
+    expect([await messages(people.soft.away), await messages(people.full.away)]).to.deep.equal([1, 0])
+  })
+
+  it('federation-identity/delete: leave an identity alone that owns spaces, and name them', async () => {
+    const { atHome, away } = await buildTraveller('olga')
+    const id = await buildSpace(b, away.id)
+
+    const results = await fanOut(a, atHome, { origins: [b.origin, 'https://stranger.example'] })
+
+    expect(results).to.deep.equal({
+      [b.origin]: { success: false, error: 'owns_spaces', ownedSpaces: [{ id, name: 'Garden' }] },
+      'https://stranger.example': { success: false, error: 'no_active_peer' },
+    })
+    expect((await selfOf(b, away)).status).to.equal(200)
+  })
+
+  it('delete in the other direction too, and only for those who are at home', async () => {
+    const atHome = await register(b, 'hans')
+    const away = await register(a, 'hans', { place: b, person: atHome })
+
+    const refused = await ask(a, 'POST /api/users/@me/federation-identity/delete', {
+      token: away.token,
+      body: { origins: [b.origin], mode: 'soft' },
+    })
+    const results = await fanOut(b, atHome, { origins: [a.origin] })
+
+    expect(refused.status).to.equal(403)
+    expect(results).to.deep.equal({ [a.origin]: { success: true } })
+    expect((await selfOf(a, away)).status).to.equal(401)
+  })
+
+  it('answer a deletion that comes before its stub, and make the stub afterwards', async () => {
+    const early = await register(a, 'early')
+    const signing = { secret: await secretFor(a), as: a.origin }
+
+    const results = await fanOut(a, early, { origins: [b.origin] })
+    const stub = await askSigned(b, stubs, JSON.stringify({ ...identityOf(early), username: 'early' }), signing)
+
+    expect(results[b.origin]).to.deep.equal({ success: true })
+    expect(stub.status).to.equal(201)
+  })
+
+  it('leave no token alive when a log-in meets the deletion', async () => {
+    const { atHome, away } = await buildTraveller('lena')
+
+    const logins = Array.from({ length: 4 }, () => logIn(b, away))
+    const [results, ...outcomes] = await Promise.all([fanOut(a, atHome, { origins: [b.origin] }), ...logins])
+    const tokens = outcomes.flatMap(({ body }) => (body.token ? [body.token] : []))
+    const uses = await Promise.all([away.token, ...tokens].map((token) => selfOf(b, { token })))
+
+    expect(results[b.origin]).to.deep.equal({ success: true })
+    expect(outcomes.every(({ status }) => status === 200 || status === 401)).to.equal(true)
+    expect(uses.map(({ status }) => status)).to.deep.equal(uses.map(() => 401))
+  })
+
+  it('do what was signed once, whichever replica hears it, and nothing else', async () => {
+    const { atHome, away } = await buildTraveller('rita')
+    await using replica = await startReplica(b)
+    const body = JSON.stringify({ ...identityOf(atHome), mode: 'soft' })
+    const signing = { secret: await secretFor(a), as: a.origin }
+    const quarter = 15 * 60_000
+
+    const refused = [
+      await askSigned(b, deletion, body.replace('soft', 'full'), { ...signing, signs: body }),
+      await askSigned(b, deletion, body.replaceAll(':', ': '), { ...signing, signs: body }),
+      await askSigned(b, deletion, body, { ...signing, timestamp: Date.now() - quarter - 5_000 }),
+      await askSigned(b, deletion, body, { ...signing, timestamp: Date.now() + quarter + 5_000 }),
+      await askSigned(b, deletion, body, { ...signing, secret: 'f'.repeat(64) }),
+      await askSigned(b, deletion, body, { ...signing, as: 'https://stranger.example' }),
+      await askSigned(b, deletion, body, { ...signing, as: b.origin }),
+    ]
+    const untouched = await selfOf(b, away)
+    const nonce = randomUUID()
+    const first = await askSigned(b, deletion, body, { ...signing, nonce })
+    const replayed = await askSigned(replica, deletion, body, { ...signing, nonce })
+
+    expect(refused.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 401, 403, 403])
+    expect(untouched.status).to.equal(200)
+    expect([first.status, replayed.status]).to.deep.equal([200, 409])
+  })
+
+  it('are strangers again once one has revoked the other', async () => {
+    const { atHome, away } = await buildTraveller('vera')
+    const token = b.adminToken
+    const { body } = await ask(b, 'GET /api/federation/peers', { token })
+    const [peer] = body.peers as { id: string }[]
+
+    const revoked = await ask(b, `DELETE /api/federation/peers/${peer!.id}`, { token })
+    const results = await fanOut(a, atHome, { origins: [b.origin] })
+    const audit = await ask(b, 'GET /api/admin/audit', { token })
+
+    expect(revoked.body).to.deep.equal({ success: true })
+    expect(results[b.origin]).to.deep.include({ success: false })
+    expect((await selfOf(b, away)).status).to.equal(200)
+    expect((audit.body.entries as { action: string }[]).map(({ action }) => action)).to.include('peer.revoked')
+  })
+})
+
+/** Another federation service over the same database; what the gateway adds stands in `headers`. */
+async function startReplica({
+  deps,
+}: Place): Promise<AsyncDisposable & { url: string; headers: Record<string, string> }> {
+  const { config, clock } = deps
+  const service = await startFederationFanout({ ...config, host: '127.0.0.1', port: 0 }, deps)
+  const caller = { address: '127.0.0.1', account: null }
+  const headers = { [callerHeader]: signCaller(createCallerKey(config.internalSecret), caller, clock.now()) }
+  return { ...service, headers }
+}
+
+async function ownerOf(place: Place): Promise<string> {
+  return String((await ask(place, 'GET /api/users/@me', { token: place.adminToken })).body.id)
+}
+
+async function buildSpace({ deps }: Place, ownerId: string): Promise<string> {
+  const [row] = await deps.orm.em
+    .fork()
+    .execute("insert into spaces (id, name, owner_id) values (next_snowflake(), 'Garden', ?) returning id", [ownerId])
+  return String((row as { id: string }).id)
+}
+
+async function buildMessage({ deps }: Place, { spaceId, authorId }: { spaceId: string; authorId: string }) {
+  const em = deps.orm.em.fork()
+  const [channel] = await em.execute(
+    "insert into channels (id, space_id, name) values (next_snowflake(), ?, 'general') returning id",
+    [spaceId],
+  )
+  await em.execute("insert into messages (id, channel_id, author_id, content) values (next_snowflake(), ?, ?, 'hi')", [
+    (channel as { id: string }).id,
+    authorId,
+  ])
+}

@@ -1,0 +1,20 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { capturedLog } from '@gatehouse/test-kit'
+import { readConfig } from '../deploy/embedded/config.ts'
+import { startEmbedded } from '../deploy/embedded/embedded.ts'
+import { migratedDatabase } from './migrated-database.ts'
+
+/** A whole embedded instance on a free port, with a database and a data folder of its own. */
+export async function startInstance(environment: Record<string, string> = {}) {
+  await using opening = new AsyncDisposableStack()
+  const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
+  opening.defer(() => rm(dataFolder, { recursive: true, force: true }))
+  const database = opening.use(await migratedDatabase())
+  const { log, lines } = capturedLog()
+  const config = readConfig({ PORT: '0', GATEHOUSE_DATA: dataFolder, ...environment })
+  const instance = opening.use(await startEmbedded(config, database.url, { log }))
+  const open = opening.move()
+  return { ...instance, log: lines, databaseUrl: database.url, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { startInstance } from './instance.ts'
+
+const run = promisify(execFile)
+const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+
+/** The README's first session, as a person would paste it. */
+function sessionOf(text: string): string {
+  const block = text.split('```').find((part) => part.includes('api=http://localhost:8080/api'))
+  if (!block) throw new Error('the README has no curl session')
+  return block
+}
+
+describe("the README's curl session", function () {
+  this.timeout(60_000)
+
+  it('works as printed', async () => {
+    await using instance = await startInstance()
+    const script = sessionOf(readme)
+      .replace('http://localhost:8080', instance.url)
+      .replace(/^curl -s/gm, 'echo; curl -sS')
+
+    const { stdout } = await run('bash', ['-eu', '-c', script])
+
+    const answers = stdout.trim().split('\n').filter(Boolean)
+    const [registered, self, settings, invite, changed, refused] = answers.map(
+      (line) => JSON.parse(line) as Record<string, unknown>,
+    )
+    expect(registered?.user).to.include({ username: 'ada', isAdmin: true })
+    expect(self).to.include({ username: 'ada' })
+    expect(settings).to.include({ registrationOpen: false })
+    expect(invite).to.include({ name: 'friends', maxUses: 5, status: 'active' })
+    expect(changed).to.have.keys('token')
+    expect(refused).to.deep.equal({ error: 'Token has been revoked', statusCode: 401 })
+  })
+})

@@ -1,0 +1,142 @@
+import { expect } from 'chai'
+import { createTokenKey, signToken } from '@gatehouse/tokens'
+import { eventually } from '@gatehouse/test-kit'
+import pg from 'pg'
+import { WebSocket } from 'ws'
+import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
+import { callApi } from './api.ts'
+
+type Person = { id: string; token: string }
+type Tab = { socket: WebSocket; messages: Record<string, unknown>[]; closed: Promise<number> }
+
+describe('sessions over two gateways and two session gateways', function () {
+  this.timeout(120_000)
+  let cluster: Cluster
+  let database: pg.Client
+  let admin: Person
+
+  before(async () => {
+    cluster = await startCluster({ replicas: { gateway: 2, 'session-gateway': 2 } })
+    database = new pg.Client(cluster.postgres.url)
+    await database.connect()
+    admin = await createPerson('admin', { isAdmin: true })
+  })
+  after(async () => {
+    await database?.end()
+    await cluster?.[Symbol.asyncDispose]()
+  })
+
+  it('shows who is online to friends and over REST, whichever gateway they came through', async () => {
+    const [ada, bob] = await createFriends('ada', 'bob')
+    const watcher = await openTab(bob, 0)
+
+    const tab = await openTab(ada, 1)
+    await eventually('bob hears of it', () => hears(watcher, ada, 'online'))
+    expect(await statusOf(ada)).to.equal('online')
+    tab.socket.close()
+    await eventually('bob hears of the end', () => hears(watcher, ada, 'offline'), 10_000)
+
+    expect(await statusOf(ada)).to.equal('offline')
+    watcher.socket.terminate()
+  })
+
+  it('Admin reset 3: closes all sockets of the target, everywhere, and their token opens none any more', async () => {
+    const target = await createPerson('target')
+    const tabs = await openTabs(target, 8)
+
+    const reset = await callApi(cluster.gateways[0]!, `POST /api/admin/users/${target.id}/reset-password`, admin)
+
+    expect(reset.status).to.equal(200)
+    for (const tab of tabs) expect(await tab.closed).to.equal(4010)
+    expect(await openTab(target, 1).catch((error: Error) => error.message)).to.include('Token has been revoked')
+    expect(await statusOf(target)).to.equal('offline')
+  })
+
+  it('DELETE self 4: closes all sockets of a deleted account, everywhere', async () => {
+    const target = await createPerson('leaver')
+    const tabs = await openTabs(target, 8)
+
+    const deletion = await callApi(cluster.gateways[0]!, `DELETE /api/admin/users/${target.id}`, admin)
+
+    expect(deletion.status).to.equal(200)
+    for (const tab of tabs) expect(await tab.closed).to.equal(4011)
+    expect(await openTab(target, 1).catch((error: Error) => error.message)).to.include('This account has been deleted')
+  })
+
+  it('survives a rolling restart: 1012, and back elsewhere without anybody having been offline', async () => {
+    const [carol, dave] = await createFriends('carol', 'dave')
+    const watchers = await openTabs(dave, 8)
+    const tabs = await openTabs(carol, 8)
+    const [first] = sessionGateways()
+
+    await first!.stop()
+    const code = await Promise.any(tabs.map((tab) => tab.closed))
+    const again = await openTab(carol, 0)
+    await first!.start()
+
+    expect(code).to.equal(1012)
+    expect(watchers.flatMap(({ messages }) => messages).filter(({ status }) => status === 'offline')).to.deep.equal([])
+    expect(await statusOf(carol)).to.equal('online')
+    for (const tab of [...tabs, ...watchers, again]) tab.socket.terminate()
+  })
+
+  it('shows users offline within 60 s after every session gateway was killed', async () => {
+    const erin = await createPerson('erin')
+    const tabs = await openTabs(erin, 4)
+
+    await Promise.all(sessionGateways().map((each) => each.kill()))
+    for (const tab of tabs) await tab.closed
+    await Promise.all(sessionGateways().map((each) => each.start()))
+
+    await eventually('erin is offline', async () => (await statusOf(erin)) === 'offline', 60_000)
+  })
+
+  const sessionGateways = () => cluster.processes.filter(({ service }) => service === 'session-gateway')
+
+  async function createPerson(username: string, { isAdmin = false } = {}): Promise<Person> {
+    const { rows } = await database.query<{ id: string }>(
+      `insert into users (id, username, password_hash, is_admin) values (next_snowflake(), $1, '!none', $2) returning id`,
+      [username, isAdmin],
+    )
+    const id = rows[0]!.id
+    const key = createTokenKey(cluster.environment.JWT_SECRET!)
+    const now = Date.now() - 5_000
+    return { id, token: signToken(key, { userId: id, username }, { expiresIn: '1h', now }) }
+  }
+
+  async function createFriends(one: string, other: string): Promise<[Person, Person]> {
+    const pair: [Person, Person] = [await createPerson(one), await createPerson(other)]
+    await database.query('insert into friendships (user_id, friend_id) values ($1, $2)', [pair[0].id, pair[1].id])
+    return pair
+  }
+
+  /** Through both gateways in turn, each of which spreads them over both session gateways. */
+  const openTabs = (person: Person, count: number) =>
+    Promise.all(Array.from({ length: count }, (_, place) => openTab(person, place % 2)))
+
+  async function openTab({ token }: Person, gateway: number): Promise<Tab> {
+    const socket = new WebSocket(`${cluster.gateways[gateway]!.replace('http', 'ws')}/ws`)
+    const messages: Tab['messages'] = []
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject)
+      socket.once('open', () => socket.send(JSON.stringify({ type: 'auth', token })))
+      socket.on('message', (data) => {
+        const message = JSON.parse(String(data)) as Record<string, unknown>
+        messages.push(message)
+        if (message.type === 'ready') resolve()
+        if (message.type === 'error') reject(new Error(String(message.message)))
+      })
+    })
+    socket.on('error', () => undefined)
+    return { socket, messages, closed }
+  }
+
+  async function statusOf({ id }: Person): Promise<unknown> {
+    return (await callApi(cluster.gateways[0]!, `GET /api/users/${id}`, { token: admin.token })).body.status
+  }
+
+  function hears({ messages }: Tab, { id }: Person, status: string): boolean {
+    return messages.some((each) => each.type === 'presence_update' && each.userId === id && each.status === status)
+  }
+})
