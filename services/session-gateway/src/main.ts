@@ -1,0 +1,13 @@
+import { openPorts } from '@gatehouse/ports'
+import { runUntilStopped } from '@gatehouse/service-kit'
+import { readConfig } from './config.ts'
+import { startSessionGateway } from './service.ts'
+
+await runUntilStopped(async () => {
+  const config = readConfig(process.env)
+  await using opening = new AsyncDisposableStack()
+  const ports = opening.use(await openPorts({ ...config.places, name: 'session-gateway' }))
+  const service = opening.use(await startSessionGateway(config, ports))
+  ports.log.info({ url: service.url }, 'listening')
+  return opening.move()
+})

@@ -1,0 +1,65 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { connect, type Message } from './client.ts'
+import { buildUser, openWorld, type BuiltUser, type Node, type World } from './harness.ts'
+
+describe('any sequence of frames', () => {
+  let world: World
+  let node: Node
+  let user: BuiltUser
+
+  before(async () => {
+    world = await openWorld()
+    node = await world.startNode()
+    user = await buildUser(world)
+  })
+  after(() => world[Symbol.asyncDispose]())
+
+  const frame = fc.oneof(
+    fc.constant('{"type":"ping"}'),
+    fc.constant('{"type":"auth","token":"x"}'),
+    fc.json(),
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.integer({ min: 4_000, max: 20_000 }).map((length) => 'x'.repeat(length)),
+  )
+  const answers = new Set(['Invalid JSON', 'Rate limited'])
+
+  it('gets ready only for a first message that is a good auth, and only known answers after it', async function () {
+    this.timeout(60_000)
+    const sequence = fc.record({ isGood: fc.boolean(), frames: fc.array(frame, { maxLength: 12 }) })
+    await fc.assert(
+      fc.asyncProperty(sequence, async ({ isGood, frames }) => {
+        const client = await connect(node.url)
+        if (isGood) {
+          client.send({ type: 'auth', token: user.token })
+          await client.take('ready')
+        }
+        for (const each of frames) client.socket.send(each)
+        if (!isGood) client.socket.send('{"type":"ping"}')
+        const isTooBig = frames.some((each) => each.length > 16 * 1024)
+        if (isGood && !isTooBig) {
+          client.socket.send('{"type":"ping"}')
+          await client.take('pong')
+          client.socket.close(1000)
+        }
+
+        const { code } = await client.closed
+
+        if (isGood) {
+          expect(code).to.equal(isTooBig ? 1009 : 1000)
+          expect(client.messages.every((message) => message.type === 'pong' || isKnownError(message))).to.equal(true)
+        } else {
+          expect(code).to.be.oneOf([1009, 4002, 4003])
+          expect(client.messages.filter(({ type }) => type === 'ready')).to.deep.equal([])
+          expect(client.messages.length).to.be.at.most(1)
+        }
+      }),
+      { numRuns: 60, endOnFailure: true },
+    )
+  })
+
+  function isKnownError({ type, message }: Message): boolean {
+    return type === 'error' && answers.has(String(message))
+  }
+})
