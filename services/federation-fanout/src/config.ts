@@ -1,0 +1,40 @@
+import {
+  federationVariables,
+  networkVariables,
+  placesOf,
+  publicAddress,
+  publicVariables,
+  readFederation,
+  type FederationReach,
+  type PublicAddress,
+} from '@gatehouse/ports'
+import { readVariables, variables } from '@gatehouse/service-kit'
+
+export type FederationFanoutConfig = {
+  host: string
+  port: number
+  internalSecret: string
+  publicAddress: PublicAddress
+  reach: FederationReach
+}
+
+const shape = {
+  ...networkVariables,
+  ...publicVariables,
+  ...federationVariables,
+  HOST: variables.text('0.0.0.0'),
+  FEDERATION_FANOUT_PORT: variables.port(8084),
+}
+
+/** Reads the environment of a distributed federation-fanout service. Throws ConfigurationError with every fault. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
+  const given = readVariables(environment, shape)
+  const config: FederationFanoutConfig = {
+    host: given.HOST,
+    port: given.FEDERATION_FANOUT_PORT,
+    internalSecret: given.INTERNAL_SECRET,
+    publicAddress: publicAddress(given),
+    reach: readFederation(given),
+  }
+  return { ...config, places: placesOf(given) }
+}

@@ -1,0 +1,11 @@
+import type { Outbound } from '@gatehouse/outbound'
+import type { Ports } from '@gatehouse/ports'
+import type { Background } from './background.ts'
+import type { FederationFanoutConfig } from './config.ts'
+
+/** What this service's operations may use. */
+export type Deps = Ports & {
+  config: Pick<FederationFanoutConfig, 'publicAddress' | 'reach'>
+  outbound: Outbound
+  background: Background
+}

@@ -1,0 +1,25 @@
+import { forgetReplicatedInstances } from '@gatehouse/contracts'
+import { isRefusal } from '@gatehouse/errors'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+
+type Input = { userId: string; origins: string[]; requestId?: string | undefined }
+
+/**
+ * Has identity drop the instances from the user's list. The identities there are gone whatever becomes of the list, so
+ * a failure is logged and the answer still tells the results; the next deletion of the same origins makes up for it.
+ */
+export async function forgetInstances(deps: Pick<Deps, 'bus' | 'log'>, input: Input): Promise<void> {
+  const { userId, origins, requestId } = input
+  if (origins.length === 0) return
+  for (let attempt = 1; attempt <= policy.forgetAttempts; attempt += 1) {
+    try {
+      const options = { requestId, timeoutMs: policy.forgetCallTimeoutMs }
+      await deps.bus.request(forgetReplicatedInstances, { userId, origins }, options)
+      return
+    } catch (error) {
+      deps.log.warn({ requestId, userId, attempt, error }, 'deleted identities are still on the list of their user')
+      if (isRefusal(error) && error.status < 500) return
+    }
+  }
+}

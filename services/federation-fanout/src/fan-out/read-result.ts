@@ -1,0 +1,25 @@
+import { ownedSpaces, type FanoutResult } from '@gatehouse/contracts'
+import type { OutboundAnswer, OutboundFailureKind } from '@gatehouse/outbound'
+import { jsonOf, messageOf } from '../peers/remote-json.ts'
+
+/**
+ * What an instance's answer to a deletion means. Only one that says so in JSON is a success: anything may answer 200
+ * with a page. Spec: federation-identity/delete; Contract: 7, fan-out.
+ */
+export function readResult(answer: OutboundAnswer): FanoutResult {
+  const json = jsonOf(answer)
+  if (answer.status === 200 && json?.success === true) return { success: true }
+  if (answer.status === 409 && (json?.error === 'owns_spaces' || json?.ownedSpaces !== undefined)) {
+    const spaces = ownedSpaces.safeParse(json.ownedSpaces)
+    return { success: false, error: 'owns_spaces', ownedSpaces: spaces.success ? spaces.data : [] }
+  }
+  return { success: false, error: messageOf(answer) }
+}
+
+/** What a deletion that got no answer reads. */
+export function readFailure(kind: OutboundFailureKind): FanoutResult {
+  if (kind === 'timeout') return { success: false, error: 'timeout' }
+  if (kind === 'redirect') return { success: false, error: 'The instance answered with a redirect' }
+  if (kind === 'too_large') return { success: false, error: "The instance's answer was too long" }
+  return { success: false, error: 'unreachable' }
+}

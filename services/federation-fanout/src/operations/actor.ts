@@ -1,0 +1,2 @@
+/** The admin whose act is recorded. */
+export type Actor = { userId: string; username: string }

@@ -1,0 +1,61 @@
+import { recordAudit, type ApprovalRequest } from '@gatehouse/database'
+import type { Deps } from '../deps.ts'
+import { refuse } from '../errors.ts'
+import { activate, newPeer } from '../handshake/activate.ts'
+import { proveSecret, unproven } from '../handshake/prove-secret.ts'
+import { withPeer } from '../peers/with-peer.ts'
+import { findWaitingRequest } from '../queries/find-waiting-request.ts'
+import type { Actor } from './actor.ts'
+
+type Input = { id: string; actor: Actor; requestId?: string | undefined }
+
+/**
+ * Lets a waiting instance in, once it has proved again that it holds the secret. The peer is pending here before that,
+ * because the proof makes the other side ask back: so it learns of the decision. Throws not_found, request_decided,
+ * peer_exists, remote_unreachable, remote_unproven, remote_clock, handshake_overtaken. Contract: 7, approval requests.
+ */
+export async function approveRequest(deps: Deps, input: Input): Promise<void> {
+  const request = await findWaitingRequest(deps.orm.em.fork(), input.id)
+  await expectPeer(deps, request)
+  const offer = { origin: request.sourceOrigin, secret: request.secret }
+  const proof = await proveSecret(deps, offer, input.requestId)
+  if (!proof.proven) {
+    await stopExpecting(deps, request)
+    throw unproven(proof.reason)
+  }
+  const { instanceName } = request
+  await withPeer(deps, offer.origin, async (em, peer) => {
+    const waiting = await findWaitingRequest(em, input.id)
+    if (peer?.secret !== offer.secret) throw refuse.handshake_overtaken()
+    const now = new Date(deps.clock.now())
+    waiting.decide('approved', input.actor.userId, now)
+    recordAudit(em, {
+      action: 'approval-request.approved',
+      actor: input.actor,
+      target: { type: 'approval-request', id: input.id },
+      detail: { origin: offer.origin },
+      at: now,
+    })
+    await em.flush()
+    await activate(em, peer, { ...offer, instanceName, instanceId: proof.instanceId }, now)
+  })
+}
+
+/** Until the proof is there its question back has to find the secret here. */
+async function expectPeer(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
+  await withPeer(deps, sourceOrigin, async (em, peer) => {
+    if (peer?.status === 'active') throw refuse.peer_exists()
+    const now = new Date(deps.clock.now())
+    const expected = peer ?? (await newPeer(em, sourceOrigin, now))
+    expected.offer(secret, now)
+    await em.flush()
+  })
+}
+
+/** The admin's yes stays good for the next offer of that origin. */
+async function stopExpecting(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
+  await withPeer(deps, sourceOrigin, async (em, peer) => {
+    if (peer?.status === 'pending' && peer.secret === secret) peer.offeredAt = null
+    await em.flush()
+  })
+}

@@ -1,0 +1,58 @@
+import { endpoints, type DeletionMode, type FanoutResult } from '@gatehouse/contracts'
+import { Peer, User } from '@gatehouse/database'
+import { commonErrors } from '@gatehouse/errors'
+import { OutboundFailure } from '@gatehouse/outbound'
+import type { Deps } from '../deps.ts'
+import { refuse } from '../errors.ts'
+import { forgetInstances } from '../fan-out/forget-instances.ts'
+import { readFailure, readResult } from '../fan-out/read-result.ts'
+import { sendSigned } from '../peers/send-signed.ts'
+import { normaliseOrigin } from '../peers/signature.ts'
+import { policy } from '../policy.ts'
+
+type Input = { userId: string; origins: string[]; mode: DeletionMode; requestId?: string | undefined }
+type Needs = Pick<Deps, 'orm' | 'bus' | 'log' | 'metrics' | 'outbound' | 'clock' | 'random' | 'config'>
+
+/**
+ * Deletes a native user's identity on other instances, all at once, each within its own time. Gives a result under each
+ * origin as it was spelled; spellings of one origin share one request. Throws not_found, not_at_home. Spec:
+ * federation-identity/delete; Contract: 7, fan-out.
+ */
+export async function deleteRemoteIdentities(deps: Needs, input: Input): Promise<Record<string, FanoutResult>> {
+  const em = deps.orm.em.fork()
+  const user = await em.findOne(User, { id: input.userId, isDeleted: false })
+  if (!user) throw commonErrors.not_found()
+  if (!user.isLocal()) throw refuse.not_at_home()
+  const spelled = new Map(input.origins.map((origin) => [origin, normaliseOrigin(origin)]))
+  const origins = [...new Set(spelled.values())].filter((origin) => origin !== undefined)
+  const peers = await em.find(Peer, { origin: { $in: origins }, status: 'active' })
+  const results = new Map(
+    await Promise.all(peers.map(async (peer) => [peer.origin, await deleteAt(deps, peer, input)] as const)),
+  )
+  const gone = origins.filter((origin) => results.get(origin)?.success)
+  await forgetInstances(deps, { userId: user.id, origins: gone, requestId: input.requestId })
+  const noPeer: FanoutResult = { success: false, error: 'no_active_peer' }
+  return Object.fromEntries([...spelled].map(([text, origin]) => [text, results.get(origin ?? '') ?? noPeer]))
+}
+
+/** Never throws for what the other instance does. */
+async function deleteAt(deps: Needs, peer: Peer, { userId, mode, requestId }: Input): Promise<FanoutResult> {
+  const { method, path } = endpoints.deleteIdentity
+  const body = { homeUserId: userId, homeInstance: deps.config.publicAddress.domain, mode }
+  const message = { method, path, body, timeoutMs: policy.fanoutTimeoutMs, requestId }
+  const result = await sendSigned(deps, peer, message).then(readResult, (error: unknown) => {
+    if (!(error instanceof OutboundFailure)) throw error
+    return readFailure(error.kind)
+  })
+  countResult(deps, result)
+  deps.log.info({ requestId, userId, origin: peer.origin, result }, 'identity deletion at a peer')
+  return result
+}
+
+function countResult({ metrics }: Pick<Deps, 'metrics'>, result: FanoutResult): void {
+  const known = ['owns_spaces', 'timeout', 'unreachable']
+  const refusal = result.success ? 'success' : known.find((error) => error === result.error)
+  metrics
+    .counter('gatehouse_federation_fanout_total', 'Identity deletions at peers', ['result'])
+    .inc({ result: refusal ?? 'refused' })
+}

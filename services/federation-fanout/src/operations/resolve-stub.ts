@@ -1,0 +1,18 @@
+import { resolveReplicatedUser, type resolveStubBody } from '@gatehouse/contracts'
+import type { Peer } from '@gatehouse/database'
+import type { z } from 'zod'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+import { homeOf } from './delete-identity.ts'
+
+type Input = z.infer<typeof resolveStubBody> & { requestId?: string | undefined }
+
+/**
+ * The local account of a peer's user, or a new stub for it. Throws foreign_identity, and not_found for an identity that
+ * was deleted here. Contract: 7, stubs; Spec: replicated-user resolver.
+ */
+export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, input: Input) {
+  const { requestId, ...identity } = input
+  const options = { requestId, timeoutMs: policy.stubCallTimeoutMs }
+  return await bus.request(resolveReplicatedUser, { ...identity, homeInstance: homeOf(signer, input) }, options)
+}

@@ -1,0 +1,13 @@
+import { ApprovalRequest } from '@gatehouse/database'
+import { commonErrors } from '@gatehouse/errors'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import { refuse } from '../errors.ts'
+
+/** A request that nobody has decided yet; locked inside a transaction. Throws not_found, request_decided. */
+export async function findWaitingRequest(em: EntityManager, id: string): Promise<ApprovalRequest> {
+  const lock = em.isInTransaction() ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {}
+  const request = await em.findOne(ApprovalRequest, { id }, lock)
+  if (!request) throw commonErrors.not_found()
+  if (request.status !== 'pending') throw refuse.request_decided()
+  return request
+}

@@ -1,0 +1,16 @@
+import type { PeerReply } from '@gatehouse/contracts'
+import type { Peer } from '@gatehouse/database'
+
+/** A peer as admins see it: never its secret. Contract: 7. */
+export function peerReply(peer: Peer): PeerReply {
+  return {
+    id: peer.id,
+    origin: peer.origin,
+    status: peer.status,
+    instanceName: peer.instanceName ?? null,
+    instanceId: peer.instanceId ?? null,
+    createdAt: peer.createdAt.getTime(),
+    activatedAt: peer.activatedAt?.getTime() ?? null,
+    revokedAt: peer.revokedAt?.getTime() ?? null,
+  }
+}

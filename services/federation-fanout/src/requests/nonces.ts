@@ -1,0 +1,42 @@
+import { changeRows } from '@gatehouse/database'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+
+type Nonce = { origin: string; nonce: string }
+
+/** Takes a nonce for good; false when any replica has taken it before. Contract: 7. */
+export async function takeNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: Nonce) {
+  const taken = await changeRows(
+    orm.em.fork(),
+    'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing',
+    [origin, nonce.toLowerCase(), new Date(clock.now() + policy.nonceLifetimeMs)],
+  )
+  return taken === 1
+}
+
+/** Gives a nonce back whose request could not be carried out, so that the same request may come again. */
+export async function giveBackNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
+  await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [
+    origin,
+    nonce.toLowerCase(),
+  ])
+}
+
+/** Forgets nonces whose requests are too old to be accepted anyway. Gives how many it forgot. */
+export async function forgetOldNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<number> {
+  return await changeRows(
+    orm.em.fork(),
+    `delete from federation_nonces where (origin, nonce) in (
+       select origin, nonce from federation_nonces where expires_at < ? limit ? for update skip locked)`,
+    [new Date(clock.now()), policy.nonceSweepRows],
+  )
+}
+
+/** Forgets them every minute; any number of replicas may do so. */
+export function startNonceSweep(deps: Pick<Deps, 'orm' | 'clock' | 'background'>): Disposable {
+  const sweep = async () => {
+    while ((await forgetOldNonces(deps)) === policy.nonceSweepRows);
+  }
+  const timer = setInterval(() => deps.background.start('nonce sweep', sweep), policy.nonceSweepMs)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}

@@ -1,0 +1,16 @@
+import Router from '@koa/router'
+import { endpoints } from '@gatehouse/contracts'
+import { jsonBody, memberOf, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import type { Deps } from '../deps.ts'
+import { deleteRemoteIdentities } from '../operations/delete-remote-identities.ts'
+
+/** Spec: federation-identity/delete. Contract: 7, fan-out. */
+export function fanOutRoutes(deps: Deps): Router {
+  const router = new Router()
+  router.post(endpoints.deleteFederationIdentity.path, jsonBody, async (ctx) => {
+    const { userId } = memberOf(ctx)
+    const input = parseInput(endpoints.deleteFederationIdentity.body, ctx.request.body)
+    ctx.body = { results: await deleteRemoteIdentities(deps, { ...input, userId, requestId: requestIdOf(ctx) }) }
+  })
+  return router
+}

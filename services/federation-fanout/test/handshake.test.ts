@@ -1,0 +1,410 @@
+import type { ServerResponse } from 'node:http'
+import { expect } from 'chai'
+import { signBody } from '../src/peers/signature.ts'
+import {
+  buildPeer,
+  secretOfPeer,
+  sendAsPeer,
+  sendJson,
+  sendSignedJson,
+  startFakePeer,
+  type FakePeer,
+  type Received,
+} from './fake-peer.ts'
+import { startTestInstance, type TestAnswer, type TestInstance } from './harness.ts'
+
+type PeerBody = { id: string; status: string; origin: string }
+
+const initiatePath = '/api/federation/peer/initiate'
+const acceptPath = '/api/federation/peer/accept'
+const epochPath = '/api/federation/epoch'
+
+/** Ways to answer the question for a proof that prove nothing. */
+const impostures: Record<string, (peer: FakePeer, request: Received, response: ServerResponse) => void> = {
+  'another secret': (peer, _request, response) =>
+    sendSignedJson(response, { secret: 'f'.repeat(64), origin: peer.origin, body: { instanceId: 'x' } }),
+  'another origin': (peer, _request, response) =>
+    sendSignedJson(response, { secret: peer.secret!, origin: 'http://z.test', body: { instanceId: 'x' } }),
+  'a clock that is off': (peer, _request, response) =>
+    sendSignedJson(response, {
+      secret: peer.secret!,
+      origin: peer.origin,
+      body: { instanceId: 'x' },
+      timestamp: Date.now() - 16 * 60_000,
+    }),
+  'what it was sent': (peer, request, response) => {
+    const sent = Object.entries(request.headers).filter(([name]) => name.startsWith('x-federation-'))
+    response.writeHead(200, { ...Object.fromEntries(sent), 'x-federation-origin': peer.origin })
+    response.end(request.body)
+  },
+  'other bytes than it signed': (peer, _request, response) => {
+    const signed = { secret: peer.secret!, origin: peer.origin, timestamp: Date.now() }
+    const nonce = '00000000-0000-4000-8000-000000000000'
+    response.writeHead(200, signBody({ ...signed, nonce, body: '{"instanceId":"x"}' }))
+    response.end('{ "instanceId": "x" }')
+  },
+  'no signature': (_peer, _request, response) => sendJson(response, 200, { instanceId: 'x' }),
+  'a page': (_peer, _request, response) => void response.writeHead(200).end('<html>Welcome</html>'),
+  'a redirect': (peer, _request, response) => void response.writeHead(307, { location: peer.origin }).end(),
+  'a body without end': (_peer, _request, response) => {
+    response.writeHead(200)
+    const fill = () => void (response.destroyed || response.write('x'.repeat(32_768), fill))
+    fill()
+  },
+  'a closed connection': (_peer, _request, response) => void response.destroy(),
+}
+
+describe('offering to be peers', () => {
+  let instance: TestInstance
+  let remote: FakePeer
+
+  before(async () => {
+    instance = await startTestInstance('a')
+  })
+  after(() => instance[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    remote = await startFakePeer('b')
+  })
+  afterEach(() => remote[Symbol.asyncDispose]())
+
+  const initiate = (remoteOrigin = remote.origin) => instance.admin('POST', initiatePath, { remoteOrigin })
+  const offers = () =>
+    remote.received
+      .filter(({ path }) => path === acceptPath)
+      .map(({ body }) => JSON.parse(body.toString()) as Record<string, string>)
+  const peers = async () => {
+    const { body } = await instance.admin('GET', '/api/federation/peers')
+    return (body.peers as PeerBody[]).filter(({ origin }) => origin === remote.origin)
+  }
+
+  it('makes a peer that proves the secret, and shows it without the secret', async () => {
+    const answer = await initiate()
+    const [offer] = offers()
+    const listed = await instance.admin('GET', '/api/federation/peers')
+
+    expect(answer.status).to.equal(200)
+    expect(answer.body.peer).to.include({ origin: remote.origin, status: 'active', instanceName: 'Fake' })
+    expect(offer).to.include({ sourceOrigin: instance.origin, instanceName: 'Gatehouse' })
+    expect(offer?.hmacSecret).to.match(/^[0-9a-f]{64}$/)
+    expect(listed.body.peers).to.deep.include(answer.body.peer)
+    expect(`${answer.bytes.toString()}${listed.bytes.toString()}`).to.not.include(offer!.hmacSecret)
+    expect(JSON.stringify(instance.logLines)).to.not.include(offer!.hmacSecret)
+  })
+
+  it('waits when an admin there has to decide', async () => {
+    remote.answer = ({ path }, response) =>
+      path === acceptPath && void sendJson(response, 202, { accepted: false, pending: true })
+
+    const answer = await initiate()
+
+    expect(answer.status).to.equal(202)
+    expect(answer.body.peer).to.include({ status: 'pending' })
+  })
+
+  for (const [name, answerProof] of Object.entries(impostures)) {
+    it(`makes no peer of one whose proof is ${name}`, async () => {
+      remote.answer = (request, response) => request.path === epochPath && void answerProof(remote, request, response)
+
+      const answer = await initiate()
+
+      expect(answer.status).to.be.oneOf([409, 503])
+      expect((await peers()).map(({ status }) => status)).to.deep.equal(['pending'])
+    })
+  }
+
+  it('is 400 for origins that are none, our own, or not to be reached', async () => {
+    await using guarded = await startTestInstance('other', { allowPrivate: '' })
+    const own = await initiate(instance.origin)
+    const invalid = await Promise.all(
+      ['b.test', 'ftp://b.test', 'https://', 'https://b.test/path', 'https://u:p@b.test', 'https://b.test.', ''].map(
+        (origin) => initiate(origin),
+      ),
+    )
+    const refused = await Promise.all(
+      ['http://b.test', 'https://127.0.0.1', 'https://[::1]', 'https://10.1.2.3'].map((remoteOrigin) =>
+        guarded.admin('POST', initiatePath, { remoteOrigin }),
+      ),
+    )
+
+    expect([own, ...invalid, ...refused].map(({ status }) => status)).to.deep.equal(Array(12).fill(400))
+    expect((await guarded.admin('GET', '/api/federation/peers')).body).to.deep.equal({ peers: [] })
+  })
+
+  it('is 503 when nobody answers there, and may be tried again with the same secret', async () => {
+    remote.answer = (_request, response) => void response.destroy()
+    const failed = await initiate()
+    remote.answer = () => false
+    const repeated = await initiate()
+
+    const [first, second] = offers()
+    expect([failed.status, repeated.status]).to.deep.equal([503, 200])
+    expect(first?.hmacSecret).to.equal(second?.hmacSecret)
+    expect(await peers()).to.have.length(1)
+  })
+
+  it('comes to a good end when the yes was lost on its way', async () => {
+    remote.answer = ({ path, body }, response) => {
+      if (path !== acceptPath) return false
+      if (remote.secret) return sendJson(response, 409, { accepted: false, code: 'PEER_EXISTS_RESET_REQUIRED' })
+      remote.secret = (JSON.parse(body.toString()) as { hmacSecret: string }).hmacSecret
+      response.destroy()
+    }
+
+    const lost = await initiate()
+    const repeated = await initiate()
+
+    expect([lost.status, repeated.status]).to.deep.equal([503, 200])
+    expect(repeated.body.peer).to.include({ status: 'active' })
+  })
+
+  it('says what the other instance says', async () => {
+    remote.answer = ({ path }, response) =>
+      path === acceptPath &&
+      void sendJson(response, 409, { error: 'We know\r\nyou', accepted: false, code: 'PEER_EXISTS_RESET_REQUIRED' })
+
+    const answer = await initiate()
+
+    expect(answer.status).to.equal(409)
+    expect(answer.body).to.deep.equal({
+      error: 'The other instance refused: We know you',
+      code: 'PEER_EXISTS_RESET_REQUIRED',
+      statusCode: 409,
+    })
+  })
+
+  it('is 409 for an active peer', async () => {
+    await initiate()
+
+    expect((await initiate()).status).to.equal(409)
+    expect(offers()).to.have.length(1)
+  })
+
+  it('starts over after the peer was revoked, with a fresh secret', async () => {
+    const { id } = (await initiate()).body.peer as PeerBody
+    const revoked = [
+      await instance.admin('DELETE', `/api/federation/peers/${id}`),
+      await instance.admin('DELETE', `/api/federation/peers/${id}`),
+    ]
+    const whileRevoked = await sendAsPeer(instance, ['POST', epochPath, '{}'], {
+      origin: remote.origin,
+      secret: remote.secret!,
+    })
+    const again = await initiate()
+
+    const [first, second] = offers()
+    expect(revoked.map(({ status, body }) => [status, body])).to.deep.equal(Array(2).fill([200, { success: true }]))
+    expect(whileRevoked.status).to.equal(403)
+    expect(again.body.peer).to.include({ id, status: 'active', revokedAt: null })
+    expect(first?.hmacSecret).to.not.equal(second?.hmacSecret)
+  })
+
+  it('makes no peer of one that was revoked before the handshake ended', async () => {
+    remote.answer = ({ path }, response) => {
+      if (path !== acceptPath) return false
+      void (async () => {
+        const [peer] = await peers()
+        await instance.admin('DELETE', `/api/federation/peers/${peer!.id}`)
+        sendJson(response, 200, { accepted: true })
+      })()
+    }
+
+    const answer = await initiate()
+
+    expect(answer.status).to.equal(409)
+    expect((await peers()).map(({ status }) => status)).to.deep.equal(['revoked'])
+  })
+
+  it('makes no peer by a secret that another offer has replaced meanwhile', async () => {
+    remote.answer = ({ path, body }, response) => {
+      if (path !== acceptPath) return false
+      remote.answer = (request, later) =>
+        request.path === acceptPath && void sendJson(later, 202, { accepted: false, pending: true })
+      remote.secret = (JSON.parse(body.toString()) as { hmacSecret: string }).hmacSecret
+      void (async () => {
+        const [peer] = await peers()
+        await instance.admin('DELETE', `/api/federation/peers/${peer!.id}`)
+        await initiate()
+        sendJson(response, 200, { accepted: true })
+      })()
+    }
+
+    const overtaken = await initiate()
+
+    expect(overtaken.status).to.equal(409)
+    expect(await rowOf(instance, remote)).to.deep.equal({ secret: offers()[1]!.hmacSecret, status: 'pending' })
+  })
+
+  it('keeps to its own offer when another one crosses it that sorts behind it', async () => {
+    const crossing = crossOffer(instance, remote)
+
+    const answer = await initiate()
+
+    expect((await crossing.answer).body).to.include({ accepted: false, code: 'HANDSHAKE_CROSSED', statusCode: 409 })
+    expect(answer.body.peer).to.include({ status: 'active' })
+    expect((await rowOf(instance, remote)).secret).to.equal(offers()[0]!.hmacSecret)
+  })
+
+  it('gives way to an offer that crosses it and sorts before it', async () => {
+    await using last = await startTestInstance('z', { autoAccept: false })
+    const crossing = crossOffer(last, remote)
+
+    const answer = await last.admin('POST', initiatePath, { remoteOrigin: remote.origin })
+
+    expect((await crossing.answer).status).to.equal(200)
+    expect([answer.status, (answer.body.peer as PeerBody).status]).to.deep.equal([200, 'active'])
+    expect(await rowOf(last, remote)).to.deep.equal({ secret: secretOfPeer, status: 'active' })
+  })
+
+  it('and its end are for admins, and are recorded', async () => {
+    const { id } = (await initiate()).body.peer as PeerBody
+    await instance.admin('DELETE', `/api/federation/peers/${id}`)
+    const asUser = await Promise.all(
+      [
+        ['POST', initiatePath],
+        ['GET', '/api/federation/peers'],
+        ['DELETE', `/api/federation/peers/${id}`],
+        ['GET', '/api/federation/approval-requests'],
+        ['POST', '/api/federation/approval-requests/1/approve'],
+        ['POST', '/api/federation/approval-requests/1/deny'],
+      ].map(([method, path]) => instance.call(method!, path!, { as: { id: '2' } })),
+    )
+    const unknown = await instance.admin('DELETE', '/api/federation/peers/12345')
+
+    expect(asUser.map(({ status }) => status)).to.deep.equal(Array(6).fill(403))
+    expect(unknown.status).to.equal(404)
+    expect(await auditOf(instance, remote.origin)).to.deep.equal([
+      { action: 'peer.initiated', actor: '1', target: id, detail: { origin: remote.origin } },
+      { action: 'peer.revoked', actor: '1', target: id, detail: { origin: remote.origin } },
+    ])
+  })
+})
+
+describe('being offered a peering', () => {
+  let instance: TestInstance
+  let remote: FakePeer
+
+  before(async () => {
+    instance = await startTestInstance('a')
+  })
+  after(() => instance[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    remote = await startFakePeer('b')
+    remote.secret = secretOfPeer
+  })
+  afterEach(() => remote[Symbol.asyncDispose]())
+
+  const offer = (changes: object = {}) =>
+    instance.call('POST', acceptPath, {
+      body: { sourceOrigin: remote.origin, hmacSecret: secretOfPeer, instanceName: 'Fake', ...changes },
+    })
+  const stored = async () =>
+    await instance.deps.orm.em
+      .fork()
+      .execute('select origin, host, secret, status from peers where origin = ?', [remote.origin])
+
+  it('takes an instance that proves to be where it says', async () => {
+    const answer = await offer()
+
+    expect(answer.status).to.equal(200)
+    expect(answer.body).to.include({ accepted: true, instanceName: 'Gatehouse' })
+    expect(answer.body.instanceId).to.be.a('string')
+    expect(await stored()).to.deep.equal([
+      { origin: remote.origin, host: 'b.test', secret: secretOfPeer, status: 'active' },
+    ])
+  })
+
+  it('asks for the proof signed with the offered secret', async () => {
+    await offer()
+
+    const [question] = remote.received
+    expect(question).to.include({ method: 'POST', path: epochPath })
+    expect(question?.headers['x-federation-origin']).to.equal(instance.origin)
+    expect(question?.body.toString()).to.equal('{}')
+  })
+
+  it('refuses a caller that claims an origin that is not its own, and keeps nothing of it', async () => {
+    remote.secret = 'b'.repeat(64)
+
+    const answer = await offer()
+
+    expect(answer.status).to.equal(403)
+    expect(answer.body).to.include({ accepted: false, statusCode: 403 })
+    expect(await stored()).to.deep.equal([])
+  })
+
+  for (const [name, answerProof] of Object.entries(impostures)) {
+    it(`refuses one whose proof is ${name}`, async () => {
+      remote.answer = (request, response) => void answerProof(remote, request, response)
+
+      expect((await offer()).status).to.equal(403)
+      expect(await stored()).to.deep.equal([])
+    })
+  }
+
+  it('never gives an active peer another secret', async () => {
+    await buildPeer(instance, { host: 'b.test', origin: remote.origin, secret: 'e'.repeat(64) })
+
+    const answer = await offer()
+
+    expect(answer.status).to.equal(409)
+    expect(answer.body).to.include({ accepted: false, code: 'PEER_EXISTS_RESET_REQUIRED', statusCode: 409 })
+    expect(answer.body.error).to.be.a('string')
+    expect(remote.received).to.deep.equal([])
+    expect(await stored()).to.deep.include({
+      origin: remote.origin,
+      host: 'b.test',
+      secret: 'e'.repeat(64),
+      status: 'active',
+    })
+  })
+
+  it('takes one of many offers that come at a time', async () => {
+    const answers = await Promise.all(Array.from({ length: 16 }, () => offer()))
+
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).to.have.length(1)
+    expect(statuses.filter((status) => status === 409)).to.have.length(15)
+    expect(await stored()).to.have.length(1)
+  })
+
+  it('is 400 for faulty offers and for our own origin', async () => {
+    const answers = await Promise.all([
+      offer({ sourceOrigin: instance.origin }),
+      offer({ sourceOrigin: 'b.test' }),
+      offer({ sourceOrigin: 7 }),
+      offer({ hmacSecret: 'short' }),
+      offer({ hmacSecret: undefined }),
+    ])
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400])
+    expect(remote.received).to.deep.equal([])
+  })
+})
+
+/** While the instance's offer is under way the remote offers itself, with a secret of its own, and refuses the other. */
+function crossOffer(instance: TestInstance, remote: FakePeer): { answer: Promise<TestAnswer> } {
+  const crossing = Promise.withResolvers<TestAnswer>()
+  remote.answer = ({ path, body }, response) => {
+    if (path !== acceptPath) return false
+    const { hmacSecret } = JSON.parse(body.toString()) as { hmacSecret: string }
+    remote.secret = secretOfPeer
+    const offered = { sourceOrigin: remote.origin, hmacSecret: secretOfPeer }
+    void instance.call('POST', acceptPath, { body: offered }).then((answer) => {
+      crossing.resolve(answer)
+      if (answer.status === 200) return sendJson(response, 409, { accepted: false, code: 'HANDSHAKE_CROSSED' })
+      remote.secret = hmacSecret
+      sendJson(response, 200, { accepted: true })
+    }, crossing.reject)
+  }
+  return { answer: crossing.promise }
+}
+
+async function rowOf(instance: TestInstance, { origin }: FakePeer): Promise<{ secret: string; status: string }> {
+  const [row] = await instance.deps.orm.em.fork().execute('select secret, status from peers where origin = ?', [origin])
+  return row as { secret: string; status: string }
+}
+
+async function auditOf(instance: TestInstance, origin: string): Promise<unknown[]> {
+  const sql = "select action, actor_id as actor, target_id as target, detail from audit_log where detail->>'origin' = ?"
+  return await instance.deps.orm.em.fork().execute(`${sql} order by id`, [origin])
+}

@@ -1,0 +1,184 @@
+import { once } from 'node:events'
+import { createServer, request as sendRequest, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer as readAll } from 'node:stream/consumers'
+import { createMemoryStore } from '@gatehouse/account-states'
+import { createLocalBus } from '@gatehouse/bus'
+import { movableClock, type MovableClock } from '@gatehouse/clock'
+import { connectDatabase, migrateDatabase, openDatabase } from '@gatehouse/database'
+import { parseCidrs } from '@gatehouse/outbound'
+import type { Ports } from '@gatehouse/ports'
+import { systemRandom } from '@gatehouse/random'
+import { createMetrics } from '@gatehouse/service-kit'
+import { capturedLog, testDatabase } from '@gatehouse/test-kit'
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import type { Deps } from '../src/deps.ts'
+import { startFederationFanout } from '../src/service.ts'
+
+export type TestAnswer = { status: number; headers: Headers; body: Record<string, unknown>; bytes: Buffer }
+
+export type TestCall = {
+  as?: { id: string; username?: string; isAdmin?: boolean }
+  /** Sent as JSON; bytes and texts go as they are. */
+  body?: object | Buffer | string
+  /** An empty content type leaves it out. */
+  headers?: Record<string, string>
+}
+
+export type TestInstance = AsyncDisposable & {
+  /** Where peers find it: `http://a.test:<port>`. */
+  origin: string
+  host: string
+  deps: Deps
+  clock: MovableClock
+  databaseUrl: string
+  logLines: Record<string, unknown>[]
+  call(method: string, path: string, given?: TestCall): Promise<TestAnswer>
+  admin(method: string, path: string, body?: object): Promise<TestAnswer>
+}
+
+type Options = {
+  autoAccept?: boolean
+  /** Another replica's, to share its database. */
+  databaseUrl?: string
+  ports?: Partial<Ports>
+  allowPrivate?: string
+  overrides?: Partial<Deps>
+}
+
+const internalSecret = 'an internal secret for the tests of federation'
+const callerKey = createCallerKey(internalSecret)
+const admin = { id: '1', username: 'admin', isAdmin: true }
+
+/** Names that tests give to instances; all lead to this machine, so that each has a host of its own. */
+const names = ['a', 'b', 'c', 'z', 'slow', 'other'].map((name) => `${name}.test`)
+const resolve = Object.fromEntries(names.map((name) => [name, { address: '127.0.0.1' }]))
+
+/** One federation service over a database of its own, reached by peers through a stand-in for the gateway. */
+export async function startTestInstance(name: string, options: Options = {}): Promise<TestInstance> {
+  await using opening = new AsyncDisposableStack()
+  const databaseUrl = options.databaseUrl ?? opening.use(await migratedDatabase()).url
+  const orm = opening.adopt(await openDatabase({ url: databaseUrl, connections: 5 }), (open) => open.close())
+  if (!options.databaseUrl) await seed(orm, options.autoAccept ?? true)
+  const { log, lines } = capturedLog()
+  const clock = movableClock()
+  const ports: Ports = {
+    orm,
+    bus: options.ports?.bus ?? opening.use(createLocalBus({ log })),
+    store: opening.use(createMemoryStore(clock)),
+    clock,
+    random: systemRandom,
+    log,
+    metrics: createMetrics(),
+    ...options.ports,
+  }
+  const gate = opening.use(await startGate())
+  const host = `${name}.test`
+  const origin = `http://${host}:${gate.port}`
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    internalSecret,
+    publicAddress: { origin, domain: host },
+    reach: { allowPrivate: parseCidrs(options.allowPrivate ?? 'loopback'), resolve },
+  }
+  const service = opening.use(await startFederationFanout(config, ports, options.overrides))
+  gate.open(service.url, () => callerStatement(ports, undefined))
+  const call: TestInstance['call'] = async (method, path, given = {}) => {
+    const headers = { [callerHeader]: callerStatement(ports, given.as), ...given.headers }
+    return await send(`${service.url}${path}`, { method, headers, body: given.body })
+  }
+  const open = opening.move()
+  return {
+    origin,
+    host,
+    deps: service.deps,
+    clock,
+    databaseUrl,
+    logLines: lines,
+    call,
+    admin: (method, path, body) => call(method, path, { as: admin, ...(body && { body }) }),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+/** An account in the database of an instance. */
+export async function buildUser(
+  instance: TestInstance,
+  user: { id: string; username: string; homeInstance?: string },
+): Promise<void> {
+  await instance.deps.orm.em
+    .fork()
+    .execute("insert into users (id, username, password_hash, home_instance) values (?, ?, '!', ?)", [
+      user.id,
+      user.username,
+      user.homeInstance ?? null,
+    ])
+}
+
+async function seed(orm: Ports['orm'], autoAccept: boolean): Promise<void> {
+  const em = orm.em.fork()
+  await em.execute('update instance_settings set auto_accept_peering = ?', [autoAccept])
+  await em.execute("insert into users (id, username, password_hash, is_admin) values (1, 'admin', '!', true)")
+}
+
+async function migratedDatabase() {
+  const build = async (url: string) => {
+    const orm = await connectDatabase({ url })
+    await migrateDatabase(orm)
+    await orm.close()
+  }
+  return await testDatabase({ template: { key: 'migrated', build } })
+}
+
+function callerStatement({ clock }: Pick<Ports, 'clock'>, as: TestCall['as']): string {
+  const account = as ? { userId: as.id, username: as.username ?? `user${as.id}`, isAdmin: as.isAdmin ?? false } : null
+  return signCaller(callerKey, { address: '127.0.0.1', account }, clock.now())
+}
+
+/** What the gateway does for peers: passes bytes on as they are, with its own word on who is calling. */
+async function startGate() {
+  let target: { url: string; caller(): string } | undefined
+  const server: Server = createServer((incoming, response) => {
+    const headers = { ...incoming.headers, [callerHeader]: target!.caller() }
+    const outgoing = sendRequest(`${target!.url}${incoming.url!}`, { method: incoming.method!, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(response)
+    })
+    outgoing.on('error', () => response.destroy())
+    incoming.pipe(outgoing)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    open: (url: string, caller: () => string) => (target = { url, caller }),
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
+
+type Sent = { method: string; headers: Record<string, string>; body?: TestCall['body'] }
+
+/** By node:http, which sends exactly these bytes, also with DELETE. */
+async function send(url: string, { method, headers, body }: Sent): Promise<TestAnswer> {
+  const isRaw = typeof body === 'string' || Buffer.isBuffer(body)
+  const bytes = body === undefined ? undefined : isRaw ? Buffer.from(body) : Buffer.from(JSON.stringify(body))
+  const isChunked = 'transfer-encoding' in headers
+  const length = bytes && !isChunked ? { 'content-length': String(bytes.length) } : {}
+  const type = bytes && headers['content-type'] !== '' ? { 'content-type': 'application/json' } : {}
+  const { 'content-type': wanted, ...others } = headers
+  const given = { ...type, ...length, ...others, ...(wanted && { 'content-type': wanted }) }
+  const outgoing = sendRequest(url, { method, headers: given })
+  outgoing.end(bytes)
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const received = await readAll(answer)
+  return {
+    status: answer.statusCode!,
+    headers: new Headers(answer.headers as Record<string, string>),
+    body: JSON.parse(received.toString()) as Record<string, unknown>,
+    bytes: received,
+  }
+}
