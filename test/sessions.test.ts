@@ -49,7 +49,7 @@ describe('sessions over two gateways and two session gateways', function () {
     expect(reset.status).to.equal(200)
     for (const tab of tabs) expect(await tab.closed).to.equal(4010)
     expect(await openTab(target, 1).catch((error: Error) => error.message)).to.include('Token has been revoked')
-    expect(await statusOf(target)).to.equal('offline')
+    await eventually('the target to be offline', async () => (await statusOf(target)) === 'offline')
   })
 
   it('DELETE self 4: closes all sockets of a deleted account, everywhere', async () => {

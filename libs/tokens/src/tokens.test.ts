@@ -19,7 +19,7 @@ const now = Date.parse('2026-11-21T12:00:00.500Z')
 const subject = { userId: '382472732995616770', username: 'ada' }
 
 describe('bearer tokens', () => {
-  it('carry userId, username, iat in seconds and the configured expiry', () => {
+  it('Token payload: userId, username, iat in seconds and the configured expiry', () => {
     const claims = verifyToken(key, signToken(key, subject, { expiresIn: '30d', now }), now)
 
     expect(claims).to.deep.equal({ ...subject, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 30 * 86400 })

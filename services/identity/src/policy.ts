@@ -27,4 +27,6 @@ export const policy = {
   imageSeconds: 20,
   /** How often a new stub tries the next free name. */
   stubNameAttempts: 50,
+  /** How many may be told that a deleted account is offline; their ids travel in one message of the bus. */
+  farewellAudience: 20_000,
 } as const

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -100,8 +101,28 @@ describe('DELETE /api/users/@me', () => {
     await eventually('both events', () => heard.length === 2)
     expect(heard).to.have.deep.members([
       { isDeleted: true, requestId: 'the-request' },
-      { userId: user.id, reason: 'account_deleted', at: identity.clock.now(), requestId: 'the-request' },
+      { userId: user.id, reason: 'account_deleted', at: identity.clock.now(), audience: [], requestId: 'the-request' },
     ])
+  })
+
+  it('DELETE self 4: names those who saw it online, for nothing ties them to it afterwards', async () => {
+    const user = await buildUser(identity)
+    const friend = await buildUser(identity)
+    const absent = await buildUser(identity)
+    const stranger = await buildUser(identity)
+    for (const { id } of [friend, absent]) await insertRow(identity, 'friendships', { user_id: id, friend_id: user.id })
+    const nodeId = randomUUID()
+    await insertRow(identity, 'session_nodes', { id: nodeId })
+    for (const { id } of [friend, stranger]) await insertRow(identity, 'presences', { user_id: id, node_id: nodeId })
+    const audiences: unknown[] = []
+    await using _ended = await identity.deps.bus.listen(accountSessionsEnded, async ({ payload }) => {
+      if (payload.userId === user.id) audiences.push(payload.audience)
+    })
+
+    await identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } })
+
+    await eventually('the event', () => audiences.length === 1)
+    expect(audiences).to.deep.equal([[friend.id]])
   })
 
   it('DELETE self 4: removes avatar, banner, unclaimed uploads and the files of purged attachments, and no others', async () => {

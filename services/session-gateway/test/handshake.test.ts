@@ -81,7 +81,7 @@ describe('WebSocket handshake', () => {
     expect((await fragmented.closed).code).to.equal(1009)
   })
 
-  it('WebSocket handshake 3: a forged, an expired and an unknown user token are closed with 4003', async () => {
+  it('WebSocket handshake 5: a forged, an expired and an unknown user token get the error, then the close with 4003', async () => {
     const user = await buildUser(world)
     const forged = `${user.token.slice(0, -3)}abc`
     const expired = tokenFor(user, Date.now() - 7_200_000)
@@ -91,6 +91,7 @@ describe('WebSocket handshake', () => {
       const client = await connect(node.url)
       client.send({ type: 'auth', token })
       expect(await client.closed).to.deep.equal({ code: 4003, reason: 'Invalid token' })
+      expect(client.messages).to.deep.equal([{ type: 'error', message: 'Invalid token' }])
     }
   })
 

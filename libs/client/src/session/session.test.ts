@@ -5,7 +5,7 @@ import { buildClient, buildConnectedClient, createFakeStorage, home, remote } fr
 
 const me = `GET ${home}/api/users/@me`
 
-describe('the session store', () => {
+describe('Client session behaviour: the session store', () => {
   it('keeps the token in the storage under service_token and reads it when the store is created', () => {
     const storage = createFakeStorage()
     storage.setItem('service_token', 'kept')

@@ -8,6 +8,8 @@ type Change = {
   state: AccountState
   /** Why all sockets of the account must close; absent when they stay. */
   sessionsEnded?: 'password_reset' | 'account_deleted'
+  /** Of a deleted account: who is to hear that it is offline, now that nothing ties them to it any more. */
+  audience?: readonly string[]
   requestId?: string | undefined
 }
 
@@ -18,11 +20,12 @@ type Change = {
 export async function enqueueAccountChange(
   em: EntityManager,
   { random, clock }: Pick<Deps, 'random' | 'clock'>,
-  { state, sessionsEnded, requestId }: Change,
+  { state, sessionsEnded, audience, requestId }: Change,
 ): Promise<void> {
   await enqueue(em, accountChanged, state, { id: random.uuid(), requestId })
   if (!sessionsEnded) return
-  const ended = { userId: state.userId, reason: sessionsEnded, at: state.sessionsEndedAt ?? clock.now() }
+  const at = state.sessionsEndedAt ?? clock.now()
+  const ended = { userId: state.userId, reason: sessionsEnded, at, ...(audience && { audience: [...audience] }) }
   await enqueue(em, accountSessionsEnded, ended, { id: random.uuid(), requestId })
 }
 

@@ -15,7 +15,7 @@ export function isRegistrationOpen(
 /**
  * Lets a local registration in. Gives the invite that it must use up, or null when the gate is open and the invite is
  * of no interest. The invite is looked at here to spare the hashing; what counts is its redemption. Throws
- * registration_closed, invite_unavailable. Spec: Registration 4.
+ * registration_closed, invite_unavailable. Spec: Registration 4, 7.
  */
 export async function passLocalGate(
   { orm, clock, config }: Pick<Deps, 'orm' | 'clock' | 'config'>,
@@ -30,7 +30,10 @@ export async function passLocalGate(
   return inviteToken
 }
 
-/** Lets a federated registration in; no invite opens this gate. Throws federated_registration_closed. Spec: Registration 5. */
+/**
+ * Lets a federated registration in; no invite opens this gate. Throws federated_registration_closed.
+ * Spec: Registration 5, 7.
+ */
 export async function passFederatedGate({ orm }: Pick<Deps, 'orm'>): Promise<void> {
   const { federatedRegistrationOpen } = await loadInstanceSettings(orm.em.fork())
   if (!federatedRegistrationOpen) throw refuse.federated_registration_closed()

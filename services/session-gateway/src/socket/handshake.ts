@@ -10,7 +10,7 @@ import type { SessionSocket } from './session-socket.ts'
 
 /**
  * The first message has to prove who is there. The socket is registered before the truth is read, so that a reset or a
- * deletion either shows in what is read or finds the socket. Spec: WebSocket handshake; Design: invariant 9.
+ * deletion either shows in what is read or finds the socket. Spec: WebSocket handshake 2, 3; Design: invariant 9.
  */
 export async function shakeHands(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): Promise<void> {
   if (data.length > limits.socketFirstMessageBytes) return refuse(deps, socket, 'messageTooBig')
@@ -29,6 +29,7 @@ export async function shakeHands(deps: Deps, socket: SessionSocket, data: Buffer
   }
 }
 
+/** Says `ready` to whom the truth still knows by this token. Spec: WebSocket handshake 4. */
 async function admit(deps: Deps, socket: SessionSocket): Promise<void> {
   const arrival = await deps.presence.arrive(socket)
   // It may have left, or been thrown out, meanwhile.
@@ -55,7 +56,7 @@ const refusals: Record<Exclude<Judgement, 'live'>, Refusal> = {
   revoked: 'tokenRevoked',
 }
 
-/** Ends a handshake that did not succeed. */
+/** Ends a handshake that did not succeed: an error message, then the close. Spec: WebSocket handshake 5. */
 export function refuse(deps: Deps, socket: SessionSocket, refusal: Refusal): void {
   const closure: Closure = closures[refusal]
   deps.meters.handshakes.inc({ outcome: refusal })

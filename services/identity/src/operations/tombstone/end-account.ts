@@ -1,5 +1,5 @@
 import type { DeletionMode } from '@gatehouse/contracts'
-import type { User } from '@gatehouse/database'
+import { readPresentAudience, type User } from '@gatehouse/database'
 import { randomToken } from '@gatehouse/random'
 import type { Refusal } from '@gatehouse/errors'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -36,11 +36,12 @@ export async function endAccount(deps: EndingNeeds, ending: Ending): Promise<voi
       const { id: userId } = ending.confirm(await lockUser(em, ending.userId), em)
       await refuseOwner(em, ending)
       const passwordHash = `!deleted:${randomToken(random, policy.unverifiableHashBytes)}`
+      const audience = await listPresentAudience(em, userId)
       const gone = await tombstoneUser(em, { userId, mode: ending.mode, optional, passwordHash, now: clock.now() })
       // Again: a space that was being made meanwhile has held up the row's change and is visible now.
       await refuseOwner(em, ending)
       const { requestId } = ending
-      await enqueueAccountChange(em, deps, { state: gone, sessionsEnded: 'account_deleted', requestId })
+      await enqueueAccountChange(em, deps, { state: gone, sessionsEnded: 'account_deleted', audience, requestId })
       return gone
     }),
   )
@@ -51,4 +52,10 @@ export async function endAccount(deps: EndingNeeds, ending: Ending): Promise<voi
 async function refuseOwner(em: EntityManager, ending: Ending): Promise<void> {
   const spaces = await listOwnedSpaces(em, ending.userId)
   if (spaces.length > 0) throw ending.refuseOwner(spaces)
+}
+
+/** Who may see the account's presence and is connected: nobody could tell after its memberships are gone. Contract: 6. */
+async function listPresentAudience(em: EntityManager, userId: string): Promise<string[]> {
+  const audience = await readPresentAudience(em, [userId])
+  return [...new Set(audience.flatMap(({ recipients }) => recipients))].slice(0, policy.farewellAudience)
 }
