@@ -36,7 +36,7 @@ describe('docker-compose.yml', () => {
     })
 
     it(`runs ${role} from a file that exists, and asks for its health where it answers`, () => {
-      expect(service(role).command).to.deep.equal([mains[role].file])
+      expect(service(role).command).to.deep.equal([...(mains[role].flags ?? []), mains[role].file])
       expect(existsSync(resolve(projectRoot, mains[role].file))).to.equal(true)
       expect(service(role).healthcheck?.test).to.deep.equal([
         'CMD',
@@ -135,7 +135,7 @@ describe('the Kubernetes base', () => {
       expect(probed?.containerPort).to.equal(opsPorts[role])
       expect(container().readinessProbe.httpGet.path).to.equal('/readyz')
       expect(container().livenessProbe.httpGet.path).to.equal('/healthz')
-      expect(container().args).to.deep.equal([mains[role].file])
+      expect(container().args).to.deep.equal([...(mains[role].flags ?? []), mains[role].file])
     })
 
     it(`gives ${role} time to drain, a disruption budget, a range to scale in, and no more rights than it needs`, () => {

@@ -87,16 +87,13 @@ export async function startProcess(options: Options): Promise<ClusterProcess> {
 
 function spawnMain({ place, environment }: Options): ChildProcess {
   const { PATH = '', HOME = '' } = process.env
-  return spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', resolve(projectRoot, mains[place.role].file)],
-    {
-      cwd: projectRoot,
-      env: { PATH, HOME, ...environment, ...portsOf(place) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // a Ctrl-C on the terminal is for the cluster, which stops its processes in order
-    },
-  )
+  const { file, flags = [] } = mains[place.role]
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...flags, resolve(projectRoot, file)], {
+    cwd: projectRoot,
+    env: { PATH, HOME, ...environment, ...portsOf(place) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true, // a Ctrl-C on the terminal is for the cluster, which stops its processes in order
+  })
 }
 
 async function waitUntilReady(child: ChildProcess, opsUrl: string): Promise<void> {
