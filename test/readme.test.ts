@@ -27,14 +27,17 @@ describe("the README's curl session", function () {
     const { stdout } = await run('bash', ['-eu', '-c', script])
 
     const answers = stdout.trim().split('\n').filter(Boolean)
-    const [registered, self, settings, invite, changed, refused] = answers.map(
+    const [registered, self, settings, refused, profile, reset, audit, deleted, gone] = answers.map(
       (line) => JSON.parse(line) as Record<string, unknown>,
     )
     expect(registered?.user).to.include({ username: 'ada', isAdmin: true })
     expect(self).to.include({ username: 'ada' })
     expect(settings).to.include({ registrationOpen: false })
-    expect(invite).to.include({ name: 'friends', maxUses: 5, status: 'active' })
-    expect(changed).to.have.keys('token')
     expect(refused).to.deep.equal({ error: 'Token has been revoked', statusCode: 401 })
+    expect(profile).to.include({ displayName: 'Ada', bio: 'First of the house' })
+    expect(reset?.temporaryPassword).to.have.length(16)
+    expect(audit?.entries).to.have.length(3)
+    expect(deleted).to.deep.equal({ success: true })
+    expect(gone).to.deep.equal({ error: 'Invalid username or password', statusCode: 401 })
   })
 })
