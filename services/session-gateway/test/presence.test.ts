@@ -1,7 +1,10 @@
 import { expect } from 'chai'
+import { presenceChanged } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
 import { connect, signIn, type Client } from './client.ts'
 import { befriend, buildUser, openWorld, statusOf, type BuiltUser, type Node, type World } from './harness.ts'
+
+const crowdedNode = '0b5d3c1e-6a0f-4d57-9d0c-7a4f2c9e8b11'
 
 describe('presence on several session gateways', () => {
   let world: World
@@ -39,6 +42,25 @@ describe('presence on several session gateways', () => {
     expect(client.messages).to.deep.equal([])
     expect(await statusOf(world, user!)).to.equal('offline')
     terminate(...watchers, outsider)
+  })
+
+  it('tells an audience of thousands on another node with one message for all of them', async () => {
+    const user = await buildUser(world)
+    const friendIds = await befriendPresentCrowd(world, user, { size: 3_000, nodeId: crowdedNode })
+    const bus = await world.bus()
+    const deliveries: (readonly string[])[] = []
+    await using _hearing = await bus.hear(
+      presenceChanged,
+      async ({ payload }) => void (payload.userId === user.id && deliveries.push(payload.recipients)),
+      { as: crowdedNode },
+    )
+
+    const client = await signIn(first.url, user.token)
+    await client.close()
+    await eventually('both changes to be told', () => deliveries.length === 2)
+
+    expect(Object.keys(client.ready.presences as object)).to.have.members([user.id, ...friendIds])
+    for (const recipients of deliveries) expect(recipients).to.have.members(friendIds)
   })
 
   it('says nothing of a second connection, nor of one that comes back within the grace period elsewhere', async () => {
@@ -164,4 +186,23 @@ async function shareSpace(world: World, one: BuiltUser, other: BuiltUser): Promi
   for (const user of [one, other]) {
     await world.sql('insert into space_members (space_id, user_id) values (?, ?)', [row!.id, user.id])
   }
+}
+
+/** Friends who are all connected on a node that is not one of these processes. Gives their ids. */
+async function befriendPresentCrowd(
+  world: World,
+  user: BuiltUser,
+  { size, nodeId }: { size: number; nodeId: string },
+): Promise<string[]> {
+  await world.sql(`insert into session_nodes (id, seen_at) values (?, now() + interval '1 hour')`, [nodeId])
+  const crowd = await world.sql<{ id: string }>(
+    `insert into users (id, username, password_hash) select next_snowflake(), 'crowd' || n, '!none'
+     from generate_series(1, ?) as n returning id::text`,
+    [size],
+  )
+  const ids = crowd.map(({ id }) => id)
+  const list = `{${ids.join(',')}}`
+  await world.sql('insert into friendships (user_id, friend_id) select ?, unnest(?::bigint[])', [user.id, list])
+  await world.sql('insert into presences (user_id, node_id) select unnest(?::bigint[]), ?', [list, nodeId])
+  return ids
 }
