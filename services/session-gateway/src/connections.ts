@@ -8,8 +8,8 @@ export type LocalUser = {
   readonly sockets: Set<SessionSocket>
   /** Whether the database knows that they are here. */
   present: boolean
-  /** They were thrown out: no grace when the database has to forget them. */
-  thrownOut: boolean
+  /** No grace, or none left: they were thrown out, or have been gone for long enough. Being let in again ends it. */
+  isDue: boolean
   bucket: TokenBucket | undefined
   /** What sockets wait for that have come since the database was last told. */
   arriving: PromiseWithResolvers<Arrival | undefined> | undefined
@@ -35,7 +35,6 @@ export function createConnections(): Connections {
       const user = users.get(userId) ?? newUser(userId)
       users.set(userId, user)
       user.sockets.add(socket)
-      user.thrownOut = false
       socket.user = user
       return user
     },
@@ -58,6 +57,12 @@ export function createConnections(): Connections {
   }
 }
 
+/** Whether somebody who was let in is here: a socket that has yet to prove itself does not count. */
+export function isHere(user: LocalUser): boolean {
+  for (const socket of user.sockets) if (socket.phase === 'ready') return true
+  return false
+}
+
 function newUser(id: string): LocalUser {
-  return { id, sockets: new Set(), present: false, thrownOut: false, bucket: undefined, arriving: undefined }
+  return { id, sockets: new Set(), present: false, isDue: false, bucket: undefined, arriving: undefined }
 }

@@ -3,6 +3,7 @@ export type Deadlines<T> = {
   /** Starts, or starts anew, the time of an item. */
   add(item: T): void
   delete(item: T): boolean
+  has(item: T): boolean
   readonly size: number
   /** Forgets all. */
   stop(): void
@@ -53,6 +54,7 @@ export function createDeadlines<T>(afterMs: number, expire: (item: T) => void, t
       watchFirst()
     },
     delete: (item) => dueAt.delete(item),
+    has: (item) => dueAt.has(item),
     get size() {
       return dueAt.size
     },

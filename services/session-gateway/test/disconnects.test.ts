@@ -42,6 +42,29 @@ describe('forced disconnects', () => {
     watcher.socket.terminate()
   })
 
+  it('Admin reset 3: shows the user offline at once, whoever keeps knocking with the dead token', async () => {
+    const user = await buildUser(world, Date.now() - 5_000)
+    const tab = await signIn(first.url, user.token)
+    let isKnocking = true
+    const knock = async () => {
+      while (isKnocking) {
+        const client = await connect(first.url)
+        client.send({ type: 'auth', token: user.token })
+        await client.closed
+      }
+    }
+
+    await endByReset(world, user)
+    const knocking = [knock(), knock(), knock()]
+    await publishEnd(user.id, 'password_reset')
+    await tab.closed
+
+    await eventually('the user to be offline', async () => (await statusOf(world, user)) === 'offline')
+    isKnocking = false
+    await Promise.all(knocking)
+    expect(await statusOf(world, user)).to.equal('offline')
+  })
+
   it('Admin reset 3: leaves a socket alone whose token is younger than a reset that is told late', async () => {
     const user = await buildUser(world, Date.now() + 2_000)
     const tab = await signIn(first.url, user.token)

@@ -25,9 +25,9 @@ export function closeThoseBornUpTo(
 ): void {
   const doomed = [...user.sockets].filter((socket) => socket.iat <= lastBirth)
   // No grace for who was thrown out: they are seen to leave at once.
-  if (doomed.length === user.sockets.size) user.thrownOut = true
+  if (doomed.length === user.sockets.size) user.isDue = true
   const closure = reason === 'account_deleted' ? closures.accountDeleted : closures.passwordReset
   for (const socket of doomed) endSocket(deps, socket, closure)
-  if (doomed.length === 0 && user.thrownOut) deps.presence.abandon(user)
+  if (doomed.length === 0 && user.isDue) deps.presence.abandon(user)
   deps.meters.forcedDisconnects.inc({ reason }, doomed.length)
 }

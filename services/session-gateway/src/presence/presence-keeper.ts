@@ -1,7 +1,7 @@
 import { accountStateOf, violates, type UserFacts } from '@gatehouse/database'
 import { setTimeout as gather } from 'node:timers/promises'
 import { judgeToken } from '@gatehouse/tokens'
-import type { LocalUser } from '../connections.ts'
+import { isHere, type LocalUser } from '../connections.ts'
 import { createDeadlines } from '../deadlines.ts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
@@ -34,7 +34,10 @@ type Needs = Pick<Deps, 'orm' | 'log' | 'connections' | 'broadcaster' | 'timings
 export function createPresenceKeeper(deps: Needs): PresenceKeeper {
   const { connections, timings, broadcaster } = deps
   const queue = new Set<LocalUser>()
-  const grace = createDeadlines<LocalUser>(timings.graceMs, enqueue)
+  const grace = createDeadlines<LocalUser>(timings.graceMs, (user) => {
+    user.isDue = !isHere(user)
+    enqueue(user)
+  })
   let working: Promise<void> | undefined
   let pause: NodeJS.Timeout | undefined
   let stopped = false
@@ -77,6 +80,7 @@ export function createPresenceKeeper(deps: Needs): PresenceKeeper {
         arrivals: members.filter(([, { isArrival }]) => isArrival).map(([user]) => user.id),
         departures: members.filter(([, { isArrival }]) => !isArrival).map(([user]) => user.id),
         isWelcome: (user) => isWelcome(connections.find(user.id), user),
+        isDue: (userId) => isDue(connections.find(userId)),
         signal: limit,
       })
     try {
@@ -97,11 +101,18 @@ export function createPresenceKeeper(deps: Needs): PresenceKeeper {
     const welcome = new Set(settled.welcome)
     for (const user of batch.keys()) {
       if (gone.has(user.id)) user.present = false
-      if (welcome.has(user.id)) user.present = true
+      if (welcome.has(user.id)) noteWelcome(user)
       if (user.sockets.size === 0 && !locked.has(user.id)) keeper.abandon(user)
       else if (gone.has(user.id)) queue.add(user)
     }
     void tell(new Map([...batch].filter(([user]) => !locked.has(user.id))), settled)
+  }
+
+  function noteWelcome(user: LocalUser): void {
+    user.present = true
+    grace.delete(user)
+    // Whoever was thrown out while this was being written down stays due.
+    if (user.sockets.size > 0) user.isDue = false
   }
 
   function comeAgain(user: LocalUser, arriving: LocalUser['arriving']): void {
@@ -135,7 +146,11 @@ export function createPresenceKeeper(deps: Needs): PresenceKeeper {
       enqueue(user)
       return promise
     },
-    abandon: (user) => (user.present && !user.thrownOut ? grace.add(user) : enqueue(user)),
+    // A grace that runs is not prolonged: since it began nobody was let in, only turned away.
+    abandon(user) {
+      if (!user.present || user.isDue) enqueue(user)
+      else if (!grace.has(user)) grace.add(user)
+    },
     rejoin() {
       for (const user of connections.users()) {
         user.present = false
@@ -150,6 +165,10 @@ export function createPresenceKeeper(deps: Needs): PresenceKeeper {
     },
   }
   return keeper
+}
+
+function isDue(local: LocalUser | undefined): boolean {
+  return local !== undefined && local.isDue && !isHere(local)
 }
 
 /** Somebody is here who was let in before, or whose token still counts. */

@@ -24,6 +24,8 @@ export type Settling = {
   departures: readonly string[]
   /** Whether an arrival is let in, now that the truth is known; the account is locked meanwhile. */
   isWelcome(user: UserFacts): boolean
+  /** Whether an arrival that is not let in is to be written off, for nobody else of theirs is here. */
+  isDue(userId: string): boolean
   /** Nothing is committed any more once it is aborted. */
   signal: AbortSignal
 }
@@ -51,7 +53,9 @@ export async function settlePresence({ orm }: Pick<Deps, 'orm'>, settling: Settl
       const person = people.get(id)
       return person !== undefined && !person.user.isDeleted && settling.isWelcome(person.user)
     })
-    const gone = settling.departures.filter((id) => people.has(id))
+    const isIn = new Set(welcome)
+    const writtenOff = settling.arrivals.filter((id) => !isIn.has(id) && settling.isDue(id))
+    const gone = [...settling.departures, ...writtenOff].filter((id) => people.has(id))
     settling.signal.throwIfAborted()
     const changes = await writePresences(em, settling.nodeId, { welcome, gone })
     const locked = await findLocked(em, settling, people)
