@@ -72,3 +72,22 @@ async function failOnClose(client: Client): Promise<never> {
   const { code, reason } = await client.closed
   throw new Error(`closed with ${code} ${reason}`)
 }
+
+/** Three who offer the same token over and over, each as soon as they were turned away, until told to stop. */
+export function keepKnocking(url: string, token: string): { stop(): Promise<void> } {
+  let isKnocking = true
+  const knock = async () => {
+    while (isKnocking) {
+      const client = await connect(url)
+      client.send({ type: 'auth', token })
+      await client.closed
+    }
+  }
+  const knocking = Promise.all([knock(), knock(), knock()])
+  return {
+    async stop() {
+      isKnocking = false
+      await knocking
+    },
+  }
+}

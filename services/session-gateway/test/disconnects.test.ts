@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { accountSessionsEnded } from '@gatehouse/contracts'
 import { privateNats, eventually } from '@gatehouse/test-kit'
-import { connect, signIn, type Client } from './client.ts'
+import { connect, keepKnocking, signIn, type Client } from './client.ts'
 import { befriend, buildUser, openWorld, statusOf, tokenFor, type BuiltUser, type Node, type World } from './harness.ts'
 
 describe('forced disconnects', () => {
@@ -45,23 +45,14 @@ describe('forced disconnects', () => {
   it('Admin reset 3: shows the user offline at once, whoever keeps knocking with the dead token', async () => {
     const user = await buildUser(world, Date.now() - 5_000)
     const tab = await signIn(first.url, user.token)
-    let isKnocking = true
-    const knock = async () => {
-      while (isKnocking) {
-        const client = await connect(first.url)
-        client.send({ type: 'auth', token: user.token })
-        await client.closed
-      }
-    }
 
     await endByReset(world, user)
-    const knocking = [knock(), knock(), knock()]
+    const knocking = keepKnocking(first.url, user.token)
     await publishEnd(user.id, 'password_reset')
     await tab.closed
 
     await eventually('the user to be offline', async () => (await statusOf(world, user)) === 'offline')
-    isKnocking = false
-    await Promise.all(knocking)
+    await knocking.stop()
     expect(await statusOf(world, user)).to.equal('offline')
   })
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { presenceChanged } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
-import { connect, signIn, type Client } from './client.ts'
+import { connect, keepKnocking, signIn, type Client } from './client.ts'
 import { befriend, buildUser, openWorld, statusOf, tokenFor, type BuiltUser, type Node, type World } from './harness.ts'
 
 const crowdedNode = '0b5d3c1e-6a0f-4d57-9d0c-7a4f2c9e8b11'
@@ -87,21 +87,12 @@ describe('presence on several session gateways', () => {
     const user = await buildUser(world, Date.now() - 60_000)
     const tab = await signIn(patient.url, tokenFor(user))
     await world.sql('update users set password_changed_at = ? where id = ?', [Date.now() - 30_000, user.id])
-    let isKnocking = true
-    const knock = async () => {
-      while (isKnocking) {
-        const client = await connect(patient.url)
-        client.send({ type: 'auth', token: user.token })
-        await client.closed
-      }
-    }
 
-    const knocking = [knock(), knock(), knock()]
+    const knocking = keepKnocking(patient.url, user.token)
     await tab.close()
 
     await eventually('the user to be offline', async () => (await statusOf(world, user)) === 'offline')
-    isKnocking = false
-    await Promise.all(knocking)
+    await knocking.stop()
     await patient.dispose()
   })
 
