@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint'
 
-const clock = 'Time is a dependency: use deps.clock.now() (libs/clock), so that tests can move it.'
-const random = 'Randomness is a dependency: use deps.random (libs/random), so that tests can seed it.'
+const clock = 'Time is a dependency: use deps.clock.now() (libs/runtime), so that tests can move it.'
+const random = 'Randomness is a dependency: use deps.random (libs/runtime), so that tests can seed it.'
 
 export default tseslint.config(
   { ignores: ['node_modules/', '.gatehouse/', '**/dist/'] },
@@ -21,7 +21,7 @@ export default tseslint.config(
   },
   {
     files: ['gateway/**/*.ts', 'services/**/*.ts', 'libs/**/*.ts'],
-    ignores: ['**/*.test.ts', '**/test/**', 'libs/clock/**', 'libs/random/**', 'libs/test-kit/**', 'services/web/**'],
+    ignores: ['**/*.test.ts', '**/test/**', 'libs/runtime/**', 'libs/test-kit/**', 'services/web/**'],
     rules: {
       'no-restricted-properties': [
         'error',
@@ -41,7 +41,7 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-unused-expressions': 'off' },
   },
   {
-    files: ['deploy/**', 'bench/**', 'libs/test-kit/**', '*.config.*', '**/vite.config.ts'],
+    files: ['deploy/**', 'tools/**', 'bench/**', 'libs/test-kit/**', '*.config.*', '**/vite.config.ts'],
     rules: { 'no-console': 'off', 'no-restricted-exports': 'off' },
   },
 )

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createTokenKey, signToken } from '@gatehouse/tokens'
+import { createTokenKey, signToken } from '@gatehouse/auth'
 import { privateRedis } from '@gatehouse/test-kit'
 import { startChild, type Child } from './gateway/child.ts'
 import type { Measured } from './gateway/load.ts'

@@ -1,5 +1,5 @@
 import { connectDatabase } from '@gatehouse/database'
-import { createTokenKey, signToken } from '@gatehouse/tokens'
+import { createTokenKey, signToken } from '@gatehouse/auth'
 import type { Cluster } from '../deploy/cluster/cluster.ts'
 
 export type BenchUser = { id: string; token: string }

@@ -1,7 +1,6 @@
 // `npm run migrate`: brings the database of a distributed instance up to date; safe to run any number of times at once.
 import { connectDatabase, migrateDatabase } from '@gatehouse/database'
-import { networkVariables } from '@gatehouse/ports'
-import { readVariables } from '@gatehouse/service-kit'
+import { networkVariables, readVariables } from '@gatehouse/service-kit'
 
 const { DATABASE_URL } = networkVariables
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
 import { expect } from 'chai'
 import {
   ask,

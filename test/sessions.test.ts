@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createTokenKey, signToken } from '@gatehouse/tokens'
+import { createTokenKey, signToken } from '@gatehouse/auth'
 import { eventually } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { WebSocket } from 'ws'

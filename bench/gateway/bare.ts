@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { Pool, type Dispatcher } from 'undici'
-import { enlargeYoungGeneration } from '../../gateway/src/young-generation.ts'
+import { enlargeYoungGeneration } from '@gatehouse/gateway'
 import { tell } from './child.ts'
 
 /** The least that a forwarding process in Node does: no check, no header looked at but those that HTTP forbids to copy. */

@@ -3,7 +3,7 @@ import fastify from 'fastify'
 import { Redis } from 'ioredis'
 import jwt from 'jsonwebtoken'
 import { Pool } from 'undici'
-import { enlargeYoungGeneration } from '../../gateway/src/young-generation.ts'
+import { enlargeYoungGeneration } from '@gatehouse/gateway'
 import { tell } from './child.ts'
 
 /**

@@ -1,10 +1,8 @@
-import { connectRedisStore } from '@gatehouse/account-states'
+import { connectRedisStore } from '@gatehouse/auth'
 import { createLocalBus } from '@gatehouse/bus'
-import { systemClock } from '@gatehouse/clock'
-import { startGateway } from '@gatehouse/gateway'
-import { systemRandom } from '@gatehouse/random'
+import { systemClock, systemRandom } from '@gatehouse/runtime'
+import { startGateway, enlargeYoungGeneration } from '@gatehouse/gateway'
 import { createLog, createMetrics } from '@gatehouse/service-kit'
-import { enlargeYoungGeneration } from '../../gateway/src/young-generation.ts'
 import { tell } from './child.ts'
 
 /** The gateway as it runs distributed, but for the bus, which carries nothing here. */

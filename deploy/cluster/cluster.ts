@@ -8,7 +8,7 @@ import {
   privateRedis,
   type PrivateServer,
 } from '@gatehouse/local-servers'
-import { randomToken, systemRandom } from '@gatehouse/random'
+import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { startProcess, type ClusterProcess } from './cluster-process.ts'
 import type { LogView } from './log-view.ts'
 import { addressesOf, listPlaces, roles, type Role } from './places.ts'

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { formatLine, paint } from '../terminal/format-line.ts'
+import { formatLine, paint } from '../../tools/terminal/format-line.ts'
 
 /** Where the processes' lines go: nowhere but their files, or also to this terminal, one prefix for each process. */
 export type LogView = 'silent' | 'pretty'

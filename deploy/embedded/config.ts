@@ -2,8 +2,14 @@ import { cpus } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { GatewayConfig } from '@gatehouse/gateway'
 import type { IdentityConfig } from '@gatehouse/identity'
-import { federationVariables, publicAddress, publicVariables, readFederation } from '@gatehouse/ports'
-import { readVariables, variables } from '@gatehouse/service-kit'
+import {
+  federationVariables,
+  publicAddress,
+  publicVariables,
+  readFederation,
+  readVariables,
+  variables,
+} from '@gatehouse/service-kit'
 import { keepSecrets } from './secrets.ts'
 
 /** Everything that one process needs to be a whole instance. */

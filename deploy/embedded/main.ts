@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { startPostgres, type PrivateServer } from '@gatehouse/local-servers'
 import { ConfigurationError, createLog, runUntilStopped } from '@gatehouse/service-kit'
-import { readableLines } from '../terminal/readable-lines.ts'
+import { readableLines } from '../../tools/terminal/readable-lines.ts'
 import { explainDatabase } from './explain-database.ts'
 import { readConfig, type EmbeddedConfig } from './config.ts'
 import { startEmbedded } from './embedded.ts'

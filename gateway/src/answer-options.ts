@@ -1,4 +1,4 @@
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import type { Exchange } from './exchange.ts'
 import { policy } from './policy.ts'
 import { isOwnPath } from './own-answers.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint, RateLimit } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import { acceptRequestId, requestIdHeader } from '@gatehouse/service-kit'
 import { answerOptions } from './answer-options.ts'
 import { authenticate, needsToken, vouch } from './authenticate.ts'

@@ -1,6 +1,6 @@
 import type { Access, AccountState } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/errors'
-import { judgeToken, signCaller, type Caller } from '@gatehouse/tokens'
+import { commonErrors } from '@gatehouse/runtime'
+import { judgeToken, signCaller, type Caller } from '@gatehouse/auth'
 import type { Deps } from './deps.ts'
 import { policy } from './policy.ts'
 import type { KnownToken } from './remembered-tokens.ts'

@@ -1,6 +1,12 @@
 import { join } from 'node:path'
-import { networkVariables, publicAddress, publicVariables, type PublicAddress } from '@gatehouse/ports'
-import { readVariables, variables } from '@gatehouse/service-kit'
+import {
+  networkVariables,
+  publicAddress,
+  publicVariables,
+  type PublicAddress,
+  readVariables,
+  variables,
+} from '@gatehouse/service-kit'
 import type { ServiceName } from '@gatehouse/contracts'
 
 export type GatewayConfig = {

@@ -1,6 +1,6 @@
 import { accountState, type AccountState } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/errors'
-import { callerHeader } from '@gatehouse/tokens'
+import { commonErrors } from '@gatehouse/runtime'
+import { callerHeader } from '@gatehouse/auth'
 import { z } from 'zod'
 import { vouch } from './authenticate.ts'
 import type { Deps } from './deps.ts'

@@ -1,5 +1,4 @@
-import { openEdgePorts } from '@gatehouse/ports'
-import { runUntilStopped } from '@gatehouse/service-kit'
+import { openEdgePorts, runUntilStopped } from '@gatehouse/service-kit'
 import { readConfig } from './config.ts'
 import { startGateway } from './service.ts'
 import { enlargeYoungGeneration } from './young-generation.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import type { Exchange } from './exchange.ts'
 import { createDocsPage } from './openapi/docs-page.ts'
 import { createOpenApi } from './openapi/openapi.ts'

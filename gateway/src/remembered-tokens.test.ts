@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createTokenKey, signToken } from '@gatehouse/tokens'
+import { createTokenKey, signToken } from '@gatehouse/auth'
 import { rememberTokens } from './remembered-tokens.ts'
 
 const key = createTokenKey('k'.repeat(32))

@@ -1,4 +1,4 @@
-import { verifyToken, type TokenClaims, type TokenKey } from '@gatehouse/tokens'
+import { verifyToken, type TokenClaims, type TokenKey } from '@gatehouse/auth'
 
 /** A token that proved genuine, and what was last vouched for it. */
 export type KnownToken = {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isRefusal } from '@gatehouse/errors'
+import { isRefusal } from '@gatehouse/runtime'
 import { parseRequestTarget } from './request-target.ts'
 
 const statusOf = (url: string): unknown => {

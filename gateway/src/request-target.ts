@@ -1,4 +1,4 @@
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 
 /** Where a request goes: a path in one spelling only, and `?` with the query, or nothing. */
 export type RequestTarget = { path: string; search: string }

@@ -1,8 +1,6 @@
 import type { ServerOptions } from 'node:http'
-import { createAccountStates } from '@gatehouse/account-states'
-import type { EdgePorts } from '@gatehouse/ports'
-import { listen } from '@gatehouse/service-kit'
-import { createCallerKey, createTokenKey } from '@gatehouse/tokens'
+import { createAccountStates, createCallerKey, createTokenKey } from '@gatehouse/auth'
+import { listen, type EdgePorts } from '@gatehouse/service-kit'
 import { answerRequest } from './answer-request.ts'
 import { createClientAddress } from './client-address.ts'
 import { answerClientErrors } from './client-errors.ts'
@@ -21,6 +19,7 @@ import { createStandingHeaders } from './standing-headers.ts'
 import { openWebFiles } from './web/web-files.ts'
 
 export { readConfig, type GatewayConfig } from './config.ts'
+export { enlargeYoungGeneration } from './young-generation.ts'
 
 /** Starts the gateway: the one origin that browsers, clients of other instances and peers see. */
 export async function startGateway(

@@ -1,4 +1,4 @@
-import type { PublicAddress } from '@gatehouse/ports'
+import type { PublicAddress } from '@gatehouse/service-kit'
 
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = string[]

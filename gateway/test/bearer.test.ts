@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import jwt from 'jsonwebtoken'
-import { StoreUnavailable, createMemoryStore } from '@gatehouse/account-states'
+import { StoreUnavailable, createMemoryStore, signToken } from '@gatehouse/auth'
 import { accountChanged, storeAccountState } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
-import { signToken } from '@gatehouse/tokens'
 import { buildState, startHarness, tokenKey, type Harness } from './harness.ts'
 
 const secret = 'j'.repeat(32)

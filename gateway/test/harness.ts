@@ -1,14 +1,19 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createMemoryStore, type StateStore } from '@gatehouse/account-states'
+import {
+  createMemoryStore,
+  type StateStore,
+  createCallerKey,
+  createTokenKey,
+  signToken,
+  verifyCaller,
+} from '@gatehouse/auth'
 import { createLocalBus } from '@gatehouse/bus'
-import { movableClock } from '@gatehouse/clock'
+import { movableClock, systemRandom } from '@gatehouse/runtime'
 import type { AccountState } from '@gatehouse/contracts'
-import { systemRandom } from '@gatehouse/random'
 import { createMetrics } from '@gatehouse/service-kit'
 import { capturedLog } from '@gatehouse/test-kit'
-import { createCallerKey, createTokenKey, signToken, verifyCaller } from '@gatehouse/tokens'
 import { startGateway, type GatewayConfig } from '../src/service.ts'
 import type { Patience } from '../src/policy.ts'
 import { startStub, type StubService } from './stub-service.ts'

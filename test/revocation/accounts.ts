@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { createTokenKey, signToken } from '@gatehouse/tokens'
+import { createTokenKey, signToken } from '@gatehouse/auth'
 
 /** An account with a token that was signed well before anything happens to it. */
 export type Account = { id: string; username: string; token: string; isFederated: boolean }

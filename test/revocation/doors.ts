@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
 import type { Cluster } from '../../deploy/cluster/cluster.ts'
 
 /** What a door said to a token: let in, turned away, or nothing that counts (it was away, or could not tell). */

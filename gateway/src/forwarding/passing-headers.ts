@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { requestIdHeader } from '@gatehouse/service-kit'
-import { callerHeader } from '@gatehouse/tokens'
+import { callerHeader } from '@gatehouse/auth'
 import type { HeaderList } from '../standing-headers.ts'
 
 /** What counts for one connection only. RFC 9110, 7.6.1. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Endpoint } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import type { Exchange } from '../exchange.ts'
 import { policy } from '../policy.ts'
 

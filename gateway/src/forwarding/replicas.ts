@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import type { Clock } from '@gatehouse/clock'
+import type { Clock } from '@gatehouse/runtime'
 import { policy, type Patience } from '../policy.ts'
 
 /** One running copy of a service. */

@@ -1,4 +1,4 @@
-import { commonErrors, defineErrors, type Refusal } from '@gatehouse/errors'
+import { commonErrors, defineErrors, type Refusal } from '@gatehouse/runtime'
 
 const failures = defineErrors({
   bad_gateway: {

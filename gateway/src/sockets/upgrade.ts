@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { acceptRequestId, requestIdHeader } from '@gatehouse/service-kit'
-import { callerHeader } from '@gatehouse/tokens'
+import { callerHeader } from '@gatehouse/auth'
 import { vouch } from '../authenticate.ts'
 import { endWithError } from '../client-errors.ts'
 import type { Deps } from '../deps.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import type { Exchange } from '../exchange.ts'
 import { pageContentPolicy, type HeaderList } from '../standing-headers.ts'
 import { chooseEncoding } from './choose-encoding.ts'

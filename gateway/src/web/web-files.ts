@@ -3,7 +3,7 @@ import { readFile, readdir, stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { Clock } from '@gatehouse/clock'
+import type { Clock } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
 
 export type Encoding = 'br' | 'gzip'

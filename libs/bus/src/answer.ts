@@ -1,5 +1,5 @@
 import type { CallDefinition } from '@gatehouse/contracts'
-import { Refusal, commonErrors, isRefusal } from '@gatehouse/errors'
+import { Refusal, commonErrors, isRefusal } from '@gatehouse/runtime'
 import { z } from 'zod'
 import type { BusLog, Context } from './bus.ts'
 

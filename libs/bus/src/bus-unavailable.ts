@@ -1,4 +1,4 @@
-import { Refusal } from '@gatehouse/errors'
+import { Refusal } from '@gatehouse/runtime'
 
 export type UnavailableReason = 'no-responders' | 'timeout' | 'disconnected'
 

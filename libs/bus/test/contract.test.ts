@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { defineErrors } from '@gatehouse/errors'
+import { defineErrors } from '@gatehouse/runtime'
 import { capturedLog, eventually, testNats } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { connectNats, createLocalBus } from '../src/index.ts'

@@ -1,11 +1,13 @@
-export * from './account-state.ts'
-export * from './entities/index.ts'
-export * from './instance-settings.ts'
-export * from './open-database.ts'
-export * from './present-audience.ts'
-export * from './record-audit.ts'
-export * from './rows.ts'
-export * from './snowflake.ts'
-export * from './user-facts.ts'
-export * from './user-reply.ts'
+export {
+  DatabaseUnavailable,
+  connectDatabase,
+  databaseOptions,
+  migrateDatabase,
+  openDatabase,
+} from './open-database.ts'
+export type { DatabaseOptions } from './open-database.ts'
+export { readPresentAudience } from './present-audience.ts'
+export type { PresentAudience } from './present-audience.ts'
+export { readAccountStates } from './read-account-states.ts'
 export { reclaimDeadConnections } from './reclaim-dead-connections.ts'
+export { changeRows, selectRows, violates } from './rows.ts'

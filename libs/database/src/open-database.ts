@@ -1,7 +1,7 @@
 import { MikroORM, type Options } from '@mikro-orm/postgresql'
 import { Migrator } from '@mikro-orm/migrations'
+import { entities } from '@gatehouse/domain'
 import { reclaimDeadConnections } from './reclaim-dead-connections.ts'
-import { entities } from './entities/index.ts'
 import { Migration20261121Accounts } from './migrations/migration-20261121-accounts.ts'
 import { Migration20261121Chat } from './migrations/migration-20261121-chat.ts'
 

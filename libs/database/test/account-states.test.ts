@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { AuditEntry, User, accountStateOf, nextId, readAccountStates, recordAudit } from '../src/index.ts'
+import { AuditEntry, User, accountStateOf, nextId, recordAudit } from '@gatehouse/domain'
+import { readAccountStates } from '../src/read-account-states.ts'
 import { openTestDatabase } from './harness.ts'
 
 describe('account states', () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import pg from 'pg'
-import { connectDatabase, selectRows } from '../src/index.ts'
+import { connectDatabase } from '../src/open-database.ts'
+import { selectRows } from '../src/rows.ts'
 import { openTestDatabase } from './harness.ts'
 
 describe('connections that die', () => {

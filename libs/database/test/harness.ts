@@ -1,5 +1,5 @@
 import { testDatabase } from '@gatehouse/test-kit'
-import { connectDatabase, migrateDatabase } from '../src/index.ts'
+import { connectDatabase, migrateDatabase } from '../src/open-database.ts'
 
 /** An empty database of one's own with everything migrated, and an ORM on it. */
 export async function openTestDatabase(options: { connections?: number } = {}) {

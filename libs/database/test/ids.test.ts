@@ -1,5 +1,7 @@
 import { expect } from 'chai'
-import { connectDatabase, loadInstanceSettings, nextId, selectRows } from '../src/index.ts'
+import { loadInstanceSettings, nextId } from '@gatehouse/domain'
+import { connectDatabase } from '../src/open-database.ts'
+import { selectRows } from '../src/rows.ts'
 import { openTestDatabase } from './harness.ts'
 
 const epochMs = Date.parse('2024-01-01T00:00:00Z')

@@ -1,14 +1,8 @@
 import { expect } from 'chai'
 import { testDatabase } from '@gatehouse/test-kit'
-import {
-  DatabaseUnavailable,
-  User,
-  connectDatabase,
-  loadInstanceSettings,
-  migrateDatabase,
-  openDatabase,
-  selectRows,
-} from '../src/index.ts'
+import { DatabaseUnavailable, connectDatabase, migrateDatabase, openDatabase } from '../src/open-database.ts'
+import { User, loadInstanceSettings } from '@gatehouse/domain'
+import { selectRows } from '../src/rows.ts'
 import { openTestDatabase } from './harness.ts'
 
 describe('migrations', () => {

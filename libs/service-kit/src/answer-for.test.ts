@@ -1,4 +1,4 @@
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { answerFor } from './answer-for.ts'
 

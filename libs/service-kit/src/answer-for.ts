@@ -1,4 +1,4 @@
-import { commonErrors, isRefusal, type Refusal } from '@gatehouse/errors'
+import { commonErrors, isRefusal, type Refusal } from '@gatehouse/runtime'
 
 /** Faults that Koa's parsers report by status; their own texts stay inside. */
 const byStatus: Record<number, () => Refusal> = {

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { isStorableText, limits } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
 

@@ -1,6 +1,5 @@
-import { commonErrors } from '@gatehouse/errors'
-import { callerHeader, verifyCaller, type Caller, type CallerKey } from '@gatehouse/tokens'
-import type { Clock } from '@gatehouse/clock'
+import { commonErrors, type Clock } from '@gatehouse/runtime'
+import { callerHeader, verifyCaller, type Caller, type CallerKey } from '@gatehouse/auth'
 import type { Context, Middleware } from 'koa'
 
 /** Refuses whatever did not come through the gateway, and keeps who is calling. Design: invariant 6. */

@@ -16,3 +16,16 @@ export { answerOperations } from './operations-endpoints.ts'
 export type { Readiness } from './operations-endpoints.ts'
 export { answerFor } from './answer-for.ts'
 export { version } from './version.ts'
+export { openEdgePorts, openPorts } from './resources/open-ports.ts'
+export type { EdgePorts, Ports } from './resources/open-ports.ts'
+export {
+  federationVariables,
+  networkVariables,
+  placesOf,
+  publicAddress,
+  publicVariables,
+  readFederation,
+} from './resources/settings.ts'
+export type { FederationReach, PublicAddress } from './resources/settings.ts'
+export { portReadiness, startHttp } from './resources/start-http.ts'
+export type { RunningService } from './resources/start-http.ts'

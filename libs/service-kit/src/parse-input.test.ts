@@ -1,4 +1,4 @@
-import { isRefusal } from '@gatehouse/errors'
+import { isRefusal } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import type { z } from 'zod'
 
 /** Input as its schema reads it. Throws invalid_input with the first fault, in words for a person. Contract: 1. */

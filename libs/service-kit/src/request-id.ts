@@ -1,4 +1,4 @@
-import type { Random } from '@gatehouse/random'
+import type { Random } from '@gatehouse/runtime'
 import type { Context } from 'koa'
 
 export const requestIdHeader = 'x-request-id'

@@ -1,14 +1,12 @@
 import Koa from 'koa'
-import type { Clock } from '@gatehouse/clock'
-import type { Random } from '@gatehouse/random'
-import type { CallerKey } from '@gatehouse/tokens'
+import type { CallerKey } from '@gatehouse/auth'
 import { answerFor } from './answer-for.ts'
 import { requireCaller } from './caller.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { answerOperations, type Readiness } from './operations-endpoints.ts'
 import { acceptRequestId, requestIdHeader } from './request-id.ts'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors, type Clock, type Random } from '@gatehouse/runtime'
 
 export type ServiceApp = Koa
 export type ServiceContext = Koa.Context

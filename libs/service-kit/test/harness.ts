@@ -1,8 +1,7 @@
 import { request, type IncomingHttpHeaders } from 'node:http'
-import { movableClock } from '@gatehouse/clock'
-import { systemRandom } from '@gatehouse/random'
+import { movableClock, systemRandom } from '@gatehouse/runtime'
 import { capturedLog } from '@gatehouse/test-kit'
-import { callerHeader, createCallerKey, signCaller, type Caller } from '@gatehouse/tokens'
+import { callerHeader, createCallerKey, signCaller, type Caller } from '@gatehouse/auth'
 import Router from '@koa/router'
 import { createMetrics, createServiceApp, listen, type Readiness } from '../src/index.ts'
 

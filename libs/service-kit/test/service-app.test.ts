@@ -1,4 +1,4 @@
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
 import { expect } from 'chai'
 import { adminOf, callerOf, memberOf } from '../src/index.ts'
 import { callerKey, exchange, startServiceHarness, type ServiceHarness } from './harness.ts'

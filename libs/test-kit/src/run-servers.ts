@@ -1,5 +1,4 @@
-import { privateNats, privatePostgres, privateRedis } from '@gatehouse/local-servers'
-import type { PrivateServer } from '@gatehouse/local-servers'
+import { privateNats, privatePostgres, privateRedis, type PrivateServer } from '@gatehouse/local-servers'
 
 /** Speed over durability: for servers whose data nobody needs after the run. */
 export const testPostgresSettings = { synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400' }

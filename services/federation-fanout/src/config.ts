@@ -7,8 +7,9 @@ import {
   readFederation,
   type FederationReach,
   type PublicAddress,
-} from '@gatehouse/ports'
-import { readVariables, variables } from '@gatehouse/service-kit'
+  readVariables,
+  variables,
+} from '@gatehouse/service-kit'
 
 export type FederationFanoutConfig = {
   host: string

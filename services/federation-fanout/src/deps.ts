@@ -1,5 +1,5 @@
 import type { Outbound } from '@gatehouse/outbound'
-import type { Ports } from '@gatehouse/ports'
+import type { Ports } from '@gatehouse/service-kit'
 import type { Background } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
 

@@ -1,4 +1,4 @@
-import { defineErrors } from '@gatehouse/errors'
+import { defineErrors } from '@gatehouse/runtime'
 
 /** Every refusal of this service beside the common ones. Contract: 7. */
 export const refuse = defineErrors({

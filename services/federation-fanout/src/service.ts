@@ -1,5 +1,5 @@
 import { createOutbound } from '@gatehouse/outbound'
-import { startHttp, type Ports, type RunningService } from '@gatehouse/ports'
+import { startHttp, type Ports, type RunningService } from '@gatehouse/service-kit'
 import { createBackground } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
 import type { Deps } from './deps.ts'

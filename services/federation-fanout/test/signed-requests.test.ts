@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { deleteFederatedIdentity, resolveReplicatedUser } from '@gatehouse/contracts'
 import type { z } from 'zod'
-import { commonErrors, defineErrors } from '@gatehouse/errors'
+import { commonErrors, defineErrors } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { readSignature, verifySignature } from '../src/peers/signature.ts'
 import { forgetOldNonces } from '../src/requests/nonces.ts'

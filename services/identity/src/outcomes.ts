@@ -1,4 +1,4 @@
-import { isRefusal } from '@gatehouse/errors'
+import { isRefusal } from '@gatehouse/runtime'
 import type { Deps } from './deps.ts'
 import type { Registered } from './operations/insert-account.ts'
 import type { LoggedIn } from './operations/log-in.ts'

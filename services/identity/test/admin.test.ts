@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { accountChanged, accountSessionsEnded } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
-import type { User } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
 import { buildUser, readUser, rememberState } from './builders.ts'
 import { buildSpace, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'

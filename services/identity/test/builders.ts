@@ -1,13 +1,6 @@
-import {
-  InstanceSettings,
-  Invite,
-  User,
-  accountStateOf,
-  nextId,
-  selectRows,
-  stubPasswordHash,
-} from '@gatehouse/database'
-import { randomToken } from '@gatehouse/random'
+import { InstanceSettings, Invite, User, accountStateOf, nextId, stubPasswordHash } from '@gatehouse/domain'
+import { selectRows } from '@gatehouse/database'
+import { randomToken } from '@gatehouse/runtime'
 import type { RequiredEntityData } from '@mikro-orm/postgresql'
 import { testPasswordHash } from './quick-hasher.ts'
 import type { TestIdentity } from './harness.ts'

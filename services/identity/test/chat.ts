@@ -1,4 +1,5 @@
-import { nextId, selectRows, type User } from '@gatehouse/database'
+import { nextId, type User } from '@gatehouse/domain'
+import { selectRows } from '@gatehouse/database'
 import type { TestIdentity } from './harness.ts'
 
 type Where = Pick<TestIdentity, 'deps'>

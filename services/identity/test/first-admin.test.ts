@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import { eventually } from '@gatehouse/test-kit'
 import { buildStub, someoneWaits } from './builders.ts'
 import { startTestIdentity } from './harness.ts'

@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
-import { createTokenKey, verifyToken } from '@gatehouse/tokens'
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { eventually } from '@gatehouse/test-kit'
 import { refuse } from '../src/errors.ts'
 import { buildStub, buildUser, readUser, someoneWaits } from './builders.ts'

@@ -1,7 +1,7 @@
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { User } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
 import { buildUser, readUser } from './builders.ts'
 import { column, insertRow } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'

@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { accountChanged, type AccountState } from '@gatehouse/contracts'
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import { eventually } from '@gatehouse/test-kit'
 import {
   buildInvite,

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { User } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
 import { buildUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 

@@ -5,7 +5,7 @@ import { buildUser } from './builders.ts'
 import { buildDirectMessage, buildDirectMessages, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
-import type { User } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
 
 describe('Tombstone: direct messages', () => {
   let identity: TestIdentity

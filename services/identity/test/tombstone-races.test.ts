@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { User } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
 import { deleteAccount } from '../src/operations/delete-account.ts'
 import { buildUser, readUser } from './builders.ts'
 import {

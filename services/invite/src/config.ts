@@ -1,5 +1,12 @@
-import { networkVariables, placesOf, publicAddress, publicVariables, type PublicAddress } from '@gatehouse/ports'
-import { readVariables, variables } from '@gatehouse/service-kit'
+import {
+  networkVariables,
+  placesOf,
+  publicAddress,
+  publicVariables,
+  type PublicAddress,
+  readVariables,
+  variables,
+} from '@gatehouse/service-kit'
 
 export type InviteConfig = {
   host: string

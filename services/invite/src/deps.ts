@@ -1,4 +1,4 @@
-import type { Ports } from '@gatehouse/ports'
+import type { Ports } from '@gatehouse/service-kit'
 import type { InviteConfig } from './config.ts'
 
 /** What this service's operations may use. */

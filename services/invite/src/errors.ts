@@ -1,4 +1,4 @@
-import { defineErrors } from '@gatehouse/errors'
+import { defineErrors } from '@gatehouse/runtime'
 
 /** Every refusal of this service beside the common ones. The messages are public API. */
 export const refuse = defineErrors({

@@ -1,5 +1,4 @@
-import { openPorts } from '@gatehouse/ports'
-import { runUntilStopped } from '@gatehouse/service-kit'
+import { openPorts, runUntilStopped } from '@gatehouse/service-kit'
 import { readConfig } from './config.ts'
 import { startInvite } from './service.ts'
 

@@ -1,4 +1,4 @@
-import { startHttp, type Ports, type RunningService } from '@gatehouse/ports'
+import { startHttp, type Ports, type RunningService } from '@gatehouse/service-kit'
 import type { InviteConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { checkInviteRoutes } from './routes/check-invite.ts'

@@ -1,5 +1,5 @@
 import type { InviteReply } from '@gatehouse/contracts'
-import { AuditEntry, InviteRedemption, User } from '@gatehouse/database'
+import { AuditEntry, InviteRedemption, User } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { startInviteHarness, type InviteHarness } from './harness.ts'
 

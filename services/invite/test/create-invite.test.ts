@@ -1,5 +1,5 @@
 import type { InviteReply } from '@gatehouse/contracts'
-import { AuditEntry, Invite } from '@gatehouse/database'
+import { AuditEntry, Invite } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { origin, startInviteHarness, type InviteHarness } from './harness.ts'
 

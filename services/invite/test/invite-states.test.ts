@@ -1,4 +1,4 @@
-import { InviteRedemption } from '@gatehouse/database'
+import { InviteRedemption } from '@gatehouse/domain'
 import type { InviteReply } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
 import type { InviteReply, RedemptionReply } from '@gatehouse/contracts'
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { insertUser, startInviteHarness, type InviteHarness } from './harness.ts'
 

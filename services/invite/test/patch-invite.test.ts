@@ -1,4 +1,4 @@
-import { AuditEntry } from '@gatehouse/database'
+import { AuditEntry } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { startInviteHarness, type InviteHarness } from './harness.ts'
 

@@ -1,4 +1,4 @@
-import { Invite, InviteRedemption, User, type Invite as InviteRow } from '@gatehouse/database'
+import { Invite, InviteRedemption, User, type Invite as InviteRow } from '@gatehouse/domain'
 import { eventually } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { countLockWaits, startInviteHarness, type Answer, type InviteHarness } from './harness.ts'

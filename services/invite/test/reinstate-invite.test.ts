@@ -1,5 +1,5 @@
 import type { InviteReply } from '@gatehouse/contracts'
-import { Invite } from '@gatehouse/database'
+import { Invite } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { origin, startInviteHarness, type InviteHarness } from './harness.ts'
 

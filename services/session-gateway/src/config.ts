@@ -1,5 +1,4 @@
-import { networkVariables, placesOf } from '@gatehouse/ports'
-import { readVariables, variables } from '@gatehouse/service-kit'
+import { networkVariables, placesOf, readVariables, variables } from '@gatehouse/service-kit'
 import type { Timings } from './policy.ts'
 
 export type SessionGatewayConfig = {

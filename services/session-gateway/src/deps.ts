@@ -1,5 +1,5 @@
-import type { Ports } from '@gatehouse/ports'
-import type { CallerKey, TokenKey } from '@gatehouse/tokens'
+import type { Ports } from '@gatehouse/service-kit'
+import type { CallerKey, TokenKey } from '@gatehouse/auth'
 import type { Connections } from './connections.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { SessionMetrics } from './metrics.ts'

@@ -1,5 +1,5 @@
-import { createCallerKey, createTokenKey } from '@gatehouse/tokens'
-import type { Ports } from '@gatehouse/ports'
+import { createCallerKey, createTokenKey } from '@gatehouse/auth'
+import type { Ports } from '@gatehouse/service-kit'
 import type { SessionGatewayConfig } from './config.ts'
 import { createConnections } from './connections.ts'
 import { createDeadlines } from './deadlines.ts'

@@ -1,5 +1,5 @@
 import { accountSessionsEnded } from '@gatehouse/contracts'
-import { startHttp, type Ports, type RunningService } from '@gatehouse/ports'
+import { startHttp, type Ports, type RunningService } from '@gatehouse/service-kit'
 import type { SessionGatewayConfig } from './config.ts'
 import { endSessions } from './disconnects/end-sessions.ts'
 import { sweepSessions } from './disconnects/sweep-sessions.ts'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/tokens'
+import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
 import { eventually } from '@gatehouse/test-kit'
 import { WebSocket } from 'ws'
 import { internalSecret } from './harness.ts'

@@ -1,9 +1,8 @@
 /** Runs one session gateway and prints its url; ends when its standard input does. */
-import { createMemoryStore } from '@gatehouse/account-states'
+import { createMemoryStore } from '@gatehouse/auth'
 import { connectNats } from '@gatehouse/bus'
-import { systemClock } from '@gatehouse/clock'
+import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { connectDatabase } from '@gatehouse/database'
-import { systemRandom } from '@gatehouse/random'
 import { createLog, createMetrics } from '@gatehouse/service-kit'
 import { startSessionGateway } from '@gatehouse/session-gateway'
 import { internalSecret, jwtSecret, quick } from './harness.ts'

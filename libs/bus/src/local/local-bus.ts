@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventDefinition } from '@gatehouse/contracts'
-import { systemRandom } from '@gatehouse/random'
+import { systemRandom } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Bus, BusLog, Receive } from '../bus.ts'
 import { BusUnavailable } from '../bus-unavailable.ts'

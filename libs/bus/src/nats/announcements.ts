@@ -1,5 +1,5 @@
 import type { EventDefinition } from '@gatehouse/contracts'
-import { systemRandom } from '@gatehouse/random'
+import { systemRandom } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Context, Receive, Subscription } from '../bus.ts'
 import type { EventStream } from './event-stream.ts'

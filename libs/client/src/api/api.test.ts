@@ -1,5 +1,4 @@
-import { endpoints } from '@gatehouse/contracts'
-import type { UserReply } from '@gatehouse/contracts'
+import { endpoints, type UserReply } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import { createFakeClock, settle } from '../../test/fake-clock.ts'
 import { createFakeNetwork } from '../../test/fake-network.ts'

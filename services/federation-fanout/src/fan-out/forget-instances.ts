@@ -1,5 +1,5 @@
 import { forgetReplicatedInstances } from '@gatehouse/contracts'
-import { isRefusal } from '@gatehouse/errors'
+import { isRefusal } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 

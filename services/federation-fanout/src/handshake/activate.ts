@@ -1,4 +1,4 @@
-import { ApprovalRequest, Peer, nextId } from '@gatehouse/database'
+import { ApprovalRequest, Peer, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,4 +1,4 @@
-import type { Peer } from '@gatehouse/database'
+import type { Peer } from '@gatehouse/domain'
 import { policy } from '../policy.ts'
 
 /** Whether a handshake that this instance began with the peer is under way at `now`, in milliseconds. */

@@ -1,6 +1,6 @@
 import { endpoints, epochReply } from '@gatehouse/contracts'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
-import type { Refusal } from '@gatehouse/errors'
+import type { Refusal } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { jsonOf } from '../peers/remote-json.ts'

@@ -1,5 +1,5 @@
 import type { acceptPeerBody } from '@gatehouse/contracts'
-import { ApprovalRequest, loadInstanceSettings, nextId, type Peer } from '@gatehouse/database'
+import { ApprovalRequest, loadInstanceSettings, nextId, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'

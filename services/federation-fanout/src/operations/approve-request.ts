@@ -1,4 +1,4 @@
-import { recordAudit, type ApprovalRequest } from '@gatehouse/database'
+import { recordAudit, type ApprovalRequest } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { activate, newPeer } from '../handshake/activate.ts'

@@ -1,4 +1,4 @@
-import type { Peer } from '@gatehouse/database'
+import type { Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { activatePending } from '../handshake/activate.ts'
 import { isOffering } from '../handshake/offer.ts'

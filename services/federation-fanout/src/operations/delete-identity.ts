@@ -1,6 +1,6 @@
 import { deleteFederatedIdentity, type DeletionMode } from '@gatehouse/contracts'
-import type { Peer } from '@gatehouse/database'
-import { isRefusal } from '@gatehouse/errors'
+import type { Peer } from '@gatehouse/domain'
+import { isRefusal } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { hostOf } from '../peers/signature.ts'

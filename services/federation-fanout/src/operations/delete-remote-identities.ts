@@ -1,6 +1,6 @@
 import { endpoints, type DeletionMode, type FanoutResult } from '@gatehouse/contracts'
-import { Peer, User } from '@gatehouse/database'
-import { commonErrors } from '@gatehouse/errors'
+import { Peer, User } from '@gatehouse/domain'
+import { commonErrors } from '@gatehouse/runtime'
 import { OutboundFailure } from '@gatehouse/outbound'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { recordAudit } from '@gatehouse/database'
+import { recordAudit } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { findWaitingRequest } from '../queries/find-waiting-request.ts'

@@ -1,4 +1,4 @@
-import { loadInstanceSettings, recordAudit, type Peer } from '@gatehouse/database'
+import { loadInstanceSettings, recordAudit, type Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { activatePending, newPeer } from '../handshake/activate.ts'

@@ -1,5 +1,5 @@
 import { resolveReplicatedUser, type resolveStubBody } from '@gatehouse/contracts'
-import type { Peer } from '@gatehouse/database'
+import type { Peer } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'

@@ -1,5 +1,5 @@
-import { Peer, recordAudit } from '@gatehouse/database'
-import { commonErrors } from '@gatehouse/errors'
+import { Peer, recordAudit } from '@gatehouse/domain'
+import { commonErrors } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'

@@ -1,4 +1,4 @@
-import type { Refusal } from '@gatehouse/errors'
+import type { Refusal } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { readPeerOrigin } from './read-peer-origin.ts'
 

@@ -1,4 +1,4 @@
-import { Peer } from '@gatehouse/database'
+import { Peer } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 

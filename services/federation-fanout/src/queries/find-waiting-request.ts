@@ -1,5 +1,5 @@
-import { ApprovalRequest } from '@gatehouse/database'
-import { commonErrors } from '@gatehouse/errors'
+import { ApprovalRequest } from '@gatehouse/domain'
+import { commonErrors } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import { refuse } from '../errors.ts'
 

@@ -1,4 +1,4 @@
-import { ApprovalRequest, Peer } from '@gatehouse/database'
+import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 

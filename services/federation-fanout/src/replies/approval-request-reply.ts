@@ -1,5 +1,5 @@
 import type { approvalRequestReply } from '@gatehouse/contracts'
-import type { ApprovalRequest } from '@gatehouse/database'
+import type { ApprovalRequest } from '@gatehouse/domain'
 import type { z } from 'zod'
 
 /** A request as admins see it: never its secret. Contract: 7. */

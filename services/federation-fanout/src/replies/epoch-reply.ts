@@ -1,4 +1,4 @@
-import { loadInstanceSettings, type Peer } from '@gatehouse/database'
+import { loadInstanceSettings, type Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { signBody } from '../peers/signature.ts'
 

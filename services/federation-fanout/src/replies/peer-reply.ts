@@ -1,5 +1,5 @@
 import type { PeerReply } from '@gatehouse/contracts'
-import type { Peer } from '@gatehouse/database'
+import type { Peer } from '@gatehouse/domain'
 
 /** A peer as admins see it: never its secret. Contract: 7. */
 export function peerReply(peer: Peer): PeerReply {

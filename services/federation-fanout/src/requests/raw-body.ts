@@ -1,5 +1,5 @@
 import { limits } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import { asObject } from '@gatehouse/service-kit'
 import type { Context } from 'koa'
 

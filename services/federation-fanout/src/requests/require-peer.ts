@@ -1,5 +1,5 @@
-import { Peer } from '@gatehouse/database'
-import { isRefusal } from '@gatehouse/errors'
+import { Peer } from '@gatehouse/domain'
+import { isRefusal } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
-import { isRefusal } from '@gatehouse/errors'
+import { isRefusal } from '@gatehouse/runtime'
 import { createMetrics, type Metrics } from '@gatehouse/service-kit'
 import { capturedLog, eventually } from '@gatehouse/test-kit'
 import { policy } from '../policy.ts'

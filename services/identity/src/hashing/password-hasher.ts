@@ -1,5 +1,5 @@
 import { fitsHash } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/errors'
+import { commonErrors } from '@gatehouse/runtime'
 import type { Log, Metrics } from '@gatehouse/service-kit'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'

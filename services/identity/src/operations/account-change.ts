@@ -1,5 +1,5 @@
 import { accountChanged, accountSessionsEnded, type AccountState } from '@gatehouse/contracts'
-import { enqueue } from '@gatehouse/outbox'
+import { enqueue } from '@gatehouse/bus'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 

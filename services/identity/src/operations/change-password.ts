@@ -1,4 +1,4 @@
-import { User, accountStateOf } from '@gatehouse/database'
+import { User, accountStateOf } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

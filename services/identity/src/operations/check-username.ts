@@ -1,5 +1,5 @@
 import { isLocalUsername, normalizeUsername } from '@gatehouse/contracts'
-import { User, loadInstanceSettings } from '@gatehouse/database'
+import { User, loadInstanceSettings } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { isRegistrationOpen } from './registration-gates.ts'

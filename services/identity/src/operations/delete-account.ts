@@ -1,4 +1,4 @@
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import type { deleteSelfBody } from '@gatehouse/contracts'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'

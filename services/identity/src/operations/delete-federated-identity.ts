@@ -1,5 +1,5 @@
 import type { deleteIdentityBody } from '@gatehouse/contracts'
-import { isRefusal } from '@gatehouse/errors'
+import { isRefusal } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import { refuse } from '../errors.ts'
 import { findIdentity } from '../queries/find-identity.ts'

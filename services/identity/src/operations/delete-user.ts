@@ -1,4 +1,4 @@
-import { recordAudit } from '@gatehouse/database'
+import { recordAudit } from '@gatehouse/domain'
 import { refuse } from '../errors.ts'
 import { endAccount, type EndingNeeds } from './tombstone/end-account.ts'
 

@@ -1,5 +1,6 @@
 import type { ProfileBody } from '@gatehouse/contracts'
-import { changeRows, type User } from '@gatehouse/database'
+import { changeRows } from '@gatehouse/database'
+import { type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { refuse } from '../errors.ts'
 

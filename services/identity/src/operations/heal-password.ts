@@ -1,5 +1,6 @@
 import { baseUsername, fitsHash } from '@gatehouse/contracts'
-import { User, changeRows } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
+import { changeRows } from '@gatehouse/database'
 import { OutboundFailure } from '@gatehouse/outbound'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'

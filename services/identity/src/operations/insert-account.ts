@@ -1,5 +1,5 @@
 import { avatarColors, type AvatarColor } from '@gatehouse/contracts'
-import { User, accountStateOf, nextId } from '@gatehouse/database'
+import { User, accountStateOf, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

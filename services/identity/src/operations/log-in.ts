@@ -1,5 +1,5 @@
 import { normalizeUsername } from '@gatehouse/contracts'
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

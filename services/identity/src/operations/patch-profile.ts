@@ -1,5 +1,5 @@
 import type { ProfileBody } from '@gatehouse/contracts'
-import type { User } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'

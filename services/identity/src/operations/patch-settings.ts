@@ -1,5 +1,5 @@
 import type { settingsBody } from '@gatehouse/contracts'
-import { InstanceSettings, recordAudit } from '@gatehouse/database'
+import { InstanceSettings, recordAudit } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'

@@ -6,7 +6,8 @@ import {
   type registerBody,
   type AvatarColor,
 } from '@gatehouse/contracts'
-import { accountStateOf, violates, type User } from '@gatehouse/database'
+import { accountStateOf, type User } from '@gatehouse/domain'
+import { violates } from '@gatehouse/database'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'

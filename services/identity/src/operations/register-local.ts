@@ -1,6 +1,6 @@
 import { isLocalUsername, normalizeUsername, type registerBody } from '@gatehouse/contracts'
 import { violates } from '@gatehouse/database'
-import { redeemInvite } from '@gatehouse/invites'
+import { redeemInvite } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

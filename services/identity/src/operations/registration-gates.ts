@@ -1,5 +1,4 @@
-import { loadInstanceSettings, type InstanceSettings } from '@gatehouse/database'
-import { findInvite, inviteUnavailable } from '@gatehouse/invites'
+import { loadInstanceSettings, type InstanceSettings, findInvite, inviteUnavailable } from '@gatehouse/domain'
 import type { IdentityConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,5 +1,5 @@
 import type { ProfileBody } from '@gatehouse/contracts'
-import type { User } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
 import { refuse } from '../errors.ts'
 
 export type ReplicatedInstance = NonNullable<ProfileBody['replicatedInstances']>[number]

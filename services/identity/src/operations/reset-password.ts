@@ -1,5 +1,5 @@
-import { User, accountStateOf, recordAudit } from '@gatehouse/database'
-import { randomToken } from '@gatehouse/random'
+import { User, accountStateOf, recordAudit } from '@gatehouse/domain'
+import { randomToken } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'

@@ -1,4 +1,5 @@
-import { accountStateOf, recordAudit, selectRows, type User } from '@gatehouse/database'
+import { accountStateOf, recordAudit, type User } from '@gatehouse/domain'
+import { selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,5 +1,6 @@
 import { baseUsername } from '@gatehouse/contracts'
-import { User, selectRows, stubPasswordHash } from '@gatehouse/database'
+import { User, stubPasswordHash } from '@gatehouse/domain'
+import { selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Who somebody is elsewhere. `homeInstance` in lower case; `username` in any form, its base counts. */

@@ -1,4 +1,4 @@
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 type Identity = { homeUserId: string; homeInstance: string }

@@ -1,5 +1,5 @@
 import type { pageQuery } from '@gatehouse/contracts'
-import { AuditEntry } from '@gatehouse/database'
+import { AuditEntry } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 

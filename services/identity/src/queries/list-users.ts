@@ -1,5 +1,5 @@
 import type { listUsersQuery } from '@gatehouse/contracts'
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery, QueryOrderMap } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 

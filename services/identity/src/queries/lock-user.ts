@@ -1,4 +1,5 @@
-import { User, selectRows } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
+import { selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /**

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '@gatehouse/database'
+import type { AuditEntry } from '@gatehouse/domain'
 
 /** Who did what to whom, and when. Contract: 5. */
 export function auditReply(entry: AuditEntry) {

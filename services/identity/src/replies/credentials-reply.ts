@@ -1,5 +1,5 @@
-import { sanitizeUser, type User } from '@gatehouse/database'
-import { signToken } from '@gatehouse/tokens'
+import { sanitizeUser, type User } from '@gatehouse/domain'
+import { signToken } from '@gatehouse/auth'
 import type { Deps } from '../deps.ts'
 
 type Needs = Pick<Deps, 'config' | 'tokenKey'>

@@ -1,4 +1,4 @@
-import type { InstanceSettings } from '@gatehouse/database'
+import type { InstanceSettings } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { IdentityConfig } from '../config.ts'
 import { isRegistrationOpen } from '../operations/registration-gates.ts'

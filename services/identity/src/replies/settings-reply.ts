@@ -1,4 +1,4 @@
-import type { InstanceSettings } from '@gatehouse/database'
+import type { InstanceSettings } from '@gatehouse/domain'
 
 /** What admins see of the settings. Contract: 5. */
 export function settingsReply(settings: InstanceSettings) {

@@ -1,6 +1,6 @@
+import { readAccountStates } from '@gatehouse/database'
 import Router from '@koa/router'
 import { snowflake } from '@gatehouse/contracts'
-import { readAccountStates } from '@gatehouse/database'
 import { jsonBody, parseInput } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import type { Deps } from '../deps.ts'

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { sanitizeUser } from '@gatehouse/database'
+import { sanitizeUser } from '@gatehouse/domain'
 import { adminOf, jsonBody, parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { deleteUser } from '../operations/delete-user.ts'

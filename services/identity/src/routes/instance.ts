@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { loadInstanceSettings } from '@gatehouse/database'
+import { loadInstanceSettings } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { instanceReply } from '../replies/instance-reply.ts'
 

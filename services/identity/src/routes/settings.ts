@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { loadInstanceSettings } from '@gatehouse/database'
+import { loadInstanceSettings } from '@gatehouse/domain'
 import { adminOf, jsonBody, parseInput } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { patchSettings } from '../operations/patch-settings.ts'

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { User, sanitizeUser } from '@gatehouse/database'
+import { User, sanitizeUser } from '@gatehouse/domain'
 import { jsonBody, memberOf, parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { isRefusal } from '@gatehouse/errors'
+import { isRefusal } from '@gatehouse/runtime'
 import sharp from 'sharp'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'

@@ -1,4 +1,4 @@
-import type { Invite } from '@gatehouse/database'
+import type { Invite } from '@gatehouse/domain'
 
 export type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
 

@@ -1,5 +1,5 @@
 import { isStorableText, type checkInviteReply } from '@gatehouse/contracts'
-import { findInvite } from '@gatehouse/invites'
+import { findInvite } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 

@@ -1,5 +1,5 @@
 import type { createInviteBody } from '@gatehouse/contracts'
-import { Invite, nextId, recordAudit } from '@gatehouse/database'
+import { Invite, nextId, recordAudit } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { recordAudit } from '@gatehouse/database'
+import { recordAudit } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { loadLockedInvite } from '../queries/load-locked-invite.ts'
 import type { Admin } from './admin.ts'

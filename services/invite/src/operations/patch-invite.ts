@@ -1,5 +1,5 @@
 import type { patchInviteBody } from '@gatehouse/contracts'
-import { recordAudit, type Invite } from '@gatehouse/database'
+import { recordAudit, type Invite } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'

@@ -1,5 +1,4 @@
-import { recordAudit, type Invite } from '@gatehouse/database'
-import { deriveInviteStatus } from '@gatehouse/invites'
+import { recordAudit, type Invite, deriveInviteStatus } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { loadLockedInvite } from '../queries/load-locked-invite.ts'

@@ -1,4 +1,4 @@
-import { recordAudit, type Invite } from '@gatehouse/database'
+import { recordAudit, type Invite } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { loadLockedInvite } from '../queries/load-locked-invite.ts'

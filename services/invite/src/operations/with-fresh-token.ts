@@ -1,5 +1,5 @@
 import { violates } from '@gatehouse/database'
-import { randomToken, type Random } from '@gatehouse/random'
+import { randomToken, type Random } from '@gatehouse/runtime'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'
 

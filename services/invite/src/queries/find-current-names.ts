@@ -1,4 +1,4 @@
-import { User } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 

@@ -1,6 +1,5 @@
 import type { listInvitesQuery } from '@gatehouse/contracts'
-import { Invite } from '@gatehouse/database'
-import { activeInvites } from '@gatehouse/invites'
+import { Invite, activeInvites } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { pageOf, pageQueryOf } from './page.ts'

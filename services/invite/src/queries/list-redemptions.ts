@@ -1,4 +1,4 @@
-import { Invite, InviteRedemption } from '@gatehouse/database'
+import { Invite, InviteRedemption } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { pageOf, pageQueryOf, type Page } from './page.ts'

@@ -1,4 +1,4 @@
-import { Invite } from '@gatehouse/database'
+import { Invite } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import { refuse } from '../errors.ts'
 

@@ -1,6 +1,5 @@
 import type { InviteReply } from '@gatehouse/contracts'
-import type { Invite } from '@gatehouse/database'
-import { deriveInviteStatus } from '@gatehouse/invites'
+import { deriveInviteStatus, type Invite } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { findCurrentNames } from '../queries/find-current-names.ts'
 

@@ -1,5 +1,5 @@
 import type { RedemptionReply } from '@gatehouse/contracts'
-import type { InviteRedemption } from '@gatehouse/database'
+import type { InviteRedemption } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { findCurrentNames } from '../queries/find-current-names.ts'
 

@@ -1,5 +1,5 @@
+import { type PresentAudience } from '@gatehouse/database'
 import { presenceChanged, type PresenceMessage } from '@gatehouse/contracts'
-import type { PresentAudience } from '@gatehouse/database'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { encodeMessage, sendText } from '../socket/send-text.ts'

@@ -1,13 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
-import {
-  selectRows,
-  userColumns,
-  userFacts,
-  type UserFacts,
-  type UserRow,
-  type PresentAudience,
-  readPresentAudience,
-} from '@gatehouse/database'
+import { selectRows, type PresentAudience, readPresentAudience } from '@gatehouse/database'
+import { userColumns, userFacts, type UserFacts, type UserRow } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 
 /** A user as the database has them, and what the instance calls itself. */

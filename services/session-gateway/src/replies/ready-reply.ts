@@ -1,5 +1,5 @@
 import type { ReadyMessage } from '@gatehouse/contracts'
-import { sanitizeUser } from '@gatehouse/database'
+import { sanitizeUser } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Person } from '../presence/settle-presence.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { limits } from '@gatehouse/contracts'
-import { callerHeader, verifyCaller } from '@gatehouse/tokens'
+import { callerHeader, verifyCaller } from '@gatehouse/auth'
 import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws'
 import type { Deps } from '../deps.ts'
 import { quotaKey } from './address-quota.ts'

@@ -1,6 +1,6 @@
 import { authMessage, closures, limits, type Closure } from '@gatehouse/contracts'
-import { accountStateOf } from '@gatehouse/database'
-import { judgeToken, verifyToken, type Judgement } from '@gatehouse/tokens'
+import { accountStateOf } from '@gatehouse/domain'
+import { judgeToken, verifyToken, type Judgement } from '@gatehouse/auth'
 import type { Deps } from '../deps.ts'
 import { readyReply } from '../replies/ready-reply.ts'
 import { releaseQuota, turnAway } from './end-socket.ts'

@@ -1,6 +1,6 @@
+import { readAccountStates } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AccountState, DeletionMode } from '@gatehouse/contracts'
-import { readAccountStates } from '@gatehouse/database'
 import { anonymizeUser, releaseUserFiles } from './anonymize-user.ts'
 import { deleteRelations } from './delete-relations.ts'
 import { leaveDirectMessages } from './leave-direct-messages.ts'

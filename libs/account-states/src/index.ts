@@ -1,8 +1,0 @@
-export { createAccountStates } from './account-states.ts'
-export type { AccountStates } from './account-states.ts'
-export { createStateAnnouncer } from './announce-state.ts'
-export type { StateAnnouncer } from './announce-state.ts'
-export { createMemoryStore } from './memory-store.ts'
-export { connectRedisStore } from './redis-store.ts'
-export { StoreUnavailable, cacheTimes } from './store.ts'
-export type { StateStore } from './store.ts'

@@ -1,0 +1,100 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import jwt from 'jsonwebtoken'
+import { createCallerKey, signCaller, verifyCaller, type Caller } from './caller-statement.ts'
+import { createTokenKey, signToken, verifyToken } from './bearer-token.ts'
+import { judgeToken } from './revocation.ts'
+
+const secret = 'a secret of at least thirty-two characters'
+const key = createTokenKey(secret)
+const now = Date.parse('2026-11-21T12:00:00.500Z')
+const subject = { userId: '382472732995616770', username: 'ada' }
+
+describe('bearer tokens', () => {
+  it('Token payload: userId, username, iat in seconds and the configured expiry', () => {
+    const claims = verifyToken(key, signToken(key, subject, { expiresIn: '30d', now }), now)
+
+    expect(claims).to.deep.equal({ ...subject, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 30 * 86400 })
+  })
+
+  it('end when they expire', () => {
+    const token = signToken(key, subject, { expiresIn: '1h', now })
+
+    expect(verifyToken(key, token, now + 3_599_000)).to.not.equal(undefined)
+    expect(verifyToken(key, token, now + 3_601_000)).to.equal(undefined)
+  })
+
+  it('are refused when signed otherwise: none, HS512, RS256, another secret', () => {
+    const claims = { ...subject, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 60 }
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const forged = [
+      jwt.sign(claims, null as unknown as string, { algorithm: 'none' }),
+      jwt.sign(claims, secret, { algorithm: 'HS512' }),
+      jwt.sign(claims, privateKey, { algorithm: 'RS256' }),
+      jwt.sign(claims, `${secret}!`, { algorithm: 'HS256' }),
+    ]
+
+    for (const token of forged) expect(verifyToken(key, token, now)).to.equal(undefined)
+  })
+
+  it('are refused without the claims that every token of ours has', () => {
+    const base = { ...subject, exp: Math.floor(now / 1000) + 60 }
+    const incomplete = [{ exp: base.exp }, { ...base, userId: 7 }, { ...base, userId: 'x' }, { ...subject }]
+
+    for (const claims of incomplete) {
+      expect(verifyToken(key, jwt.sign(claims, secret, { noTimestamp: true }), now)).to.equal(undefined)
+    }
+  })
+
+  it('never throw, whatever the text', () => {
+    fc.assert(fc.property(fc.string({ maxLength: 3000 }), (text) => verifyToken(key, text, now) === undefined))
+  })
+})
+
+describe('the revocation rule', () => {
+  const state = {
+    userId: subject.userId,
+    version: 1,
+    username: 'ada',
+    isDeleted: false,
+    isAdmin: false,
+    passwordChangedAt: null,
+    sessionsEndedAt: null,
+  }
+
+  it('rejects a token born in a second before the change, and tolerates the same second', () => {
+    const changed = { ...state, passwordChangedAt: 1_700_000_000_900 }
+
+    expect(judgeToken({ iat: 1_699_999_999 }, changed)).to.equal('revoked')
+    expect(judgeToken({ iat: 1_700_000_000 }, changed)).to.equal('live')
+  })
+
+  it('rejects tokens of deleted and of missing accounts', () => {
+    expect(judgeToken({ iat: 1 }, { ...state, isDeleted: true })).to.equal('deleted')
+    expect(judgeToken({ iat: 1 }, undefined)).to.equal('missing')
+    expect(judgeToken({ iat: 1 }, state)).to.equal('live')
+  })
+})
+
+describe('caller statements', () => {
+  const internal = createCallerKey('an internal secret of more than thirty-two')
+  const caller: Caller = { address: '203.0.113.7', account: { ...subject, isAdmin: true } }
+
+  it('come back as they were signed, for thirty seconds', () => {
+    const statement = signCaller(internal, caller, now)
+
+    expect(verifyCaller(internal, statement, now + 29_999)).to.deep.equal(caller)
+    expect(verifyCaller(internal, statement, now + 30_000)).to.equal(undefined)
+  })
+
+  it('are refused when a byte differs or another key signed', () => {
+    const statement = signCaller(internal, caller, now)
+    const swapped = (statement.startsWith('A') ? 'B' : 'A') + statement.slice(1)
+    const foreign = createHmac('sha256', 'other').update(statement.split('.')[0]!).digest('base64url')
+
+    expect(verifyCaller(internal, swapped, now)).to.equal(undefined)
+    expect(verifyCaller(internal, `${statement.split('.')[0]}.${foreign}`, now)).to.equal(undefined)
+    expect(verifyCaller(internal, '', now)).to.equal(undefined)
+  })
+})

@@ -1,9 +1,0 @@
-import type { EntityManager } from '@mikro-orm/postgresql'
-import { selectRows } from './rows.ts'
-
-/** A new id, unique across every replica: the database makes it. Contract: 1; docs/decisions/ids.md. */
-export async function nextId(em: EntityManager): Promise<string> {
-  const [row] = await selectRows<{ id: string }>(em, 'select next_snowflake()::text as id')
-  if (!row) throw new Error('next_snowflake() gave no row')
-  return row.id
-}

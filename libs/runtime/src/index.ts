@@ -1,0 +1,7 @@
+export { movableClock, systemClock } from './clock.ts'
+export type { Clock, MovableClock } from './clock.ts'
+export { randomToken, systemRandom } from './random.ts'
+export type { Random } from './random.ts'
+export { Refusal, defineErrors, isRefusal } from './errors/refusal.ts'
+export type { RefusalBody, RefusalDefinition } from './errors/refusal.ts'
+export { commonErrors } from './errors/common-errors.ts'

@@ -1,6 +1,0 @@
-export { createTokenKey, signToken, verifyToken } from './bearer-token.ts'
-export type { TokenClaims, TokenKey } from './bearer-token.ts'
-export { judgeToken } from './revocation.ts'
-export type { Judgement } from './revocation.ts'
-export { callerHeader, createCallerKey, signCaller, verifyCaller } from './caller-statement.ts'
-export type { Caller, CallerKey } from './caller-statement.ts'
