@@ -1,4 +1,4 @@
-// A process that does nothing but compare: the peer of the whole stack. Told `{ hash, password, ms }`, it compares for so
+// A process that does nothing but compare: the peer of the whole stack. On a message `{ hash, password, ms }` it compares for so
 // long, as many at once as there are cores, and answers with how many a second that were.
 import { availableParallelism, constants, setPriority } from 'node:os'
 import { measureRate } from './measure-rate.ts'

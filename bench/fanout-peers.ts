@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** How many instances answer; the first argument. One more, the last port told, takes requests and never answers. */
+/** How many instances answer; the first argument. One more, the last port printed, takes requests and never answers. */
 const count = Number(process.argv[2])
 
 const answer: RequestListener = (request, response) => {

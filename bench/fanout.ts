@@ -134,7 +134,7 @@ async function openDeps(opening: AsyncDisposableStack, peers: Peer[]): Promise<D
   }
   const log = createLog({ level: 'info', service: 'bench', destination: { write: () => undefined } })
   const bus = opening.use(createLocalBus({ log }))
-  await bus.answer(forgetReplicatedInstances, async () => ({}))
+  await bus.respond(forgetReplicatedInstances, async () => ({}))
   const publicAddress = { origin: 'http://home.test', domain: 'home.test' }
   const config = { publicAddress, reach: { allowPrivate: [], resolve: {} } }
   return { orm, bus, log, config, metrics: createMetrics(), clock: systemClock, random: systemRandom }

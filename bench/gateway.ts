@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createTokenKey, signToken } from '@gatehouse/auth'
-import { privateRedis } from '@gatehouse/test-kit'
+import { startRedis } from '@gatehouse/test-kit'
 import { startChild, type Child } from './gateway/child.ts'
 import type { Measured } from './gateway/load.ts'
 import { startHaproxy } from './gateway/haproxy.ts'
@@ -16,7 +16,7 @@ type Contender = { name: string; child: Child; measured: (Measured & { cpuSecond
 /** Authenticated forwarding: token, account state from Redis, signed caller, headers. Design: budgets. */
 export const benchmark: Benchmark = async () => {
   await using opening = new AsyncDisposableStack()
-  const redis = opening.use(await privateRedis())
+  const redis = opening.use(await startRedis())
   const upstream = opening.use(await startChild('upstream.ts', {}))
   const settings = { ...secrets, UPSTREAM: `http://127.0.0.1:${upstream.port}`, REDIS: redis.url }
   const load = opening.use(await startChild('load.ts', {}))

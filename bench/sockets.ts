@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { befriendAll, createUsers, type BenchUser } from './socket-users.ts'
 import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
+import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { closures } from '@gatehouse/contracts'
 import { WebSocket } from 'ws'
 import { openRaw, type RawSocket } from './socket-raw.ts'
-import { dismiss, openCrowd, type Door } from './socket-crowd.ts'
+import { closeSocketPool, openSocketPool, type SocketTarget } from './socket-pool.ts'
 import type { Line } from './report.ts'
 
 const rounds = 3
@@ -21,7 +21,7 @@ const warmUpSockets = 300
 const resets = 4
 const socketsOfOne = 1_000
 
-type Bench = { cluster: Cluster; users: BenchUser[]; memoryFolder: string; bare: { door: Door; pid: number } }
+type Bench = { cluster: Cluster; users: BenchUser[]; memoryFolder: string; bare: { target: SocketTarget; pid: number } }
 
 /** Handshakes, memory and forced disconnects beside a bare ws server. Design: budgets. */
 export async function benchmark(): Promise<Line[]> {
@@ -30,7 +30,7 @@ export async function benchmark(): Promise<Line[]> {
   opening.defer(() => rm(memoryFolder, { recursive: true }))
   const measured = {
     MEMORY_FOLDER: memoryFolder,
-    NODE_OPTIONS: `--expose-gc --import ${new URL('./tell-memory.ts', import.meta.url).href}`,
+    NODE_OPTIONS: `--expose-gc --import ${new URL('./report-memory.ts', import.meta.url).href}`,
   }
   const environment = { TRUST_PROXY: 'loopback', LOG_LEVEL: 'error', ...measured }
   const cluster = opening.use(await startCluster({ replicas: { 'session-gateway': 2 }, environment }))
@@ -45,27 +45,27 @@ export async function benchmark(): Promise<Line[]> {
 }
 
 async function measureHandshakes({ cluster, users, bare }: Bench): Promise<Line[]> {
-  const doors = {
-    bare: bare.door,
-    ours: sessionDoor(cluster, 0),
-    whole: gatewayDoor(cluster),
-    heard: sessionDoor(cluster, 0),
+  const targets = {
+    bare: bare.target,
+    ours: sessionTarget(cluster, 0),
+    whole: gatewayTarget(cluster),
+    notified: sessionTarget(cluster, 0),
   }
-  const spentMs = { bare: 0, ours: 0, whole: 0, heard: 0 }
-  const measure = async (name: keyof typeof doors, round: number) => {
+  const spentMs = { bare: 0, ours: 0, whole: 0, notified: 0 }
+  const measure = async (name: keyof typeof targets, round: number) => {
     const tokens = users.slice(round * perRound, (round + 1) * perRound).map(({ token }) => token)
-    const crowd = await openCrowd(doors[name], tokens)
-    await dismiss(crowd)
+    const pool = await openSocketPool(targets[name], tokens)
+    await closeSocketPool(pool)
     // The first round warms up.
-    if (round > 0) spentMs[name] += crowd.tookMs
+    if (round > 0) spentMs[name] += pool.tookMs
   }
   for (let round = 0; round <= rounds; round += 1) {
     for (const name of ['bare', 'ours', 'whole'] as const) await measure(name, round)
   }
   await befriendAll(cluster, users.length)
-  for (let round = 0; round <= rounds; round += 1) await measure('heard', round)
-  const perSecond = (name: keyof typeof doors) => (rounds * perRound * 1000) / spentMs[name]
-  const line = (what: string, name: 'ours' | 'whole' | 'heard', least: number | null): Line => {
+  for (let round = 0; round <= rounds; round += 1) await measure('notified', round)
+  const perSecond = (name: keyof typeof targets) => (rounds * perRound * 1000) / spentMs[name]
+  const line = (what: string, name: 'ours' | 'whole' | 'notified', least: number | null): Line => {
     const ratio = perSecond(name) / perSecond('bare')
     return {
       what,
@@ -79,21 +79,21 @@ async function measureHandshakes({ cluster, users, bare }: Bench): Promise<Line[
   return [
     line('handshakes to ready, at the session gateway', 'ours', 0.5),
     line('the same through the gateway', 'whole', null),
-    line('the same at the session gateway, each heard by a friend who is online', 'heard', null),
+    line('the same at the session gateway, each with an online friend who is notified', 'notified', null),
   ]
 }
 
 async function measureMemory({ cluster, users, memoryFolder, bare }: Bench): Promise<Line[]> {
   const node = cluster.processes.filter(({ service }) => service === 'session-gateway')[1]!
-  const door = sessionDoor(cluster, 1)
+  const target = sessionTarget(cluster, 1)
   const tokens = users.map(({ token }) => token)
-  const bareCost = await costOf(bare.door, tokens, { memoryFolder, pid: bare.pid })
-  await dismiss(bareCost.crowd)
-  const cost = await costOf(door, tokens, { memoryFolder, pid: node.pid })
-  const others = await openCrowd(door, tokens.slice(measuredSockets, heldSockets))
-  const alive = await countAlive([...cost.crowd.sockets, ...others.sockets])
-  await dismiss(cost.crowd)
-  await dismiss(others)
+  const bareCost = await costOf(bare.target, tokens, { memoryFolder, pid: bare.pid })
+  await closeSocketPool(bareCost.pool)
+  const cost = await costOf(target, tokens, { memoryFolder, pid: node.pid })
+  const others = await openSocketPool(target, tokens.slice(measuredSockets, heldSockets))
+  const alive = await countAlive([...cost.pool.sockets, ...others.sockets])
+  await closeSocketPool(cost.pool)
+  await closeSocketPool(others)
   const line = (what: string, kind: 'heap' | 'resident'): Line => ({
     what,
     measured: `${(cost[kind] / 1024).toFixed(1)} KiB`,
@@ -127,15 +127,15 @@ async function countAlive(sockets: readonly WebSocket[]): Promise<number> {
   return (await Promise.all(answers)).filter(Boolean).length
 }
 
-/** What a crowd costs a process for each socket, in bytes. */
-async function costOf(door: Door, tokens: readonly string[], process: { memoryFolder: string; pid: number }) {
-  await dismiss(await openCrowd(door, tokens.slice(0, warmUpSockets)))
+/** What a pool costs a process for each socket, in bytes. */
+async function costOf(target: SocketTarget, tokens: readonly string[], process: { memoryFolder: string; pid: number }) {
+  await closeSocketPool(await openSocketPool(target, tokens.slice(0, warmUpSockets)))
   const before = await memoryOf(process)
-  const crowd = await openCrowd(door, tokens.slice(0, measuredSockets))
+  const pool = await openSocketPool(target, tokens.slice(0, measuredSockets))
   const after = await memoryOf(process)
-  const each = (bytes: number) => bytes / crowd.sockets.length
+  const each = (bytes: number) => bytes / pool.sockets.length
   return {
-    crowd,
+    pool,
     heap: each(after.heapUsed + after.external - before.heapUsed - before.external),
     resident: each(after.rss - before.rss),
   }
@@ -159,7 +159,7 @@ async function measureReset({ cluster, users }: Bench): Promise<Line> {
   const waits: number[] = []
   for (const user of others.slice(0, resets)) {
     const tokens = Array.from({ length: socketsOfOne / 2 }, () => user.token)
-    const sockets = await Promise.all([0, 1].map((node) => openRawCrowd(sessionDoor(cluster, node), tokens)))
+    const sockets = await Promise.all([0, 1].map((node) => openRawSockets(sessionTarget(cluster, node), tokens)))
     const closes = sockets.flat().map(({ closed }) => closed)
     const answer = await fetch(`${cluster.gateways[0]}/api/admin/users/${user.id}/reset-password`, {
       method: 'POST',
@@ -182,30 +182,30 @@ async function measureReset({ cluster, users }: Bench): Promise<Line> {
   }
 }
 
-async function openRawCrowd(door: Door, tokens: readonly string[]): Promise<RawSocket[]> {
+async function openRawSockets(target: SocketTarget, tokens: readonly string[]): Promise<RawSocket[]> {
   const sockets: RawSocket[] = []
   for (let first = 0; first < tokens.length; first += 50) {
     const some = tokens.slice(first, first + 50)
     sockets.push(
-      ...(await Promise.all(some.map((token, place) => openRaw(door.url, door.headers(first + place), token)))),
+      ...(await Promise.all(some.map((token, place) => openRaw(target.url, target.headers(first + place), token)))),
     )
   }
   return sockets
 }
 
 /** As the gateway brings clients in, each from another address: the limit for one address is not the subject. */
-function sessionDoor({ processes, environment }: Cluster, node: number): Door {
+function sessionTarget({ processes, environment }: Cluster, node: number): SocketTarget {
   const { url } = processes.filter(({ service }) => service === 'session-gateway')[node]!
   const key = createCallerKey(environment.INTERNAL_SECRET!)
   return {
     url: `${url.replace('http', 'ws')}/ws`,
     headers: (place) => ({
-      [callerHeader]: signCaller(key, { address: addressOf(place), account: null }, Date.now()),
+      [callerHeader]: signCallerToken(key, { address: addressOf(place), account: null }, Date.now()),
     }),
   }
 }
 
-function gatewayDoor({ gateways }: Cluster): Door {
+function gatewayTarget({ gateways }: Cluster): SocketTarget {
   const headers = (place: number) => ({ 'x-forwarded-for': addressOf(place) })
   return { url: `${gateways[0]!.replace('http', 'ws')}/ws`, headers }
 }
@@ -213,8 +213,8 @@ function gatewayDoor({ gateways }: Cluster): Door {
 const addressOf = (place: number) => `10.${place >> 16}.${(place >> 8) & 255}.${place & 255}`
 
 async function learnReady(cluster: Cluster, user: BenchUser): Promise<string> {
-  const door = sessionDoor(cluster, 0)
-  const socket = new WebSocket(door.url, { headers: door.headers(0) })
+  const target = sessionTarget(cluster, 0)
+  const socket = new WebSocket(target.url, { headers: target.headers(0) })
   await once(socket, 'open')
   socket.send(JSON.stringify({ type: 'auth', token: user.token }))
   const [data] = (await once(socket, 'message')) as [Buffer]
@@ -226,7 +226,7 @@ async function startBare(environment: Record<string, string>) {
   const child = fork(new URL('./bare-sockets.ts', import.meta.url), { env: { ...process.env, ...environment } })
   const [port] = (await once(child, 'message')) as [number]
   return {
-    door: { url: `ws://127.0.0.1:${port}/ws`, headers: () => ({}) },
+    target: { url: `ws://127.0.0.1:${port}/ws`, headers: () => ({}) },
     pid: child.pid!,
     [Symbol.asyncDispose]: async () => {
       const exited = once(child, 'exit')

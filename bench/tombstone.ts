@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import pg from 'pg'
-import { createMemoryStore, callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
+import { createMemoryCache, callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { createLocalBus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { connectDatabase, migrateDatabase } from '@gatehouse/database'
 import { startIdentity } from '@gatehouse/identity'
-import { createLog, createMetrics, type Ports } from '@gatehouse/service-kit'
-import { privatePostgres } from '@gatehouse/test-kit'
+import { createLog, createMetrics, type Resources } from '@gatehouse/service-kit'
+import { startEphemeralPostgres } from '@gatehouse/test-kit'
 import { readConfig } from '../deploy/embedded/config.ts'
 import type { Line } from './report.ts'
 
@@ -22,7 +22,7 @@ const limit = 1.2
  * same database. Design: budgets, invariant 4.
  */
 export async function benchmark(): Promise<Line[]> {
-  await using postgres = await privatePostgres({
+  await using postgres = await startEphemeralPostgres({
     settings: { shared_buffers: '512MB', max_wal_size: '8GB', checkpoint_timeout: '30min', synchronous_commit: 'off' },
   })
   await seedTemplate(postgres.url)
@@ -59,7 +59,7 @@ async function seedTemplate(serverUrl: string): Promise<void> {
   await run(url, 'vacuum (analyze)')
 }
 
-/** Every tenth message is somebody else's; attachments, embeds and reactions as a chat has them. */
+/** Every tenth message is another user's; attachments, embeds and reactions as a chat has them. */
 const seed = `
   insert into spaces (id, name, owner_id) values (1, 'a space', 1001);
   insert into channels (id, space_id, name) values (1, 1, 'general');
@@ -112,10 +112,10 @@ async function deleteThroughService(url: string): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const log = createLog({ level: 'error', service: 'bench' })
-  const ports: Ports = {
+  const ports: Resources = {
     orm: opening.adopt(await connectDatabase({ url }), (orm) => orm.close()),
     bus: opening.use(createLocalBus({ log })),
-    store: opening.use(createMemoryStore(systemClock)),
+    accountStateCache: opening.use(createMemoryCache(systemClock)),
     clock: systemClock,
     random: systemRandom,
     log,
@@ -129,7 +129,7 @@ async function deleteThroughService(url: string): Promise<number> {
 async function deleteSelf(url: string, internalSecret: string): Promise<void> {
   const { id: userId, username, password } = leaving
   const caller = { address: '127.0.0.1', account: { userId, username, isAdmin: false } }
-  const statement = signCaller(createCallerKey(internalSecret), caller, systemClock.now())
+  const statement = signCallerToken(createCallerKey(internalSecret), caller, systemClock.now())
   const answer = await fetch(`${url}/api/users/@me`, {
     method: 'DELETE',
     headers: { [callerHeader]: statement, 'content-type': 'application/json' },

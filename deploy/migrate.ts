@@ -1,6 +1,6 @@
-// `npm run migrate`: brings the database of a distributed instance up to date; safe to run any number of times at once.
-import { connectDatabase, migrateDatabase } from '@gatehouse/database'
-import { networkVariables, readVariables } from '@gatehouse/service-kit'
+// `npm run migrate`: applies pending migrations to the database of a distributed instance. Concurrent runs are safe.
+import { connectDatabase, DatabaseUnavailable, migrateDatabase } from '@gatehouse/database'
+import { ConfigurationError, networkVariables, readVariables } from '@gatehouse/service-kit'
 
 const { DATABASE_URL } = networkVariables
 
@@ -10,7 +10,7 @@ try {
   const applied = await migrateDatabase(orm).finally(() => orm.close())
   console.log(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`)
 } catch (error) {
-  const isPlain = error instanceof Error && ['ConfigurationError', 'DatabaseUnavailable'].includes(error.name)
-  console.error(isPlain ? error.message : error)
+  const isExpected = error instanceof ConfigurationError || error instanceof DatabaseUnavailable
+  console.error(isExpected ? error.message : error)
   process.exitCode = 1
 }

@@ -44,7 +44,7 @@ let clients = 0
 export async function ask(place: Pick<Place, 'url'>, request: string, options: CallOptions = {}) {
   clients += 1
   const address = `203.0.${clients >> 8}.${clients & 255}`
-  return await callApi(place.url, request, { ...options, headers: { 'X-Forwarded-For': address, ...options?.headers } })
+  return await callApi(place.url, request, { ...options, headers: { 'X-Forwarded-For': address, ...options.headers } })
 }
 
 /** A native account, or with `home` the account of somebody who is at home there. */

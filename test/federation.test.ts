@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
+import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { expect } from 'chai'
 import {
   ask,
@@ -27,7 +27,7 @@ describe('two whole instances', function () {
     pair = await startPair()
     ;({ a, b } = pair)
   })
-  after(() => pair?.[Symbol.asyncDispose]())
+  after(() => pair[Symbol.asyncDispose]())
 
   /** Somebody at home at a, with an account at b. */
   async function buildTraveller(name: string): Promise<{ atHome: Person; away: Person }> {
@@ -219,7 +219,7 @@ async function startReplica({
   const { config, clock } = deps
   const service = await startFederationFanout({ ...config, host: '127.0.0.1', port: 0 }, deps)
   const caller = { address: '127.0.0.1', account: null }
-  const headers = { [callerHeader]: signCaller(createCallerKey(config.internalSecret), caller, clock.now()) }
+  const headers = { [callerHeader]: signCallerToken(createCallerKey(config.internalSecret), caller, clock.now()) }
   return { ...service, headers }
 }
 
@@ -231,7 +231,7 @@ async function buildSpace({ deps }: Place, ownerId: string): Promise<string> {
   const [row] = await deps.orm.em
     .fork()
     .execute("insert into spaces (id, name, owner_id) values (next_snowflake(), 'Garden', ?) returning id", [ownerId])
-  return String((row as { id: string }).id)
+  return (row as { id: string }).id
 }
 
 async function buildMessage({ deps }: Place, { spaceId, authorId }: { spaceId: string; authorId: string }) {

@@ -14,26 +14,28 @@ describe('Registration 11: an invite of 50 uses for 200 guests at once', functio
   let database: pg.Client
   let adminToken: string
   let invite: InviteReply
+  let inviteToken: string | undefined
 
   before(async () => {
-    // Of the 200, both replicas together take fewer than there are slots: the rest is turned away and comes again.
+    // Of the 200, both replicas together take fewer than there are slots: the rest is refused and retries.
     const environment = { TRUST_PROXY: 'loopback', HASHING_QUEUE: '30' }
     cluster = await startCluster({ replicas: { identity: 2 }, environment })
     database = new pg.Client({ connectionString: cluster.postgres.url })
     await database.connect()
     adminToken = (await register({ username: 'founder', address: '203.0.113.1' })).body.token!
     await asAdmin('PATCH /api/admin/settings', { registrationOpen: false })
-    invite = await asAdmin<InviteReply>('POST /api/admin/invites', { name: 'opening night', maxUses: slots })
+    invite = await asAdmin<InviteReply>('POST /api/admin/invites', { name: 'opening', maxUses: slots })
+    inviteToken = invite.token
   })
   after(async () => {
-    await database?.end()
-    await cluster?.[Symbol.asyncDispose]()
+    await database.end()
+    await cluster[Symbol.asyncDispose]()
   })
 
   it('makes an account for each use and no more, while the hashing queues fill and one replica is killed', async () => {
     const replica = cluster.processes.find(({ service, index }) => service === 'identity' && index === 1)!
     const registrations = guests.map(register)
-    await eventually('some have come in', async () => (await tally()).uses >= 8, 60_000)
+    await eventually('some are registered', async () => (await tally()).uses >= 8, 60_000)
     await replica.kill()
     const answers = await Promise.all(registrations)
     const { uses, ...counted } = await tally()
@@ -47,8 +49,8 @@ describe('Registration 11: an invite of 50 uses for 200 guests at once', functio
     await replica.start()
   })
 
-  it('is filled to the last slot when those who were turned away come again, and then is exhausted', async () => {
-    const answers = await comeAgainUntilFull()
+  it('is filled to the last slot when refused registrations are retried, and then is exhausted', async () => {
+    const answers = await retryUntilFull()
     const late = await register({ username: 'latecomer', address: '203.0.113.2' })
 
     expect(await tally()).to.deep.equal({ uses: slots, redemptions: slots, accounts: slots, names: slots })
@@ -69,12 +71,12 @@ describe('Registration 11: an invite of 50 uses for 200 guests at once', functio
 
   /** A guest's request, each from an address of its own. */
   async function register({ username, address }: { username: string; address: string }) {
-    const body = { username, password: `${username} likes tea`, inviteToken: invite?.token }
+    const body = { username, password: `${username} likes tea`, inviteToken }
     const headers = { 'X-Forwarded-For': address }
     return await callApi(cluster.gateways[0]!, 'POST /api/auth/register', { body, headers })
   }
 
-  async function comeAgainUntilFull() {
+  async function retryUntilFull() {
     const answers: Awaited<ReturnType<typeof register>>[] = []
     for (let round = 0; round < 5 && (await tally()).uses < slots; round += 1) {
       answers.push(...(await Promise.all(guests.map(register))))

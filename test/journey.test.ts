@@ -7,7 +7,7 @@ import { startInstance } from './instance.ts'
 
 type Place = AsyncDisposable & { origin: string }
 
-/** The same path through both ways of running: they may not be told apart from outside. */
+/** The same path through both ways of running: a client sees no difference. */
 const places: Record<string, () => Promise<Place>> = {
   embedded: async () => {
     const instance = await startInstance()
@@ -50,7 +50,7 @@ for (const [name, start] of Object.entries(places)) {
       expect(self.body).to.deep.equal(login.body.user)
     })
 
-    it('opens a socket, proves who they are, and is online for everybody', async () => {
+    it('opens a socket, authenticates, and is shown online', async () => {
       const ready = await openSocket(place.origin, token)
 
       expect(ready.message).to.include({ type: 'ready' })

@@ -1,23 +1,23 @@
 import { expect } from 'chai'
 import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
 import { insertAccounts, type Account } from './revocation/accounts.ts'
-import { changesFor } from './revocation/changes.ts'
-import { doorsOf, type Door } from './revocation/doors.ts'
-import { makeTrouble, seededPick } from './revocation/trouble.ts'
+import { revocationsOf } from './revocation/changes.ts'
+import { tokenClients, type TokenClient } from './revocation/clients.ts'
+import { injectFaults, seededPick } from './revocation/inject-faults.ts'
 
 const seconds = Number(process.env.REVOCATION_SECONDS ?? 45)
 const seed = Number(process.env.REVOCATION_SEED ?? 20_261_121)
-const hands = 16
+const workers = 16
 
 type Tally = {
   changes: Map<string, number>
   unanswered: number
-  livedBefore: number
-  checks: { accepted: number; refused: number; away: number }
+  acceptedBefore: number
+  checks: { accepted: number; refused: number; unavailable: number }
   stale: string[]
 }
 
-describe('A revoked token is dead when the answer arrives', function () {
+describe('A revoked token is rejected once the revocation was answered', function () {
   this.timeout((seconds + 180) * 1000)
   let cluster: Cluster
   before(async () => {
@@ -28,32 +28,32 @@ describe('A revoked token is dead when the answer arrives', function () {
   })
   after(() => cluster[Symbol.asyncDispose]())
 
-  it(`on every gateway and session gateway, while Redis, NATS and processes die and hang (seed ${seed})`, async () => {
+  it(`on every gateway and session gateway, while Redis, NATS and processes are killed and frozen (seed ${seed})`, async () => {
     const { DATABASE_URL, JWT_SECRET } = cluster.environment
     const { admin, accounts } = await insertAccounts(DATABASE_URL!, JWT_SECRET!, 20_000)
     const tally: Tally = {
       changes: new Map(),
       unanswered: 0,
-      livedBefore: 0,
-      checks: { accepted: 0, refused: 0, away: 0 },
+      acceptedBefore: 0,
+      checks: { accepted: 0, refused: 0, unavailable: 0 },
       stale: [],
     }
-    const dead: Account[] = []
+    const revoked: Account[] = []
     const stop = AbortSignal.timeout(seconds * 1000)
-    const trouble = makeTrouble(cluster, seededPick(seed), stop)
-    const work = Array.from({ length: hands }, (_, hand) =>
-      killTokens({ cluster, admin, accounts, tally, dead, stop, hand }),
+    const faults = injectFaults(cluster, seededPick(seed), stop)
+    const work = Array.from({ length: workers }, (_, worker) =>
+      revokeTokens({ cluster, admin, accounts, tally, revoked, stop, worker }),
     )
-    const recheck = showAgain({ doors: doorsOf(cluster), dead, tally, stop })
+    const recheck = recheckTokens({ clients: tokenClients(cluster), revoked, tally, stop })
     await Promise.all([...work, recheck])
-    const done = await trouble
+    const done = await faults
 
-    // What an answered change revoked stays revoked when everything runs again.
-    for (const door of doorsOf(cluster)) await showAll(door, dead, tally)
+    // The same once more when all processes run again.
+    for (const client of tokenClients(cluster)) await recheckAll(client, revoked, tally)
     report(tally, done)
     expect(tally.stale).to.deep.equal([])
-    expect(tally.livedBefore).to.be.greaterThan(0)
-    expect(tally.checks.refused).to.be.greaterThan(tally.livedBefore)
+    expect(tally.acceptedBefore).to.be.greaterThan(0)
+    expect(tally.checks.refused).to.be.greaterThan(tally.acceptedBefore)
   })
 })
 
@@ -62,23 +62,23 @@ type Work = {
   admin: Account
   accounts: Account[]
   tally: Tally
-  dead: Account[]
+  revoked: Account[]
   stop: AbortSignal
-  hand: number
+  worker: number
 }
 
-/** Takes accounts one by one: shows that the token lives, has it revoked, and shows it to every door at once. */
-async function killTokens({ cluster, admin, accounts, tally, dead, stop, hand }: Work): Promise<void> {
-  const pick = seededPick(seed + hand + 1)
-  const doors = doorsOf(cluster)
+/** Takes accounts one by one: checks that the token is accepted, revokes it, presents it to every process at once. */
+async function revokeTokens({ cluster, admin, accounts, tally, revoked, stop, worker }: Work): Promise<void> {
+  const pick = seededPick(seed + worker + 1)
+  const clients = tokenClients(cluster)
   for (let account = accounts.pop(); account && !stop.aborted; account = accounts.pop()) {
     const { token } = account
-    const before = await Promise.all(doors.slice(0, 2).map((door) => door.show(token)))
-    tally.livedBefore += before.filter((verdict) => verdict === 'accepted').length
-    const changes = changesFor(account, admin)
+    const before = await Promise.all(clients.slice(0, 2).map((client) => client.present(token)))
+    tally.acceptedBefore += before.filter((verdict) => verdict === 'accepted').length
+    const changes = revocationsOf(account, admin)
     const change = changes[pick(changes.length)]!
     const gateway = cluster.gateways[pick(cluster.gateways.length)]!
-    const answered = await change.carryOut(gateway).then(
+    const answered = await change.send(gateway).then(
       ({ status }) => status === 200,
       () => false,
     )
@@ -87,41 +87,46 @@ async function killTokens({ cluster, admin, accounts, tally, dead, stop, hand }:
       continue
     }
     tally.changes.set(change.kind, (tally.changes.get(change.kind) ?? 0) + 1)
-    await Promise.all(doors.map((door) => check(door, account, tally)))
-    dead.push(account)
+    await Promise.all(clients.map((client) => check(client, account, tally)))
+    revoked.push(account)
   }
 }
 
-/** A late write could bring an old state back: dead tokens are shown again and again. */
-async function showAgain({ doors, dead, tally, stop }: Pick<Work, 'dead' | 'tally' | 'stop'> & { doors: Door[] }) {
+/** A late cache write could restore an old state: revoked tokens are presented repeatedly. */
+async function recheckTokens({
+  clients,
+  revoked,
+  tally,
+  stop,
+}: Pick<Work, 'revoked' | 'tally' | 'stop'> & { clients: TokenClient[] }) {
   const pick = seededPick(seed)
   while (!stop.aborted) {
-    const account = dead[pick(dead.length)]
-    if (account) await Promise.all(doors.map((door) => check(door, account, tally)))
+    const account = revoked[pick(revoked.length)]
+    if (account) await Promise.all(clients.map((client) => check(client, account, tally)))
     else await new Promise(setImmediate)
   }
 }
 
-async function showAll(door: Door, dead: readonly Account[], tally: Tally): Promise<void> {
-  for (let start = 0; start < dead.length; start += 32) {
-    await Promise.all(dead.slice(start, start + 32).map((account) => check(door, account, tally)))
+async function recheckAll(client: TokenClient, revoked: readonly Account[], tally: Tally): Promise<void> {
+  for (let start = 0; start < revoked.length; start += 32) {
+    await Promise.all(revoked.slice(start, start + 32).map((account) => check(client, account, tally)))
   }
 }
 
-async function check(door: Door, account: Account, tally: Tally): Promise<void> {
-  const verdict = await door.show(account.token)
+async function check(client: TokenClient, account: Account, tally: Tally): Promise<void> {
+  const verdict = await client.present(account.token)
   tally.checks[verdict] += 1
-  if (verdict === 'accepted') tally.stale.push(`${door.name} accepted ${account.username}`)
+  if (verdict === 'accepted') tally.stale.push(`${client.name} accepted ${account.username}`)
 }
 
-function report({ changes, unanswered, livedBefore, checks, stale }: Tally, done: Map<string, number>): void {
+function report({ changes, unanswered, acceptedBefore, checks, stale }: Tally, done: Map<string, number>): void {
   const list = (counts: Map<string, number>): string =>
     [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
   const lines = [
     `answered: ${list(changes)}; ${unanswered} not answered`,
-    `tokens shown after their death: ${checks.refused + checks.accepted} (${checks.away} times the door was away)`,
-    `accepted before: ${livedBefore}; accepted after: ${stale.length}`,
-    `trouble: ${list(done)}`,
+    `revoked tokens presented: ${checks.refused + checks.accepted} (${checks.unavailable} times a process was unavailable)`,
+    `accepted before: ${acceptedBefore}; accepted after: ${stale.length}`,
+    `faults: ${list(done)}`,
   ]
   process.stdout.write(lines.map((line) => `      ${line}\n`).join(''))
 }

@@ -6,42 +6,42 @@ import { WebSocket } from 'ws'
 import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
 import { callApi } from './api.ts'
 
-type Person = { id: string; token: string }
+type TestUser = { id: string; token: string }
 type Tab = { socket: WebSocket; messages: Record<string, unknown>[]; closed: Promise<number> }
 
 describe('sessions over two gateways and two session gateways', function () {
   this.timeout(120_000)
   let cluster: Cluster
   let database: pg.Client
-  let admin: Person
+  let admin: TestUser
 
   before(async () => {
     cluster = await startCluster({ replicas: { gateway: 2, 'session-gateway': 2 } })
     database = new pg.Client(cluster.postgres.url)
     await database.connect()
-    admin = await createPerson('admin', { isAdmin: true })
+    admin = await createUser('admin', { isAdmin: true })
   })
   after(async () => {
-    await database?.end()
-    await cluster?.[Symbol.asyncDispose]()
+    await database.end()
+    await cluster[Symbol.asyncDispose]()
   })
 
-  it('shows who is online to friends and over REST, whichever gateway they came through', async () => {
+  it('shows who is online to friends and over REST, whichever gateway they connected to', async () => {
     const [ada, bob] = await createFriends('ada', 'bob')
     const watcher = await openTab(bob, 0)
 
     const tab = await openTab(ada, 1)
-    await eventually('bob hears of it', () => hears(watcher, ada, 'online'))
+    await eventually('bob is notified', () => received(watcher, ada, 'online'))
     expect(await statusOf(ada)).to.equal('online')
     tab.socket.close()
-    await eventually('bob hears of the end', () => hears(watcher, ada, 'offline'), 10_000)
+    await eventually('bob is notified of the end', () => received(watcher, ada, 'offline'), 10_000)
 
     expect(await statusOf(ada)).to.equal('offline')
     watcher.socket.terminate()
   })
 
-  it('Admin reset 3: closes all sockets of the target, everywhere, and their token opens none any more', async () => {
-    const target = await createPerson('target')
+  it('Admin reset 3: closes all sockets of the target, everywhere, and their token opens no new one', async () => {
+    const target = await createUser('target')
     const tabs = await openTabs(target, 8)
 
     const reset = await callApi(cluster.gateways[0]!, `POST /api/admin/users/${target.id}/reset-password`, admin)
@@ -53,7 +53,7 @@ describe('sessions over two gateways and two session gateways', function () {
   })
 
   it('DELETE self 4: closes all sockets of a deleted account, everywhere', async () => {
-    const target = await createPerson('leaver')
+    const target = await createUser('leaver')
     const tabs = await openTabs(target, 8)
 
     const deletion = await callApi(cluster.gateways[0]!, `DELETE /api/admin/users/${target.id}`, admin)
@@ -63,7 +63,7 @@ describe('sessions over two gateways and two session gateways', function () {
     expect(await openTab(target, 1).catch((error: Error) => error.message)).to.include('This account has been deleted')
   })
 
-  it('survives a rolling restart: 1012, and back elsewhere without anybody having been offline', async () => {
+  it('survives a rolling restart: 1012, and reconnected elsewhere without an offline notification', async () => {
     const [carol, dave] = await createFriends('carol', 'dave')
     const watchers = await openTabs(dave, 8)
     const tabs = await openTabs(carol, 8)
@@ -81,19 +81,19 @@ describe('sessions over two gateways and two session gateways', function () {
   })
 
   it('shows users offline within 60 s after every session gateway was killed', async () => {
-    const erin = await createPerson('erin')
+    const erin = await createUser('erin')
     const tabs = await openTabs(erin, 4)
 
-    await Promise.all(sessionGateways().map((each) => each.kill()))
+    await Promise.all(sessionGateways().map((node) => node.kill()))
     for (const tab of tabs) await tab.closed
-    await Promise.all(sessionGateways().map((each) => each.start()))
+    await Promise.all(sessionGateways().map((node) => node.start()))
 
     await eventually('erin is offline', async () => (await statusOf(erin)) === 'offline', 60_000)
   })
 
   const sessionGateways = () => cluster.processes.filter(({ service }) => service === 'session-gateway')
 
-  async function createPerson(username: string, { isAdmin = false } = {}): Promise<Person> {
+  async function createUser(username: string, { isAdmin = false } = {}): Promise<TestUser> {
     const { rows } = await database.query<{ id: string }>(
       `insert into users (id, username, password_hash, is_admin) values (next_snowflake(), $1, '!none', $2) returning id`,
       [username, isAdmin],
@@ -104,17 +104,17 @@ describe('sessions over two gateways and two session gateways', function () {
     return { id, token: signToken(key, { userId: id, username }, { expiresIn: '1h', now }) }
   }
 
-  async function createFriends(one: string, other: string): Promise<[Person, Person]> {
-    const pair: [Person, Person] = [await createPerson(one), await createPerson(other)]
+  async function createFriends(one: string, other: string): Promise<[TestUser, TestUser]> {
+    const pair: [TestUser, TestUser] = [await createUser(one), await createUser(other)]
     await database.query('insert into friendships (user_id, friend_id) values ($1, $2)', [pair[0].id, pair[1].id])
     return pair
   }
 
   /** Through both gateways in turn, each of which spreads them over both session gateways. */
-  const openTabs = (person: Person, count: number) =>
+  const openTabs = (person: TestUser, count: number) =>
     Promise.all(Array.from({ length: count }, (_, place) => openTab(person, place % 2)))
 
-  async function openTab({ token }: Person, gateway: number): Promise<Tab> {
+  async function openTab({ token }: TestUser, gateway: number): Promise<Tab> {
     const socket = new WebSocket(`${cluster.gateways[gateway]!.replace('http', 'ws')}/ws`)
     const messages: Tab['messages'] = []
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
@@ -132,11 +132,11 @@ describe('sessions over two gateways and two session gateways', function () {
     return { socket, messages, closed }
   }
 
-  async function statusOf({ id }: Person): Promise<unknown> {
+  async function statusOf({ id }: TestUser): Promise<unknown> {
     return (await callApi(cluster.gateways[0]!, `GET /api/users/${id}`, { token: admin.token })).body.status
   }
 
-  function hears({ messages }: Tab, { id }: Person, status: string): boolean {
+  function received({ messages }: Tab, { id }: TestUser, status: string): boolean {
     return messages.some((each) => each.type === 'presence_update' && each.userId === id && each.status === status)
   }
 })

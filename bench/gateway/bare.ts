@@ -1,10 +1,10 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { Pool, type Dispatcher } from 'undici'
-import { enlargeYoungGeneration } from '@gatehouse/gateway'
+import { tuneGc } from '@gatehouse/gateway'
 import { tell } from './child.ts'
 
 /** The least that a forwarding process in Node does: no check, no header looked at but those that HTTP forbids to copy. */
-enlargeYoungGeneration()
+tuneGc()
 const pool = new Pool(process.env.UPSTREAM!, { connections: 256, pipelining: 1 })
 
 class Answer implements Dispatcher.DispatchHandler {

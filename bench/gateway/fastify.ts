@@ -3,7 +3,7 @@ import fastify from 'fastify'
 import { Redis } from 'ioredis'
 import jwt from 'jsonwebtoken'
 import { Pool } from 'undici'
-import { enlargeYoungGeneration } from '@gatehouse/gateway'
+import { tuneGc } from '@gatehouse/gateway'
 import { tell } from './child.ts'
 
 /**
@@ -11,7 +11,7 @@ import { tell } from './child.ts'
  * libraries are used as they come, without the tuning that is ours.
  */
 const { UPSTREAM, REDIS, JWT_SECRET, INTERNAL_SECRET } = process.env as Record<string, string>
-enlargeYoungGeneration()
+tuneGc()
 const pool = new Pool(UPSTREAM!, { connections: 256, pipelining: 1 })
 const redis = new Redis(REDIS!)
 const dropped = new Set([
@@ -28,7 +28,7 @@ const dropped = new Set([
 type Claims = { userId: string; username: string; iat: number }
 type State = { isDeleted: boolean; isAdmin: boolean; username: string; passwordChangedAt: number | null }
 
-const app = fastify({ genReqId: (request) => (request.headers['x-request-id'] as string) ?? randomUUID() })
+const app = fastify({ genReqId: (request) => (request.headers['x-request-id'] as string | undefined) ?? randomUUID() })
 app.get('/api/users/@me', async (request, reply) => {
   const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]
   if (!token) return reply.code(401).send({ error: 'Unauthorized', statusCode: 401 })

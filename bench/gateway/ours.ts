@@ -1,13 +1,13 @@
-import { connectRedisStore } from '@gatehouse/auth'
+import { connectRedisCache } from '@gatehouse/auth'
 import { createLocalBus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
-import { startGateway, enlargeYoungGeneration } from '@gatehouse/gateway'
+import { startGateway, tuneGc } from '@gatehouse/gateway'
 import { createLog, createMetrics } from '@gatehouse/service-kit'
 import { tell } from './child.ts'
 
 /** The gateway as it runs distributed, but for the bus, which carries nothing here. */
 const { UPSTREAM, REDIS, JWT_SECRET, INTERNAL_SECRET } = process.env as Record<string, string>
-enlargeYoungGeneration()
+tuneGc()
 const log = createLog({ level: 'warn', service: 'gateway' })
 const origins = [UPSTREAM!]
 const gateway = await startGateway(
@@ -26,7 +26,7 @@ const gateway = await startGateway(
   },
   {
     bus: createLocalBus({ log }),
-    store: await connectRedisStore({ url: REDIS!, random: systemRandom, log }),
+    accountStateCache: await connectRedisCache({ url: REDIS!, random: systemRandom, log }),
     clock: systemClock,
     random: systemRandom,
     log,

@@ -1,43 +1,45 @@
 import { join, resolve } from 'node:path'
 import { connectDatabase, migrateDatabase } from '@gatehouse/database'
 import {
-  createWorkFolder,
+  createScratchFolder,
   freePort,
-  privateNats,
-  privatePostgres,
-  privateRedis,
-  type PrivateServer,
+  startNats,
+  startEphemeralPostgres,
+  startRedis,
+  type LocalServer,
 } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
-import { startProcess, type ClusterProcess } from './cluster-process.ts'
-import type { LogView } from './log-view.ts'
-import { addressesOf, listPlaces, roles, type Role } from './places.ts'
+import { ClusterProcess } from './cluster-process.ts'
+import { assignEndpoints, urlVariables } from './endpoints.ts'
+import type { LogViewMode } from './log-view.ts'
+import { roles, type Role } from './roles.ts'
 
 export type { ClusterProcess } from './cluster-process.ts'
-export type { Role } from './places.ts'
+export type { Role } from './roles.ts'
 
 export type ClusterOptions = {
-  /** How many of each; one where it is not said. */
+  /** By default one of each. */
   replicas?: Partial<Record<Role, number>>
-  /** For every process, over what the cluster gives it. */
+  /** For every process; overrides the cluster's own variables. */
   environment?: Record<string, string>
-  /** For one process, over that. */
+  /** For one process; overrides `environment`. */
   environmentOf?: (role: Role, index: number) => Record<string, string>
-  log?: LogView
-  /** Of the first gateway, the others on the ports after it; free ones where it is not said. */
+  /** By default `silent`. */
+  log?: LogViewMode
+  /** Of the first gateway; the others listen on the ports after it. By default free ports. */
   gatewayPort?: number
-  /** Servers that the caller has started and will end; the others are started here, empty, and removed in the end. */
-  servers?: { postgres?: PrivateServer; nats?: PrivateServer; redis?: PrivateServer }
+  /** Servers that the caller owns. The cluster starts the others, empty, and ends them. */
+  servers?: { postgres?: LocalServer; nats?: LocalServer; redis?: LocalServer }
 }
 
 export type Cluster = AsyncDisposable & {
   /** Public addresses, one for each gateway. */
   gateways: string[]
   processes: ClusterProcess[]
-  postgres: PrivateServer
-  nats: PrivateServer
-  redis: PrivateServer
-  /** What every process got. */
+  postgres: LocalServer
+  nats: LocalServer
+  redis: LocalServer
+  /** The variables of every process. */
   environment: Record<string, string>
 }
 
@@ -45,15 +47,15 @@ const projectRoot = resolve(import.meta.dirname, '../..')
 const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 
 /**
- * A whole instance on this machine: the real processes over a real PostgreSQL, NATS and Redis, all on free ports of
- * 127.0.0.1. Nothing of it survives this process. Dispose stops the gateways, then the services, then the servers.
+ * A distributed instance on this machine: its processes and PostgreSQL, NATS and Redis, all on ports of 127.0.0.1. All of
+ * it ends with this process. Dispose stops the gateways, then the services, then the servers.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   await using opening = new AsyncDisposableStack()
   const { postgres, nats, redis } = await openServers(opening, options.servers ?? {})
   await migrate(postgres.url)
-  const folder = await createWorkFolder('cluster')
-  const places = await listPlaces(options, freePort)
+  const folder = await createScratchFolder('cluster')
+  const endpoints = await assignEndpoints(options, freePort)
   const environment = {
     DATABASE_URL: postgres.url,
     NATS_URL: nats.url,
@@ -64,27 +66,22 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     WEB_ROOT: resolve(projectRoot, process.env.GATEHOUSE_DATA ?? '.gatehouse', 'web'),
     HOST: '127.0.0.1',
     OPS_HOST: '127.0.0.1',
-    ...addressesOf(places),
+    ...urlVariables(endpoints),
     ...options.environment,
   }
-  const starts = places.map((place, order) =>
-    startProcess({
-      place,
-      order,
-      environment: { ...environment, ...options.environmentOf?.(place.role, place.index) },
-      log: options.log ?? 'silent',
-      logFile: join(folder, `${place.name}.log`),
-    }),
-  )
-  const started = (await Promise.allSettled(starts)).flatMap((start) =>
-    start.status === 'fulfilled' ? start.value : [],
-  )
-  opening.defer(() => stopInOrder(started))
+  const processes = endpoints.map((endpoint, colorIndex) => {
+    const own = options.environmentOf?.(endpoint.role, endpoint.index)
+    const log = { mode: options.log ?? 'silent', file: join(folder, `${endpoint.name}.log`), colorIndex }
+    return new ClusterProcess({ endpoint, environment: { ...environment, ...own }, log })
+  })
+  opening.defer(() => stopInOrder(processes))
+  const starts = processes.map((process) => process.start())
+  await Promise.allSettled(starts)
   await Promise.all(starts)
   const open = opening.move()
   return {
-    gateways: started.filter(({ service }) => service === 'gateway').map(({ url }) => url),
-    processes: started,
+    gateways: processes.filter(({ service }) => service === 'gateway').map(({ url }) => url),
+    processes,
     postgres,
     nats,
     redis,
@@ -95,22 +92,22 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 type Servers = Pick<Cluster, 'postgres' | 'nats' | 'redis'>
 
-/** Starts the servers that are not given; those are ended with `opening`. */
-async function openServers(opening: AsyncDisposableStack, given: Partial<Servers>): Promise<Servers> {
-  const ensure = async (server: PrivateServer | undefined, start: () => Promise<PrivateServer>) =>
+/** Starts the servers that the caller does not own; `opening` ends them. */
+async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers>): Promise<Servers> {
+  const ensure = async (server: LocalServer | undefined, start: () => Promise<LocalServer>) =>
     server ?? opening.use(await start())
   const starts = [
-    ensure(given.postgres, () => privatePostgres({ settings: postgresSettings })),
-    ensure(given.nats, () => privateNats()),
-    ensure(given.redis, () => privateRedis()),
+    ensure(owned.postgres, () => startEphemeralPostgres({ settings: postgresSettings })),
+    ensure(owned.nats, () => startNats()),
+    ensure(owned.redis, () => startRedis()),
   ] as const
-  // Those that did start are in `opening` before a failure of another is thrown.
+  // All of them, so that those that did start are in `opening` when the fault of another is thrown.
   await Promise.allSettled(starts)
   const [postgres, nats, redis] = await Promise.all(starts)
   return { postgres, nats, redis }
 }
 
-/** What takes requests in stops first, so that none finds its service gone. */
+/** Gateways first, so that the requests under way still reach their services. */
 async function stopInOrder(processes: readonly ClusterProcess[]): Promise<void> {
   for (const role of roles.toReversed()) {
     await Promise.all(processes.filter(({ service }) => service === role).map((each) => each.stop()))

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ConfigurationError, readVariables, variables } from '@gatehouse/service-kit'
-import { roles, type Role } from './places.ts'
+import { roles, type Role } from './roles.ts'
 
 export type ClusterConfig = {
   replicas: Record<Role, number>
   /** Of the first gateway. */
   port: number
   dataFolder: string
-  /** Variables that the processes read and that the environment gives. */
-  passedOn: Record<string, string>
+  /** Variables of this process that the processes of the cluster get too. */
+  forwarded: Record<string, string>
 }
 
-const passedOn = [
+const forwardedVariables = [
   'LOG_LEVEL',
   'DOMAIN',
   'PUBLIC_ORIGIN',
@@ -24,11 +24,11 @@ const passedOn = [
   'HASHING_THREADS',
   'HASHING_QUEUE',
 ]
-const MOST_REPLICAS = 16
+const maxReplicas = 16
 
 /**
- * Reads the flags (`--gateway 2 --identity 3`, two of each where none is said) and the environment. Throws
- * ConfigurationError with every fault.
+ * Reads the flags (`--gateway 2 --identity 3`, by default two of each) and the environment. Throws ConfigurationError
+ * with every fault.
  */
 export function readClusterConfig(
   flags: string[],
@@ -39,7 +39,9 @@ export function readClusterConfig(
     replicas: readReplicas(flags),
     port: given.PORT,
     dataFolder: resolve(given.GATEHOUSE_DATA),
-    passedOn: Object.fromEntries(passedOn.flatMap((name) => (environment[name] ? [[name, environment[name]]] : []))),
+    forwarded: Object.fromEntries(
+      forwardedVariables.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+    ),
   }
 }
 
@@ -52,10 +54,10 @@ function readReplicas(flags: string[]): Record<Role, number> {
     throw new ConfigurationError([`flags: only ${roles.map((role) => `--${role} N`).join(', ')} are known`])
   }
   const faults = roles.filter(
-    (role) => !/^[1-9][0-9]?$/.test(String(values[role])) || Number(values[role]) > MOST_REPLICAS,
+    (role) => !/^[1-9][0-9]?$/.test(String(values[role])) || Number(values[role]) > maxReplicas,
   )
   if (faults.length > 0) {
-    throw new ConfigurationError(faults.map((role) => `--${role}: must be a whole number from 1 to ${MOST_REPLICAS}`))
+    throw new ConfigurationError(faults.map((role) => `--${role}: must be a whole number from 1 to ${maxReplicas}`))
   }
   return Object.fromEntries(roles.map((role) => [role, Number(values[role])])) as Record<Role, number>
 }

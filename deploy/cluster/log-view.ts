@@ -1,29 +1,37 @@
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { formatLine, paint } from '../../tools/terminal/format-line.ts'
+import { isatty } from 'node:tty'
+import { styleText } from 'node:util'
+import { createLogFormatter } from '../embedded/pretty-log.ts'
 
-/** Where the processes' lines go: nowhere but their files, or also to this terminal, one prefix for each process. */
-export type LogView = 'silent' | 'pretty'
+/** Whether the processes' output goes to their files only, or formatted to this terminal too. */
+export type LogViewMode = 'silent' | 'pretty'
 
-const colours = [36, 33, 35, 32, 34, 96, 93, 95, 92, 94]
+const colors = [
+  ...(['cyan', 'yellow', 'magenta', 'green', 'blue'] as const),
+  ...(['cyanBright', 'yellowBright', 'magentaBright', 'greenBright', 'blueBright'] as const),
+]
+const recentLines = 20
 
-/** Shows a process's output as it comes and keeps it in a file; `recent()` gives its last lines. */
-export function viewLog(options: { name: string; index: number; file: string; view: LogView }) {
+/** Writes a process's output to a file as it comes, and to the terminal behind the process's name. */
+export function openLogView(options: { name: string; mode: LogViewMode; file: string; colorIndex: number }) {
   const file = createWriteStream(options.file, { flags: 'a' })
   const recent: string[] = []
-  const prefix = paint(colours[options.index % colours.length]!, options.name.padEnd(20))
-  const show = (line: string): void => {
+  const isColored = isatty(process.stdout.fd)
+  const format = createLogFormatter({ isColored })
+  const name = options.name.padEnd(20)
+  const prefix = isColored ? styleText(colors.at(options.colorIndex % colors.length) ?? 'white', name) : name
+  const write = (line: string): void => {
     file.write(`${line}\n`)
     recent.push(line)
-    if (recent.length > 20) recent.shift()
-    if (options.view === 'pretty') process.stdout.write(`${prefix} ${formatLine(line)}\n`)
+    if (recent.length > recentLines) recent.shift()
+    if (options.mode === 'pretty') process.stdout.write(format(line).replace(/^(?=.)/gm, `${prefix} `))
   }
   return {
-    follow: (...streams: Readable[]) => {
-      for (const input of streams) createInterface({ input }).on('line', show)
+    follow: (...outputs: Readable[]): void => {
+      for (const input of outputs) createInterface({ input }).on('line', write)
     },
-    recent: () => recent.join('\n'),
-    close: () => file.end(),
+    lastLines: (): string => recent.join('\n'),
   }
 }

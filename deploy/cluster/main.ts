@@ -1,9 +1,9 @@
-// `npm run cluster`: a whole distributed instance on this machine, with one log view; Ctrl-C ends all of it.
+// `npm run cluster`: a distributed instance on this machine, with the logs of all its processes in this terminal.
 import { join, resolve } from 'node:path'
-import { privateNats, privateRedis, startPostgres, type PrivateServer } from '@gatehouse/local-servers'
+import { startNats, startRedis, startPersistentPostgres, type LocalServer } from '@gatehouse/local-servers'
 import { ConfigurationError, runUntilStopped } from '@gatehouse/service-kit'
-import { explainDatabase } from '../embedded/explain-database.ts'
-import { keepSecrets } from '../embedded/secrets.ts'
+import { explainDatabaseError } from '../embedded/explain-database-error.ts'
+import { loadOrCreateSecrets } from '../embedded/secrets.ts'
 import { startCluster, type Cluster } from './cluster.ts'
 import { readClusterConfig, type ClusterConfig } from './config.ts'
 
@@ -11,17 +11,17 @@ await runUntilStopped(async () => {
   const config = readClusterConfig(process.argv.slice(2), process.env)
   await using opening = new AsyncDisposableStack()
   const cluster = await openCluster(opening, config)
-  process.stdout.write(`\n${describe(cluster, config)}\n\n`)
+  process.stdout.write(`\n${startMessage(cluster, config)}\n\n`)
   return opening.move()
 })
 
 async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig): Promise<Cluster> {
   const folder = resolve(config.dataFolder, 'cluster')
-  const secrets = keepSecrets(folder)
+  const secrets = loadOrCreateSecrets(folder)
   try {
     const postgres = opening.use(await openPostgres(folder, secrets.databasePassword))
-    const nats = opening.use(await privateNats({ folder: join(folder, 'nats') }))
-    const redis = opening.use(await privateRedis())
+    const nats = opening.use(await startNats({ folder: join(folder, 'nats') }))
+    const redis = opening.use(await startRedis())
     return opening.use(
       await startCluster({
         replicas: config.replicas,
@@ -33,7 +33,7 @@ async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig)
           INTERNAL_SECRET: secrets.internalSecret,
           UPLOAD_DIR: join(folder, 'uploads'),
           WEB_ROOT: resolve(config.dataFolder, 'web'),
-          ...config.passedOn,
+          ...config.forwarded,
         },
       }),
     )
@@ -42,15 +42,19 @@ async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig)
   }
 }
 
-async function openPostgres(folder: string, password: string): Promise<PrivateServer> {
+async function openPostgres(folder: string, password: string): Promise<LocalServer> {
   try {
-    return await startPostgres({ folder: join(folder, 'postgres'), password, settings: { max_connections: '200' } })
+    return await startPersistentPostgres({
+      folder: join(folder, 'postgres'),
+      password,
+      settings: { max_connections: '200' },
+    })
   } catch (cause) {
-    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabase(cause, folder)}`], { cause })
+    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, folder)}`], { cause })
   }
 }
 
-function describe(cluster: Cluster, config: ClusterConfig): string {
+function startMessage(cluster: Cluster, config: ClusterConfig): string {
   const gateways = cluster.gateways.map((url) => `  gateway    ${url}`)
   const others = cluster.processes.map(({ service, index, opsUrl, pid }) => {
     return `  ${`${service}-${index}`.padEnd(22)} ${opsUrl}/readyz  /metrics  (process ${pid})`

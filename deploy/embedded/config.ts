@@ -10,9 +10,9 @@ import {
   readVariables,
   variables,
 } from '@gatehouse/service-kit'
-import { keepSecrets } from './secrets.ts'
+import { loadOrCreateSecrets } from './secrets.ts'
 
-/** Everything that one process needs to be a whole instance. */
+/** What one process needs to run every service. */
 export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redisUrl'> & {
   dataFolder: string
   logLevel: string
@@ -39,22 +39,22 @@ const shape = {
 }
 
 /**
- * Reads the environment of an embedded instance; secrets that it does not give are made once and kept in the data
- * folder. Throws ConfigurationError with every fault. Contract: 8.
+ * Reads the environment of an embedded instance. Secrets that it does not name are in the data folder, where the first
+ * start creates them. Throws ConfigurationError with every fault. Contract: 8.
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): EmbeddedConfig {
   const given = readVariables(environment, shape)
   const dataFolder = resolve(given.GATEHOUSE_DATA)
   const address = publicAddress(given)
   const reach = readFederation(given)
-  const kept = keepSecrets(dataFolder)
+  const secrets = loadOrCreateSecrets(dataFolder)
   return {
     host: given.HOST,
     port: given.PORT,
     opsHost: '127.0.0.1',
     opsPort: given.OPS_PORT,
-    internalSecret: given.INTERNAL_SECRET ?? kept.internalSecret,
-    jwtSecret: given.JWT_SECRET ?? kept.jwtSecret,
+    internalSecret: given.INTERNAL_SECRET ?? secrets.internalSecret,
+    jwtSecret: given.JWT_SECRET ?? secrets.jwtSecret,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: address,
@@ -65,6 +65,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
     dataFolder,
     logLevel: given.LOG_LEVEL,
-    databasePassword: kept.databasePassword,
+    databasePassword: secrets.databasePassword,
   }
 }

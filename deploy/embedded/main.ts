@@ -1,33 +1,39 @@
-// `npm start`: a whole instance in one process, over a PostgreSQL of its own.
+// `npm start`: a whole instance in one process, with a PostgreSQL server of its own.
 import { join } from 'node:path'
-import { startPostgres, type PrivateServer } from '@gatehouse/local-servers'
+import { startPersistentPostgres, type LocalServer } from '@gatehouse/local-servers'
 import { ConfigurationError, createLog, runUntilStopped } from '@gatehouse/service-kit'
-import { readableLines } from '../../tools/terminal/readable-lines.ts'
-import { explainDatabase } from './explain-database.ts'
 import { readConfig, type EmbeddedConfig } from './config.ts'
 import { startEmbedded } from './embedded.ts'
+import { explainDatabaseError } from './explain-database-error.ts'
+import { createLogFormatter } from './pretty-log.ts'
 
 await runUntilStopped(async () => {
   const config = readConfig(process.env)
-  const destination = process.stdout.isTTY ? { destination: readableLines(process.stdout) } : {}
-  const log = createLog({ level: config.logLevel, service: 'gatehouse', ...destination })
+  const log = createLog({ level: config.logLevel, service: 'gatehouse', ...terminalDestination() })
   await using opening = new AsyncDisposableStack()
   const postgres = opening.use(await openPostgres(config))
   const instance = opening.use(await startEmbedded(config, postgres.url, { log }))
-  process.stdout.write(`\n${describe(config, instance)}\n\n`)
+  process.stdout.write(`\n${startMessage(config, instance)}\n\n`)
   return opening.move()
 })
 
-async function openPostgres({ dataFolder, databasePassword }: EmbeddedConfig): Promise<PrivateServer> {
+/** A terminal gets formatted lines, a pipe or file JSON. */
+function terminalDestination() {
+  if (!process.stdout.isTTY) return {}
+  const format = createLogFormatter({ isColored: true })
+  return { destination: { write: (line: string) => void process.stdout.write(format(line)) } }
+}
+
+async function openPostgres({ dataFolder, databasePassword }: EmbeddedConfig): Promise<LocalServer> {
   try {
-    return await startPostgres({ folder: join(dataFolder, 'database'), password: databasePassword })
+    return await startPersistentPostgres({ folder: join(dataFolder, 'database'), password: databasePassword })
   } catch (cause) {
-    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabase(cause, dataFolder)}`], { cause })
+    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, dataFolder)}`], { cause })
   }
 }
 
-function describe(config: EmbeddedConfig, instance: { url: string; opsUrl: string }): string {
-  const origin = config.publicAddress.origin
+function startMessage(config: EmbeddedConfig, instance: { url: string; opsUrl: string }): string {
+  const { origin } = config.publicAddress
   const isLocal = new URL(origin).hostname === 'localhost'
   return [
     `Gatehouse answers on ${isLocal ? origin : `${instance.url}, known as ${origin}`}`,

@@ -1,5 +1,6 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createFile } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { ConfigurationError } from '@gatehouse/service-kit'
 import { z } from 'zod'
@@ -11,20 +12,23 @@ const secrets = z.object({
 })
 export type Secrets = z.infer<typeof secrets>
 
-/** The secrets of this data folder: those kept there, or new ones that are kept from now on. Throws ConfigurationError. */
-export function keepSecrets(dataFolder: string): Secrets {
+/** The secrets in this data folder, created where there are none. Throws ConfigurationError. */
+export function loadOrCreateSecrets(dataFolder: string): Secrets {
   const file = join(dataFolder, 'secrets.json')
   try {
     mkdirSync(dataFolder, { recursive: true })
-    const kept = readIfThere(file)
-    return kept === undefined ? makeSecrets(file) : secrets.parse(JSON.parse(kept))
+    const stored = readIfExists(file)
+    if (stored !== undefined) return secrets.parse(JSON.parse(stored))
+    // Of several processes that start at the same time, the first creates the file and the others read it.
+    createFile(file, `${JSON.stringify(generateSecrets(), null, 2)}\n`)
+    return secrets.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {
-    const remedy = 'check that the folder is writable and the file is whole'
-    throw new ConfigurationError([`GATEHOUSE_DATA: cannot keep secrets in ${file}; ${remedy}`], { cause })
+    const remedy = 'check that the folder is writable and the file is complete'
+    throw new ConfigurationError([`GATEHOUSE_DATA: cannot read or create the secrets in ${file}; ${remedy}`], { cause })
   }
 }
 
-function readIfThere(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -33,21 +37,10 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** Written beside and linked, so that a crash leaves a whole file or none; of several starts at once the first decides. */
-function makeSecrets(file: string): Secrets {
-  const made = {
+function generateSecrets(): Secrets {
+  return {
     jwtSecret: randomToken(systemRandom, 48),
     internalSecret: randomToken(systemRandom, 48),
     databasePassword: randomToken(systemRandom, 24),
   }
-  const beside = `${file}.${process.pid}`
-  writeFileSync(beside, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
-  try {
-    linkSync(beside, file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    rmSync(beside)
-  }
-  return secrets.parse(JSON.parse(readFileSync(file, 'utf8')))
 }

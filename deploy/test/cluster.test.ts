@@ -5,21 +5,11 @@ import { expect } from 'chai'
 import { freePort, isRunning, listTree } from '@gatehouse/local-servers'
 import { eventually } from '@gatehouse/test-kit'
 import { readClusterConfig } from '../cluster/config.ts'
+import { roles } from '../cluster/roles.ts'
 import { postJson, startProgram } from './program.ts'
 
-const account = { username: 'keeper', password: 'a lantern by the gate' }
-const oneOfEach = [
-  '--gateway',
-  '1',
-  '--identity',
-  '1',
-  '--invite',
-  '1',
-  '--session-gateway',
-  '1',
-  '--federation-fanout',
-  '1',
-]
+const account = { username: 'alice', password: 'a long enough password' }
+const oneOfEach = roles.flatMap((role) => [`--${role}`, '1'])
 
 describe('npm run cluster', function () {
   this.timeout(250_000)
@@ -31,11 +21,11 @@ describe('npm run cluster', function () {
 
   async function startCluster(port: number) {
     const program = startProgram('deploy/cluster/main.ts', { GATEHOUSE_DATA: folder, PORT: String(port) }, oneOfEach)
-    await program.says(/Ctrl-C stops all of it/)
+    await program.waitForOutput(/Ctrl-C stops all of it/)
     return { ...program, url: `http://127.0.0.1:${port}`, members: listTree(program.pid) }
   }
 
-  it('answers on its port, ends cleanly with all its servers, and has the accounts again at the next start', async () => {
+  it('answers on its port, exits with 0 and all its servers, and has the accounts at the next start', async () => {
     const port = await freePort()
     await using first = await startCluster(port)
     const registered = await postJson(`${first.url}/api/auth/register`, account)
@@ -43,13 +33,13 @@ describe('npm run cluster', function () {
 
     first.signal('SIGINT')
 
-    expect(await first.ended).to.include({ code: 0, stderr: '' })
+    expect(await first.exited).to.include({ code: 0, stderr: '' })
     await eventually('nothing of it runs', () => !first.members.some(isRunning), 20_000)
     await using next = await startCluster(port)
     expect((await postJson(`${next.url}/api/auth/login`, account)).status).to.equal(200)
   })
 
-  it('leaves nothing behind when it is killed', async () => {
+  it('leaves no process behind when it is killed', async () => {
     await using cluster = await startCluster(await freePort())
     expect(cluster.members.length).to.be.greaterThan(8)
 
@@ -58,11 +48,11 @@ describe('npm run cluster', function () {
     await eventually('nothing of it runs', () => !cluster.members.some(isRunning), 60_000)
   })
 
-  it('says what is wrong with its flags', () => {
+  it('names the flag that is wrong', () => {
     expect(() => readClusterConfig(['--gateway', 'many'], {})).to.throw(
       '--gateway: must be a whole number from 1 to 16',
     )
-    expect(() => readClusterConfig(['--gates', '2'], {})).to.throw('flags: only --identity N')
+    expect(() => readClusterConfig(['--gateways', '2'], {})).to.throw('flags: only --identity N')
     expect(readClusterConfig(['--identity', '3'], {}).replicas).to.include({ identity: 3, gateway: 2 })
   })
 })

@@ -4,17 +4,17 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { privateNats, privatePostgres, privateRedis } from '@gatehouse/local-servers'
-import { connect } from 'nats'
+import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
+import { connect, Events } from 'nats'
 import pg from 'pg'
 import { WebSocket } from 'ws'
 import { startCluster, type Cluster } from '../cluster/cluster.ts'
 import { postJson } from './program.ts'
 import { readText } from './read-manifests.ts'
 
-const account = { username: 'porter', password: 'a lantern by the gate' }
+const account = { username: 'alice', password: 'a long enough password' }
 
-describe('an instance with the secrets and rights that the container files give it', function () {
+describe('an instance with the secrets and permissions of the container files', function () {
   this.timeout(200_000)
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'))
   const secret = (name: string): string => readFileSync(join(folder, name), 'utf8')
@@ -22,23 +22,23 @@ describe('an instance with the secrets and rights that the container files give 
   let cluster: Cluster
   let ownerUrl: string
 
-  /** The secret's address, at this machine's port. */
-  function here(name: string, port: number): string {
+  /** The URL of a secret, with the host replaced by this port of 127.0.0.1. */
+  function localUrl(name: string, port: number): string {
     const url = new URL(secret(name))
     return url.href.replace(url.host, `127.0.0.1:${port}`)
   }
 
   before(async () => {
     execFileSync('sh', ['deploy/make-secrets.sh', folder])
-    const postgres = resources.use(await privatePostgres())
+    const postgres = resources.use(await startEphemeralPostgres())
     ownerUrl = postgres.url
     await onDatabase(ownerUrl, secret('postgres_roles.sql'))
     const natsConfig = readText('deploy/nats/nats.conf')
       .replace('include ./passwords.conf', secret('nats_passwords.conf'))
       .replace(/^(http|port): .*$/gm, '')
       .replace(/store_dir: .*/, '')
-    const nats = resources.use(await privateNats({ config: natsConfig }))
-    const redis = resources.use(await privateRedis({ config: secret('redis.conf') }))
+    const nats = resources.use(await startNats({ config: natsConfig }))
+    const redis = resources.use(await startRedis({ config: secret('redis.conf') }))
     const database = new URL(ownerUrl)
     database.username = 'gatehouse_app'
     cluster = resources.use(
@@ -47,11 +47,11 @@ describe('an instance with the secrets and rights that the container files give 
         replicas: { 'session-gateway': 2 },
         environment: {
           DATABASE_URL: database.href,
-          REDIS_URL: here('redis_url', redis.port),
+          REDIS_URL: localUrl('redis_url', redis.port),
           JWT_SECRET: secret('jwt_secret'),
           INTERNAL_SECRET: secret('internal_secret'),
         },
-        environmentOf: (role) => ({ NATS_URL: here(`nats_url_${role}`, nats.port) }),
+        environmentOf: (role) => ({ NATS_URL: localUrl(`nats_url_${role}`, nats.port) }),
       }),
     )
   })
@@ -60,9 +60,9 @@ describe('an instance with the secrets and rights that the container files give 
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('registers, opens a live connection, and closes it on every session gateway when an admin resets the password', async () => {
+  it('closes the sockets on every session gateway when an admin resets the password', async () => {
     const [gateway] = cluster.gateways
-    const admin = await postJson(`${gateway}/api/auth/register`, { ...account, username: 'warden' })
+    const admin = await postJson(`${gateway}/api/auth/register`, { ...account, username: 'admin' })
     const member = await postJson(`${gateway}/api/auth/register`, account)
     expect([admin.status, member.status]).to.deep.equal([201, 201])
     const sockets = await Promise.all([1, 2, 3, 4].map(() => openSocket(gateway!, String(member.body.token))))
@@ -84,18 +84,18 @@ describe('an instance with the secrets and rights that the container files give 
     expect(refused).to.have.property('code', '42501')
   })
 
-  it('lets no service speak on another one’s subjects', async () => {
-    const url = new URL(here('nats_url_invite', cluster.nats.port))
+  it('lets no service publish to the subjects of another one', async () => {
+    const url = new URL(localUrl('nats_url_invite', cluster.nats.port))
     const connection = await connect({ servers: url.host, user: url.username, pass: url.password, reconnect: false })
     const fault = nextFault(connection)
 
-    connection.publish('gatehouse.event.account.changed.v1', '{}')
+    connection.publish('gatehouse.event.user.password-changed.v1', '{}')
 
     expect(await fault).to.match(/permissions.violation/i)
     await connection.close()
   })
 
-  it('writes secrets once, apart from other users of the machine, and leaves them as they are', () => {
+  it('creates the secrets once, readable to their owner only', () => {
     const before = secret('jwt_secret')
     expect(before).to.match(/^[A-Za-z0-9]{48}$/)
     expect(statSync(folder).mode & 0o077).to.equal(0)
@@ -126,6 +126,6 @@ async function onDatabase(url: string, sql: string): Promise<void> {
 }
 
 async function nextFault(connection: Awaited<ReturnType<typeof connect>>): Promise<string> {
-  for await (const { type, data } of connection.status()) if (String(type) === 'error') return String(data)
+  for await (const { type, data } of connection.status()) if (type === Events.Error) return String(data)
   return ''
 }

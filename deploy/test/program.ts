@@ -1,14 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { killTree, watchProcess } from '@gatehouse/local-servers'
+import { freePort, killTree, watchProcess } from '@gatehouse/local-servers'
 import { eventually } from '@gatehouse/test-kit'
 
 const projectRoot = resolve(import.meta.dirname, '../..')
 
-export type Ended = { code: number | null; stdout: string; stderr: string }
+export type ProgramExit = { code: number | null; stdout: string; stderr: string }
 
-/** A program of the project, run as an operator would, with nothing in its environment but what the test says. */
+/** Runs a program of the project; its environment holds PATH, HOME and the given variables only. */
 export function startProgram(file: string, environment: Record<string, string>, args: string[] = []) {
   const { PATH = '', HOME = '' } = process.env
   const flags = ['--disable-warning=ExperimentalWarning', resolve(projectRoot, file), ...args]
@@ -21,24 +21,37 @@ export function startProgram(file: string, environment: Record<string, string>, 
   const output = { stdout: '', stderr: '' }
   child.stdout!.on('data', (chunk) => (output.stdout += String(chunk)))
   child.stderr!.on('data', (chunk) => (output.stderr += String(chunk)))
-  const ended: Promise<Ended> = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }))
+  const exited: Promise<ProgramExit> = once(child, 'close').then(([code]) => ({
+    code: code as number | null,
+    ...output,
+  }))
   return {
     pid: child.pid!,
     output,
-    ended,
-    /** Resolves with the text that `pattern` finds on standard output. */
-    says: (pattern: RegExp): Promise<string> => {
-      const said = eventually(`${file} says ${pattern}`, () => pattern.exec(output.stdout)?.[0], 90_000)
-      const failed = ended.then(({ code, stderr }) => {
-        throw new Error(`${file} ended with ${code} instead: ${stderr}`)
+    exited,
+    /** Waits until standard output matches, and gives the match. */
+    waitForOutput: (pattern: RegExp): Promise<string> => {
+      const matched = eventually(`${file} prints ${pattern}`, () => pattern.exec(output.stdout)?.[0], 90_000)
+      const failed = exited.then(({ code, stderr }) => {
+        throw new Error(`${file} exited with ${code}: ${stderr}`)
       })
-      return Promise.race([said, failed])
+      return Promise.race([matched, failed])
     },
     signal: (name: NodeJS.Signals) => child.kill(name),
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) await killTree(child.pid!)
     },
   }
+}
+
+export const embeddedMain = 'deploy/embedded/main.ts'
+
+/** What `npm start` runs, on a free port. */
+export async function startInstance(dataFolder: string) {
+  const port = await freePort()
+  const program = startProgram(embeddedMain, { GATEHOUSE_DATA: dataFolder, PORT: String(port) })
+  await program.waitForOutput(/Ctrl-C stops it/)
+  return { ...program, url: `http://127.0.0.1:${port}` }
 }
 
 export async function postJson(url: string, body: unknown, headers: Record<string, string> = {}) {

@@ -8,7 +8,7 @@ import { readConfig as readInvite } from '@gatehouse/invite'
 import { readConfig as readSessionGateway } from '@gatehouse/session-gateway'
 import { readConfig as readFederationFanout } from '@gatehouse/federation-fanout'
 import { readConfig as readEmbedded } from '../embedded/config.ts'
-import type { Role } from '../cluster/places.ts'
+import type { Role } from '../cluster/roles.ts'
 
 export const projectRoot = resolve(import.meta.dirname, '../..')
 
@@ -23,13 +23,13 @@ const readers: Record<Role, Reader> = {
   'federation-fanout': readFederationFanout,
 }
 
-/** What a process reads from its environment, and which of it has no default, as its own code tells. */
+/** The variables that a process's readConfig reads, and those of them that have no default. */
 export function variablesOf(role: Role | 'embedded'): { read: string[]; required: string[] } {
   const read = new Set<string>()
   const watched = new Proxy<Environment>({}, { get: (_empty, name) => void read.add(String(name)) })
   try {
     const reader: Reader = role === 'embedded' ? readEmbedded : readers[role]
-    reader(role === 'embedded' ? watchedWithFolder(watched, read) : watched)
+    reader(role === 'embedded' ? withInvalidPort(watched, read) : watched)
     return { read: plainNames(read), required: [] }
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
@@ -38,8 +38,8 @@ export function variablesOf(role: Role | 'embedded'): { read: string[]; required
   }
 }
 
-/** The embedded configuration makes its data folder; a port that is none stops it before that. */
-function watchedWithFolder(watched: Environment, read: Set<string>): Environment {
+/** With an invalid port, which ends the embedded readConfig before it creates the data folder. */
+function withInvalidPort(watched: Environment, read: Set<string>): Environment {
   return new Proxy(watched, {
     get: (_target, name) => {
       read.add(String(name))
@@ -82,7 +82,7 @@ export function readCompose(): ComposeFile {
   return parse(readText('docker-compose.yml'), { merge: true }) as ComposeFile
 }
 
-// Manifests are as deep as Kubernetes makes them; tests reach into them by path.
+// Each kind has a schema of its own; the tests read single paths of it.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Manifest = { kind: string; metadata: { name: string }; spec: any }
 

@@ -12,19 +12,21 @@ import type { ServiceName } from '@gatehouse/contracts'
 export type GatewayConfig = {
   host: string
   port: number
-  /** Where `/healthz`, `/readyz` and `/metrics` answer: never the public port. */
+  /** The operator port, with `/healthz`, `/readyz` and `/metrics`: never the public one. */
   opsHost: string
   opsPort: number
+  /** How long requests under way may take to end when the gateway stops, in milliseconds. */
+  drainMs?: number
   internalSecret: string
   jwtSecret: string
   publicAddress: PublicAddress
-  /** Addresses, CIDRs or `loopback` whose X-Forwarded-For is believed. */
+  /** Addresses, CIDRs or `loopback` whose X-Forwarded-For is trusted. */
   trustProxy: string
-  /** The replicas of each service. */
+  /** The origins of each service's replicas. */
   services: Record<ServiceName, readonly string[]>
-  /** Where limits are counted; null counts in this process. */
+  /** Where rate limits are counted; null counts them in this process. */
   redisUrl: string | null
-  /** The built web app. */
+  /** The folder of the built web app. */
   webRoot: string
 }
 
@@ -69,5 +71,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     redisUrl: given.REDIS_URL,
     webRoot: given.WEB_ROOT || join(given.GATEHOUSE_DATA, 'web'),
   }
-  return { ...config, places: { natsUrl: given.NATS_URL, redisUrl: given.REDIS_URL, logLevel: given.LOG_LEVEL } }
+  const resources = { logLevel: given.LOG_LEVEL, nats: { url: given.NATS_URL }, redis: { url: given.REDIS_URL } }
+  return { config, resources }
 }

@@ -1,27 +1,28 @@
-import type { AccountStates, CallerKey } from '@gatehouse/auth'
+import type { AccountStates, Caller } from '@gatehouse/auth'
 import type { ServiceName } from '@gatehouse/contracts'
-import type { EdgePorts } from '@gatehouse/service-kit'
-import type { ClientAddress } from './client-address.ts'
+import type { Resources } from '@gatehouse/service-kit'
+import type { TokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
-import type { EdgeMetrics } from './edge-metrics.ts'
-import type { Replicas } from './forwarding/replicas.ts'
-import type { Patience } from './policy.ts'
-import type { RateLimits } from './rate-limits.ts'
-import type { KnownToken } from './remembered-tokens.ts'
-import type { StandingHeaders } from './standing-headers.ts'
-import type { WebFiles } from './web/web-files.ts'
+import type { ClientAddress } from './http/client-address.ts'
+import type { ResponseHeaders } from './http/response-headers.ts'
+import type { RateLimits } from './limits/rate-limits.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { Timeouts } from './policy.ts'
+import type { Replicas } from './proxy/replicas.ts'
 
-/** What the gateway works with. */
-export type Deps = EdgePorts & {
+/** What the gateway opens: no database, because identity answers for the accounts. */
+export type GatewayResources = Omit<Resources, 'orm'>
+
+export type Deps = GatewayResources & {
   config: GatewayConfig
-  patience: Patience
-  callerKey: CallerKey
-  findToken: (token: string, now: number) => KnownToken | undefined
-  accountStates: AccountStates
+  timeouts: Timeouts
   clientAddress: ClientAddress
   rateLimits: RateLimits
+  tokenCache: TokenCache
+  accountStates: AccountStates
+  /** Signs the caller token, by which a service knows the client's address and account. Design: invariant 6. */
+  signCaller: (caller: Caller) => string
   replicas: Record<ServiceName, Replicas>
-  standing: StandingHeaders
-  edgeMetrics: EdgeMetrics
-  web: WebFiles
+  responseHeaders: ResponseHeaders
+  gatewayMetrics: GatewayMetrics
 }

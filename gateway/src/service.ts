@@ -1,92 +1,94 @@
-import type { ServerOptions } from 'node:http'
-import { createAccountStates, createCallerKey, createTokenKey } from '@gatehouse/auth'
-import { listen, type EdgePorts } from '@gatehouse/service-kit'
-import { answerRequest } from './answer-request.ts'
-import { createClientAddress } from './client-address.ts'
-import { answerClientErrors } from './client-errors.ts'
+import type { Server, ServerOptions } from 'node:http'
+import { createAccountStates, createCallerKey, createTokenKey, signCallerToken } from '@gatehouse/auth'
+import { listen, type Lifecycle } from '@gatehouse/service-kit'
+import { startCacheUpdater } from './account-states/cache-updater.ts'
+import { createAccountStateLoader } from './account-states/load-account-states.ts'
+import { createTokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
-import type { Deps } from './deps.ts'
-import { createEdgeMetrics } from './edge-metrics.ts'
-import { feedAccountStates } from './feed-account-states.ts'
-import { openReplicas } from './forwarding/replicas.ts'
-import { loadAccountStates } from './load-account-states.ts'
-import { startOperations } from './operations.ts'
-import { patience as usualPatience, policy, type Patience } from './policy.ts'
-import { openRateLimits } from './rate-limits.ts'
-import { rememberTokens } from './remembered-tokens.ts'
-import { isSocketRequest, takeUpgrades } from './sockets/upgrade.ts'
-import { createStandingHeaders } from './standing-headers.ts'
-import { openWebFiles } from './web/web-files.ts'
+import type { Deps, GatewayResources } from './deps.ts'
+import { createClientAddress } from './http/client-address.ts'
+import { handleClientErrors } from './http/client-errors.ts'
+import { createRequestHandler } from './http/handle-request.ts'
+import { startOperatorPort } from './http/operator-port.ts'
+import { createResponseHeaders } from './http/response-headers.ts'
+import { openRateLimits } from './limits/rate-limits.ts'
+import { createGatewayMetrics } from './metrics.ts'
+import { defaultTimeouts, policy, type Timeouts } from './policy.ts'
+import { openReplicas } from './proxy/replicas.ts'
+import { createSocketPairs } from './websocket/socket-pairs.ts'
+import { createUpgradeHandler, isWebSocketUpgrade, type UpgradeHandler } from './websocket/upgrades.ts'
 
 export { readConfig, type GatewayConfig } from './config.ts'
-export { enlargeYoungGeneration } from './young-generation.ts'
+export { tuneGc } from './tune-gc.ts'
 
-/** Starts the gateway: the one origin that browsers, clients of other instances and peers see. */
+/** Starts the gateway: the one origin that browsers, clients of other instances and peers connect to. */
 export async function startGateway(
   config: GatewayConfig,
-  ports: EdgePorts,
-  overrides: { patience?: Partial<Patience> } = {},
+  resources: GatewayResources,
+  overrides: { timeouts?: Partial<Timeouts> } = {},
 ) {
   await using opening = new AsyncDisposableStack()
-  const patience = { ...usualPatience, ...overrides.patience }
-  const callerKey = createCallerKey(config.internalSecret)
-  const replicas = openServices(config, opening, { ...ports, patience })
-  const load = loadAccountStates({ ...ports, callerKey, replicas })
-  let openSockets = (): number => 0
-  let draining = (): boolean => false
-  const deps: Deps = {
-    ...ports,
-    config,
-    patience,
-    callerKey,
-    replicas,
-    findToken: rememberTokens(createTokenKey(config.jwtSecret), policy.rememberedTokens),
-    accountStates: createAccountStates({ store: ports.store, load }),
-    clientAddress: createClientAddress(config.trustProxy),
-    rateLimits: opening.use(await openRateLimits({ redisUrl: config.redisUrl, log: ports.log })),
-    standing: createStandingHeaders(config.publicAddress),
-    edgeMetrics: createEdgeMetrics(ports.metrics, () => openSockets()),
-    web: openWebFiles(config.webRoot, ports.clock),
-  }
-  opening.use(await feedAccountStates(deps))
-  const operations = opening.use(await startOperations(deps, () => draining()))
-  const http = await listen((request, response) => answerRequest(deps, request, response), {
-    ...config,
-    server: serverOptions(patience),
+  const timeouts = { ...defaultTimeouts, ...overrides.timeouts }
+  const lifecycle: Lifecycle = { draining: false }
+  const socketPairs = createSocketPairs()
+  const deps = await openDeps({ ...resources, config, timeouts }, { opening, openSockets: socketPairs.count })
+  opening.use(await startCacheUpdater(deps))
+  const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
+  const upgrades = createUpgradeHandler(deps, socketPairs)
+  const http = await listen(createRequestHandler(deps), { ...config, lifecycle, server: serverOptions(timeouts) })
+  // Together: the server closes when it has no connection left, and a socket is one.
+  opening.defer(async () => {
+    await Promise.all([http[Symbol.asyncDispose](), upgrades[Symbol.asyncDispose]()])
   })
-  const upgrades = takeUpgrades(deps)
-  openSockets = upgrades.open
-  draining = http.draining
-  // Both at the same time: a socket is a connection, and the server closes when it has none.
-  opening.defer(async () => void (await Promise.all([upgrades[Symbol.asyncDispose](), http[Symbol.asyncDispose]()])))
-  http.server.on('upgrade', upgrades.take)
-  http.server.on('checkContinue', (request, response) => void http.server.emit('request', request, response))
-  http.server.timeout = patience.clientRequestMs
-  answerClientErrors(http.server)
+  attach(http.server, upgrades, timeouts)
   const open = opening.move()
-  return { ...http, opsUrl: operations.url, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { ...http, opsUrl: operatorPort.url, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** Fast paths are Node's; what is stricter than usual keeps slow and endless requests out. */
-function serverOptions(patience: Patience): ServerOptions {
+type Started = GatewayResources & Pick<Deps, 'config' | 'timeouts'>
+type Opening = { opening: AsyncDisposableStack; openSockets: () => number }
+
+async function openDeps(started: Started, { opening, openSockets }: Opening): Promise<Deps> {
+  const { config, clock, log, metrics, accountStateCache } = started
+  const callerKey = createCallerKey(config.internalSecret)
+  const signCaller: Deps['signCaller'] = (caller) => signCallerToken(callerKey, caller, clock.now())
+  const openAll = (origins: readonly string[]) => opening.use(openReplicas(origins, started))
+  const replicas = {
+    identity: openAll(config.services.identity),
+    invite: openAll(config.services.invite),
+    'session-gateway': openAll(config.services['session-gateway']),
+    'federation-fanout': openAll(config.services['federation-fanout']),
+  }
+  const load = createAccountStateLoader({ replicas, signCaller, log })
+  return {
+    ...started,
+    signCaller,
+    replicas,
+    tokenCache: createTokenCache(createTokenKey(config.jwtSecret), policy.cachedTokens),
+    accountStates: createAccountStates({ cache: accountStateCache, load }),
+    clientAddress: createClientAddress(config.trustProxy),
+    rateLimits: opening.use(await openRateLimits({ redisUrl: config.redisUrl, log })),
+    responseHeaders: createResponseHeaders(config.publicAddress),
+    gatewayMetrics: createGatewayMetrics(metrics, openSockets),
+  }
+}
+
+/** Stricter than Node's defaults, so that slow and endless requests hold no connection. */
+function serverOptions(timeouts: Timeouts): ServerOptions {
   return {
     maxHeaderSize: policy.headerBytes,
-    headersTimeout: patience.clientHeadersMs,
-    requestTimeout: patience.clientRequestMs,
-    connectionsCheckingInterval: Math.min(5_000, patience.clientHeadersMs / 2),
+    headersTimeout: timeouts.clientHeadersMs,
+    requestTimeout: timeouts.clientRequestMs,
+    connectionsCheckingInterval: Math.min(5_000, timeouts.clientHeadersMs / 2),
     noDelay: true,
-    shouldUpgradeCallback: isSocketRequest,
-  } as ServerOptions
+    shouldUpgradeCallback: isWebSocketUpgrade,
+  }
 }
 
-type Needs = Parameters<typeof openReplicas>[1]
-
-function openServices(config: GatewayConfig, opening: AsyncDisposableStack, needs: Needs): Deps['replicas'] {
-  const open = (origins: readonly string[]) => opening.use(openReplicas(origins, needs))
-  return {
-    identity: open(config.services.identity),
-    invite: open(config.services.invite),
-    'session-gateway': open(config.services['session-gateway']),
-    'federation-fanout': open(config.services['federation-fanout']),
-  }
+function attach(server: Server, upgrades: UpgradeHandler, timeouts: Timeouts): void {
+  server.timeout = timeouts.clientRequestMs
+  server.on('upgrade', upgrades.handleUpgrade)
+  // Without this listener Node sends 100 Continue itself, also for a request that is refused before its body is read.
+  server.on('checkContinue', (request, response) => void server.emit('request', request, response))
+  handleClientErrors(server)
 }

@@ -5,11 +5,11 @@ import { eventually } from '@gatehouse/test-kit'
 import { startHarness, type Harness } from './harness.ts'
 import { openRaw, sendRaw } from './raw-client.ts'
 
-describe('forwarding', () => {
+describe('Forwarding', () => {
   let harness: Harness
   let token: string
   beforeEach(async () => {
-    harness = await startHarness({ patience: { readMs: 400, writeMs: 400, connectMs: 300 } })
+    harness = await startHarness({ timeouts: { readMs: 400, writeMs: 400, connectMs: 300 } })
     token = harness.member()
   })
   afterEach(() => harness[Symbol.asyncDispose]())
@@ -22,11 +22,11 @@ describe('forwarding', () => {
       body,
     })
 
-  it('hands on method, path, query, body and headers, and the answer back', async () => {
+  it('passes method, path, query, body and headers to the service, and the response to the client', async () => {
     harness.stub.behave = async (request, response) => {
       const body = (await Readable.from(request).toArray()).join('')
       response.writeHead(201, { 'X-Thing': 'a', 'Set-Cookie': ['a=1', 'b=2'], 'X-Powered-By': 'koa' })
-      response.end(`${request.method} ${request.url} ${request.headers['x-mine']} ${body}`)
+      response.end(`${request.method} ${request.url} ${String(request.headers['x-mine'])} ${body}`)
     }
 
     const response = await fetch(`${harness.url}/api/users/@me?x=%20`, {
@@ -42,7 +42,7 @@ describe('forwarding', () => {
     expect(response.headers.has('x-powered-by')).to.equal(false)
   })
 
-  it('takes away what only the gateway may say, what counts for one connection, and tokens', async () => {
+  it('removes headers that only the gateway may set, hop-by-hop headers and tokens', async () => {
     await sendRaw(
       harness.port,
       [
@@ -78,7 +78,7 @@ describe('forwarding', () => {
     expect(headers.host).to.equal(new URL(harness.stub.url).host)
   })
 
-  it('gives each request an id: a good one is kept, a bad one replaced, and the service hears the same', async () => {
+  it('gives each request an id: a valid one is kept, an invalid one replaced, and the service gets the same', async () => {
     const kept = await fetch(`${harness.url}/api/users/@me`, { headers: { ...bearer(), 'x-request-id': 'my.id-1_x' } })
     const made = await fetch(`${harness.url}/api/users/@me`, { headers: { ...bearer(), 'x-request-id': 'no good' } })
 
@@ -103,7 +103,7 @@ describe('forwarding', () => {
     expect(await head.text()).to.equal('')
   })
 
-  it('tells a known path with another method what is allowed, and an unknown one nothing', async () => {
+  it('answers another method on a known path with what is allowed, and an unknown path with 404', async () => {
     const wrong = await fetch(`${harness.url}/api/users/@me`, { method: 'PUT' })
     const unknown = await fetch(`${harness.url}/api/nothing`)
     const inside = await fetch(`${harness.url}/internal/account-states`, { method: 'POST' })
@@ -115,22 +115,22 @@ describe('forwarding', () => {
     expect(harness.stub.seen).to.have.length(0)
   })
 
-  it('refuses bodies that are too large before reading them, and while reading when their length is not told', async () => {
-    const told = await sendRaw(
+  it('refuses bodies that are too large before reading them, and while reading when their length is not declared', async () => {
+    const declared = await sendRaw(
       harness.port,
       `POST /api/auth/login HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 70000\r\n\r\n`,
     )
-    const untold = await patch(Readable.toWeb(Readable.from([Buffer.alloc(70_000)])) as never, {}).catch(
+    const undeclared = await patch(Readable.toWeb(Readable.from([Buffer.alloc(70_000)])) as never, {}).catch(
       () => undefined,
     )
 
-    expect(told).to.match(/^HTTP\/1.1 413 /)
-    expect(told).to.match(/Connection: close/i)
-    if (untold) expect(untold.status).to.equal(413)
+    expect(declared).to.match(/^HTTP\/1.1 413 /)
+    expect(declared).to.match(/Connection: close/i)
+    if (undeclared) expect(undeclared.status).to.equal(413)
     expect(harness.stub.seen).to.have.length(0)
   })
 
-  it('asks for the body with 100 only when it is going to read it', async () => {
+  it('sends 100 Continue only when it is going to read the body', async () => {
     const body = '{"bio":"x"}'
     const head = `PATCH /api/users/@me HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n`
 
@@ -148,7 +148,7 @@ describe('forwarding', () => {
     expect(harness.stub.seen[0]).to.include({ body })
   })
 
-  it('streams an upload on as it comes', async () => {
+  it('streams an upload to the service', async () => {
     let firstPiece = (_size: number): void => undefined
     const arrived = new Promise<number>((resolve) => (firstPiece = resolve))
     harness.stub.behave = async (request, response) => {
@@ -169,7 +169,33 @@ describe('forwarding', () => {
     expect(answer.toString()).to.match(/^HTTP\/1.1 201 /)
   })
 
-  it('lets a client read slowly without taking the whole answer into memory', async () => {
+  it('counts responses by route and status, and those of clients that closed their connection as 499', async () => {
+    const count = (route: string, status: number): Promise<number> =>
+      harness.metric(`gatehouse_gateway_requests_total{route="${route}",status="${status}"}`)
+    await fetch(`${harness.url}/api/users/7`, { headers: bearer() })
+    await fetch(`${harness.url}/api/users/8`, { headers: bearer() })
+    await fetch(`${harness.url}/api/users/@me`)
+    await fetch(`${harness.url}/api/health`)
+    await fetch(`${harness.url}/api/nothing`)
+    let reached = (): void => undefined
+    const isReached = new Promise<void>((resolve) => (reached = resolve))
+    harness.stub.behave = () => {
+      reached()
+    }
+    const socket = await openRaw(harness.port)
+    socket.write(`GET /api/users/9 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+    await isReached
+    socket.resetAndDestroy()
+
+    await eventually('the aborted request is counted', async () => (await count('GET /api/users/:id', 499)) === 1)
+    expect(await count('GET /api/users/:id', 200)).to.equal(2)
+    expect(await count('GET /api/users/@me', 401)).to.equal(1)
+    expect(await count('/api/health', 200)).to.equal(1)
+    expect(await count('none', 404)).to.equal(1)
+    expect(await harness.metric('gatehouse_gateway_auth_refusals_total{reason="unauthorized"}')).to.equal(1)
+  })
+
+  it('applies back-pressure when a client reads slowly', async () => {
     let written = 0
     harness.stub.behave = (_request, response) => {
       const piece = Buffer.alloc(64 * 1024)
@@ -184,7 +210,7 @@ describe('forwarding', () => {
     socket.pause()
     socket.write(`GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
     let before = -1
-    await eventually('the service is held back', async () => {
+    await eventually('the service waits', async () => {
       const stands = written > 0 && written === before
       before = written
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -193,10 +219,10 @@ describe('forwarding', () => {
 
     expect(written).to.be.below(32 * 1024 * 1024)
     socket.destroy()
-    await eventually('the service is told', () => harness.stub.sockets.size === 0)
+    await eventually('the upstream connection is closed', () => harness.stub.sockets.size === 0)
   })
 
-  it('cuts the client when the service breaks off in the middle of an answer', async () => {
+  it("cuts the client's connection when the service breaks off in the middle of a response", async () => {
     harness.stub.behave = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('part')
@@ -210,7 +236,7 @@ describe('forwarding', () => {
     expect(failure).to.equal('cut')
   })
 
-  it('cuts a chunked answer without its end, so that nobody takes it for whole', async () => {
+  it('cuts a chunked response without its last chunk, so that it is not taken for complete', async () => {
     harness.stub.behave = (_request, response) => {
       response.write('part')
       setTimeout(() => response.destroy(), 20)
@@ -224,7 +250,7 @@ describe('forwarding', () => {
     expect(answer.endsWith('0\r\n\r\n')).to.equal(false)
   })
 
-  it('says 504 and what to do when a service hangs', async () => {
+  it('answers 504 and what to do when a service hangs', async () => {
     harness.stub.behave = () => undefined
     const response = await patch('{}')
 
@@ -233,7 +259,7 @@ describe('forwarding', () => {
     expect(response.headers.has('retry-after')).to.equal(true)
   })
 
-  it('says 502 when a service breaks off before it answers something that may have happened', async () => {
+  it('answers 502 when a service breaks off in a request that it may have carried out', async () => {
     harness.stub.behave = (request) => request.socket.destroy()
     const response = await patch('{}')
 
@@ -241,7 +267,7 @@ describe('forwarding', () => {
     expect(((await response.json()) as { error: string }).error).to.match(/check before you repeat/)
   })
 
-  it('says 503 with Retry-After when no replica can be reached, and works again when one is back', async () => {
+  it('answers 503 with Retry-After when no replica is reachable, and works again when one is back', async () => {
     token = harness.member()
     await fetch(`${harness.url}/api/users/@me`, { headers: bearer() })
     const port = Number(new URL(harness.stub.url).port)
@@ -257,33 +283,33 @@ describe('forwarding', () => {
     expect(back.status).to.equal(200)
   })
 
-  it('leaves nothing behind when many clients leave in the middle', async () => {
+  it('aborts the upstream requests of clients that close their connection', async () => {
     harness.stub.behave = (_request, response) => void response.write('begun')
     const sockets = await Promise.all(Array.from({ length: 200 }, () => openRaw(harness.port)))
     for (const socket of sockets) {
       socket.write(`GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
     }
-    await eventually('all are under way', () => harness.stub.sockets.size >= 200)
+    await eventually('all requests have reached the service', () => harness.stub.sockets.size >= 200)
     for (const socket of sockets) socket.resetAndDestroy()
 
-    await eventually('all upstream connections are gone', () => harness.stub.sockets.size <= 1)
+    await eventually('all upstream connections are closed', () => harness.stub.sockets.size <= 1)
     harness.stub.behave = (_request, response) => response.end('{}')
     expect((await fetch(`${harness.url}/api/users/@me`, { headers: bearer() })).status).to.equal(200)
   })
 })
 
-describe('forwarding to several replicas', () => {
-  it('takes turns', async () => {
+describe('Forwarding to several replicas', () => {
+  it('distributes requests in turn', async () => {
     await using harness = await startHarness({ replicas: 3 })
     const authorization = `Bearer ${harness.member()}`
     for (let count = 0; count < 9; count += 1)
       await fetch(`${harness.url}/api/users/@me`, { headers: { authorization } })
 
-    // The question for the account's state took a turn too.
+    // The account state query took a turn too.
     for (const stub of harness.stubs) expect(stub.seen.length).to.be.within(2, 4)
   })
 
-  it('asks the next when one refuses the connection, for writes too', async () => {
+  it('tries the next when one refuses the connection, for writes too', async () => {
     await using harness = await startHarness({ replicas: 2 })
     const authorization = `Bearer ${harness.member()}`
     await harness.stubs[0]![Symbol.asyncDispose]()
@@ -298,7 +324,7 @@ describe('forwarding to several replicas', () => {
     expect(harness.stubs[1]!.seen.map(({ body }) => body)).to.have.length(6)
   })
 
-  it('repeats a read on the next when one breaks off, and never a write', async () => {
+  it('retries a read on the next when one breaks off, and never a write', async () => {
     await using harness = await startHarness({ replicas: 2 })
     const authorization = `Bearer ${harness.member()}`
     let writes = 0

@@ -1,21 +1,19 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  createMemoryStore,
-  type StateStore,
+  createMemoryCache,
+  type AccountStateCache,
   createCallerKey,
   createTokenKey,
   signToken,
-  verifyCaller,
+  verifyCallerToken,
 } from '@gatehouse/auth'
 import { createLocalBus } from '@gatehouse/bus'
 import { movableClock, systemRandom } from '@gatehouse/runtime'
 import type { AccountState } from '@gatehouse/contracts'
 import { createMetrics } from '@gatehouse/service-kit'
-import { capturedLog } from '@gatehouse/test-kit'
+import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
 import { startGateway, type GatewayConfig } from '../src/service.ts'
-import type { Patience } from '../src/policy.ts'
+import type { Timeouts } from '../src/policy.ts'
 import { startStub, type StubService } from './stub-service.ts'
 
 const secrets = { internalSecret: 'i'.repeat(32), jwtSecret: 'j'.repeat(32) }
@@ -24,13 +22,13 @@ const callerKey = createCallerKey(secrets.internalSecret)
 
 export type Options = {
   config?: Partial<GatewayConfig>
-  patience?: Partial<Patience>
-  store?: StateStore
-  /** How many stubs stand behind each service name. */
+  timeouts?: Partial<Timeouts>
+  accountStateCache?: AccountStateCache
+  /** How many stubs each service has. */
   replicas?: number
 }
 
-/** A gateway on a free port before stubs; one set of stubs stands for all services. */
+/** A gateway on a free port, without a web app; the same stubs are the replicas of all services. */
 export async function startHarness(options: Options = {}) {
   await using opening = new AsyncDisposableStack()
   const clock = movableClock()
@@ -48,13 +46,13 @@ export async function startHarness(options: Options = {}) {
     trustProxy: '',
     services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins },
     redisUrl: null,
-    webRoot: join(mkdtempSync(join(tmpdir(), 'gatehouse-gateway-')), 'web'),
+    webRoot: join(import.meta.dirname, 'not-built'),
     ...options.config,
   }
   const bus = opening.use(createLocalBus({ log }))
-  const store = options.store ?? createMemoryStore(clock)
-  const ports = { bus, store, clock, random: systemRandom, log, metrics: createMetrics() }
-  const gateway = opening.use(await startGateway(config, ports, options.patience ? { patience: options.patience } : {}))
+  const accountStateCache = options.accountStateCache ?? createMemoryCache(clock)
+  const resources = { bus, accountStateCache, clock, random: systemRandom, log, metrics: createMetrics() }
+  const gateway = opening.use(await startGateway(config, resources, { timeouts: options.timeouts ?? {} }))
   const open = opening.move()
   return {
     url: gateway.url,
@@ -63,35 +61,27 @@ export async function startHarness(options: Options = {}) {
     gateway,
     config,
     clock,
-    store,
+    accountStateCache,
     bus,
     lines,
     stubs,
     stub: stubs[0]!,
-    /** Makes identity know an account, and gives a token for it. */
+    /** Stores an account at identity and gives a token for it. */
     member: (overrides: Partial<AccountState> = {}): string => {
-      const state = buildState(overrides)
+      const state = buildAccountState(overrides)
       for (const stub of stubs) stub.states.set(state.userId, state)
       return signToken(tokenKey, state, { expiresIn: '1h', now: clock.now() })
     },
-    /** Whom the gateway vouched for in a request that a stub saw. */
+    /** The caller that the gateway signed in a request to a stub. */
     callerIn: (headers: Record<string, unknown>) =>
-      verifyCaller(callerKey, String(headers['x-gatehouse-caller']), clock.now()),
+      verifyCallerToken(callerKey, String(headers['x-gatehouse-caller']), clock.now()),
+    /** The value of a series on the operator port, labels included; 0 where it has not been counted. */
+    metric: async (series: string): Promise<number> => {
+      const lines = (await (await fetch(`${gateway.opsUrl}/metrics`)).text()).split('\n')
+      return Number(lines.find((line) => line.startsWith(`${series} `))?.slice(series.length + 1) ?? 0)
+    },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }
 
 export type Harness = Awaited<ReturnType<typeof startHarness>>
-
-export function buildState(overrides: Partial<AccountState> = {}): AccountState {
-  return {
-    userId: '42',
-    version: 1,
-    username: 'ada',
-    isDeleted: false,
-    isAdmin: false,
-    passwordChangedAt: null,
-    sessionsEndedAt: null,
-    ...overrides,
-  }
-}

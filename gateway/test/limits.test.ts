@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { endpoints, type Endpoint } from '@gatehouse/contracts'
-import { privateRedis } from '@gatehouse/test-kit'
+import { startRedis } from '@gatehouse/test-kit'
 import { startHarness, type Harness } from './harness.ts'
 
 const loopback = { trustProxy: 'loopback' }
@@ -28,7 +28,7 @@ describe('Limits', () => {
     afterEach(() => harness[Symbol.asyncDispose]())
 
     for (const [method, path, requests, windowSeconds] of table) {
-      it(`are ${requests} in ${windowSeconds} s for ${method} ${path}, before anything else is looked at`, async () => {
+      it(`are ${requests} in ${windowSeconds} s for ${method} ${path}, before any other check`, async () => {
         const ask = () => fetch(harness.url + path, { method, ...from('203.0.113.7') })
         for (let count = 1; count <= requests; count += 1) {
           const response = await ask()
@@ -50,7 +50,7 @@ describe('Limits', () => {
       })
     }
 
-    it('stand on no other route', () => {
+    it('apply to no other route', () => {
       const limited = Object.values(endpoints as Record<string, Endpoint>).filter(({ limit }) => limit)
 
       expect(limited.map(({ method, path }) => `${method} ${path}`)).to.have.members(
@@ -58,7 +58,7 @@ describe('Limits', () => {
       )
     })
 
-    it('count by address, with a /64 of IPv6 as one', async () => {
+    it('count by IPv4 address and by /64 of IPv6', async () => {
       const ask = async (address: string) =>
         limitsOf(await fetch(`${harness.url}/api/auth/login`, { method: 'POST', ...from(address) }))[1]
 
@@ -69,13 +69,13 @@ describe('Limits', () => {
       expect(await ask('2001:db8:0:1::1')).to.equal('14')
     })
 
-    it('cannot be walked around by another spelling of the path, HEAD, or a query', async () => {
+    it('are not bypassed by another spelling of the path, HEAD, or a query', async () => {
       const spellings = ['/api/auth/check-username', '/api/auth/check%2Dusername', '/%61pi/auth/check-username?x=1']
-      const left: unknown[] = []
-      for (const path of spellings) left.push(limitsOf(await fetch(harness.url + path, from('203.0.113.9')))[1])
-      left.push(limitsOf(await fetch(harness.url + spellings[0]!, { method: 'HEAD', ...from('203.0.113.9') }))[1])
+      const remaining: unknown[] = []
+      for (const path of spellings) remaining.push(limitsOf(await fetch(harness.url + path, from('203.0.113.9')))[1])
+      remaining.push(limitsOf(await fetch(harness.url + spellings[0]!, { method: 'HEAD', ...from('203.0.113.9') }))[1])
 
-      expect(left).to.deep.equal(['29', '28', '27', '26'])
+      expect(remaining).to.deep.equal(['29', '28', '27', '26'])
     })
 
     it('do not count preflights', async () => {
@@ -89,8 +89,8 @@ describe('Limits', () => {
     })
   })
 
-  it('are one for all gateways, and stand where they were while Redis is away', async () => {
-    await using redis = await privateRedis()
+  it('are shared by all gateways, and continue from their present state while Redis is unavailable', async () => {
+    await using redis = await startRedis()
     await using one = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
     await using two = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
     const ask = async ({ url }: Harness) =>
@@ -105,8 +105,8 @@ describe('Limits', () => {
     expect(away).to.deep.equal([401, 401, 429])
   })
 
-  it('hold while Redis hangs, and do not make requests wait long', async () => {
-    await using redis = await privateRedis()
+  it('hold while Redis hangs, and do not delay requests for long', async () => {
+    await using redis = await startRedis()
     await using harness = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
     const ask = () => fetch(`${harness.url}/api/users/@me`, { method: 'DELETE', ...from('203.0.113.7') })
     await ask()

@@ -1,11 +1,11 @@
+import { once } from 'node:events'
 import { expect } from 'chai'
 import { startHarness, type Harness } from './harness.ts'
 import { openRaw, sendRaw } from './raw-client.ts'
-import { once } from 'node:events'
 
-describe('malformed requests', () => {
+describe('Malformed requests', () => {
   let harness: Harness
-  before(async () => void (harness = await startHarness({ patience: { clientHeadersMs: 300 } })))
+  before(async () => void (harness = await startHarness({ timeouts: { clientHeadersMs: 300 } })))
   after(() => harness[Symbol.asyncDispose]())
 
   const cases: Record<string, [string, number]> = {
@@ -17,7 +17,7 @@ describe('malformed requests', () => {
       'POST /api/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef',
       400,
     ],
-    'chunks that are none': [
+    'invalid chunks': [
       'POST /api/auth/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n',
       400,
     ],
@@ -28,10 +28,13 @@ describe('malformed requests', () => {
     'a space before the colon of a header': ['GET /api/health HTTP/1.1\r\nHost: a\r\nX-Thing : b\r\n\r\n', 400],
     'no Host': ['GET /api/health HTTP/1.1\r\n\r\n', 400],
     'headers that are too large': [`GET /api/health HTTP/1.1\r\nHost: a\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
-    'an address that is too long': [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+    'a target that is too long': [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
     'something that is not HTTP': ['\x16\x03\x01\x00hello\r\n\r\n', 400],
-    'an address with a broken encoding': ['GET /api/users/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 400],
-    'a tunnel': ['CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    'a target with an invalid percent-encoding': [
+      'GET /api/users/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+      400,
+    ],
+    CONNECT: ['CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
   }
   for (const [name, [bytes, status]] of Object.entries(cases)) {
     it(`are refused: ${name}`, async () => {
@@ -43,7 +46,7 @@ describe('malformed requests', () => {
     })
   }
 
-  it('cannot be made by never ending the headers', async () => {
+  it('time out when the headers never end', async () => {
     const socket = await openRaw(harness.port)
     socket.write('GET /api/health HTTP/1.1\r\nHost: a\r\nX-Slow: ')
     const [answer] = (await once(socket, 'data')) as [Buffer]
@@ -52,7 +55,7 @@ describe('malformed requests', () => {
     expect(answer.toString()).to.match(/^HTTP\/1.1 408 /)
   })
 
-  it('do not keep a request with an Upgrade of another kind from being answered', async () => {
+  it('do not include requests for another Upgrade, which are answered without it', async () => {
     const answer = await sendRaw(
       harness.port,
       'GET /api/health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n\r\n',

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** Sends bytes as they are and gives everything that comes back until the other side ends, or `until` is there. */
+/** Sends bytes unchanged and gives the response, up to the end of the connection or until it matches `until`. */
 export async function sendRaw(port: number, bytes: string, until?: RegExp): Promise<string> {
   return await new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -19,7 +19,7 @@ export async function sendRaw(port: number, bytes: string, until?: RegExp): Prom
   })
 }
 
-/** A connection that a test drives itself. */
+/** A connection whose bytes a test writes itself. */
 export async function openRaw(port: number): Promise<Socket> {
   return await new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => {

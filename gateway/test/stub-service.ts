@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import type { AccountState } from '@gatehouse/contracts'
+import { accountStatesQuery, type AccountState } from '@gatehouse/contracts'
 
 export type Seen = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
 export type Behave = (request: IncomingMessage, response: ServerResponse) => unknown
 
-/** A service behind the gateway that does what a test tells it, and counts who is connected. */
+/** A service behind the gateway with a configurable response, which tracks its connections. */
 export type StubService = AsyncDisposable & {
   url: string
   server: Server
   seen: Seen[]
   sockets: Set<Socket>
-  /** Account states that it knows as identity. */
+  /** The account states that it has as identity. */
   states: Map<string, AccountState>
-  stateQuestions: number
+  stateQueries: number
   behave: Behave
 }
 
@@ -27,7 +27,7 @@ export async function startStub(port = 0): Promise<StubService> {
     seen: [],
     sockets: new Set(),
     states: new Map(),
-    stateQuestions: 0,
+    stateQueries: 0,
     behave: echo,
     [Symbol.asyncDispose]: async () => {
       server.close()
@@ -39,7 +39,7 @@ export async function startStub(port = 0): Promise<StubService> {
     socket.once('close', () => stub.sockets.delete(socket))
   })
   server.on('request', (request, response) => {
-    if (request.url === '/internal/account-states') return void answerStates(stub, request, response)
+    if (request.url === accountStatesQuery.path) return void answerStateQuery(stub, request, response)
     stub.behave(request, response)
   })
   server.listen(port, '127.0.0.1')
@@ -55,9 +55,9 @@ export async function startStub(port = 0): Promise<StubService> {
   return stub
 }
 
-async function answerStates(stub: StubService, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  stub.stateQuestions += 1
-  const { userIds } = JSON.parse(await text(request)) as { userIds: string[] }
+async function answerStateQuery(stub: StubService, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  stub.stateQueries += 1
+  const { userIds } = accountStatesQuery.request.parse(JSON.parse(await text(request)))
   const states = userIds.flatMap((userId) => stub.states.get(userId) ?? [])
   response.end(JSON.stringify({ states }))
 }

@@ -1,17 +1,18 @@
 import react from '@vitejs/plugin-react'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
+import { precompress } from './precompress.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   root: here('.'),
-  plugins: [react()],
+  plugins: [react(), precompress()],
   build: {
     outDir: process.env['WEB_OUT'] ?? here('../../.gatehouse/web'),
     emptyOutDir: true,
-    // The gateway's content security policy knows no inline code: nothing may be folded into the page.
+    // The content security policy of the gateway forbids inline code.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,

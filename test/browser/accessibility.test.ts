@@ -3,64 +3,69 @@ import { fileURLToPath } from 'node:url'
 import { launchChromium } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { ask, startInstance, type Instance } from './instance.ts'
-import * as steps from './steps.ts'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
 
-const boss = { username: 'boss', password: 'a long password' }
+const admin = { username: 'alice', password: 'a long password' }
 const axeFile = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
-type Scene = { name: string; path: string; ready: string | RegExp; open?: (page: Page) => Promise<void> }
+/** A page to check once it shows the text `ready`, and what to open on it first. */
+type Target = { name: string; path: string; ready: string | RegExp; open?: (page: Page) => Promise<void> }
 
-const outside: Scene[] = [
-  { name: 'the log-in page', path: '/login', ready: 'Create an account' },
-  { name: 'the registration', path: '/register', ready: 'Step 1 of 2', open: (page) => steps.press(page, 'Continue') },
-  { name: 'a page that is not there', path: '/nowhere', ready: 'No door here' },
+const publicPages: Target[] = [
+  { name: 'login', path: '/login', ready: 'Create an account' },
+  { name: 'registration', path: '/register', ready: 'Step 1 of 2', open: (page) => actions.click(page, 'Continue') },
+  { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
 ]
 
-const inside: Scene[] = [
+const accountPages: Target[] = [
   { name: 'home', path: '/channels/@me', ready: 'Online' },
   {
-    name: 'the profile dialog',
+    name: 'profile dialog',
     path: '/channels/@me',
     ready: 'Online',
-    open: (page) => steps.press(page, 'Edit profile'),
+    open: (page) => actions.click(page, 'Edit profile'),
   },
-  { name: 'the deletion', path: '/channels/@me', ready: 'Online', open: (page) => steps.press(page, 'Delete account') },
-  { name: 'the users', path: '/admin/users', ready: '@boss' },
-  { name: 'the invites', path: '/admin/invites', ready: 'Friends' },
-  { name: 'the gates', path: '/admin/gates', ready: 'In force now' },
-  { name: 'the peers', path: '/admin/peers', ready: 'No peer yet' },
-  { name: 'the audit log', path: '/admin/audit', ready: 'boss' },
+  {
+    name: 'deletion dialog',
+    path: '/channels/@me',
+    ready: 'Online',
+    open: (page) => actions.click(page, 'Delete account'),
+  },
+  { name: 'users', path: '/admin/users', ready: '@alice' },
+  { name: 'invites', path: '/admin/invites', ready: 'Friends' },
+  { name: 'settings', path: '/admin/settings', ready: 'Current rules' },
+  { name: 'federation', path: '/admin/federation', ready: 'No peers yet' },
+  { name: 'audit log', path: '/admin/audit', ready: 'alice' },
 ]
 
-describe('every page, for everyone', function () {
+describe('accessibility of every page', function () {
   this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
   let axe: string
   let token: string
 
   before(async () => {
-    instance = await startInstance('pages')
+    instance = resources.use(await startInstance('accessibility'))
     browser = await launchChromium()
+    resources.defer(() => browser.close())
     axe = await readFile(axeFile, 'utf8')
-    token = ((await (await ask(instance, '/api/auth/register', boss)).json()) as { token: string }).token
-    await ask(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token)
+    token = ((await (await postJson(instance, '/api/auth/register', admin)).json()) as { token: string }).token
+    await postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token)
   })
 
-  after(async () => {
-    await browser?.close()
-    await instance?.[Symbol.asyncDispose]()
-  })
+  after(() => resources.disposeAsync())
 
   for (const theme of ['light', 'dark'] as const) {
     for (const width of [360, 1280]) {
-      it(`has nothing that axe finds and nothing wider than ${width} px in the ${theme} theme`, async () => {
+      it(`has no axe violation and no horizontal overflow at ${width} px in the ${theme} theme`, async () => {
         const faults: string[] = []
         const page = await openPage({ theme, width })
-        for (const scene of outside) faults.push(...(await look(page, scene)))
-        await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
-        for (const scene of inside) faults.push(...(await look(page, scene)))
+        for (const target of publicPages) faults.push(...(await findFaults(page, target)))
+        await page.addInitScript((storedToken) => localStorage.setItem('service_token', storedToken), token)
+        for (const target of accountPages) faults.push(...(await findFaults(page, target)))
 
         expect(faults).to.deep.equal([])
         await page.context().close()
@@ -68,10 +73,10 @@ describe('every page, for everyone', function () {
     }
   }
 
-  it('keeps the theme that was chosen, over a reload', async () => {
+  it('keeps the chosen theme over a reload', async () => {
     const page = await openPage({ theme: 'light', width: 1280 })
     await page.goto(`${instance.origin}/login`)
-    await steps.press(page, 'Switch to dark theme')
+    await actions.click(page, 'Switch to dark theme')
 
     await page.reload()
 
@@ -80,15 +85,15 @@ describe('every page, for everyone', function () {
     await page.context().close()
   })
 
-  it('can be used with the keyboard alone', async () => {
+  it('is usable with the keyboard alone', async () => {
     const page = await openPage({ theme: 'light', width: 1280 })
     await page.goto(`${instance.origin}/login`)
     await page.getByLabel('Username').focus()
-    await page.keyboard.type(boss.username)
+    await page.keyboard.type(admin.username)
     await page.keyboard.press('Tab')
-    await page.keyboard.type(boss.password)
+    await page.keyboard.type(admin.password)
     await page.keyboard.press('Enter')
-    await steps.arriveHome(page)
+    await actions.waitForHomePage(page)
 
     const opener = page.getByRole('button', { name: 'Edit profile' })
     await opener.focus()
@@ -110,15 +115,15 @@ describe('every page, for everyone', function () {
     return context.newPage()
   }
 
-  async function look(page: Page, scene: Scene): Promise<string[]> {
-    await page.goto(instance.origin + scene.path)
-    await steps.see(page, scene.ready)
-    await scene.open?.(page)
-    const found = (await page.evaluate(`${axe}; axe.run({ resultTypes: ['violations'] })`)) as AxeResults
+  async function findFaults(page: Page, target: Target): Promise<string[]> {
+    await page.goto(instance.origin + target.path)
+    await actions.waitForText(page, target.ready)
+    await target.open?.(page)
+    const found = await page.evaluate<AxeResults>(`${axe}; axe.run({ resultTypes: ['violations'] })`)
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     return [
-      ...found.violations.map(({ id, nodes }) => `${scene.name}: ${id} at ${nodes[0]?.target.join(' ')}`),
-      ...(overflow > 0 ? [`${scene.name}: ${overflow} px too wide`] : []),
+      ...found.violations.map(({ id, nodes }) => `${target.name}: ${id} at ${nodes[0]?.target.join(' ')}`),
+      ...(overflow > 0 ? [`${target.name}: ${overflow} px too wide`] : []),
     ]
   }
 })

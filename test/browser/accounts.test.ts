@@ -1,122 +1,121 @@
 import { eventually, launchChromium } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { ask, startInstance, type Instance } from './instance.ts'
-import * as steps from './steps.ts'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
 
 const ada = { username: 'ada', password: 'a long password' }
 
 describe('an account in the browser', function () {
   this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
 
   before(async () => {
-    instance = await startInstance('accounts')
+    instance = resources.use(await startInstance('accounts'))
     browser = await launchChromium()
+    resources.defer(() => browser.close())
   })
 
-  after(async () => {
-    await browser?.close()
-    await instance?.[Symbol.asyncDispose]()
-  })
+  after(() => resources.disposeAsync())
 
-  it('is registered in two steps, with a picture, and brings its person home', async () => {
-    const page = await steps.openTab(browser, instance, '/register')
-    await steps.fill(page, 'Username', 'Ada')
-    await steps.see(page, 'ada is free.')
-    await steps.fill(page, 'Password', ada.password)
-    await steps.fill(page, 'Password again', ada.password)
-    await steps.press(page, 'Continue')
-    await steps.fill(page, 'Display name', 'Ada Lovelace')
+  it('is registered in two steps, with a picture, and then shows the home page', async () => {
+    const page = await actions.openPage(browser, instance, '/register')
+    await actions.fillField(page, 'Username', 'Ada')
+    await actions.waitForText(page, 'ada is available.')
+    await actions.fillField(page, 'Password', ada.password)
+    await actions.fillField(page, 'Password again', ada.password)
+    await actions.click(page, 'Continue')
+    await actions.fillField(page, 'Display name', 'Ada Lovelace')
     await page.getByLabel('Avatar picture').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: onePixel })
-    await steps.press(page, 'Use this picture')
-    await steps.press(page, 'Create account')
-    await steps.arriveHome(page)
+    await actions.click(page, 'Use this picture')
+    await actions.click(page, 'Create account')
+    await actions.waitForHomePage(page)
 
-    await steps.see(page, 'Ada Lovelace')
+    await actions.waitForText(page, 'Ada Lovelace')
     expect(await page.locator('.profile .avatar img').getAttribute('src')).to.contain('/api/uploads/')
     await page.context().close()
   })
 
-  it('is told at the field when its name is taken, before anything is sent', async () => {
-    const page = await steps.openTab(browser, instance, '/register')
-    await steps.fill(page, 'Username', 'ada')
+  it('shows at the field that the username is taken, before anything is submitted', async () => {
+    const page = await actions.openPage(browser, instance, '/register')
+    await actions.fillField(page, 'Username', 'ada')
 
-    await steps.see(page, /taken/i)
+    await actions.waitForText(page, /taken/i)
 
     expect(await page.getByLabel('Username').getAttribute('aria-invalid')).to.equal('true')
     await page.context().close()
   })
 
-  it('is asked for when a protected page is opened, and led there after the log-in', async () => {
-    const page = await steps.openTab(browser, instance, '/admin/invites')
+  it('is redirected from a protected page to the login page and back', async () => {
+    const page = await actions.openPage(browser, instance, '/admin/invites')
     await page.waitForURL('**/login?redirect=*')
-    await steps.logIn(page, { ...ada, password: 'not the password' })
-    await steps.see(page, 'Invalid username or password')
+    await actions.logIn(page, { ...ada, password: 'not the password' })
+    await actions.waitForText(page, 'Invalid username or password')
 
-    await steps.logIn(page, ada)
+    await actions.logIn(page, ada)
 
     await page.waitForURL('**/admin/invites')
     await page.context().close()
   })
 
-  it('never follows a redirect to another place', async () => {
-    const page = await steps.openTab(browser, instance, '/login?redirect=//evil.example/')
+  it('ignores a redirect to another host', async () => {
+    const page = await actions.openPage(browser, instance, '/login?redirect=//evil.example/')
 
-    await steps.logIn(page, ada)
+    await actions.logIn(page, ada)
 
-    await steps.arriveHome(page)
+    await actions.waitForHomePage(page)
     await page.context().close()
   })
 
-  it('changes its password in one tab, goes on in the other, and ends elsewhere', async () => {
-    const page = await steps.openTab(browser, instance, '/login')
-    await steps.logIn(page, ada)
-    await steps.arriveHome(page)
-    const sibling = await page.context().newPage()
-    await sibling.goto(instance.origin)
-    await steps.arriveHome(sibling)
-    const elsewhere = await steps.openTab(browser, instance, '/login')
-    await steps.logIn(elsewhere, ada)
-    await steps.arriveHome(elsewhere)
-    await secondAfter(Date.now())
+  it('keeps the session of other tabs after a password change, and ends those of other browsers', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, ada)
+    await actions.waitForHomePage(page)
+    const otherTab = await page.context().newPage()
+    await otherTab.goto(instance.origin)
+    await actions.waitForHomePage(otherTab)
+    const otherBrowser = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(otherBrowser, ada)
+    await actions.waitForHomePage(otherBrowser)
+    await waitForNextSecond()
 
-    await steps.changePassword(page, ada.password, 'another password')
+    await actions.changePassword(page, ada.password, 'another password')
 
-    expect(await steps.pathAfterReload(sibling)).to.equal('/channels/@me')
-    expect(await steps.pathAfterReload(elsewhere)).to.equal('/login')
+    expect(await actions.pathAfterReload(otherTab)).to.equal('/channels/@me')
+    expect(await actions.pathAfterReload(otherBrowser)).to.equal('/login')
     ada.password = 'another password'
-    await Promise.all([page.context().close(), elsewhere.context().close()])
+    await Promise.all([page.context().close(), otherBrowser.context().close()])
   })
 
-  it('is deleted with its name and password, and its name is free again', async () => {
+  it('is deleted with its username and password, which makes the username available again', async () => {
     const grace = { username: 'grace', password: 'a long password' }
-    const page = await steps.openTab(browser, instance, '/register')
-    await steps.register(page, grace)
-    await steps.press(page, 'Delete account')
-    await steps.fill(page, 'Your username', 'grace')
-    await steps.fill(page, 'Your password', 'not the password')
-    await steps.confirm(page, 'Delete for good')
-    await steps.see(page, 'Incorrect password')
+    const page = await actions.openPage(browser, instance, '/register')
+    await actions.register(page, grace)
+    await actions.click(page, 'Delete account')
+    await actions.fillField(page, 'Your username', 'grace')
+    await actions.fillField(page, 'Your password', 'not the password')
+    await actions.clickInDialog(page, 'Delete permanently')
+    await actions.waitForText(page, 'Incorrect password')
 
-    await steps.fill(page, 'Your password', grace.password)
-    await steps.confirm(page, 'Delete for good')
+    await actions.fillField(page, 'Your password', grace.password)
+    await actions.clickInDialog(page, 'Delete permanently')
 
     await page.waitForURL('**/login')
-    await steps.see(page, 'Your account was deleted.')
+    await actions.waitForText(page, 'Your account was deleted.')
     await page.goto(`${instance.origin}/register`)
-    await steps.fill(page, 'Username', 'grace')
-    await steps.see(page, 'grace is free.')
+    await actions.fillField(page, 'Username', 'grace')
+    await actions.waitForText(page, 'grace is available.')
     await page.context().close()
   })
 
-  it('counts down where too many log-ins were tried, and keeps the button from another', async () => {
-    const page = await steps.openTab(browser, instance, '/login')
-    const attempts = Array.from({ length: 15 }, () => ask(instance, '/api/auth/login', {}))
+  it('shows a countdown after too many login attempts and disables the button', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    const attempts = Array.from({ length: 15 }, () => postJson(instance, '/api/auth/login', {}))
     await Promise.all(attempts)
 
-    await steps.logIn(page, ada)
+    await actions.logIn(page, ada)
 
     const button = page.getByRole('button', { name: /Try again in \d:\d\d/ })
     await button.waitFor()
@@ -125,9 +124,9 @@ describe('an account in the browser', function () {
   })
 })
 
-/** Tokens know seconds only: one that was made in the second of the change outlives it. Spec: Bearer tokens. */
-function secondAfter(moment: number): Promise<unknown> {
-  const next = (Math.floor(moment / 1000) + 1) * 1000
+/** Tokens hold their time in seconds: one issued in the second of the change stays valid. Spec: Bearer tokens. */
+function waitForNextSecond(): Promise<unknown> {
+  const next = (Math.floor(Date.now() / 1000) + 1) * 1000
   return eventually('the next second', () => Date.now() >= next)
 }
 

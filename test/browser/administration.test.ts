@@ -1,118 +1,117 @@
 import { launchChromium } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { startInstance, type Instance } from './instance.ts'
-import * as steps from './steps.ts'
+import { startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
 
-const boss = { username: 'boss', password: 'a long password' }
+const adminAccount = { username: 'alice', password: 'a long password' }
 const guest = { username: 'guest', password: 'a long password' }
 
 describe('the administration in the browser', function () {
   this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
   let admin: Page
 
   before(async () => {
-    instance = await startInstance('administration')
+    instance = resources.use(await startInstance('administration'))
     browser = await launchChromium()
-    admin = await steps.openTab(browser, instance, '/register')
-    await steps.register(admin, boss)
+    resources.defer(() => browser.close())
+    admin = await actions.openPage(browser, instance, '/register')
+    await actions.register(admin, adminAccount)
   })
 
-  after(async () => {
-    await browser?.close()
-    await instance?.[Symbol.asyncDispose]()
-  })
+  after(() => resources.disposeAsync())
 
-  it('closes the gate, and an invite opens it for one', async () => {
-    await admin.goto(`${instance.origin}/admin/gates`)
+  it('closes the registration, and lets one user register with an invite', async () => {
+    await admin.goto(`${instance.origin}/admin/settings`)
     await admin.getByLabel('Invite only').check()
-    await steps.see(admin, 'Saved.')
-    const visitor = await steps.openTab(browser, instance, '/register')
-    await steps.see(visitor, 'New accounts need an invite.')
+    await actions.waitForText(admin, 'Saved.')
+    const visitor = await actions.openPage(browser, instance, '/register')
+    await actions.waitForText(visitor, 'New accounts need an invite.')
 
-    await visitor.goto(await makeInvite(admin, instance, 'Open evening'))
-    await steps.see(visitor, 'You are invited: Open evening')
-    await steps.register(visitor, guest)
+    await visitor.goto(await createInvite(admin, instance, 'Open evening'))
+    await actions.waitForText(visitor, 'You are invited: Open evening')
+    await actions.register(visitor, guest)
 
     await admin.reload()
-    await steps.press(admin, 'Archived')
-    await steps.press(admin, 'Who used it: Open evening')
+    await actions.click(admin, 'Archived')
+    await actions.click(admin, 'Who used it: Open evening')
     await admin.getByRole('dialog').getByText('guest').waitFor()
     await visitor.context().close()
   })
 
-  it('lets no one in by a revoked invite', async () => {
-    const link = await makeInvite(admin, instance, 'Mistake')
-    await steps.press(admin, 'Revoke Mistake')
-    await steps.confirm(admin, 'Revoke')
-    await steps.see(admin, 'Mistake was revoked.')
+  it('refuses a revoked invite', async () => {
+    const link = await createInvite(admin, instance, 'Mistake')
+    await actions.click(admin, 'Revoke Mistake')
+    await actions.clickInDialog(admin, 'Revoke')
+    await actions.waitForText(admin, 'Mistake was revoked.')
 
-    const visitor = await steps.openTab(browser, instance, new URL(link).pathname + new URL(link).search)
+    const visitor = await actions.openPage(browser, instance, new URL(link).pathname + new URL(link).search)
 
-    await steps.see(visitor, 'This invite is not valid.')
+    await actions.waitForText(visitor, 'This invite is not valid.')
     await visitor.context().close()
   })
 
-  it('resets a password: the other tab is thrown out at once, and the temporary password lets its person in', async () => {
-    const other = await steps.openTab(browser, instance, '/login')
-    await steps.logIn(other, guest)
-    await steps.arriveHome(other)
-    await steps.see(other, 'Online')
+  it('resets a password, which ends the session of the user at once, and shows a temporary one', async () => {
+    const guestPage = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(guestPage, guest)
+    await actions.waitForHomePage(guestPage)
+    await actions.waitForText(guestPage, 'Online')
     await admin.goto(`${instance.origin}/admin/users`)
-    await steps.press(admin, 'Reset password of guest')
-    await steps.confirm(admin, 'Reset password')
+    await actions.click(admin, 'Reset password of guest')
+    await actions.clickInDialog(admin, 'Reset password')
     guest.password = (await admin.getByTestId('temporary-password').textContent())?.trim() ?? ''
 
-    await other.waitForURL('**/login**')
+    await guestPage.waitForURL('**/login**')
 
-    await steps.logIn(other, guest)
-    await steps.arriveHome(other)
-    await other.context().close()
+    await actions.logIn(guestPage, guest)
+    await actions.waitForHomePage(guestPage)
+    await guestPage.context().close()
   })
 
-  it('is not there for those who are no admins', async () => {
-    const page = await steps.openTab(browser, instance, '/login?redirect=/admin/users')
+  it('does not exist for users who are not admins', async () => {
+    const page = await actions.openPage(browser, instance, '/login?redirect=/admin/users')
 
-    await steps.logIn(page, guest)
+    await actions.logIn(page, guest)
 
-    await steps.see(page, 'No door here')
+    await actions.waitForText(page, 'Page not found')
     await page.context().close()
   })
 
-  it('deletes a user, who is thrown out and named no more', async () => {
+  it('deletes a user, who is then no longer listed', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await steps.press(admin, 'Delete guest')
-    await steps.confirm(admin, 'Delete for good')
-    await steps.see(admin, 'guest was deleted.')
+    await actions.click(admin, 'Delete guest')
+    await actions.clickInDialog(admin, 'Delete permanently')
+    await actions.waitForText(admin, 'guest was deleted.')
 
     await admin.getByText('@guest').waitFor({ state: 'detached' })
   })
 
-  it('keeps a log of all of it', async () => {
+  it('lists these actions in the audit log', async () => {
     await admin.goto(`${instance.origin}/admin/audit`)
-    await steps.see(admin, 'boss')
+    await actions.waitForText(admin, 'alice')
 
     const lines = await admin.getByRole('listitem').allTextContents()
 
-    for (const act of [
+    for (const action of [
       /changed the settings/,
-      /made the invite Open evening/,
+      /created the invite Open evening/,
       /revoked the invite Mistake/,
       /reset the pass/,
       /deleted the user/,
     ]) {
-      expect(lines.filter((line) => act.test(line))).to.have.length.at.least(1)
+      expect(lines.filter((line) => action.test(line))).to.have.length.at.least(1)
     }
   })
 })
 
-/** Makes an invite for one use and gives its link. */
-async function makeInvite(page: Page, instance: Instance, name: string): Promise<string> {
+/** Creates an invite for one use and gives its link. */
+async function createInvite(page: Page, instance: Instance, name: string): Promise<string> {
   await page.goto(`${instance.origin}/admin/invites`)
-  await steps.press(page, 'New invite')
-  await steps.fill(page, 'Name', name)
-  await steps.confirm(page, 'Make invite')
+  await actions.click(page, 'New invite')
+  await actions.fillField(page, 'Name', name)
+  await actions.clickInDialog(page, 'Create invite')
   return page.getByRole('textbox', { name: `Link of ${name}` }).inputValue()
 }

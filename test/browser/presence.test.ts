@@ -1,35 +1,34 @@
 import { launchChromium } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { ask, startInstance, type Instance } from './instance.ts'
-import * as steps from './steps.ts'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
 
 const password = 'a long password'
 
 describe('the presence of friends in the browser', function () {
   this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
 
   before(async () => {
-    instance = await startInstance('presence')
+    instance = resources.use(await startInstance('presence'))
     browser = await launchChromium()
-    for (const username of ['ada', 'grace']) await ask(instance, '/api/auth/register', { username, password })
-    await instance.befriend('ada', 'grace')
+    resources.defer(() => browser.close())
+    for (const username of ['ada', 'grace']) await postJson(instance, '/api/auth/register', { username, password })
+    await instance.addFriendship('ada', 'grace')
   })
 
-  after(async () => {
-    await browser?.close()
-    await instance?.[Symbol.asyncDispose]()
-  })
+  after(() => resources.disposeAsync())
 
-  it('lights a lantern when a friend comes, and puts it out when they have gone', async () => {
-    const ada = await steps.openTab(browser, instance, '/login')
-    await steps.logIn(ada, { username: 'ada', password })
-    await steps.arriveHome(ada)
-    const grace = await steps.openTab(browser, instance, '/login')
-    await steps.logIn(grace, { username: 'grace', password })
-    await steps.arriveHome(grace)
+  it('shows a friend as online while connected, then as offline', async () => {
+    const ada = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(ada, { username: 'ada', password })
+    await actions.waitForHomePage(ada)
+    const grace = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(grace, { username: 'grace', password })
+    await actions.waitForHomePage(grace)
 
     const friend = ada.getByRole('listitem').filter({ hasText: '@grace' })
     await friend.getByText('Online').waitFor()

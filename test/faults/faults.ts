@@ -1,21 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Cluster, ClusterProcess, Role } from '../../deploy/cluster/cluster.ts'
-import type { PrivateServer } from '@gatehouse/local-servers'
-import type { CuttableRoad } from './cuttable-road.ts'
-import type { Instance } from './instance.ts'
+import type { LocalServer } from '@gatehouse/local-servers'
+import type { TcpProxy } from '@gatehouse/test-kit'
+import type { InstanceClient } from './instance-client.ts'
 
-/** One thing that goes wrong, and what a supervisor would do about it: start again what died, nothing else. */
-export type Fault = { name: string; strike(): Promise<void> }
+/** A fault, and what a supervisor would do about it: restart what died, nothing else. */
+export type Fault = { name: string; inject(): Promise<void> }
 
-type Scene = { cluster: Cluster; instance: Instance; roads: readonly CuttableRoad[] }
+type FaultTargets = { cluster: Cluster; instance: InstanceClient; proxies: readonly TcpProxy[] }
 
-const FROZEN_MS = 2_500
-const CUT_MS = 6_000
-const FLOOD = 60
+const frozenMs = 2_500
+const partitionMs = 6_000
+const floodSize = 60
 
 /** Every fault once, in an order that lets them overlap with the recovery from the one before. */
-export function listFaults(scene: Scene): Fault[] {
-  const { cluster, instance, roads } = scene
+export function listFaults(scene: FaultTargets): Fault[] {
+  const { cluster, instance, proxies } = scene
   const find = (role: Role): ClusterProcess => cluster.processes.filter(({ service }) => service === role).at(-1)!
   return [
     killed('gateway', find('gateway')),
@@ -25,7 +25,7 @@ export function listFaults(scene: Scene): Fault[] {
     killed('invite', find('invite')),
     killed('federation-fanout', find('federation-fanout')),
     killed('NATS', cluster.nats),
-    { name: 'one gateway and one identity cut off from NATS and Redis', strike: () => cutOff(roads) },
+    { name: 'one gateway and one identity partitioned from NATS and Redis', inject: () => partition(proxies) },
     killed('PostgreSQL', cluster.postgres),
     frozen('Redis', cluster.redis),
     frozen('NATS', cluster.nats),
@@ -34,14 +34,14 @@ export function listFaults(scene: Scene): Fault[] {
     restarted('PostgreSQL', cluster.postgres),
     restarted('one gateway', find('gateway')),
     frozen('one identity', find('identity')),
-    { name: 'a flood of logins that fills the hashing queue', strike: () => flood(instance) },
+    { name: 'a flood of logins that fills the hashing queue', inject: () => floodLogins(instance) },
   ]
 }
 
-function killed(what: string, one: Pick<PrivateServer, 'kill' | 'start'>): Fault {
+function killed(what: string, one: Pick<LocalServer, 'kill' | 'start'>): Fault {
   return {
     name: `${what} killed`,
-    async strike() {
+    async inject() {
       await one.kill()
       await pause(300)
       await one.start()
@@ -49,34 +49,34 @@ function killed(what: string, one: Pick<PrivateServer, 'kill' | 'start'>): Fault
   }
 }
 
-function restarted(what: string, one: Pick<PrivateServer, 'stop' | 'start'>): Fault {
+function restarted(what: string, one: Pick<LocalServer, 'stop' | 'start'>): Fault {
   return {
     name: `${what} stopped and started`,
-    async strike() {
+    async inject() {
       await one.stop()
       await one.start()
     },
   }
 }
 
-function frozen(what: string, one: Pick<PrivateServer, 'pause' | 'resume'>): Fault {
+function frozen(what: string, one: Pick<LocalServer, 'pause' | 'resume'>): Fault {
   return {
-    name: `${what} frozen for ${FROZEN_MS} ms`,
-    async strike() {
+    name: `${what} frozen for ${frozenMs} ms`,
+    async inject() {
       one.pause()
-      await pause(FROZEN_MS)
+      await pause(frozenMs)
       one.resume()
     },
   }
 }
 
-async function cutOff(roads: readonly CuttableRoad[]): Promise<void> {
-  for (const road of roads) road.cut()
-  await pause(CUT_MS)
-  for (const road of roads) road.mend()
+async function partition(proxies: readonly TcpProxy[]): Promise<void> {
+  for (const proxy of proxies) proxy.partition()
+  await pause(partitionMs)
+  for (const proxy of proxies) proxy.heal()
 }
 
-async function flood(instance: Instance): Promise<void> {
-  const body = { username: 'nobody_at_all', password: 'no password of anybody' }
-  await Promise.all(Array.from({ length: FLOOD }, () => instance.call('POST', '/api/auth/login', { body })))
+async function floodLogins(instance: InstanceClient): Promise<void> {
+  const body = { username: 'unknown_user', password: 'an unknown password' }
+  await Promise.all(Array.from({ length: floodSize }, () => instance.call('POST', '/api/auth/login', { body })))
 }

@@ -1,19 +1,19 @@
-/** What a run recorded, and where it contradicts what was promised. */
+/** What a run counted, and which invariants it saw violated. */
 export type History = {
   count(what: string, by?: number): void
-  /** A promise that was broken; the run fails. */
-  breach(what: string): void
+  /** An invariant was violated; the run fails. */
+  violation(what: string): void
   counts(): [what: string, times: number][]
   breaches(): readonly string[]
 }
 
 export function createHistory(): History {
   const counts = new Map<string, number>()
-  const breaches: string[] = []
+  const violations: string[] = []
   return {
     count: (what, by = 1) => void counts.set(what, (counts.get(what) ?? 0) + by),
-    breach: (what) => void breaches.push(what),
+    violation: (what) => void violations.push(what),
     counts: () => [...counts].sort(([a], [b]) => a.localeCompare(b)),
-    breaches: () => breaches,
+    breaches: () => violations,
   }
 }

@@ -1,14 +1,14 @@
 import type { FaultRun } from './run-faults.ts'
 
-/** What a run counted, as a terminal shows it well. */
+/** What a run counted, as a table for a terminal. */
 export function formatRun({ history, seconds }: FaultRun): string {
   const counts = history.counts()
   const width = Math.max(...counts.map(([what]) => what.length))
-  const breaches = history.breaches()
+  const violations = history.breaches()
   return [
     `after ${seconds.toFixed(0)} s:`,
     ...counts.map(([what, times]) => `  ${what.padEnd(width)}  ${times}`),
-    breaches.length === 0 ? 'no promise was broken' : `${breaches.length} promises were broken:`,
-    ...new Set(breaches.map((breach) => `  ${breach}`)),
+    violations.length === 0 ? 'no invariant was violated' : `${violations.length} invariants were violated:`,
+    ...new Set(violations.map((violation) => `  ${violation}`)),
   ].join('\n')
 }

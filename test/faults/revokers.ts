@@ -1,22 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { History } from './history.ts'
-import { pick, type Instance } from './instance.ts'
-import { signIn, type Person } from './people.ts'
+import { pick, type InstanceClient } from './instance-client.ts'
+import { logIn, type TestUser } from './users.ts'
 
 /** Tokens that an acknowledged password change revoked. */
 export type RevokedTokens = string[]
 
-/** Changes one's password again and again; each acknowledged change adds a token that must be dead. */
+/** Changes the password of a user repeatedly; each acknowledged change adds a token that must be rejected. */
 export async function changePasswords(
-  instance: Instance,
+  instance: InstanceClient,
   history: History,
-  person: Person,
+  person: TestUser,
   revoked: RevokedTokens,
   stop: AbortSignal,
 ): Promise<void> {
   let { token, password } = person
   for (let round = 1; !stop.aborted; round += 1) {
-    // A token lives on in the very second of the change. Spec: Bearer tokens.
+    // A token of the second of the change stays valid. Spec: Bearer tokens.
     await pause(1_100)
     const newPassword = `password ${round} of ${person.username}`
     const body = { currentPassword: password, newPassword }
@@ -27,17 +27,22 @@ export async function changePasswords(
       token = String(answer.body.token)
       password = newPassword
     } else if (answer === null || answer.status >= 500 || answer.status === 401) {
-      // It may have been done: whichever password opens the account tells.
-      ;({ token, password } = await findOut(instance, person.username, [newPassword, password], stop))
+      // The outcome is unknown: the password that logs in tells.
+      ;({ token, password } = await logInWithEither(instance, person.username, [newPassword, password], stop))
     }
   }
 }
 
-async function findOut(instance: Instance, username: string, passwords: string[], stop: AbortSignal): Promise<Person> {
+async function logInWithEither(
+  instance: InstanceClient,
+  username: string,
+  passwords: string[],
+  stop: AbortSignal,
+): Promise<TestUser> {
   for (;;) {
     for (const password of passwords) {
       try {
-        return await signIn(instance, username, password)
+        return await logIn(instance, username, password)
       } catch {
         if (stop.aborted) return { id: '', username, password, token: '' }
       }
@@ -46,9 +51,9 @@ async function findOut(instance: Instance, username: string, passwords: string[]
   }
 }
 
-/** Shows revoked tokens to every gateway: none may ever be taken. Design: invariant 1. */
+/** Presents revoked tokens to every gateway: all must be rejected. Design: invariant 1. */
 export async function probeRevoked(
-  instance: Instance,
+  instance: InstanceClient,
   history: History,
   revoked: RevokedTokens,
   stop: AbortSignal,
@@ -56,11 +61,11 @@ export async function probeRevoked(
   while (!stop.aborted) {
     await pause(20)
     if (revoked.length === 0) continue
-    // The latest is the one that a stale cache would still take.
+    // A stale cache entry would accept the latest one.
     const token = Math.random() < 0.5 ? revoked.at(-1)! : pick(revoked)
     const gateway = pick(instance.gateways)
     const answer = await instance.call('GET', '/api/users/@me', { token, gateway })
-    if (answer) history.count('revoked tokens shown')
-    if (answer?.status === 200) history.breach(`${gateway} took a revoked token`)
+    if (answer) history.count('revoked tokens presented')
+    if (answer?.status === 200) history.violation(`${gateway} accepted a revoked token`)
   }
 }

@@ -1,12 +1,12 @@
 import type { History } from './history.ts'
-import type { Instance } from './instance.ts'
-import type { Person } from './people.ts'
+import type { InstanceClient } from './instance-client.ts'
+import type { TestUser } from './users.ts'
 
 /**
- * Writes rising numbers into one's own profile and reads them back: what was acknowledged is never gone again, whatever
+ * Writes rising numbers into a profile and reads them back: an acknowledged write is never lost, whichever replica
  * answers. Design: invariant 2.
  */
-export async function write(instance: Instance, history: History, person: Person, stop: AbortSignal) {
+export async function write(instance: InstanceClient, history: History, person: TestUser, stop: AbortSignal) {
   let acknowledged = 0
   let attempted = 0
 
@@ -16,8 +16,9 @@ export async function write(instance: Instance, history: History, person: Person
     if (answer?.status !== 200) return
     const seen = Number(answer.body.customStatus ?? 0)
     history.count('reads checked against acknowledged writes')
-    if (seen < least) history.breach(`${when}: write ${least} of ${person.username} was acknowledged, ${seen} is there`)
-    if (seen > attempted) history.breach(`${when}: ${seen} of ${person.username} was never written`)
+    if (seen < least)
+      history.violation(`${when}: write ${least} of ${person.username} was acknowledged, ${seen} is there`)
+    if (seen > attempted) history.violation(`${when}: ${seen} of ${person.username} was never written`)
   }
 
   while (!stop.aborted) {

@@ -1,11 +1,11 @@
 import pg from 'pg'
 import { createTokenKey, signToken } from '@gatehouse/auth'
 
-/** An account with a token that was signed well before anything happens to it. */
+/** An account with a token that was signed well before the test revokes it. */
 export type Account = { id: string; username: string; token: string; isFederated: boolean }
 
-/** Of no password: nobody logs in here. */
-const someHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
+/** A hash that no password fits. */
+const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 const firstId = 10_000_000_000n
 const tokenAgeMs = 600_000
 
@@ -17,13 +17,13 @@ export async function insertAccounts(databaseUrl: string, jwtSecret: string, cou
     await client.query(
       `insert into users (id, username, password_hash, home_instance, home_user_id, is_admin)
        select $1::bigint + n,
-              'person' || n || case when n % 2 = 1 then '@away.example' else '' end,
+              'user' || n || case when n % 2 = 1 then '@away.example' else '' end,
               $2,
               case when n % 2 = 1 then 'away.example' end,
               case when n % 2 = 1 then n::text end,
               n = 0
        from generate_series(0, $3::integer) n`,
-      [firstId, someHash, count],
+      [firstId, dummyHash, count],
     )
   } finally {
     await client.end()
@@ -32,7 +32,7 @@ export async function insertAccounts(databaseUrl: string, jwtSecret: string, cou
   const accounts = Array.from({ length: count + 1 }, (_, n): Account => {
     const id = String(firstId + BigInt(n))
     const isFederated = n % 2 === 1
-    const username = `person${n}${isFederated ? '@away.example' : ''}`
+    const username = `user${n}${isFederated ? '@away.example' : ''}`
     const token = signToken(key, { userId: id, username }, { expiresIn: '1d', now: Date.now() - tokenAgeMs })
     return { id, username, token, isFederated }
   })

@@ -1,16 +1,16 @@
 import { callApi } from '../api.ts'
 import type { Account } from './accounts.ts'
 
-export type Change = { kind: string; carryOut(gateway: string): Promise<{ status: number }> }
+export type Revocation = { kind: string; send(gateway: string): Promise<{ status: number }> }
 
-/** The ways in which an account's tokens can die; those that cost no hash, of which more fit in the time, stand twice. */
-export function changesFor(account: Account, admin: Account): Change[] {
+/** The ways to revoke an account's tokens; those that need no hashing are listed twice, because they are cheap. */
+export function revocationsOf(account: Account, admin: Account): Revocation[] {
   const { id, username, token, isFederated } = account
   // Behind a proxy, so that each account has an address and limits of its own.
   const headers = { 'x-forwarded-for': `10.${Number(id) & 255}.${(Number(id) >> 8) & 255}.7` }
-  const call = (kind: string, request: string, options: { token: string; body?: object }): Change => ({
+  const call = (kind: string, request: string, options: { token: string; body?: object }): Revocation => ({
     kind,
-    carryOut: (gateway) => callApi(gateway, request, { ...options, headers }),
+    send: (gateway) => callApi(gateway, request, { ...options, headers }),
   })
   const removal = call('deletion by an admin', `DELETE /api/admin/users/${id}`, { token: admin.token })
   if (!isFederated) {

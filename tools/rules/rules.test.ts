@@ -3,10 +3,10 @@ import { readOperations, readTests } from './read-sources.ts'
 import { rulesNamedIn } from './rules.ts'
 import { findGaps, writeRules } from './write-rules.ts'
 
-describe('The page of rules', () => {
+describe('the page of rules', () => {
   const source = `
     /**
-     * Lets somebody in. Throws nothing. Spec: Registration 1, 3,
+     * Creates an account. Throws nothing. Spec: Registration 1, 3,
      * 10; Contract: 3, register.
      */
     export async function register() {}
@@ -49,7 +49,7 @@ describe('The page of rules', () => {
     ])
   })
 
-  it('shows both under their rule, and tells which rules have none', () => {
+  it('lists both under their rule, and reports rules without them', () => {
     const operations = readOperations('a.ts', source)
     const tests = readTests('a.test.ts', `it('Registration 1: short names', f)`)
     const gaps = findGaps(operations, tests).join('\n')

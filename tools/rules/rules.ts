@@ -1,72 +1,72 @@
-/** A rule of the specification as docstrings and test titles name it, and what it is about. */
+/** A rule of the specification: its name in docstrings and test titles, and its subject. */
 export type Rule = { name: string; about: string }
 
 const numbered = (section: string, about: readonly string[]): Rule[] =>
   about.map((text, at) => ({ name: `${section} ${at + 1}`, about: text }))
 
-/** Everything that must have an operation and a test. */
+/** Each of them must have an operation and a test. */
 export const rules: readonly Rule[] = [
   ...numbered('Registration', [
-    'form of local usernames',
-    'form of federated usernames',
-    'who decides over the local gate',
-    'an invite opens the closed local gate',
+    'format of local usernames',
+    'format of federated usernames',
+    'which setting opens the local gate',
+    'an invite token bypasses the closed local gate',
     'the federated gate',
-    'logging in needs no gate',
+    'login is independent of both gates',
     'how the two gates combine',
-    'stubs of the relay come by no gate of registration',
+    'stubs of the relay are independent of both gates',
     'order of the steps, the first admin',
-    'a stub becomes an account',
-    'an invite is redeemed wholly or not at all',
+    'upgrade of a stub to an account',
+    'an invite is redeemed atomically with the insert of the user',
   ]),
   ...numbered('Login', [
-    'how the name is looked up',
+    'lookup of the username',
     'deleted accounts',
     'the stored hash decides',
     'wrong passwords of local users',
-    'the home instance decides for federated users, and the hash is repaired',
-    'the status stays',
+    'federated users: the home instance verifies the password, and the stored hash is refreshed',
+    'the status does not change',
   ]),
   ...numbered('change-password', [
-    'form of the new password',
-    'local users prove the current one',
+    'format of the new password',
+    'local users give the current password',
     'federated users need not',
-    'earlier tokens die, a fresh one is given',
+    'earlier tokens are revoked, a new one is issued',
   ]),
   ...numbered('DELETE self', [
-    'the username is repeated',
-    'local users prove the password',
-    'owners of spaces stay',
+    'confirmation by the username',
+    'local users give the password',
+    'owners of spaces are refused',
     'tombstone, files and sockets',
   ]),
-  { name: 'Tombstone', about: 'what of an account goes and what stays' },
+  { name: 'Tombstone', about: 'what is erased of an account and what is kept' },
   ...numbered('Admin reset', [
     'whose password can be reset',
-    'form of the temporary password',
-    'all sockets close',
-    'the admin hands it on',
+    'format of the temporary password',
+    'all sockets are closed',
+    'the admin passes the temporary password on',
   ]),
   ...numbered('WebSocket handshake', [
-    'time to authenticate',
+    'authentication timeout',
     'the first message',
-    'which tokens pass',
-    'what follows success',
-    'what follows failure',
+    'which tokens are accepted',
+    'after success',
+    'after failure',
   ]),
-  { name: 'Bearer tokens', about: 'which tokens open protected routes' },
-  { name: 'Token payload', about: 'what a token says' },
-  { name: 'Configuration', about: 'what the environment decides' },
+  { name: 'Bearer tokens', about: 'which tokens protected routes accept' },
+  { name: 'Token payload', about: 'claims of a token' },
+  { name: 'Configuration', about: 'environment variables' },
   { name: 'User record', about: 'columns of an account' },
-  { name: 'Sanitized user', about: 'what the API shows of an account' },
+  { name: 'Sanitized user', about: 'fields of an account in responses' },
   { name: 'Instance settings', about: 'the single row of settings' },
   { name: 'Invite link', about: 'the token of an invite' },
-  { name: 'Invite redemption', about: 'the record of who came' },
-  { name: 'Invite status', about: 'the derived states and their changes' },
-  { name: 'check-username', about: 'whether a name is free' },
-  { name: 'check-invite', about: 'whether a link can be used' },
+  { name: 'Invite redemption', about: 'record of a redemption' },
+  { name: 'Invite status', about: 'derived states and their transitions' },
+  { name: 'check-username', about: 'whether a username is available' },
+  { name: 'check-invite', about: 'whether an invite is valid' },
   { name: 'federation-identity/delete', about: 'fan-out of a deletion' },
-  { name: 'Limits', about: 'requests for each address' },
-  { name: 'Errors', about: 'what refusals look like' },
+  { name: 'Limits', about: 'rate limits for each address' },
+  { name: 'Errors', about: 'format of error responses' },
   { name: 'Client session behaviour', about: 'the session in the browser' },
 ]
 
@@ -76,8 +76,8 @@ const mention = new RegExp(`(?<![\\w-])(${escaped})(?![\\w-])(?: ([0-9][0-9, \\-
 
 /** The rules that a text names: `Login 1-3, Admin reset 2 and 4` names five, `Invite link, token` one. */
 export function rulesNamedIn(text: string): string[] {
-  return [...text.matchAll(mention)].flatMap(([, section, numbers]) =>
-    numbers === undefined ? [section!] : expand(numbers).map((number) => `${section} ${number}`),
+  return [...text.matchAll(mention)].flatMap(([, section = '', numbers]) =>
+    numbers === undefined ? [section] : expand(numbers).map((number) => `${section} ${number}`),
   )
 }
 

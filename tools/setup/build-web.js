@@ -3,38 +3,38 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { dataFolder, pinnedNode, root, say } from './project.js'
+import { dataFolder, log, pinnedNode, root } from './project.js'
 
-const SOURCES = ['services/web', 'libs', 'package-lock.json']
-const NOT_SOURCES = /(^|\/)(node_modules|dist|test|test-kit)(\/|$)|\.test\.tsx?$|\.md$/
+const sources = ['services/web', 'libs', 'package-lock.json']
+const excluded = /(^|\/)(node_modules|dist|test|test-kit)(\/|$)|\.test\.tsx?$|\.md$/
 
-/** Builds the web app into `<data folder>/web` when it is missing or its sources have changed since. */
+/** Builds the web app into `<data folder>/web`, unless it is already built from the present sources. */
 export async function ensureWebBuilt() {
   if (!existsSync(join(root, 'services/web/vite.config.ts'))) return
   const output = join(dataFolder(), 'web')
   const hashFile = `${output}.hash`
-  const hash = hashSources(root, SOURCES)
+  const hash = hashSources(root, sources)
   const isCurrent = existsSync(output) && existsSync(hashFile) && readFileSync(hashFile, 'utf8') === hash
   if (isCurrent) return
-  say('building the web app (its sources are new or have changed)')
+  log('building the web app: its sources have changed since the last build')
   mkdirSync(dataFolder(), { recursive: true })
-  // Built aside, so that a build that fails or is interrupted leaves no half of it where it is served.
-  const unfinished = `${output}-${process.pid}`
-  const code = await runVite(unfinished)
+  // Built elsewhere and renamed, so that a build that fails or is interrupted replaces nothing.
+  const temporary = `${output}-${process.pid}`
+  const code = await runVite(temporary)
   if (code !== 0) {
-    rmSync(unfinished, { recursive: true, force: true })
-    say(`building the web app failed (exit code ${code}): see its message above`)
+    rmSync(temporary, { recursive: true, force: true })
+    log(`building the web app failed (exit code ${code}): see its message above`)
     process.exit(1)
   }
   rmSync(hashFile, { force: true })
   rmSync(output, { recursive: true, force: true })
-  renameSync(unfinished, output)
+  renameSync(temporary, output)
   writeFileSync(hashFile, hash)
 }
 
 /**
- * One hash over the paths and contents of all source files below these paths.
- * @param {string} folder what the paths are relative to
+ * A hash of the paths and contents of all source files below these paths.
+ * @param {string} folder which the paths are relative to
  * @param {string[]} paths
  */
 export function hashSources(folder, paths) {
@@ -56,7 +56,7 @@ export function hashSources(folder, paths) {
  * @returns {string[]}
  */
 function listSources(folder, path) {
-  if (NOT_SOURCES.test(relative(folder, path))) return []
+  if (excluded.test(relative(folder, path))) return []
   if (statSync(path).isFile()) return [path]
   const names = readdirSync(path).sort()
   return names.flatMap((name) => listSources(folder, join(path, name)))

@@ -1,3 +1,4 @@
+// npm run check: types, lint, format, index of rules. All of them run, and any failure is exit code 1.
 import './require-node.js'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

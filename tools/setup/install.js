@@ -2,31 +2,31 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { root, say } from './project.js'
+import { log, root } from './project.js'
 
-const STILL_BUSY_EVERY_MS = 10_000
+const progressIntervalMs = 10_000
 
-/** Runs `npm ci` when node_modules is not what package-lock.json says, and says so; else does nothing, in milliseconds. */
+/** Runs `npm ci` when node_modules differs from package-lock.json; otherwise takes some milliseconds. */
 export async function ensureInstalled() {
   const reason = reasonToInstall(root)
   if (!reason) return
-  say(`installing packages with npm ci (${reason}); the first time takes a minute or two`)
+  log(`installing packages with npm ci (${reason}); the first time takes a minute or two`)
   const startedAt = performance.now()
   const seconds = () => Math.round((performance.now() - startedAt) / 1000)
-  const stillBusy = setInterval(() => say(`still installing packages (${seconds()} s)`), STILL_BUSY_EVERY_MS)
+  const progress = setInterval(() => log(`still installing packages (${seconds()} s)`), progressIntervalMs)
   const code = await npmCi()
-  clearInterval(stillBusy)
+  clearInterval(progress)
   if (code !== 0) {
-    say(`npm ci failed (exit code ${code}): see its message above, then run the command again`)
+    log(`npm ci failed (exit code ${code}): see its message above, then run the command again`)
     process.exit(1)
   }
   writeMarker(root)
-  say(`packages are installed (${seconds()} s)`)
+  log(`packages are installed (${seconds()} s)`)
 }
 
 /**
- * Why the packages must be installed, or null when they are as locked.
- * @param {string} folder the project's
+ * Why the packages must be installed; null when they are as locked.
+ * @param {string} folder of the project
  * @returns {string | null}
  */
 export function reasonToInstall(folder) {
@@ -40,7 +40,7 @@ export function reasonToInstall(folder) {
 }
 
 /**
- * Identifies what should be installed: the locked packages, for this kind of machine.
+ * A hash of the lock file and of the platform, for which npm selects packages.
  * @param {string} folder
  */
 export function lockHash(folder) {
@@ -54,7 +54,8 @@ function writeMarker(folder) {
 }
 
 /**
- * Whether a plain `npm install` has brought what the lock file lists: npm keeps its own record of what it installed.
+ * Whether npm's own record of what it installed has every package of the lock file: `npm install` may have been run by
+ * hand.
  * @param {string} folder
  */
 function isAsLocked(folder) {
@@ -71,14 +72,14 @@ function isAsLocked(folder) {
 
 /** @returns {Promise<number>} npm's exit code */
 function npmCi() {
-  // The pinned runtime is among what npm ci removes first, so npm must not run on it.
+  // npm ci removes node_modules first, with the pinned Node in it: npm must run on another one.
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
   const env = { ...process.env, PATH: path.join(delimiter) }
-  // Only errors: packages that want a newer Node than the machine's own get it, as the pinned runtime.
+  // Only errors: npm would warn of packages that need a newer Node than its own, and they get the pinned one.
   const npm = spawn('npm', ['ci', '--loglevel=error'], { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] })
   return new Promise((resolve) => {
     npm.once('error', (error) => {
-      say(`npm cannot be run: ${error.message}`)
+      log(`npm cannot be run: ${error.message}`)
       resolve(1)
     })
     npm.once('exit', (code, signal) => resolve(code ?? (signal ? 130 : 1)))

@@ -1,14 +1,13 @@
-// The set-up scripts are plain JavaScript: they run on Node 20, before anything is installed.
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 
-/** The runtime that the lock file pins, whatever the machine has. */
+/** The Node that package-lock.json pins. */
 export const pinnedNode = join(root, 'node_modules/node/bin/node')
 
 /**
- * Where data and secrets live.
+ * The folder of data, secrets and build output.
  * @param {Record<string, string | undefined>} env
  */
 export function dataFolder(env = process.env) {
@@ -16,9 +15,9 @@ export function dataFolder(env = process.env) {
 }
 
 /**
- * Says on the terminal what happens now.
+ * One line of progress on standard error.
  * @param {string} line
  */
-export function say(line) {
+export function log(line) {
   process.stderr.write(`gatehouse: ${line}\n`)
 }

@@ -1,8 +1,18 @@
-// First among the imports of every set-up script: says at once what is wrong with a Node that is too old for them.
-import { explainOldNode } from './node-version.js'
+// The first import of each script in this folder: a Node that is too old for them gets one line instead of a stack trace.
+const lowestMajor = 20
 
-const complaint = explainOldNode(process.versions.node)
-if (complaint) {
-  console.error(`gatehouse: ${complaint}`)
+/**
+ * One line for a version that cannot run these scripts; null for one that can.
+ * @param {string} version as in process.versions.node
+ * @returns {string | null}
+ */
+export function explainOldNode(version) {
+  if (Number(version.split('.')[0]) >= lowestMajor) return null
+  return `Node ${lowestMajor} or later is needed, and this is ${version}: install a newer one (https://nodejs.org) and run the command again`
+}
+
+const explanation = explainOldNode(process.versions.node)
+if (explanation) {
+  console.error(`gatehouse: ${explanation}`)
   process.exit(1)
 }

@@ -1,14 +1,14 @@
-// Preloaded into what the set-up scripts run: when the script was killed without a chance to pass a signal on, the
-// program still stops, as if asked to.
-const LOOK_EVERY_MS = 1_000
+// Preloaded into the programs of run-program.js: when that process was killed, and could not forward a signal, the
+// program gets SIGTERM.
+const pollIntervalMs = 1_000
 const parent = Number(process.env.GATEHOUSE_PARENT)
 
-delete process.env.GATEHOUSE_PARENT // it concerns this process only, not those that it starts
+delete process.env.GATEHOUSE_PARENT // child processes must not inherit it
 if (parent) {
-  const look = setInterval(() => {
+  const poll = setInterval(() => {
     if (process.ppid === parent) return
-    clearInterval(look)
+    clearInterval(poll)
     process.kill(process.pid, 'SIGTERM')
-  }, LOOK_EVERY_MS)
-  look.unref()
+  }, pollIntervalMs)
+  poll.unref()
 }

@@ -4,7 +4,7 @@ import type { OpenApi, Operation, Schema } from './openapi.ts'
 
 type Page = { html: string; contentPolicy: string }
 
-/** The API's description as a page that stands by itself: no script, nothing from elsewhere. Contract: 8. */
+/** The API description as a self-contained page, without scripts and external resources. Contract: 8. */
 export function createDocsPage(document: OpenApi): Page {
   const styleHash = createHash('sha256').update(docsStyle).digest('base64')
   const contentPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`
@@ -21,7 +21,7 @@ export function createDocsPage(document: OpenApi): Page {
 <body>
 <header><h1>${escape(document.info.title)} <small>${escape(document.info.version)}</small></h1>
 <p>${escape(document.info.description)}</p>
-<p>For machines: <a href="/api/openapi.json">openapi.json</a></p>
+<p>As OpenAPI: <a href="/api/openapi.json">openapi.json</a></p>
 <nav aria-label="Sections">${contents}</nav></header>
 <main>${groups}</main>
 </body>
@@ -62,53 +62,52 @@ function parameterTable({ parameters }: Operation): string {
 
 function bodyBlock({ requestBody }: Operation): string {
   if (!requestBody) return ''
-  const [type, { schema }] = Object.entries(requestBody.content)[0]!
-  return `<h3>Body <small>${escape(type)}</small></h3>${shape(schema)}`
+  const [body] = Object.entries(requestBody.content)
+  return body ? `<h3>Body <small>${escape(body[0])}</small></h3>${shape(body[1].schema)}` : ''
 }
 
 function replyBlocks({ responses }: Operation): string {
   const replies = Object.entries(responses).map(([status, { description, content }]) => {
-    const schema = Object.values((content ?? {}) as Record<string, { schema: Schema }>)[0]?.schema
+    const schema = Object.values(content ?? {})[0]?.schema
     const body = schema && Number(status) < 300 ? shape(schema) : ''
     return `<dt><b class="s${status[0]}">${status}</b> ${escape(description)}</dt><dd>${body}</dd>`
   })
-  return `<h3>Answers</h3><dl>${replies.join('')}</dl>`
+  return `<h3>Responses</h3><dl>${replies.join('')}</dl>`
 }
 
 function shape(schema: Schema): string {
-  const properties = schema.properties as Record<string, Schema> | undefined
+  const { properties, required = [] } = schema
   if (!properties) return `<span class="type">${escape(nameOf(schema))}</span>`
-  const required = new Set((schema.required ?? []) as string[])
   const rows = Object.entries(properties).map(
     ([name, value]) =>
-      `<tr><td><code>${escape(name)}</code>${required.has(name) ? '' : ' <small>optional</small>'}</td><td>${nested(value)}</td></tr>`,
+      `<tr><td><code>${escape(name)}</code>${required.includes(name) ? '' : ' <small>optional</small>'}</td><td>${nested(value)}</td></tr>`,
   )
   return `<table><tbody>${rows.join('')}</tbody></table>`
 }
 
-/** Objects inside are shown as tables, a few levels deep. */
+/** Nested objects are shown as tables. */
 function nested(schema: Schema): string {
-  const items = schema.type === 'array' ? (schema.items as Schema | undefined) : undefined
+  const items = schema.type === 'array' ? schema.items : undefined
   if (items?.properties) return `<span class="type">list of</span>${shape(items)}`
   return schema.properties ? shape(schema) : `<span class="type">${escape(nameOf(schema))}</span>`
 }
 
 function nameOf(schema: Schema): string {
-  const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
+  const choices = schema.anyOf ?? schema.oneOf
   if (choices) return choices.map(nameOf).join(' or ')
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
   if ('const' in schema) return JSON.stringify(schema.const)
-  if (schema.type === 'array') return `list of ${nameOf((schema.items ?? {}) as Schema)}`
+  if (schema.type === 'array') return `list of ${nameOf(schema.items ?? {})}`
   const bounds = [
-    schema.minLength === undefined ? '' : `at least ${String(schema.minLength)} characters`,
-    schema.maxLength === undefined ? '' : `at most ${String(schema.maxLength)} characters`,
-    typeof schema.description === 'string' ? schema.description : '',
+    schema.minLength === undefined ? '' : `at least ${schema.minLength} characters`,
+    schema.maxLength === undefined ? '' : `at most ${schema.maxLength} characters`,
+    schema.description ?? '',
   ].filter(Boolean)
-  const type = typeof schema.type === 'string' ? schema.type : 'any'
+  const type = [schema.type ?? 'any'].flat().join(' or ')
   return bounds.length > 0 ? `${type}, ${bounds.join(', ')}` : type
 }
 
 const slug = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g, '-')
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character]!)
+const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)

@@ -1,4 +1,4 @@
-/** The look of the API's page. */
+/** The style sheet of the page. */
 export const docsStyle = `
 :root{color-scheme:light dark;--ink:#1d2430;--soft:#5b6472;--paper:#fbfaf7;--card:#fff;--line:#e3ded4;--accent:#8a5a12}
 @media (prefers-color-scheme:dark){:root{--ink:#ece7dc;--soft:#a49d90;--paper:#171512;--card:#211e19;--line:#3a352c;--accent:#e2b15c}}

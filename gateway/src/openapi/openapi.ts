@@ -2,15 +2,30 @@ import { endpoints, type Endpoint } from '@gatehouse/contracts'
 import { version } from '@gatehouse/service-kit'
 import { z } from 'zod'
 
-export type Schema = Record<string, unknown>
+/** What is read of a JSON Schema here; zod writes more. */
+export type Schema = {
+  type?: string | string[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  enum?: unknown[]
+  const?: unknown
+  minLength?: number
+  maxLength?: number
+  format?: string
+  description?: string
+}
+type Content = Record<string, { schema: Schema }>
 export type Operation = {
   operationId: string
   summary: string
   tags: string[]
   security?: Record<string, string[]>[]
   parameters?: { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }[]
-  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }
-  responses: Record<string, { description: string; headers?: Record<string, { schema: Schema }>; content?: unknown }>
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, { description: string; headers?: Record<string, { schema: Schema }>; content?: Content }>
 }
 export type OpenApi = {
   openapi: '3.1.0'
@@ -18,7 +33,7 @@ export type OpenApi = {
   servers: { url: string }[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { securitySchemes: Record<string, Schema> }
+  components: { securitySchemes: Record<string, Record<string, string>> }
 }
 
 const tags = {
@@ -26,7 +41,7 @@ const tags = {
   Invites: 'Invite links, for admins',
   Administration: 'Accounts, settings and the audit log, for admins',
   Federation: 'Between instances',
-  Gateway: 'What the gateway answers itself',
+  Gateway: 'Served by the gateway itself',
 }
 type Tag = keyof typeof tags
 
@@ -53,7 +68,7 @@ export function createOpenApi(): OpenApi {
   }
 }
 
-const securitySchemes: Record<string, Schema> = {
+const securitySchemes: OpenApi['components']['securitySchemes'] = {
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
   peer: {
     type: 'apiKey',
@@ -65,11 +80,11 @@ const securitySchemes: Record<string, Schema> = {
 
 const health: Operation = {
   operationId: 'health',
-  summary: 'Whether the gateway answers',
+  summary: 'Whether the gateway is running',
   tags: ['Gateway'],
   responses: {
     200: {
-      description: 'It does',
+      description: 'The gateway is running',
       content: { 'application/json': { schema: toSchema(z.object({ status: z.literal('ok') }), 'output') } },
     },
   },
@@ -99,9 +114,8 @@ function tagOf({ path }: Endpoint): Tag {
 function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint) {
   const given = place === 'path' ? params : query
   const shape = given ? toSchema(given, 'input') : {}
-  const properties = (shape.properties ?? {}) as Record<string, Schema>
-  const required = (shape.required ?? []) as string[]
-  const names = place === 'path' ? [...path.matchAll(/:(\w+)/g)].map((found) => found[1]!) : Object.keys(properties)
+  const { properties = {}, required = [] } = shape
+  const names = place === 'path' ? [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name) : Object.keys(properties)
   return names.map((name) => ({
     name,
     in: place,
@@ -110,7 +124,7 @@ function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint
   }))
 }
 
-function bodyOf(body: z.ZodType | 'multipart'): Record<string, { schema: Schema }> {
+function bodyOf(body: z.ZodType | 'multipart'): Content {
   if (body !== 'multipart') return { 'application/json': { schema: toSchema(body, 'input') } }
   const file = { type: 'string', format: 'binary' }
   return { 'multipart/form-data': { schema: { type: 'object', properties: { file }, required: ['file'] } } }
@@ -147,9 +161,9 @@ function describeReplies({ replies, access, limit, body, params }: Endpoint): Op
   const refusal = (description: string) => ({ description, content: { 'application/json': { schema: errorSchema } } })
   described[400] = refusal('The input is not valid')
   if (access === 'peer') described[401] = refusal('The signature is missing or wrong')
-  if (access === 'bearer' || access === 'admin') described[401] = refusal('No live token')
-  if (access === 'admin') described[403] = refusal('The account is no admin')
-  if (params) described[404] = refusal('There is no such thing')
+  if (access === 'bearer' || access === 'admin') described[401] = refusal('There is no valid token')
+  if (access === 'admin') described[403] = refusal('The account is not an admin')
+  if (params) described[404] = refusal('The id is unknown')
   if (body) described[413] = refusal('The body is too large')
   if (limit) {
     described[429] = {
@@ -158,12 +172,12 @@ function describeReplies({ replies, access, limit, body, params }: Endpoint): Op
       content: { 'application/json': { schema: limitSchema } },
     }
   }
-  described[503] = refusal('Something this needs is away; try again after Retry-After seconds')
+  described[503] = refusal('A dependency is unavailable; try again after Retry-After seconds')
   return described
 }
 
-/** What JSON Schema cannot say (a refinement, a transformation) is left out; the shape stays. */
+/** Without what JSON Schema cannot express: refinements and transformations. */
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' })
-  return rest
+  return rest as Schema
 }

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import { movableClock } from '@gatehouse/runtime'
-import { StoreUnavailable, type StateStore } from '../src/account-states/store.ts'
+import { buildAccountState as buildState } from '@gatehouse/test-kit'
+import { CacheUnavailable, type AccountStateCache } from '../src/account-states/cache.ts'
 import { createAccountStates } from '../src/account-states/account-states.ts'
-import { createMemoryStore } from '../src/account-states/memory-store.ts'
-import { buildState } from './places.ts'
+import { createMemoryCache } from '../src/account-states/memory-cache.ts'
 
 const away = async (): Promise<never> => {
-  throw new StoreUnavailable('away')
+  throw new CacheUnavailable('away')
 }
-const storeThatIsAway: StateStore = {
-  ...createMemoryStore(movableClock()),
+const unavailableCache: AccountStateCache = {
+  ...createMemoryCache(movableClock()),
   find: away,
   lease: away,
   fill: away,
@@ -17,12 +17,12 @@ const storeThatIsAway: StateStore = {
 }
 
 describe('finding the state of an account', () => {
-  it('asks the truth once for any number of waiters, then the cache', async () => {
-    const questions: (readonly string[])[] = []
+  it('loads once for any number of callers, then reads the cache', async () => {
+    const loads: (readonly string[])[] = []
     const states = createAccountStates({
-      store: createMemoryStore(movableClock()),
+      cache: createMemoryCache(movableClock()),
       load: async (userIds) => {
-        questions.push(userIds)
+        loads.push(userIds)
         return userIds.map((userId) => buildState({ userId }))
       },
     })
@@ -30,15 +30,15 @@ describe('finding the state of an account', () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => states.find(String(index % 5))))
     await states.find('3')
 
-    expect(questions).to.deep.equal([['0', '1', '2', '3', '4']])
+    expect(loads).to.deep.equal([['0', '1', '2', '3', '4']])
   })
 
-  it('gives nobody an answer that was asked for before their question', async () => {
+  it('gives no caller a state whose load began before the call', async () => {
     let version = 1
     let release = (): void => undefined
     const held = new Promise<void>((resolve) => (release = resolve))
     const states = createAccountStates({
-      store: storeThatIsAway,
+      cache: unavailableCache,
       load: async () => {
         const read = [buildState({ version })]
         await held
@@ -55,10 +55,10 @@ describe('finding the state of an account', () => {
     expect((await late)?.version).to.equal(2)
   })
 
-  it('splits what one request could not hold', async () => {
+  it('splits a load that is too large for one request', async () => {
     const sizes: number[] = []
     const states = createAccountStates({
-      store: storeThatIsAway,
+      cache: unavailableCache,
       load: async (userIds) => {
         sizes.push(userIds.length)
         return userIds.map((userId) => buildState({ userId }))
@@ -71,10 +71,10 @@ describe('finding the state of an account', () => {
     expect(found.map((state) => state?.userId)).to.deep.equal(Array.from({ length: 2_500 }, (_, i) => String(i)))
   })
 
-  it('says that it does not know when neither the cache nor the truth answers, and recovers', async () => {
+  it('rejects when neither the cache nor the source answers, and recovers', async () => {
     let answers = false
     const states = createAccountStates({
-      store: storeThatIsAway,
+      cache: unavailableCache,
       load: async () => {
         if (!answers) throw new Error('identity is away')
         return []

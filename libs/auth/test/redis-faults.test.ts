@@ -1,9 +1,14 @@
 import { expect } from 'chai'
 import { systemRandom } from '@gatehouse/runtime'
-import { capturedLog, eventually, privateRedis, type PrivateServer } from '@gatehouse/test-kit'
-import { StoreUnavailable, type StateStore } from '../src/account-states/store.ts'
-import { connectRedisStore } from '../src/account-states/redis-store.ts'
-import { buildState } from './places.ts'
+import {
+  buildAccountState as buildState,
+  capturedLog,
+  eventually,
+  startRedis,
+  type LocalServer,
+} from '@gatehouse/test-kit'
+import { CacheUnavailable, type AccountStateCache } from '../src/account-states/cache.ts'
+import { connectRedisCache } from '../src/account-states/redis-cache.ts'
 
 const { userId } = buildState()
 
@@ -14,69 +19,69 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   )
 
 describe('the account-state cache while Redis fails', () => {
-  let redis: PrivateServer
-  let store: StateStore
+  let redis: LocalServer
+  let cache: AccountStateCache
   beforeEach(async () => {
-    redis = await privateRedis()
-    store = await connectRedisStore({ url: redis.url, random: systemRandom, log: capturedLog().log })
+    redis = await startRedis()
+    cache = await connectRedisCache({ url: redis.url, random: systemRandom, log: capturedLog().log })
   })
   afterEach(async () => {
-    await store[Symbol.asyncDispose]()
+    await cache[Symbol.asyncDispose]()
     await redis[Symbol.asyncDispose]()
   })
 
-  it('says so when Redis was killed, and works again after a restart, empty', async () => {
-    await store.fill(buildState(), await store.lease(userId))
+  it('rejects when Redis was killed, and works again after a restart, empty', async () => {
+    await cache.fill(buildState(), await cache.lease(userId))
     await redis.kill()
-    expect(await failureOf(store.find(userId))).to.be.instanceOf(StoreUnavailable)
-    await eventually('noticed', () => !store.ready())
+    expect(await failureOf(cache.find(userId))).to.be.instanceOf(CacheUnavailable)
+    await eventually('noticed', () => !cache.ready())
 
     await redis.start()
-    await eventually('reconnected', () => store.ready())
+    await eventually('reconnected', () => cache.ready())
 
-    expect(await store.find(userId)).to.equal(undefined)
+    expect(await cache.find(userId)).to.equal(undefined)
   })
 
-  it('takes no lease of a Redis that has gone for one of its successor', async () => {
-    const lease = await store.lease(userId)
+  it('ignores a lease of an earlier Redis process', async () => {
+    const lease = await cache.lease(userId)
     await redis.kill()
     await redis.start()
-    await eventually('reconnected', () => store.ready())
-    await store.fill(buildState(), lease)
+    await eventually('reconnected', () => cache.ready())
+    await cache.fill(buildState(), lease)
 
-    expect(await store.find(userId)).to.equal(undefined)
+    expect(await cache.find(userId)).to.equal(undefined)
   })
 
-  it('says so within its time when Redis hangs, and works again afterwards', async () => {
-    await store.fill(buildState(), await store.lease(userId))
+  it('rejects within its time limit when Redis hangs, and works again afterwards', async () => {
+    await cache.fill(buildState(), await cache.lease(userId))
     redis.pause()
-    expect(await failureOf(store.find(userId))).to.be.instanceOf(StoreUnavailable)
-    expect(await failureOf(store.put(buildState({ version: 2 })))).to.be.instanceOf(StoreUnavailable)
+    expect(await failureOf(cache.find(userId))).to.be.instanceOf(CacheUnavailable)
+    expect(await failureOf(cache.put(buildState({ version: 2 })))).to.be.instanceOf(CacheUnavailable)
 
     redis.resume()
-    await eventually('reconnected', () => store.ready())
+    await eventually('reconnected', () => cache.ready())
 
-    await store.put(buildState({ version: 3 }))
-    expect(await store.find(userId)).to.satisfy(
+    await cache.put(buildState({ version: 3 }))
+    expect(await cache.find(userId)).to.satisfy(
       (found: unknown) => !found || (found as { version: number }).version === 3,
     )
   })
 
-  it('makes no entry of a word that lay in the buffers of a Redis that hung', async () => {
+  it('makes no entry of a put that waited in the buffers of a Redis that hung', async () => {
     redis.pause()
-    await failureOf(store.put(buildState({ version: 1 })))
+    await failureOf(cache.put(buildState({ version: 1 })))
     redis.resume()
-    await eventually('reconnected', () => store.ready())
+    await eventually('reconnected', () => cache.ready())
 
-    expect(await store.find(userId)).to.equal(undefined)
+    expect(await cache.find(userId)).to.equal(undefined)
   })
 
-  it('does not start without Redis, and tells which variable to look at', async () => {
+  it('does not start without Redis, and names the variable', async () => {
     await redis.stop()
 
-    const failure = await failureOf(connectRedisStore({ url: redis.url, random: systemRandom, log: capturedLog().log }))
+    const failure = await failureOf(connectRedisCache({ url: redis.url, random: systemRandom, log: capturedLog().log }))
 
-    expect(failure).to.be.instanceOf(StoreUnavailable)
+    expect(failure).to.be.instanceOf(CacheUnavailable)
     expect(String(failure)).to.include('REDIS_URL')
   })
 })

@@ -1,17 +1,23 @@
-import { Refusal } from '@gatehouse/runtime'
+import { Unavailable } from '@gatehouse/runtime'
 
 export type UnavailableReason = 'no-responders' | 'timeout' | 'disconnected'
 
+const messages: Record<UnavailableReason, string> = {
+  'no-responders': 'no process responds to the call',
+  timeout: 'no response in time',
+  disconnected: 'no connection to NATS',
+}
+
 /**
- * The bus could not carry a message: nobody answers that call, no answer came in time, or there is no connection.
- * It reads as a 503 where nobody catches it. Contract: 1.
+ * The bus could not carry a message: no process responds to the call, no response came in time, or there is no
+ * connection. It is answered with 503 where nothing catches it. Contract: 1.
  */
-export class BusUnavailable extends Refusal {
+export class BusUnavailable extends Unavailable {
+  override readonly name = 'BusUnavailable'
   readonly reason: UnavailableReason
 
   constructor(reason: UnavailableReason, cause?: unknown) {
-    const definition = { status: 503, message: 'Service temporarily unavailable, please try again' }
-    super('unavailable', definition, { headers: { 'Retry-After': '1' }, cause })
+    super(`Bus unavailable: ${messages[reason]}`, cause === undefined ? {} : { cause })
     this.reason = reason
   }
 }

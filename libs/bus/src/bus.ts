@@ -4,18 +4,24 @@ import type { z } from 'zod'
 /** Travels beside every message, so that one request can be followed through all processes. */
 export type Context = { requestId?: string | undefined }
 
-/** What a receiver gets. `deliveries` is 1 at the first attempt; the same `id` may come again. */
-export type Received<P> = { id: string; payload: P; requestId: string | undefined; deliveries: number }
+/**
+ * An event as its handler gets it, told apart by `name` where several are consumed. `deliveries` is 1 at the first
+ * attempt; the same `id` may be delivered again.
+ */
+export type Received<E extends EventDefinition = EventDefinition> =
+  E extends EventDefinition<infer P, infer N>
+    ? { name: N; id: string; payload: z.output<P>; requestId: string | undefined; deliveries: number }
+    : never
 
-export type Receive<P extends z.ZodType> = (received: Received<z.output<P>>) => Promise<void>
+export type EventHandler<E extends EventDefinition = EventDefinition> = (received: Received<E>) => Promise<void>
 
 /** Disposing it stops the deliveries and waits for the handlers under way. */
 export type Subscription = AsyncDisposable
 
-export type BusLog = { warn(o: object, msg: string): void; error(o: object, msg: string): void }
+export type BusLog = { warn(fields: object, message: string): void; error(fields: object, message: string): void }
 
 /**
- * How services talk to each other: facts that must not be lost, announcements that may be, and questions.
+ * How services talk to each other: durable events, broadcasts that may be lost, and requests.
  * Payloads are JSON and are parsed with the definition's schemas at both ends.
  */
 export type Bus = AsyncDisposable & {
@@ -31,39 +37,47 @@ export type Bus = AsyncDisposable & {
 
   /**
    * One member of `group` gets each event, at least once: again, with growing delays, while the handler throws or when
-   * the process dies. A new group may also get events from before its first subscription. Handlers must be idempotent.
+   * the process dies. A new group may also get events from before its first subscription. Handlers must be idempotent;
+   * of several events each is delivered independently of the others.
    */
-  subscribe<P extends z.ZodType>(event: EventDefinition<P>, group: string, handler: Receive<P>): Promise<Subscription>
+  consume<E extends EventDefinition>(
+    events: E | readonly E[],
+    group: string,
+    handler: EventHandler<E>,
+  ): Promise<Subscription>
 
   /**
-   * Every process that listens hears each event published from now on, in order, across restarts of NATS. A handler that
-   * throws is logged and not called again for that event.
+   * Every subscriber gets each event published from now on, in the order of publication, across restarts of NATS. A
+   * handler that throws is logged and not called again for that event.
    */
-  listen<P extends z.ZodType>(event: EventDefinition<P>, handler: Receive<P>): Promise<Subscription>
+  subscribe<E extends EventDefinition>(events: E | readonly E[], handler: EventHandler<E>): Promise<Subscription>
 
-  /** For what may be lost. With `to`, only those who hear `as` that name get it; without, only those who hear without. */
-  announce<P extends z.ZodType>(
+  /** For what may be lost. With `to`, only receivers under that name get it; without, only receivers without a name. */
+  broadcast<P extends z.ZodType>(
     event: EventDefinition<P>,
     payload: z.input<P>,
     options?: Context & { to?: string | undefined },
   ): void
 
-  /** Hears what is announced while it listens, in order. */
-  hear<P extends z.ZodType>(
-    event: EventDefinition<P>,
-    handler: Receive<P>,
+  /** Receives broadcasts while subscribed, in order. */
+  onBroadcast<E extends EventDefinition>(
+    event: E,
+    handler: EventHandler<E>,
     options?: { as?: string | undefined },
   ): Promise<Subscription>
 
-  /** Asks one answerer. Rejects with the `Refusal` it threw, or with `BusUnavailable`. */
+  /** Asks one responder. Rejects with the `Refusal` it threw, or with `BusUnavailable`. */
   request<Q extends z.ZodType, A extends z.ZodType>(
     call: CallDefinition<Q, A>,
     payload: z.input<Q>,
     options: Context & { timeoutMs: number },
   ): Promise<z.output<A>>
 
-  /** Answers a call; of several answerers one gets each request. A fault is logged here and reads `internal` there. */
-  answer<Q extends z.ZodType, A extends z.ZodType>(
+  /**
+   * Responds to a call; of several responders one gets each request. A fault is logged here and reads `internal` or
+   * `unavailable` there.
+   */
+  respond<Q extends z.ZodType, A extends z.ZodType>(
     call: CallDefinition<Q, A>,
     handler: (payload: z.output<Q>, context: Context) => Promise<z.input<A>>,
   ): Promise<Subscription>

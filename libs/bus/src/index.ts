@@ -1,4 +1,4 @@
-export type { Bus, BusLog, Context, Received, Subscription } from './bus.ts'
+export type { Bus, BusLog, Context, EventHandler, Received, Subscription } from './bus.ts'
 export { BusUnavailable } from './bus-unavailable.ts'
 export type { UnavailableReason } from './bus-unavailable.ts'
 export { connectNats } from './nats/connect-nats.ts'

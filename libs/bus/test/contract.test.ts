@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { defineErrors } from '@gatehouse/runtime'
+import { Unavailable, defineErrors, toErrorResponse } from '@gatehouse/runtime'
 import { capturedLog, eventually, testNats } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { connectNats, createLocalBus } from '../src/index.ts'
 import type { Bus, Received } from '../src/index.ts'
-import { add, counted, deferred } from './definitions.ts'
+import { add, counted, deferred, named } from './definitions.ts'
 
 type Fixture = AsyncDisposable & { connect(): Promise<Bus>; lines: Record<string, unknown>[] }
 
@@ -44,33 +44,75 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       for (const n of numbers) await bus.publish(event, { n }, { id: randomUUID() })
     }
 
-    it('gives each event, in order, to every group and listener, with its id and request id', async () => {
+    it('delivers each event, in order, to every group and subscriber, with its name, id and request id', async () => {
       const event = counted()
-      const [first, second, heard]: Received<{ n: number }>[][] = [[], [], []]
-      await bus.subscribe(event, 'first', async (received) => void first!.push(received))
-      await other.subscribe(event, 'second', async (received) => void second!.push(received))
-      await other.listen(event, async (received) => void heard!.push(received))
+      const [first, second, seen]: Received<ReturnType<typeof counted>>[][] = [[], [], []]
+      await bus.consume(event, 'first', async (received) => void first!.push(received))
+      await other.consume(event, 'second', async (received) => void second!.push(received))
+      await other.subscribe(event, async (received) => void seen!.push(received))
       const ids = [1, 2, 3].map(() => randomUUID())
 
       for (const [index, id] of ids.entries()) await bus.publish(event, { n: index }, { id, requestId: `r${index}` })
 
-      await eventually('all three everywhere', () => [first, second, heard].every((list) => list!.length === 3))
-      const expected = ids.map((id, n) => ({ id, payload: { n }, requestId: `r${n}`, deliveries: 1 }))
+      await eventually('all three everywhere', () => [first, second, seen].every((list) => list!.length === 3))
+      const expected = ids.map((id, n) => ({
+        name: 'Counted',
+        id,
+        payload: { n },
+        requestId: `r${n}`,
+        deliveries: 1,
+      }))
       expect(first).to.deep.equal(expected)
       expect(second).to.deep.equal(expected)
-      expect(heard).to.deep.equal(expected)
+      expect(seen).to.deep.equal(expected)
     })
 
-    it('gives each event to one member of a group', async () => {
+    it('delivers several events to one handler, told apart by name: in one order to a subscriber', async () => {
+      const [one, two, other3] = [counted(), named(), counted()]
+      const [seen, consumed]: (number | string)[][] = [[], []]
+      await other.subscribe([one, two], async (event) => {
+        seen!.push(event.name === 'Counted' ? event.payload.n : event.payload.text)
+      })
+      await other.consume([one, two], 'several', async (event) => {
+        consumed!.push(event.name === 'Counted' ? event.payload.n : event.payload.text)
+      })
+
+      for (const n of [1, 2, 3]) {
+        await bus.publish(one, { n }, { id: randomUUID() })
+        await bus.publish(other3, { n: n * 100 }, { id: randomUUID() })
+        await bus.publish(two, { text: `t${n}` }, { id: randomUUID() })
+      }
+
+      await eventually('all', () => seen!.length >= 6 && consumed!.length >= 6)
+      expect(seen).to.deep.equal([1, 't1', 2, 't2', 3, 't3'])
+      expect(consumed).to.have.members([1, 't1', 2, 't2', 3, 't3'])
+    })
+
+    it('redelivers only the event of several on which the handler fails', async () => {
+      const [one, two] = [counted(), named()]
+      const consumed: string[] = []
+      await bus.consume([one, two], 'group', async (event) => {
+        consumed.push(`${event.name} ${event.deliveries}`)
+        if (event.name === 'Named' && event.deliveries === 1) throw new Error('not yet')
+      })
+
+      await bus.publish(one, { n: 1 }, { id: randomUUID() })
+      await bus.publish(two, { text: 'x' }, { id: randomUUID() })
+
+      await eventually('the second delivery', () => consumed.includes('Named 2'))
+      expect(consumed).to.have.members(['Counted 1', 'Named 1', 'Named 2'])
+    })
+
+    it('delivers each event to one member of a group', async () => {
       const event = counted()
       const got: number[] = []
       const members = new Set<string>()
-      const member = (name: string) => async (received: Received<{ n: number }>) => {
+      const member = (name: string) => async (received: Received<ReturnType<typeof counted>>) => {
         members.add(name)
         got.push(received.payload.n)
       }
-      await bus.subscribe(event, 'shared', member('a'))
-      await other.subscribe(event, 'shared', member('b'))
+      await bus.consume(event, 'shared', member('a'))
+      await other.consume(event, 'shared', member('b'))
       const numbers = Array.from({ length: 40 }, (_, n) => n)
 
       await publishAll(event, numbers)
@@ -81,10 +123,10 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect(members).to.have.keys('a', 'b')
     })
 
-    it('takes a repeated publish with the same id for one event', async () => {
+    it('delivers an event once that was published twice with the same id', async () => {
       const event = counted()
       const got: number[] = []
-      await bus.subscribe(event, 'group', async ({ payload }) => void got.push(payload.n))
+      await bus.consume(event, 'group', async ({ payload }) => void got.push(payload.n))
       const id = randomUUID()
 
       await bus.publish(event, { n: 1 }, { id })
@@ -95,10 +137,10 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect(got).to.deep.equal([1, 2])
     })
 
-    it('delivers again what a handler failed on, counting, and lets the others pass', async () => {
+    it('redelivers an event whose handler failed, counting, without delaying the others', async () => {
       const event = counted()
       const got: [number, number][] = []
-      await bus.subscribe(event, 'group', async ({ payload, deliveries }) => {
+      await bus.consume(event, 'group', async ({ payload, deliveries }) => {
         got.push([payload.n, deliveries])
         if (payload.n === 1 && deliveries < 3) throw new Error('not yet')
       })
@@ -114,24 +156,24 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       ])
     })
 
-    it('keeps the events of a group that has no member at the moment', async () => {
+    it('keeps the events of a group without members', async () => {
       const event = counted()
       const got: number[] = []
-      const subscription = await bus.subscribe(event, 'away', async () => {})
+      const subscription = await bus.consume(event, 'away', async () => {})
       await subscription[Symbol.asyncDispose]()
 
       await publishAll(event, [1, 2])
-      await bus.subscribe(event, 'away', async ({ payload }) => void got.push(payload.n))
+      await bus.consume(event, 'away', async ({ payload }) => void got.push(payload.n))
 
       await eventually('both', () => got.length === 2)
       expect(got).to.deep.equal([1, 2])
     })
 
-    it('waits for the handler under way when a subscription ends, and gives it nothing more', async () => {
+    it('waits for the handler under way when a subscription ends, and delivers nothing more to it', async () => {
       const event = counted()
       const [entered, release] = [deferred(), deferred()]
       const done: number[] = []
-      const subscription = await bus.subscribe(event, 'group', async ({ payload }) => {
+      const subscription = await bus.consume(event, 'group', async ({ payload }) => {
         entered.resolve()
         await release.promise
         done.push(payload.n)
@@ -145,42 +187,42 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect(await ended).to.deep.equal([1])
     })
 
-    it('tells a listener nothing of what was published before', async () => {
+    it('delivers to a subscriber nothing that was published before', async () => {
       const event = counted()
-      const heard: number[] = []
+      const seen: number[] = []
       await publishAll(event, [1])
 
-      await other.listen(event, async ({ payload }) => void heard.push(payload.n))
+      await other.subscribe(event, async ({ payload }) => void seen.push(payload.n))
       await publishAll(event, [2])
 
-      await eventually('the second', () => heard.length > 0)
-      expect(heard).to.deep.equal([2])
+      await eventually('the second', () => seen.length > 0)
+      expect(seen).to.deep.equal([2])
     })
 
-    it('announces to everyone, or to one name only', async () => {
+    it('broadcasts to every receiver without a name, or to those of one name', async () => {
       const event = counted()
-      const [everyone, nodeA, nodeB]: number[][] = [[], [], []]
-      await bus.hear(event, async ({ payload }) => void everyone!.push(payload.n))
-      await bus.hear(event, async ({ payload }) => void nodeA!.push(payload.n), { as: 'node-a' })
-      await other.hear(event, async ({ payload }) => void nodeB!.push(payload.n), { as: 'node-b' })
+      const [unnamed, nodeA, nodeB]: number[][] = [[], [], []]
+      await bus.onBroadcast(event, async ({ payload }) => void unnamed!.push(payload.n))
+      await bus.onBroadcast(event, async ({ payload }) => void nodeA!.push(payload.n), { as: 'node-a' })
+      await other.onBroadcast(event, async ({ payload }) => void nodeB!.push(payload.n), { as: 'node-b' })
 
-      other.announce(event, { n: 1 })
-      other.announce(event, { n: 2 }, { to: 'node-a' })
-      other.announce(event, { n: 3 }, { to: 'node-b' })
+      other.broadcast(event, { n: 1 })
+      other.broadcast(event, { n: 2 }, { to: 'node-a' })
+      other.broadcast(event, { n: 3 }, { to: 'node-b' })
 
-      await eventually('each its own', () => everyone!.length + nodeA!.length + nodeB!.length === 3)
-      expect({ everyone, nodeA, nodeB }).to.deep.equal({ everyone: [1], nodeA: [2], nodeB: [3] })
+      await eventually('all three', () => unnamed!.length + nodeA!.length + nodeB!.length === 3)
+      expect({ unnamed, nodeA, nodeB }).to.deep.equal({ unnamed: [1], nodeA: [2], nodeB: [3] })
     })
 
-    it('asks, and answers once, with the context', async () => {
+    it('gives a request to one responder, with its context', async () => {
       const call = add()
       const asked: (string | undefined)[] = []
       const answer = async ({ a, b }: { a: number; b: number }, context: { requestId?: string | undefined }) => {
         asked.push(context.requestId)
         return { sum: a + b }
       }
-      await bus.answer(call, answer)
-      await other.answer(call, answer)
+      await bus.respond(call, answer)
+      await other.respond(call, answer)
 
       const reply = await other.request(call, { a: 2, b: 3 }, { timeoutMs: 2_000, requestId: 'r1' })
 
@@ -188,10 +230,10 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect(asked).to.deep.equal(['r1'])
     })
 
-    it('carries a refusal whole', async () => {
+    it('carries a refusal with its fields and headers', async () => {
       const refuse = defineErrors({ space_owned: { status: 409, message: 'You own spaces' } })
       const call = add()
-      await other.answer(call, async () => {
+      await other.respond(call, async () => {
         throw refuse.space_owned({ fields: { ownedSpaces: ['s1'] }, headers: { 'Retry-After': '3' } })
       })
 
@@ -201,9 +243,9 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect(refusal).to.deep.include({ fields: { ownedSpaces: ['s1'] }, headers: { 'Retry-After': '3' } })
     })
 
-    it('hides a fault from the caller and logs it at the answerer', async () => {
+    it('hides a fault from the caller and logs it at the responder', async () => {
       const call = add()
-      await other.answer(call, async () => {
+      await other.respond(call, async () => {
         throw new Error('secret detail')
       })
 
@@ -213,10 +255,10 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect(JSON.stringify(fixture.lines)).to.include('secret detail').and.include(call.subject)
     })
 
-    it('tells "nobody answers" from "no answer in time"', async () => {
+    it('tells apart that no responder exists and that none replied in time; both are answered with 503', async () => {
       const [silent, slow] = [add(), add()]
       const release = deferred()
-      await other.answer(slow, async () => {
+      await other.respond(slow, async () => {
         await release.promise
         return { sum: 0 }
       })
@@ -224,12 +266,27 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       const ask = (call: ReturnType<typeof add>) =>
         bus.request(call, { a: 1, b: 1 }, { timeoutMs: 100 }).catch((error: unknown) => error)
 
-      expect(await ask(silent)).to.include({ status: 503, reason: 'no-responders' })
-      expect(await ask(slow)).to.include({ status: 503, reason: 'timeout' })
+      const [absent, late] = [await ask(silent), await ask(slow)]
+      expect(absent).to.be.instanceOf(Unavailable).and.include({ reason: 'no-responders' })
+      expect(late).to.be.instanceOf(Unavailable).and.include({ reason: 'timeout' })
+      expect([absent, late].map((error) => toErrorResponse(error).refusal.status)).to.deep.equal([503, 503])
       release.resolve()
     })
 
-    it('refuses to send what does not fit the schema', async () => {
+    it('replies 503 with Retry-After, and logs, when something that the responder needs is unavailable', async () => {
+      const call = add()
+      await other.respond(call, async () => {
+        throw new Unavailable('database away', { retryAfterSeconds: 2 })
+      })
+
+      const refusal = await bus.request(call, { a: 1, b: 1 }, { timeoutMs: 2_000 }).catch((error: unknown) => error)
+
+      expect(refusal).to.include({ name: 'Refusal', code: 'unavailable', status: 503 })
+      expect(refusal).to.deep.include({ headers: { 'Retry-After': '2' } })
+      expect(JSON.stringify(fixture.lines)).to.include('database away').and.include(call.subject)
+    })
+
+    it('refuses to publish what does not fit the schema', async () => {
       const wrong = { n: 'one' } as unknown as { n: number }
 
       const sent = await bus.publish(counted(), wrong, { id: randomUUID() }).catch((error: unknown) => error)
@@ -237,13 +294,13 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect(sent).to.have.property('name', 'ZodError')
     })
 
-    it('is ready until it is closed; then it waits for handlers under way and refuses', async () => {
+    it('is ready until it is closed; then it waits for handlers under way and refuses to publish', async () => {
       await using opened = await start()
       const closing = await opened.connect()
       const event = counted()
       const [entered, release] = [deferred(), deferred()]
       let finished = false
-      await closing.subscribe(event, 'group', async () => {
+      await closing.consume(event, 'group', async () => {
         entered.resolve()
         await release.promise
         finished = true

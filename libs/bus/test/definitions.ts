@@ -2,9 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { defineCall, defineEvent } from '@gatehouse/contracts'
 import { z } from 'zod'
 
-/** An event of one's own for each test, so that none hears another's. */
+/** A number of tests share one NATS prefix: each defines an event of its own. */
 export function counted() {
-  return defineEvent({ subject: `event.test.counted_${randomUUID()}.v1`, payload: z.object({ n: z.int() }) })
+  const subject = `event.test.counted_${randomUUID()}.v1` as const
+  return defineEvent({ name: 'Counted', subject, payload: z.object({ n: z.int() }) })
+}
+
+/** Another event beside `counted`, with another payload. */
+export function named() {
+  const subject = `event.test.named_${randomUUID()}.v1` as const
+  return defineEvent({ name: 'Named', subject, payload: z.object({ text: z.string() }) })
 }
 
 export function add() {

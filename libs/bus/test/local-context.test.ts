@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { z } from 'zod'
 import { createLocalBus } from '../src/index.ts'
 
-const happened = defineEvent({ subject: 'event.test.happened.v1', payload: z.object({}) })
+const happened = defineEvent({ name: 'Happened', subject: 'event.test.happened.v1', payload: z.object({}) })
 const question = defineCall({ subject: 'call.test.question.v1', request: z.object({}), reply: z.object({}) })
 
 describe('the in-process bus', () => {
@@ -15,17 +15,17 @@ describe('the in-process bus', () => {
     const transaction = new AsyncLocalStorage<string>()
     const inherited: (string | undefined)[] = []
     const note = async () => void inherited.push(transaction.getStore())
-    await bus.subscribe(happened, 'group', note)
-    await bus.listen(happened, note)
-    await bus.hear(happened, note)
-    await bus.answer(question, async () => {
+    await bus.consume(happened, 'group', note)
+    await bus.subscribe(happened, note)
+    await bus.onBroadcast(happened, note)
+    await bus.respond(question, async () => {
       await note()
       return {}
     })
 
     await transaction.run('of the sender', async () => {
       await bus.publish(happened, {}, { id: randomUUID() })
-      bus.announce(happened, {})
+      bus.broadcast(happened, {})
       await bus.request(question, {}, { timeoutMs: 1_000 })
     })
     await bus[Symbol.asyncDispose]()

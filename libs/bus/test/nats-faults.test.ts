@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { randomUUID } from 'node:crypto'
-import { capturedLog, eventually, freePort, privateNats, type PrivateServer } from '@gatehouse/test-kit'
+import { capturedLog, eventually, freePort, startNats, startTcpProxy, type LocalServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { connect } from 'nats'
 import { connectNats } from '../src/index.ts'
@@ -10,11 +10,11 @@ import { add, counted, deferred } from './definitions.ts'
 
 describe('the bus while NATS fails', () => {
   const { log } = capturedLog()
-  let nats: PrivateServer
+  let nats: LocalServer
   let bus: Bus
 
   beforeEach(async () => {
-    nats = await privateNats()
+    nats = await startNats()
     bus = await connectNats({ url: nats.url, name: 'faults', log })
   })
 
@@ -28,19 +28,19 @@ describe('the bus while NATS fails', () => {
     await eventually('the loss is noticed', () => !bus.ready())
   }
 
-  it('loses no event to a kill -9 of NATS: neither the stored ones nor those that come after', async () => {
+  it('loses no event when NATS is killed: neither the stored ones nor those published after its restart', async () => {
     const event = counted()
-    const [failing, heard]: number[][] = [[], []]
+    const [failing, seen]: number[][] = [[], []]
     let handled: number[] = []
     let refuseAll = true
-    await bus.subscribe(event, 'group', async ({ payload }) => {
+    await bus.consume(event, 'group', async ({ payload }) => {
       failing!.push(payload.n)
-      if (refuseAll) throw new Error('not before the restart')
+      if (refuseAll) throw new Error('failing until the restart')
       handled.push(payload.n)
     })
-    await bus.listen(event, async ({ payload }) => void heard!.push(payload.n))
+    await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
     for (const n of [1, 2, 3]) await bus.publish(event, { n }, { id: randomUUID() })
-    await eventually('all were tried', () => [1, 2, 3].every((n) => failing!.includes(n)))
+    await eventually('all were delivered once', () => [1, 2, 3].every((n) => failing!.includes(n)))
 
     await killAndNotice()
     refuseAll = false
@@ -50,49 +50,96 @@ describe('the bus while NATS fails', () => {
     for (const n of [4, 5]) await bus.publish(event, { n }, { id: randomUUID() })
 
     await eventually('all five were handled', () => new Set(handled).size === 5, 15_000)
-    await eventually('all five were heard', () => heard!.length === 5, 15_000)
-    expect(heard).to.deep.equal([1, 2, 3, 4, 5])
+    await eventually('the subscriber has all five', () => seen!.length === 5, 15_000)
+    expect(seen).to.deep.equal([1, 2, 3, 4, 5])
   })
 
-  it('tells a listener what others stored while it had no connection', async () => {
+  it('delivers to a subscriber what others published while it had no connection', async () => {
     const event = counted()
-    const heard: number[] = []
-    await bus.listen(event, async ({ payload }) => void heard.push(payload.n))
+    const seen: number[] = []
+    await bus.subscribe(event, async ({ payload }) => void seen.push(payload.n))
     await bus.publish(event, { n: 1 }, { id: randomUUID() })
-    await eventually('the first', () => heard.length === 1)
+    await eventually('the first', () => seen.length === 1)
 
     await killAndNotice()
     await nats.start()
     await using other = await connectNats({ url: nats.url, name: 'another process', log })
     await other.publish(event, { n: 2 }, { id: randomUUID() })
 
-    await eventually('the second', () => heard.length === 2)
-    expect(heard).to.deep.equal([1, 2])
+    await eventually('the second', () => seen.length === 2)
+    expect(seen).to.deep.equal([1, 2])
   })
 
-  it('resumes even when NATS comes back without its store', async () => {
+  it('delivers to a subscriber what was lost in a broken connection, without waiting for a later event', async () => {
     const event = counted()
-    const [handled, heard]: number[][] = [[], []]
-    await bus.subscribe(event, 'group', async ({ payload }) => void handled!.push(payload.n))
-    await bus.listen(event, async ({ payload }) => void heard!.push(payload.n))
+    await using proxy = await startTcpProxy(nats.url)
+    await using behindProxy = await connectNats({ url: proxy.url, name: 'behind a proxy', log })
+    const [seen, consumed]: number[][] = [[], []]
+    await behindProxy.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
+    await behindProxy.consume(event, 'group', async ({ payload }) => void consumed!.push(payload.n))
     await bus.publish(event, { n: 1 }, { id: randomUUID() })
-    await eventually('the first', () => handled!.length + heard!.length === 2)
+    await eventually('the first', () => seen!.length + consumed!.length === 2)
 
-    await forgetEverything(nats.url)
+    proxy.partition()
+    await bus.publish(event, { n: 2 }, { id: randomUUID() })
+    await bus.publish(event, { n: 3 }, { id: randomUUID() })
+    proxy.heal()
+
+    await eventually('both', () => seen!.length === 3 && consumed!.length === 3, 10_000)
+    expect(seen).to.deep.equal([1, 2, 3])
+    expect(consumed).to.have.members([1, 2, 3])
+  })
+
+  it('resumes when NATS restarts without its store', async () => {
+    const event = counted()
+    const [handled, seen]: number[][] = [[], []]
+    await bus.consume(event, 'group', async ({ payload }) => void handled!.push(payload.n))
+    await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
+    await bus.publish(event, { n: 1 }, { id: randomUUID() })
+    await eventually('the first', () => handled!.length + seen!.length === 2)
+
+    await deleteStream(nats.url)
     await killAndNotice()
     await nats.start()
     await eventually('an event is stored again', () =>
       bus.publish(event, { n: 2 }, { id: '6f5cc5e8-5f0b-4a3e-9d62-1d9f3f1c7a11' }).then(() => true),
     )
 
-    await eventually('the second', () => handled!.includes(2) && heard!.includes(2), 10_000)
+    await eventually('the second', () => handled!.includes(2) && seen!.includes(2), 10_000)
   })
 
-  it('fails what waits for an answer as soon as the connection is lost, and what comes then at once', async () => {
+  it('resumes when its stream is deleted while it is connected', async () => {
+    const event = counted()
+    const [handled, seen]: number[][] = [[], []]
+    await bus.consume(event, 'group', async ({ payload }) => void handled!.push(payload.n))
+    await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
+    for (const n of [1, 2, 3]) await bus.publish(event, { n }, { id: randomUUID() })
+    await eventually('the first three', () => handled!.length + seen!.length === 6)
+
+    await deleteStream(nats.url)
+    const id = randomUUID()
+    await eventually('an event is stored again', () => bus.publish(event, { n: 4 }, { id }).then(() => true))
+
+    await eventually('the fourth', () => handled!.includes(4) && seen!.includes(4), 10_000)
+  })
+
+  it('closes at once while NATS is away', async () => {
+    const closing = await connectNats({ url: nats.url, name: 'closing', log })
+    await closing.consume(counted(), 'group', async () => {})
+    await closing.subscribe(counted(), async () => {})
+    await killAndNotice()
+    const started = performance.now()
+
+    await closing[Symbol.asyncDispose]()
+
+    expect(performance.now() - started).to.be.below(1_000)
+  })
+
+  it('rejects pending requests as soon as the connection is lost, and later ones at once', async () => {
     const call = add()
     const asked = deferred()
     const never = deferred()
-    await bus.answer(call, async () => {
+    await bus.respond(call, async () => {
       asked.resolve()
       await never.promise
       return { sum: 0 }
@@ -103,30 +150,30 @@ describe('the bus while NATS fails', () => {
 
     await nats.kill()
 
-    expect(await pending).to.include({ status: 503, reason: 'disconnected' })
+    expect(await pending).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
     expect(await ask()).to.include({ reason: 'disconnected' })
     const published = bus.publish(counted(), { n: 1 }, { id: randomUUID() }).catch((error: unknown) => error)
     expect(await published).to.include({ reason: 'disconnected' })
     never.resolve()
   })
 
-  it('answers and hears again after a restart', async () => {
+  it('responds and receives broadcasts again after a restart', async () => {
     const call = add()
     const event = counted()
-    const heard: number[] = []
-    await bus.answer(call, async ({ a, b }) => ({ sum: a + b }))
-    await bus.hear(event, async ({ payload }) => void heard.push(payload.n))
+    const seen: number[] = []
+    await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
+    await bus.onBroadcast(event, async ({ payload }) => void seen.push(payload.n))
 
     await killAndNotice()
     await nats.start()
     await eventually('it is back', () => bus.ready())
 
     expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 2_000 })).to.deep.equal({ sum: 3 })
-    bus.announce(event, { n: 1 })
-    await eventually('it is heard', () => heard.length === 1)
+    bus.broadcast(event, { n: 1 })
+    await eventually('the broadcast', () => seen.length === 1)
   })
 
-  it('gives the event that a killed process held to another member of its group', async () => {
+  it('redelivers the event that a killed process held to another member of its group', async () => {
     const event = counted()
     const member = fork(new URL('./stuck-member.ts', import.meta.url), [nats.url, event.subject], {
       execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -140,21 +187,19 @@ describe('the bus while NATS fails', () => {
     member.kill('SIGKILL')
     await dead
     const taken = Promise.withResolvers<{ id: string; deliveries: number }>()
-    await bus.subscribe(event, 'group', async (received) => taken.resolve(received))
+    await bus.consume(event, 'group', async (received) => taken.resolve(received))
 
     expect(await taken.promise).to.deep.include({ id, deliveries: 2 })
   })
 
-  it('lets many processes start at once', async () => {
+  it('lets many processes start at the same time', async () => {
     const event = counted()
     const got: number[] = []
     const prefix = 'crowd'
     const opened = await Promise.all(
       Array.from({ length: 8 }, () => connectNats({ url: nats.url, name: 'one of many', prefix, log })),
     )
-    await Promise.all(
-      opened.map((one) => one.subscribe(event, 'group', async ({ payload }) => void got.push(payload.n))),
-    )
+    await Promise.all(opened.map((one) => one.consume(event, 'group', async ({ payload }) => void got.push(payload.n))))
 
     await opened[0]!.publish(event, { n: 1 }, { id: randomUUID() })
 
@@ -171,7 +216,7 @@ describe('connecting to NATS', () => {
   }
 
   it('gives up with one line that names the servers and no credentials', async () => {
-    await using silent = await privateNats()
+    await using silent = await startNats()
     silent.pause()
     const [first, second] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${silent.port}`]
 
@@ -182,7 +227,7 @@ describe('connecting to NATS', () => {
 
   it('says when the credentials are refused, the address is malformed, or JetStream is missing', async () => {
     const config = 'accounts { WITHOUT { users: [{ user: bob, password: "p@ss" }] } }'
-    await using guarded = await privateNats({ config })
+    await using guarded = await startNats({ config })
     const server = guarded.url.replace('nats://', '')
 
     expect(await failure(`nats://bob:wrong@${server}`)).to.equal(`NATS at ${server} refuses the credentials`)
@@ -195,7 +240,7 @@ describe('connecting to NATS', () => {
   })
 
   it('takes credentials and several servers from the address', async () => {
-    await using guarded = await privateNats({ config: 'authorization { user: bob, password: "p@ss" }' })
+    await using guarded = await startNats({ config: 'authorization { user: bob, password: "p@ss" }' })
     const server = guarded.url.replace('nats://', '')
 
     await using bus = await connectNats({
@@ -208,7 +253,7 @@ describe('connecting to NATS', () => {
   })
 })
 
-async function forgetEverything(url: string): Promise<void> {
+async function deleteStream(url: string): Promise<void> {
   const nc = await connect({ servers: url })
   const jsm = await nc.jetstreamManager()
   await jsm.streams.delete('gatehouse-events')

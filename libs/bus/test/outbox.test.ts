@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { BusUnavailable, createLocalBus, type Bus } from '../src/index.ts'
 import { defineEvent } from '@gatehouse/contracts'
-import { capturedLog, eventually, testDatabase } from '@gatehouse/test-kit'
-import { MikroORM } from '@mikro-orm/postgresql'
+import { capturedLog, eventually, openMigratedDatabase } from '@gatehouse/test-kit'
+import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { z } from 'zod'
 import { enqueue } from '../src/outbox/enqueue.ts'
 import { startOutboxRelay } from '../src/outbox/relay.ts'
-import { reclaimDeadConnections } from '@gatehouse/database'
 
-const noted = defineEvent({ subject: 'event.test.noted.v1', payload: z.object({ n: z.int(), text: z.string() }) })
-const unknown = defineEvent({ subject: 'event.test.newer.v1', payload: z.object({}) })
-
-const table = `create table outbox (id bigint generated always as identity primary key, event_id uuid not null unique,
-  subject text not null, payload jsonb not null, request_id text, created_at timestamptz not null default now())`
+const noted = defineEvent({
+  name: 'Noted',
+  subject: 'event.test.noted.v1',
+  payload: z.object({ n: z.int(), text: z.string() }),
+})
+const unknown = defineEvent({ name: 'Newer', subject: 'event.test.newer.v1', payload: z.object({}) })
 
 type Published = { id: string; n: number; requestId: string | undefined }
 
-/** A bus that notes what is published, once for each call, and does as `act` says first. */
-function notingBus(act: (published: Published) => Promise<void> = async () => {}): { bus: Bus; got: Published[] } {
+/** A bus that records what is published, once for each call, and runs `act` before. */
+function recordingBus(act: (published: Published) => Promise<void> = async () => {}): { bus: Bus; got: Published[] } {
   const got: Published[] = []
   const bus: Bus = {
     ...createLocalBus({ log: capturedLog().log }),
@@ -32,28 +32,19 @@ function notingBus(act: (published: Published) => Promise<void> = async () => {}
 }
 
 describe('the outbox', () => {
-  let database: Awaited<ReturnType<typeof testDatabase>>
+  let database: Awaited<ReturnType<typeof openMigratedDatabase>>
   let orm: MikroORM
   const { log, lines } = capturedLog()
   const events = [noted]
 
   before(async () => {
-    database = await testDatabase()
-    orm = await MikroORM.init({
-      clientUrl: database.url,
-      entities: [],
-      discovery: { warnWhenNoEntities: false },
-      driverOptions: { onPoolCreated: reclaimDeadConnections },
-      pool: { max: 10 },
-      logger: () => undefined,
-    })
-    await orm.em.fork().execute(table)
+    database = await openMigratedDatabase({ connections: 10 })
+    orm = database.orm
   })
 
   beforeEach(() => orm.em.fork().execute('truncate outbox'))
 
   after(async () => {
-    await orm.close(true)
     await database[Symbol.asyncDispose]()
   })
 
@@ -72,15 +63,15 @@ describe('the outbox', () => {
     return row!.count
   }
 
-  it('publishes what was committed, whatever its text, in order, and then forgets it', async () => {
+  it('publishes what was committed, whatever its text, in order, and then deletes it', async () => {
     await using bus = createLocalBus({ log })
     const got: unknown[] = []
-    await bus.listen(noted, async ({ id, payload, requestId }) => void got.push({ id, ...payload, requestId }))
+    await bus.subscribe(noted, async ({ id, payload, requestId }) => void got.push({ id, ...payload, requestId }))
     await using relay = startOutboxRelay({ orm, bus, log, events }, { pollMs: 60_000 })
     const text = `? ?? $1 :x 'quoted' "double" \\ \n {"a":1} é`
 
     const [first, second] = await save([1, 2], text)
-    relay.kick()
+    relay.notify()
 
     await eventually('both', () => got.length === 2)
     expect(got).to.deep.equal([
@@ -91,16 +82,16 @@ describe('the outbox', () => {
   })
 
   it('publishes nothing that was rolled back', async () => {
-    const { bus, got } = notingBus()
+    const { bus, got } = recordingBus()
     await using relay = startOutboxRelay({ orm, bus, log, events })
     const rolledBack = orm.em.fork().transactional(async (em) => {
       await enqueue(em, noted, { n: 1, text: 'never' }, { id: randomUUID() })
-      throw new Error('changed my mind')
+      throw new Error('rolled back')
     })
     await rolledBack.catch(() => {})
 
     await save([2])
-    relay.kick()
+    relay.notify()
 
     await eventually('the one that was committed', () => got.length > 0)
     expect(got.map(({ n }) => n)).to.deep.equal([2])
@@ -115,9 +106,9 @@ describe('the outbox', () => {
     expect(await left()).to.equal(0)
   })
 
-  it('publishes again with the same id when it died between publishing and deleting', async () => {
+  it('publishes again with the same id after a crash between publishing and deleting', async () => {
     const [id] = await save([1])
-    const dying = notingBus(async () => {
+    const dying = recordingBus(async () => {
       await endRelayConnections(orm)
     })
     const crashed = startOutboxRelay({ orm, bus: dying.bus, log, events }, { pollMs: 60_000 })
@@ -125,7 +116,7 @@ describe('the outbox', () => {
     await crashed[Symbol.asyncDispose]()
     expect(await left()).to.equal(1)
 
-    const { bus, got } = notingBus()
+    const { bus, got } = recordingBus()
     await using _relay = startOutboxRelay({ orm, bus, log, events })
 
     await eventually('it is published again', async () => got.length > 0 && (await left()) === 0)
@@ -136,53 +127,53 @@ describe('the outbox', () => {
   it('keeps everything while the bus is down, without a busy loop, and publishes it in order after', async () => {
     let down = true
     let attempts = 0
-    const { bus, got } = notingBus(async () => {
+    const { bus, got } = recordingBus(async () => {
       attempts += 1
       if (down) throw new BusUnavailable('disconnected')
     })
     await save([1, 2, 3])
     await using relay = startOutboxRelay({ orm, bus, log, events })
     await eventually('two rounds failed', () => attempts >= 6)
-    for (let times = 0; times < 100; times += 1) relay.kick()
+    for (let times = 0; times < 100; times += 1) relay.notify()
     expect(await left()).to.equal(3)
 
     down = false
     await save([4])
-    relay.kick()
+    relay.notify()
 
     await eventually('all', () => got.length === 4)
     expect(got.map(({ n }) => n)).to.deep.equal([1, 2, 3, 4])
     expect(attempts).to.be.below(20)
   })
 
-  it('lets a fact that cannot be published rest, says so, and publishes the others', async () => {
+  it('backs off from an event that cannot be published, logs it, and publishes the others', async () => {
     const sql = 'insert into outbox (event_id, subject, payload) values (?, ?, ?::jsonb)'
     const poisoned = randomUUID()
     await orm.em.fork().execute(sql, [poisoned, noted.subject, '{"n":"poison","text":""}'])
     await save([1, 2])
     await using bus = createLocalBus({ log })
     const got: number[] = []
-    await bus.listen(noted, async ({ payload }) => void got.push(payload.n))
+    await bus.subscribe(noted, async ({ payload }) => void got.push(payload.n))
 
     await using _relay = startOutboxRelay({ orm, bus, log, events })
 
     await eventually('the others', async () => got.length === 2 && (await left()) === 1)
-    expect(lines.find(({ id }) => id === poisoned)).to.include({ msg: 'a saved fact could not be published' })
+    expect(lines.find(({ id }) => id === poisoned)).to.include({ msg: 'outbox event not publishable' })
   })
 
-  it('leaves facts of events it does not know for those who do', async () => {
+  it('leaves events that it does not know to newer releases', async () => {
     await orm.em.fork().transactional((em) => enqueue(em, unknown, {}, { id: randomUUID() }))
-    const { bus, got } = notingBus()
+    const { bus, got } = recordingBus()
     await using relay = startOutboxRelay({ orm, bus, log, events })
     await save([1])
-    relay.kick()
+    relay.notify()
 
     await eventually('the known one', async () => got.length === 1 && (await left()) === 1)
     expect(await relay.age()).to.be.above(0)
   })
 
-  it('shares the table between relays: every fact is published, none twice', async () => {
-    const { bus, got } = notingBus()
+  it('shares the table between relays: every event is published, none twice', async () => {
+    const { bus, got } = recordingBus()
     const ids = await save(Array.from({ length: 1_000 }, (_, n) => n))
 
     await using first = startOutboxRelay({ orm, bus, log, events })
@@ -196,7 +187,7 @@ describe('the outbox', () => {
   it('finishes the batch under way when it stops', async () => {
     const entered = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()
-    const { bus, got } = notingBus(async () => {
+    const { bus, got } = recordingBus(async () => {
       entered.resolve()
       await release.promise
     })

@@ -5,7 +5,7 @@ import type { Client } from './client-parts.ts'
 import { deleteAccount } from './connections/account-deletion.ts'
 import type { Connections } from './connections/connections.ts'
 import type { PasswordPropagation } from './connections/password-propagation.ts'
-import type { KeyValueStorage } from './ports.ts'
+import type { KeyValueStorage } from './platform.ts'
 import { completeRegistration } from './registration/registration-flow.ts'
 import type { PasswordChange } from './session/password-change.ts'
 import type { Session, SessionEnd } from './session/session.ts'
@@ -27,40 +27,40 @@ export type AccountActionsDeps = {
 
 const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
-/** What a person does with their account: each call to the instance and all that must follow from it here. */
+/** What a user does with the own account: each call to the instance, and what changes in the client after it. */
 export function createAccountActions(deps: AccountActionsDeps): AccountActions {
   const { api, session, connections } = deps
   return {
-    logIn: async (credentials, call = {}) => {
-      const { token, user } = await api.auth.login(credentials, call)
+    logIn: async (credentials, options = {}) => {
+      const { token, user } = await api.auth.login(credentials, options)
       session.initSession(token, user, { password: credentials.password })
       return user
     },
     logOut: session.logout,
-    register: (input, call) => completeRegistration(deps, input, call),
-    updateProfile: async (change, call = {}) => {
-      const user = await api.users.update(change, call)
+    register: (input, options) => completeRegistration(deps, input, options),
+    updateProfile: async (change, options = {}) => {
+      const user = await api.users.update(change, options)
       session.setUser(user)
       return user
     },
-    changePassword: async (passwords, call = {}) => {
+    changePassword: async (passwords, options = {}) => {
       const { homeInstance } = currentUser(session)
       await deps.passwordChange.run(async () => {
-        const { token } = await api.users.changePassword(passwords, call)
+        const { token } = await api.users.changePassword(passwords, options)
         session.replaceToken(token)
       })
-      // Only home passes its password on. Spec: password propagation.
+      // Only the home instance's password is propagated. Spec: password propagation.
       if (homeInstance === null) void deps.passwordPropagation.propagate(passwords.newPassword)
     },
-    deleteAccount: async (proof, call) => {
-      const outcome = await deleteAccount({ api, connections }, currentUser(session), proof, call)
-      const { token } = session.getSnapshot() // none when the socket told of the deletion sooner
-      if (outcome.deleted && token) session.refuseToken(token, accountDeleted)
+    deleteAccount: async (credentials, options) => {
+      const outcome = await deleteAccount({ api, connections }, currentUser(session), credentials, options)
+      const { token } = session.getSnapshot() // null when the socket was closed for the deletion before
+      if (outcome.deleted && token) session.invalidateToken(token, accountDeleted)
       return outcome
     },
-    deleteFederationIdentities: async (input, call = {}) => {
-      const { results } = await api.users.deleteFederationIdentity(input, call)
-      connections.forget(Object.keys(results).filter((origin) => results[origin]?.success))
+    deleteFederationIdentities: async (request, options = {}) => {
+      const { results } = await api.users.deleteFederationIdentity(request, options)
+      connections.removeLocally(Object.keys(results).filter((origin) => results[origin]?.success))
       return results
     },
   }

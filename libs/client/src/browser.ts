@@ -1,17 +1,18 @@
 import type { Client, ClientOptions } from './client-parts.ts'
 import { createClient } from './client.ts'
-import type { ClientClock, Jitter, KeyValueStorage, Socket } from './ports.ts'
+import type { ClientClock, Jitter, KeyValueStorage, Socket } from './platform.ts'
 
-/** The clock of a browser: monotonic, so that a changed system time moves no countdown. */
+/** A monotonic clock: changes of the system time do not affect countdowns. */
 export const browserClock: ClientClock = {
   now: () => performance.now(),
   setTimeout: (run, ms) => setTimeout(run, ms),
   clearTimeout: (timer) => clearTimeout(timer as number | undefined),
 }
 
+// eslint-disable-next-line no-restricted-properties -- the dependency itself, as a browser gives it
 const browserJitter: Jitter = () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32
 
-/** A client of the instance the page came from; any of the surroundings may be replaced. */
+/** A client of the instance that served the page; any part of the platform may be replaced. */
 export function createBrowserClient(overrides: Partial<ClientOptions> = {}): Client {
   const client = createClient({
     origin: location.origin,
@@ -27,23 +28,23 @@ export function createBrowserClient(overrides: Partial<ClientOptions> = {}): Cli
     },
     ...overrides,
   })
-  const wake = () => client.live.retryNow()
-  addEventListener('online', wake)
+  const reconnect = () => client.live.retryNow()
+  addEventListener('online', reconnect)
   return {
     ...client,
     close: () => {
-      removeEventListener('online', wake)
+      removeEventListener('online', reconnect)
       client.close()
     },
   }
 }
 
-/** The local storage; in memory where the browser forbids it or it is full, so that the page works all the same. */
+/** The local storage; in memory where the browser forbids it or it is full. */
 function browserStorage(): KeyValueStorage {
   const memory = new Map<string, string>()
-  const attempt = <T>(act: () => T): T | null => {
+  const attempt = <T>(access: () => T): T | null => {
     try {
-      return act()
+      return access()
     } catch {
       return null
     }

@@ -1,13 +1,20 @@
 import type { Api } from './api/api.ts'
-import type { CallOptions } from './api/request.ts'
-import type { Credentials, DeletionMode, IdentityDeletions, ProfileChange, User } from './api/records.ts'
+import type { CallOptions } from './api/options.ts'
+import type {
+  Credentials,
+  IdentityDeletionRequest,
+  IdentityDeletions,
+  PasswordUpdate,
+  ProfileChange,
+  User,
+} from './api/records.ts'
 import type { AccountDeletion } from './connections/account-deletion.ts'
 import type { Connections } from './connections/connections.ts'
 import type { PasswordPropagation } from './connections/password-propagation.ts'
 import type { Countdown } from './countdown.ts'
 import type { Identity } from './identity/identity.ts'
 import type { LiveConnection } from './live/live-connection.ts'
-import type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, WatchStorage } from './ports.ts'
+import type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, WatchStorage } from './platform.ts'
 import type { AvailabilityCheck } from './registration/availability-check.ts'
 import type { RegistrationInput, RegistrationOutcome } from './registration/registration-flow.ts'
 import type { Session } from './session/session.ts'
@@ -21,46 +28,43 @@ export type ClientOptions = {
   openSocket: OpenSocket
   clock: ClientClock
   jitter: Jitter
-  /** Without it, tabs do not follow each other. */
+  /** Without it, tabs do not share log-in, log-out and password changes. */
   watchStorage?: WatchStorage
 }
 
 export type Client = {
-  /** All endpoints of the own instance, with the session's token. */
+  /** All endpoints of the own instance, called with the session's token. */
   api: Api
   /** Store of `{ token, user, ended, loading }`. Run `session.loadUser()` once at start. */
   session: Session
   /** Store of the other instances: token, user, state, pending password sync. */
   connections: Connections
   passwordPropagation: PasswordPropagation
-  /** Store of the WebSocket to the own instance: state, presences. Follows the session by itself. */
+  /** Store of the WebSocket to the own instance: state, presences. Opens and closes with the session. */
   live: LiveConnection
-  /** Put a store here to have it reset with each session: `userScopedStores.register({ reset })`. */
+  /** Stores registered here are reset with each session: `userScopedStores.register({ reset })`. */
   userScopedStores: UserScopedStores
-  /** isSelf, canonicalUserMatch, resolveDisplayIdentity with this client's host and self ids. */
+  /** isSelf and resolveDisplayIdentity with this client's host, and the self ids. */
   identity: Identity
 
   /** Logs in, starts the session and connects to the other instances without waiting. */
-  logIn(credentials: Credentials, call?: CallOptions): Promise<User>
-  /** Ends the session here; other tabs follow. */
+  logIn(credentials: Credentials, options?: CallOptions): Promise<User>
+  /** Ends the session here and in the other tabs. */
   logOut(): void
-  /** Counts a rate limit's seconds down: `start(error.retryAfter)`. */
+  /** Counts the seconds of a rate limit down: `start(error.retryAfter)`. */
   createCountdown(): Countdown
-  /** The debounced, aborting username check of the first registration step; one for each form. */
+  /** The debounced username check of the first registration step; one for each form. */
   createAvailabilityCheck(): AvailabilityCheck
-  /** The whole registration in its order; navigate when it resolves. The avatar's failure does not reject. */
-  register(input: RegistrationInput, call?: CallOptions): Promise<RegistrationOutcome>
-  /** Changes the profile and the session's user with it. */
-  updateProfile(change: ProfileChange, call?: CallOptions): Promise<User>
-  /** Changes the password here, keeps the session, and sends the new one to the connected instances in the background. */
-  changePassword(passwords: { currentPassword?: string; newPassword: string }, call?: CallOptions): Promise<void>
-  /** Deletes the identity on the connected instances, then the account here, then the session. */
-  deleteAccount(proof: Credentials, call?: CallOptions): Promise<AccountDeletion>
-  /** Has the home instance delete one's identities on other instances; successful ones leave the connections. */
-  deleteFederationIdentities(
-    input: { origins: string[]; mode: DeletionMode },
-    call?: CallOptions,
-  ): Promise<IdentityDeletions>
-  /** Stops everything that runs (sockets, timers, watching); the stored session stays. */
+  /** The whole registration flow; navigate when it resolves. A failed avatar upload does not reject. */
+  register(input: RegistrationInput, options?: CallOptions): Promise<RegistrationOutcome>
+  /** Changes the profile, and the session's user with it. */
+  updateProfile(change: ProfileChange, options?: CallOptions): Promise<User>
+  /** Changes the password, keeps the session, and propagates the password in the background. */
+  changePassword(passwords: PasswordUpdate, options?: CallOptions): Promise<void>
+  /** Deletes the identity on the connected instances, then the account on the own instance, and ends the session. */
+  deleteAccount(credentials: Credentials, options?: CallOptions): Promise<AccountDeletion>
+  /** Lets the own instance delete the user's identities on others; removes the deleted ones from the connections. */
+  deleteFederationIdentities(request: IdentityDeletionRequest, options?: CallOptions): Promise<IdentityDeletions>
+  /** Closes sockets, cancels timers and removes listeners; the stored session stays. */
   close(): void
 }

@@ -3,7 +3,7 @@ import { createFakeClock } from '../test/fake-clock.ts'
 import { createCountdown } from './countdown.ts'
 
 describe('the countdown of a rate limit', () => {
-  it('counts whole seconds down to 0 and then rests', async () => {
+  it('counts whole seconds down to 0 and then stops', async () => {
     const clock = createFakeClock()
     const countdown = createCountdown(clock)
     const seen: number[] = []
@@ -13,10 +13,10 @@ describe('the countdown of a rate limit', () => {
     await clock.advance(10_000)
 
     expect(seen).to.deep.equal([3, 2, 1, 0])
-    expect(clock.waiting()).to.equal(0)
+    expect(clock.pending()).to.equal(0)
   })
 
-  it('starts anew, and stops', async () => {
+  it('can be restarted and stopped', async () => {
     const clock = createFakeClock()
     const countdown = createCountdown(clock)
     countdown.start(30)
@@ -27,6 +27,6 @@ describe('the countdown of a rate limit', () => {
     countdown.stop()
 
     expect(countdown.getSnapshot()).to.equal(0)
-    expect(clock.waiting()).to.equal(0)
+    expect(clock.pending()).to.equal(0)
   })
 })

@@ -1,14 +1,14 @@
-import type { ClientClock } from './ports.ts'
+import type { ClientClock } from './platform.ts'
 import { createStore } from './store.ts'
 import type { Store } from './store.ts'
 
-/** Seconds left, for example of a rate limit; 0 when it is over. */
+/** The seconds left, for example of a rate limit; 0 at the end. */
 export type Countdown = Store<number> & {
   start(seconds: number): void
   stop(): void
 }
 
-/** Counts seconds down by the clock, so that a slept tab shows the right number. Spec: Errors, rate limits. */
+/** Counts by the clock, so that a suspended tab shows the right number afterwards. Spec: Errors, rate limits. */
 export function createCountdown(clock: ClientClock): Countdown {
   const left = createStore(0)
   let timer: unknown

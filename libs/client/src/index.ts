@@ -2,17 +2,17 @@
  * What a client of Gatehouse needs. Start with `createBrowserClient()`; every part of the client is a Store
  * (`subscribe`, `getSnapshot`), as React's useSyncExternalStore takes it.
  */
+export { avatarColors, parseFederatedUsername } from '@gatehouse/contracts/constants'
+
 export { createBrowserClient } from './browser.ts'
 export { createClient } from './client.ts'
 export type { Client, ClientOptions } from './client-parts.ts'
 
 export { createApi } from './api/api.ts'
 export type { Api } from './api/api.ts'
-export type { CallOptions } from './api/request.ts'
+export type { ApiOptions, CallOptions } from './api/options.ts'
 export { ApiError, NetworkFailure, RateLimited, isAborted, listOwnedSpaces } from './api/errors.ts'
-export type { OwnedSpace } from './api/errors.ts'
-export * from './api/records.ts'
-export type * from './api/admin-records.ts'
+export type * from './api/records.ts'
 
 export { createCountdown } from './countdown.ts'
 export type { Countdown } from './countdown.ts'
@@ -30,7 +30,7 @@ export type { RegistrationInput, RegistrationOutcome } from './registration/regi
 
 export type { Connections } from './connections/connections.ts'
 export type { PasswordSync, RemoteInstance, RemoteState } from './connections/remote-instance.ts'
-export { normalizeOrigin } from './connections/remote-instance.ts'
+export { originOfAddress } from './connections/remote-instance.ts'
 export type { PasswordPropagation } from './connections/password-propagation.ts'
 export type { AccountDeletion } from './connections/account-deletion.ts'
 
@@ -38,8 +38,8 @@ export type { LiveConnection, LiveState } from './live/live-connection.ts'
 export { isPresenceUpdate, isReady } from './live/frames.ts'
 export type { OtherEvent, PresenceUpdate, ReadyEvent, ServerEvent } from './live/frames.ts'
 
-export { canonicalUserMatch, parseFederatedUsername } from './identity/identity.ts'
-export type { Identity, KnownUser } from './identity/identity.ts'
+export { canonicalUserMatch } from './identity/identity.ts'
+export type { Identity, KnownUser, SelfIds } from './identity/identity.ts'
 
 export type { Store } from './store.ts'
-export type { ClientClock, Fetch, KeyValueStorage, OpenSocket, Socket, WatchStorage } from './ports.ts'
+export type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, Socket, WatchStorage } from './platform.ts'

@@ -1,6 +1,6 @@
-/** A value that can be watched; the shape that React's useSyncExternalStore takes. */
+/** An observable value, in the shape that React's useSyncExternalStore takes. */
 export type Store<T> = {
-  /** Calls `changed` after each change; gives a function that stops it. */
+  /** Calls `changed` after each change; returns a function that unsubscribes it. */
   subscribe(changed: () => void): () => void
   /** The current value: the same object until it changes. */
   getSnapshot(): T
@@ -8,7 +8,7 @@ export type Store<T> = {
 
 export type WritableStore<T> = Store<T> & { set(next: T): void }
 
-/** Holds a value and tells its subscribers of each change. A subscriber that throws does not silence the others. */
+/** Holds a value and notifies its subscribers of each change, also after one of them threw. */
 export function createStore<T>(initial: T): WritableStore<T> {
   const subscribers = new Set<() => void>()
   let current = initial

@@ -1,6 +1,6 @@
-import type { ClientClock } from './ports.ts'
+import type { ClientClock } from './platform.ts'
 
-/** Resolves after `ms`; gives whether the time passed (false: the signal fired first). */
+/** Resolves to true after `ms`, or to false when the signal fires first. */
 export function wait(clock: ClientClock, ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false)
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-import type { ReadyEvent } from '../src/live/frames.ts'
 import type { User } from '../src/api/records.ts'
+import type { ReadyEvent } from '../src/live/frames.ts'
 
 export function buildUser(overrides: Partial<User> = {}): User {
   return {
@@ -25,7 +25,7 @@ export function buildUser(overrides: Partial<User> = {}): User {
   }
 }
 
-/** Looks like a JWT of this user; `mark` tells tokens of one user apart. */
+/** A token in the form of a JWT; `mark` distinguishes the tokens of one user. */
 export function buildToken(userId = '1', mark = 'a'): string {
   return `h.${btoa(JSON.stringify({ userId, mark })).replaceAll('=', '')}.s`
 }

@@ -1,18 +1,18 @@
-import type { ClientClock } from '../src/ports.ts'
+import type { ClientClock } from '../src/platform.ts'
 
 export type FakeClock = ClientClock & {
-  /** Moves the time, running what falls due in its order, and lets all that follows from it settle. */
+  /** Moves the time, runs the timers that are due in order, and awaits what follows from each. */
   advance(ms: number): Promise<void>
-  /** How many timers wait. */
-  waiting(): number
+  /** The number of pending timers. */
+  pending(): number
 }
 
-/** Lets every promise and every fake answer settle. */
+/** Awaits all pending promises and fake responses. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that a test moves. */
 export function createFakeClock(): FakeClock {
   const timers = new Map<number, { at: number; run: () => void }>()
   let now = 1_000_000
@@ -27,7 +27,7 @@ export function createFakeClock(): FakeClock {
       return lastId
     },
     clearTimeout: (timer) => void timers.delete(timer as number),
-    waiting: () => timers.size,
+    pending: () => timers.size,
     advance: async (ms) => {
       const until = now + ms
       await settle()

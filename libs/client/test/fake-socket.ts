@@ -1,15 +1,15 @@
-import type { OpenSocket, Socket } from '../src/ports.ts'
+import type { OpenSocket, Socket } from '../src/platform.ts'
 
 export type FakeSocket = Socket & {
   url: string
   sent: Record<string, unknown>[]
   closed: boolean
-  serverOpens(): void
-  serverSays(frame: object | string): void
+  serverAccepts(): void
+  serverSends(frame: object | string): void
   serverCloses(code: number): void
 }
 
-/** Sockets that do what the test says the server did. */
+/** Sockets whose server side the test controls. */
 export function createFakeSockets(): { openSocket: OpenSocket; opened: FakeSocket[]; last(): FakeSocket } {
   const opened: FakeSocket[] = []
   const openSocket: OpenSocket = (url) => {
@@ -23,8 +23,8 @@ export function createFakeSockets(): { openSocket: OpenSocket; opened: FakeSocke
       onerror: null,
       send: (text) => void socket.sent.push(JSON.parse(text)),
       close: () => void (socket.closed = true),
-      serverOpens: () => socket.onopen?.(),
-      serverSays: (frame) => socket.onmessage?.({ data: typeof frame === 'string' ? frame : JSON.stringify(frame) }),
+      serverAccepts: () => socket.onopen?.(),
+      serverSends: (frame) => socket.onmessage?.({ data: typeof frame === 'string' ? frame : JSON.stringify(frame) }),
       serverCloses: (code) => socket.onclose?.({ code, reason: '' }),
     }
     opened.push(socket)

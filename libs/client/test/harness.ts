@@ -1,5 +1,5 @@
 import { createClient } from '../src/client.ts'
-import type { KeyValueStorage } from '../src/ports.ts'
+import type { KeyValueStorage } from '../src/platform.ts'
 import { buildToken, buildUser } from './builders.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { createFakeNetwork } from './fake-network.ts'
@@ -20,12 +20,12 @@ export function createFakeStorage(): FakeStorage {
   }
 }
 
-/** A client of `home` in a world of fakes; `storage` can be that of another tab. */
+/** A client of `home` on a fake platform; `storage` can be that of another tab. */
 export function buildClient(storage: FakeStorage = createFakeStorage()) {
   const clock = createFakeClock()
   const network = createFakeNetwork()
   const sockets = createFakeSockets()
-  let tellOfStorage: (key: string | null) => void = () => undefined
+  let notifyStorageChange: (key: string | null) => void = () => undefined
   const client = createClient({
     origin: home,
     storage,
@@ -34,23 +34,23 @@ export function buildClient(storage: FakeStorage = createFakeStorage()) {
     clock,
     jitter: () => 0,
     watchStorage: (changed) => {
-      tellOfStorage = changed
+      notifyStorageChange = changed
       return () => undefined
     },
   })
-  return { client, storage, clock, network, sockets, otherTabChanged: (key: string | null) => tellOfStorage(key) }
+  return { client, storage, clock, network, sockets, otherTabChanged: (key: string | null) => notifyStorageChange(key) }
 }
 
 /** A client whose user is connected to `remote` under the name alice@home.example. */
 export async function buildConnectedClient(origins: string[] = [remote]) {
-  const world = buildClient()
+  const built = buildClient()
   const replicatedInstances = origins.map((origin) => ({ origin, username: 'alice@home.example' }))
   for (const origin of origins) {
     const user = buildUser({ id: '77', username: 'alice@home.example', homeInstance: 'home.example', homeUserId: '1' })
-    world.network.answer(`POST ${origin}/api/auth/register`, { status: 201, body: { token: 'remote-token', user } })
+    built.network.answer(`POST ${origin}/api/auth/register`, { status: 201, body: { token: 'remote-token', user } })
   }
   const secrets = { password: 'old password' }
-  world.client.session.initSession(buildToken(), buildUser({ replicatedInstances }), secrets)
-  await world.clock.advance(0)
-  return world
+  built.client.session.initSession(buildToken(), buildUser({ replicatedInstances }), secrets)
+  await built.clock.advance(0)
+  return built
 }

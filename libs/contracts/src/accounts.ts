@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { snowflake, timestampMs } from './text.ts'
 
 /**
- * What every door needs to know of an account before it lets a token pass. `version` rises with every change, in the
- * transaction that makes it, so that a late or repeated write can never bring back an older state.
+ * What decides whether a token of an account is accepted. `version` rises with every change, in the transaction that
+ * makes it, so that a late or repeated write never restores an older state.
  */
 export const accountState = z.object({
   userId: snowflake,

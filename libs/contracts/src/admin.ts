@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { limits } from './limits.ts'
+import * as limits from './constants/limits.ts'
 import { snowflake, text, timestampMs, trimmedText } from './text.ts'
 import { userReply } from './users.ts'
 
@@ -39,7 +39,7 @@ export const settingsBody = z.object({
   autoAcceptPeering: z.boolean({ error: 'autoAcceptPeering must be true or false' }).optional(),
 })
 
-/** Who did what to whom, and when. Contract: 5. */
+/** One admin action: actor, action, target, time. Contract: 5. */
 export const auditEntryReply = z.object({
   id: snowflake,
   action: z.string(),

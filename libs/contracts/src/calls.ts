@@ -25,9 +25,12 @@ export const forgetReplicatedInstances = defineCall({
   reply: z.object({}),
 })
 
-/** Asks any process that reaches the cache to store a state there. See docs/decisions: account states. */
-export const storeAccountState = defineCall({
-  subject: 'call.account-states.store.v1',
-  request: accountState,
-  reply: z.object({}),
-})
+/**
+ * The question of gateways to identity for account states. It goes over HTTP and not over the bus, because the answer
+ * must come although NATS is away: docs/decisions/account-states.md. Unknown ids are missing from the reply.
+ */
+export const accountStatesQuery = {
+  path: '/internal/account-states',
+  request: z.object({ userIds: z.array(snowflake).min(1).max(1_000) }),
+  reply: z.object({ states: z.array(accountState) }),
+} as const

@@ -4,30 +4,79 @@ import { defineEvent } from './define.ts'
 import { snowflake, timestampMs } from './text.ts'
 import { userStatus } from './users.ts'
 
-/** An account was made or changed in a way that decides over tokens. Feeds the caches. */
-export const accountChanged = defineEvent({ subject: 'event.account.changed.v1', payload: accountState })
+// Every event of the four services; docs/events.md says the same for people. Over NATS a subject gets the prefix
+// `gatehouse.`. All but PresenceChanged go through the outbox of the transaction that they report.
 
-/**
- * All sockets of an account must close: every session gateway hears it, and so does the voice service, which takes
- * the account out of its rooms.
- */
-export const accountSessionsEnded = defineEvent({
-  subject: 'event.account.sessions-ended.v1',
+/** Who acted: an admin, or null where the account itself or the instance did. */
+const actor = z.object({ userId: snowflake, username: z.string() }).nullable()
+
+/** What every event of an account tells: whose, when, and what decides over its tokens from then on. */
+const ofAccount = { userId: snowflake, at: timestampMs, state: accountState }
+
+/** An account was made: by registration, or by taking over a stub. Spec: Registration 9, 10. */
+export const userCreated = defineEvent({
+  name: 'UserCreated',
+  subject: 'event.user.created.v1',
+  payload: z.object({ ...ofAccount, origin: z.enum(['local', 'federated', 'stub_upgrade']) }),
+})
+
+/** A user changed the own password; every earlier token is revoked, sockets stay open. Spec: change-password 4. */
+export const passwordChanged = defineEvent({
+  name: 'PasswordChanged',
+  subject: 'event.user.password-changed.v1',
+  payload: z.object(ofAccount),
+})
+
+/** An admin reset a password; every earlier token is revoked and all sockets close. Spec: Admin reset 2, 3. */
+export const passwordReset = defineEvent({
+  name: 'PasswordReset',
+  subject: 'event.user.password-reset.v1',
+  payload: z.object({ ...ofAccount, actor }),
+})
+
+/** A user ended all own sessions; every earlier token is revoked and all sockets close. Contract: 3, sessions/end. */
+export const sessionsEnded = defineEvent({
+  name: 'SessionsEnded',
+  subject: 'event.user.sessions-ended.v1',
+  payload: z.object({ ...ofAccount, actor }),
+})
+
+/** An account was tombstoned; all sockets close, and voice services take it out of their rooms. Spec: DELETE self 4. */
+export const userDeleted = defineEvent({
+  name: 'UserDeleted',
+  subject: 'event.user.deleted.v1',
   payload: z.object({
-    userId: snowflake,
-    reason: z.enum(['password_reset', 'account_deleted']),
-    at: timestampMs,
-    /** Of a deleted account: who was to see its presence while its memberships still stood. */
-    audience: z.array(snowflake).optional(),
+    ...ofAccount,
+    actor,
+    /** `soft` keeps the message history. Spec: Tombstone. */
+    mode: z.enum(['full', 'soft']),
+    /** Who was to see its presence while its memberships still stood. */
+    audience: z.array(snowflake),
   }),
 })
 
+/** An admin made an account an admin, or no longer one. Contract: 5. */
+export const roleChanged = defineEvent({
+  name: 'RoleChanged',
+  subject: 'event.user.role-changed.v1',
+  payload: z.object({ ...ofAccount, actor, isAdmin: z.boolean() }),
+})
+
+/** A profile changed. Contract: 3, PATCH. */
+export const profileChanged = defineEvent({
+  name: 'ProfileChanged',
+  subject: 'event.user.profile-changed.v1',
+  payload: z.object({ ...ofAccount, profileUpdatedAt: timestampMs, changed: z.array(z.string()) }),
+})
+
 /**
- * Somebody came or went; `recipients` are the users on the addressed node that are to hear of it. `version` rises with
- * every change of a user's status, so that one overtaken on its way is known as such. May be lost.
+ * A user came online or went offline; `recipients` are the users on the addressed node that are to see it. `version`
+ * rises with every change of a user's status, so that a late message is recognized as outdated. Published directly: it
+ * may be lost. Contract: 6, presence_update.
  */
 export const presenceChanged = defineEvent({
-  subject: 'event.presence.changed.v1',
+  name: 'PresenceChanged',
+  subject: 'event.user.presence-changed.v1',
   payload: z.object({
     userId: snowflake,
     status: userStatus,
@@ -36,5 +85,83 @@ export const presenceChanged = defineEvent({
   }),
 })
 
+const ofInvite = { inviteId: snowflake, name: z.string(), at: timestampMs }
+
+/** Spec: Invite status; Contract: 4. */
+export const inviteCreated = defineEvent({
+  name: 'InviteCreated',
+  subject: 'event.invite.created.v1',
+  payload: z.object({ ...ofInvite, actor }),
+})
+
+/** A registration used an invite. Published by identity, whose transaction it is. Spec: Registration 11. */
+export const inviteRedeemed = defineEvent({
+  name: 'InviteRedeemed',
+  subject: 'event.invite.redeemed.v1',
+  payload: z.object({ ...ofInvite, userId: snowflake, usedCount: z.number().int() }),
+})
+
+/** Limits or name of an invite changed. Contract: 4, PATCH. */
+export const inviteChanged = defineEvent({
+  name: 'InviteChanged',
+  subject: 'event.invite.changed.v1',
+  payload: z.object({ ...ofInvite, actor }),
+})
+
+export const inviteRevoked = defineEvent({
+  name: 'InviteRevoked',
+  subject: 'event.invite.revoked.v1',
+  payload: z.object({ ...ofInvite, actor }),
+})
+
+export const inviteReinstated = defineEvent({
+  name: 'InviteReinstated',
+  subject: 'event.invite.reinstated.v1',
+  payload: z.object({ ...ofInvite, actor, tokenRotated: z.boolean() }),
+})
+
+export const inviteDeleted = defineEvent({
+  name: 'InviteDeleted',
+  subject: 'event.invite.deleted.v1',
+  payload: z.object({ ...ofInvite, actor }),
+})
+
+/** An admin changed the instance settings; `changed` names the fields. Contract: 5. */
+export const settingsChanged = defineEvent({
+  name: 'SettingsChanged',
+  subject: 'event.instance.settings-changed.v1',
+  payload: z.object({ at: timestampMs, actor, changed: z.array(z.string()) }),
+})
+
+/** A peer or a peering request was made, or changed its state. Contract: 7. */
+export const peerChanged = defineEvent({
+  name: 'PeerChanged',
+  subject: 'event.instance.peer-changed.v1',
+  payload: z.object({ at: timestampMs, actor, origin: z.string(), status: z.string() }),
+})
+
+/** Events that carry an account's state: they feed the cache of account states. Design: invariant 1. */
+export const accountEvents = [
+  userCreated,
+  passwordChanged,
+  passwordReset,
+  sessionsEnded,
+  userDeleted,
+  roleChanged,
+  profileChanged,
+] as const
+
+/** Events after which the sockets of an account close on every node. Contract: 6, forced disconnect. */
+export const sessionEndingEvents = [passwordReset, sessionsEnded, userDeleted] as const
+
+export const inviteEvents = [
+  inviteCreated,
+  inviteRedeemed,
+  inviteChanged,
+  inviteRevoked,
+  inviteReinstated,
+  inviteDeleted,
+] as const
+
 /** What the outbox may hold. */
-export const durableEvents = [accountChanged, accountSessionsEnded] as const
+export const durableEvents = [...accountEvents, ...inviteEvents, settingsChanged, peerChanged] as const

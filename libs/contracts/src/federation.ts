@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { limits } from './limits.ts'
-import { ownedSpaces } from './users.ts'
+import * as limits from './constants/limits.ts'
 import { snowflake, text, timestampMs } from './text.ts'
+import { ownedSpaces } from './users.ts'
 
 export const deletionMode = z.enum(['soft', 'full'], { error: 'mode must be soft or full' })
 export type DeletionMode = z.infer<typeof deletionMode>
@@ -30,7 +30,7 @@ export const acceptPeerReply = z.object({
   instanceName: z.string(),
   instanceId: z.string(),
 })
-/** The request waits for an admin of this instance. */
+/** The offer waits for an admin of this instance. */
 export const acceptPeerPendingReply = z.object({ accepted: z.literal(false), pending: z.literal(true) })
 export const initiatePeerBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) })
 

@@ -1,15 +1,144 @@
-export * from './accounts.ts'
-export * from './admin.ts'
-export * from './calls.ts'
-export * from './define.ts'
-export * from './endpoint.ts'
-export * from './endpoints.ts'
-export * from './events.ts'
-export * from './federation.ts'
-export * from './invites.ts'
-export * from './limits.ts'
-export * from './passwords.ts'
-export * from './sockets.ts'
-export * from './text.ts'
-export * from './usernames.ts'
-export * from './users.ts'
+export { accountState } from './accounts.ts'
+export type { AccountState } from './accounts.ts'
+export {
+  auditEntryReply,
+  auditReply,
+  listUsersQuery,
+  listUsersReply,
+  resetPasswordReply,
+  roleBody,
+  settingsBody,
+  settingsReply,
+} from './admin.ts'
+export {
+  accountStatesQuery,
+  deleteFederatedIdentity,
+  forgetReplicatedInstances,
+  resolveReplicatedUser,
+} from './calls.ts'
+export {
+  avatarColors,
+  baseUsername,
+  closeCodes,
+  closures,
+  countCodePoints,
+  fitsHash,
+  isFederatedUsername,
+  isHost,
+  isLocalUsername,
+  isStorableText,
+  limits,
+  normalizeHost,
+  normalizeOrigin,
+  normalizeUsername,
+  parseFederatedUsername,
+  rateLimits,
+} from './constants/index.ts'
+export type { AvatarColor, Closure, RateLimit } from './constants/index.ts'
+export { defineCall, defineEvent } from './define.ts'
+export type { CallDefinition, EventDefinition } from './define.ts'
+export { endpoints } from './endpoints/endpoints.ts'
+export type {
+  Endpoint,
+  EndpointBody,
+  EndpointInput,
+  EndpointQuery,
+  EndpointReply,
+  EndpointSchemas,
+} from './endpoints/endpoints.ts'
+export { clientRows, endpointTable, peerRows } from './endpoints/table.ts'
+export type { Access, ClientEndpointName, EndpointName, EndpointRow, ServiceName } from './endpoints/table.ts'
+export {
+  accountEvents,
+  durableEvents,
+  inviteChanged,
+  inviteCreated,
+  inviteDeleted,
+  inviteEvents,
+  inviteRedeemed,
+  inviteReinstated,
+  inviteRevoked,
+  passwordChanged,
+  passwordReset,
+  peerChanged,
+  presenceChanged,
+  profileChanged,
+  roleChanged,
+  sessionEndingEvents,
+  sessionsEnded,
+  settingsChanged,
+  userCreated,
+  userDeleted,
+} from './events.ts'
+export {
+  acceptPeerBody,
+  acceptPeerPendingReply,
+  acceptPeerReply,
+  approvalRequestReply,
+  approvalRequestsReply,
+  deleteIdentityBody,
+  deletionMode,
+  epochReply,
+  fanoutBody,
+  fanoutReply,
+  fanoutResult,
+  initiatePeerBody,
+  initiatePeerReply,
+  peerReply,
+  peersReply,
+  peerStatus,
+  resolveStubBody,
+  resolveStubReply,
+} from './federation.ts'
+export type { DeletionMode, FanoutResult, PeerReply } from './federation.ts'
+export {
+  createInviteBody,
+  inviteReply,
+  invitesReply,
+  inviteStatus,
+  listInvitesQuery,
+  oneInviteReply,
+  pageQuery,
+  patchInviteBody,
+  redemptionReply,
+  redemptionsReply,
+  reinstateInviteBody,
+  reinstateReply,
+} from './invites.ts'
+export type { InviteReply, InviteStatus, RedemptionReply } from './invites.ts'
+export { newPassword, passwordAttempt } from './passwords.ts'
+export {
+  adminChangedMessage,
+  authMessage,
+  presenceMessage,
+  readyMessage,
+  unwatchMessage,
+  watchMessage,
+} from './sockets.ts'
+export type { AdminChangedMessage, PresenceMessage, ReadyMessage } from './sockets.ts'
+export { idParams, optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
+export {
+  changePasswordBody,
+  checkInviteQuery,
+  checkInviteReply,
+  checkUsernameQuery,
+  checkUsernameReply,
+  credentialsReply,
+  deleteSelfBody,
+  instanceInfoReply,
+  loginBody,
+  ownedSpaces,
+  profileBody,
+  registerBody,
+  replicatedInstance,
+  successReply,
+  tokenReply,
+  uploadParams,
+  uploadReply,
+  userParams,
+  userReply,
+  userStatus,
+  verifyPasswordBody,
+  verifyPasswordReply,
+} from './users.ts'
+export type { ProfileBody, UserReply } from './users.ts'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { limits } from './limits.ts'
-import { countCodePoints, snowflake, timestampMs, trimmedText } from './text.ts'
+import * as limits from './constants/limits.ts'
+import { countCodePoints } from './constants/text.ts'
+import { snowflake, timestampMs, trimmedText } from './text.ts'
 
 /** Derived at read time, never stored. Spec: Invite status. */
 export const inviteStatus = z.enum(['active', 'exhausted', 'expired', 'revoked'])
@@ -61,7 +62,7 @@ export const patchInviteBody = z.object({
 })
 export const reinstateInviteBody = z.object({ maxUses: maxUses.optional(), expiresAt: expiresAt.optional() })
 
-/** Where a list goes on. Contract: 4. */
+/** A page of a list; `cursor` is the `nextCursor` of the page before. Contract: 4. */
 export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeDefault),
   cursor: snowflake.optional(),

@@ -1,24 +1,25 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { fitsHash, newPassword, provenPassword } from './passwords.ts'
+import { fitsHash } from './constants/text.ts'
+import { newPassword, passwordAttempt } from './passwords.ts'
 
 describe('Passwords', () => {
   const messageFor = (given: unknown) => newPassword('password').safeParse(given).error?.issues[0]?.message
 
-  it('that are chosen have at least 8 characters, counted in code points', () => {
+  it('to be set have at least 8 characters, counted in code points', () => {
     expect(messageFor('1234567')).to.equal('Password must be at least 8 characters')
     expect(messageFor('🎉🎉🎉🎉')).to.equal('Password must be at least 8 characters')
     expect(messageFor('🎉'.repeat(8))).to.equal(undefined)
     expect(messageFor('        ')).to.equal(undefined)
   })
 
-  it('that are chosen have at most 72 bytes, as many as bcrypt reads, and are refused in words that say so', () => {
+  it('to be set have at most 72 bytes, as many as bcrypt reads, and are refused with a message that says so', () => {
     expect(messageFor('a'.repeat(72))).to.equal(undefined)
     expect(messageFor('a'.repeat(73))).to.equal('Password must be at most 72 bytes')
     expect(messageFor('é'.repeat(37))).to.equal('Password must be at most 72 bytes')
   })
 
-  it('that are chosen are texts without NUL, where bcrypt would stop reading', () => {
+  it('to be set are texts without NUL, where bcrypt would stop reading', () => {
     expect(messageFor('12345678\u00009')).to.equal('password contains characters that are not allowed')
     expect(messageFor(undefined)).to.equal('password is required')
     expect(messageFor(12345678)).to.equal('password must be a string')
@@ -32,15 +33,15 @@ describe('Passwords', () => {
     )
   })
 
-  it('that are proven may be any text: one that cannot be right is simply wrong', () => {
-    const proven = provenPassword('password')
+  it('to be verified may be any text: one that cannot be right is simply wrong', () => {
+    const attempt = passwordAttempt('password')
 
-    expect(['', 'a'.repeat(10_000), 'short'].map((given) => proven.safeParse(given).success)).to.deep.equal([
+    expect(['', 'a'.repeat(10_000), 'short'].map((given) => attempt.safeParse(given).success)).to.deep.equal([
       true,
       true,
       true,
     ])
-    expect(proven.safeParse(undefined).error?.issues[0]?.message).to.equal('password is required')
-    expect(proven.safeParse({}).error?.issues[0]?.message).to.equal('password must be a string')
+    expect(attempt.safeParse(undefined).error?.issues[0]?.message).to.equal('password is required')
+    expect(attempt.safeParse({}).error?.issues[0]?.message).to.equal('password must be a string')
   })
 })

@@ -5,21 +5,6 @@ import { userReply, userStatus } from './users.ts'
 /** The first message of a socket. Spec: WebSocket handshake 2. */
 export const authMessage = z.object({ type: z.literal('auth'), token: z.string() })
 
-/** Close codes and the message sent before them. Contract: 6. */
-export const closures = {
-  authenticationTimeout: { code: 4001, message: 'Authentication timeout' },
-  firstMessageNotAuth: { code: 4002, message: 'First message must be auth' },
-  invalidToken: { code: 4003, message: 'Invalid token' },
-  tokenRevoked: { code: 4004, message: 'Token has been revoked' },
-  accountDeletedAtHandshake: { code: 4005, message: 'This account has been deleted' },
-  passwordReset: { code: 4010, message: 'Password reset' },
-  accountDeleted: { code: 4011, message: 'Account deleted' },
-  messageTooBig: { code: 1009, message: 'Message too big' },
-  unavailable: { code: 1013, message: 'Service temporarily unavailable, please try again' },
-  goingAway: { code: 1012, message: 'Server is restarting' },
-} as const
-export type Closure = (typeof closures)[keyof typeof closures]
-
 export const readyMessage = z.object({
   type: z.literal('ready'),
   user: userReply,
@@ -41,3 +26,17 @@ export type ReadyMessage = z.infer<typeof readyMessage>
 
 export const presenceMessage = z.object({ type: z.literal('presence_update'), userId: snowflake, status: userStatus })
 export type PresenceMessage = z.infer<typeof presenceMessage>
+
+/** An admin's subscription to changes. Contract: 6, watch. */
+export const watchMessage = z.object({ type: z.literal('watch'), topic: z.literal('admin') })
+
+/** The end of that subscription. Contract: 6, unwatch. */
+export const unwatchMessage = z.object({ type: z.literal('unwatch'), topic: z.literal('admin').optional() })
+
+/** To admins who watch: what changed, and which user or invite it was. Contract: 6, watch. */
+export const adminChangedMessage = z.object({
+  type: z.literal('admin_changed'),
+  what: z.enum(['users', 'invites', 'peers', 'settings']),
+  id: snowflake.optional(),
+})
+export type AdminChangedMessage = z.infer<typeof adminChangedMessage>

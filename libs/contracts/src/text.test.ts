@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { countCodePoints, isStorableText, optionalText, snowflake, text, trimmedText } from './text.ts'
+import { countCodePoints, isStorableText } from './constants/text.ts'
+import { optionalText, snowflake, text, trimmedText } from './text.ts'
 
 /** Any text, broken surrogates and control characters included. */
 const anyText = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) })
@@ -12,7 +13,7 @@ describe('Texts', () => {
     fc.assert(fc.property(anyText, (given) => void expect(countCodePoints(given)).to.equal([...given].length)))
   })
 
-  it('may be stored when PostgreSQL gives back what it took: no NUL, no half of a surrogate pair', () => {
+  it('may be stored when PostgreSQL gives back what it took: no NUL, no lone surrogate', () => {
     fc.assert(
       fc.property(anyText, (given) => {
         const survivesUtf8 = new TextDecoder().decode(new TextEncoder().encode(given)) === given.replace(/^\ufeff/, '')
@@ -21,7 +22,7 @@ describe('Texts', () => {
     )
   })
 
-  it('are refused in words that name the field', () => {
+  it('are refused with a message that names the field', () => {
     const messageFor = (given: unknown) => text('bio').safeParse(given).error?.issues[0]?.message
 
     expect(messageFor(undefined)).to.equal('bio is required')

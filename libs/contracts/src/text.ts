@@ -1,18 +1,7 @@
 import { z } from 'zod'
+import { countCodePoints, isStorableText } from './constants/text.ts'
 
-/** The length of a text in Unicode code points. Contract: 1. */
-export function countCodePoints(text: string): number {
-  let count = 0
-  for (const _ of text) count += 1
-  return count
-}
-
-/** Whether a text may be stored: no NUL and no lone surrogate. Contract: 1. */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
-}
-
-/** A text that may be stored; `name` stands in the message a person reads. */
+/** A text that may be stored; `name` is the field's name in the error message. */
 export function text(name: string) {
   return z
     .string({ error: (issue) => (issue.input === undefined ? `${name} is required` : `${name} must be a string`) })

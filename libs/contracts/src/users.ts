@@ -1,14 +1,16 @@
 import { z } from 'zod'
-import { avatarColors, limits } from './limits.ts'
-import { newPassword, provenPassword } from './passwords.ts'
+import { avatarColors } from './constants/avatar-colors.ts'
+import type { AvatarColor } from './constants/avatar-colors.ts'
+import * as limits from './constants/limits.ts'
+import { newPassword, passwordAttempt } from './passwords.ts'
 import { optionalText, snowflake, text, timestampMs } from './text.ts'
 
 export const userStatus = z.enum(['online', 'offline'])
 
-/** A place where this user also lives. */
+/** An instance on which this user also has an account, and the name there. */
 export const replicatedInstance = z.object({ origin: text('origin').max(300), username: text('username').max(100) })
 
-/** What the API returns of a user. Contract: 2. `showActivity` only to themselves. */
+/** What the API returns of a user; `showActivity` only of the caller's own account. Contract: 2. */
 export const userReply = z.object({
   id: snowflake,
   username: z.string(),
@@ -16,7 +18,7 @@ export const userReply = z.object({
   avatar: z.string().nullable(),
   banner: z.string().nullable(),
   accentColor: z.string().nullable(),
-  avatarColor: z.string().nullable(),
+  avatarColor: z.enum(avatarColors).nullable(),
   bio: z.string().nullable(),
   status: userStatus,
   customStatus: z.string().nullable(),
@@ -39,20 +41,23 @@ const absentWhenEmpty = (name: string, max: number) =>
     .nullish()
     .transform((value) => value || null)
 
-/** The form of the names depends on the path taken and is checked by the operation. Spec: Registration. */
+/** Accepts any value, as the specification demands; the type says what a caller should send. */
+const anyValue = <Expected>() => (z.unknown() as z.ZodType<unknown, Expected | null>).optional()
+
+/** The operation checks the names: what is valid depends on whether the registration is local. Spec: Registration. */
 export const registerBody = z.object({
   username: text('username'),
   password: newPassword('password'),
   displayName: optionalText('displayName', limits.displayNameMax).optional(),
-  avatarColor: z.unknown().optional(),
+  avatarColor: anyValue<AvatarColor>(),
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: absentWhenEmpty('homeUserId', 64),
-  inviteToken: z.unknown().optional(),
+  inviteToken: anyValue<string>(),
 })
 
 export const loginBody = z.object({
   username: z.string({ error: 'username is required' }),
-  password: provenPassword('password'),
+  password: passwordAttempt('password'),
 })
 
 export const credentialsReply = z.object({ token: z.string(), user: userReply })
@@ -66,7 +71,7 @@ export const checkInviteReply = z.union([
   z.object({ valid: z.literal(false), reason: z.enum(['expired', 'exhausted', 'invalid']) }),
 ])
 
-/** `@me` has routes of its own. */
+/** `@me` has endpoints of its own. */
 export const userParams = z.object({ id: snowflake })
 
 const fileName = z
@@ -98,18 +103,18 @@ export const profileBody = z.object({
 })
 export type ProfileBody = z.infer<typeof profileBody>
 
-export const verifyPasswordBody = z.object({ password: provenPassword('password') })
+export const verifyPasswordBody = z.object({ password: passwordAttempt('password') })
 export const verifyPasswordReply = z.object({ valid: z.boolean() })
 
 export const changePasswordBody = z.object({
-  currentPassword: provenPassword('currentPassword').nullish(),
+  currentPassword: passwordAttempt('currentPassword').nullish(),
   newPassword: newPassword('newPassword'),
 })
 export const tokenReply = z.object({ token: z.string() })
 
 export const deleteSelfBody = z.object({
   username: z.string({ error: 'username is required' }),
-  password: provenPassword('password').nullish(),
+  password: passwordAttempt('password').nullish(),
 })
 export const ownedSpaces = z.array(z.object({ id: snowflake, name: z.string() }))
 export const successReply = z.object({ success: z.literal(true) })

@@ -1,13 +1,10 @@
-export {
-  DatabaseUnavailable,
-  connectDatabase,
-  databaseOptions,
-  migrateDatabase,
-  openDatabase,
-} from './open-database.ts'
+export { DatabaseUnavailable, reclaimDeadConnections } from './connection-faults.ts'
+export { connectDatabase, databaseOptions, migrateDatabase, openDatabase } from './open-database.ts'
 export type { DatabaseOptions } from './open-database.ts'
+export { findPage } from './page.ts'
+export type { Page, PageRequest } from './page.ts'
 export { readPresentAudience } from './present-audience.ts'
 export type { PresentAudience } from './present-audience.ts'
 export { readAccountStates } from './read-account-states.ts'
-export { reclaimDeadConnections } from './reclaim-dead-connections.ts'
-export { changeRows, selectRows, violates } from './rows.ts'
+export { bigintArray, changeRows, columnsOf, selectRows, violates } from './rows.ts'
+export type { EntityColumns } from './rows.ts'

@@ -1,14 +1,9 @@
-import { MikroORM, type Options } from '@mikro-orm/postgresql'
-import { Migrator } from '@mikro-orm/migrations'
 import { entities } from '@gatehouse/domain'
-import { reclaimDeadConnections } from './reclaim-dead-connections.ts'
+import { Migrator } from '@mikro-orm/migrations'
+import { MikroORM, type Options } from '@mikro-orm/postgresql'
+import { DatabaseUnavailable, GuardedDriver, guardPool } from './connection-faults.ts'
 import { Migration20261121Accounts } from './migrations/migration-20261121-accounts.ts'
 import { Migration20261121Chat } from './migrations/migration-20261121-chat.ts'
-
-/** The database cannot be used; `message` is one line that names the variable and the remedy. */
-export class DatabaseUnavailable extends Error {
-  override readonly name = 'DatabaseUnavailable'
-}
 
 export type DatabaseOptions = {
   url: string
@@ -18,23 +13,27 @@ export type DatabaseOptions = {
   applicationName?: string
 }
 
+const defaultConnections = 10
+const connectTimeoutMs = 5_000
+
 const migrations = [Migration20261121Accounts, Migration20261121Chat].map((migration) => ({
   name: migration.name,
   class: migration,
 }))
 
-/** What MikroORM is told, here and on its command line. */
+/** The configuration of MikroORM, here and for its command line. */
 export function databaseOptions(options: DatabaseOptions): Options {
   return {
+    driver: GuardedDriver,
     clientUrl: options.url,
     entities,
     extensions: [Migrator],
     migrations: { migrationsList: migrations, snapshot: false, transactional: true, allOrNothing: true },
-    pool: { min: 0, max: options.connections ?? 10 },
+    pool: { min: 0, max: options.connections ?? defaultConnections },
     driverOptions: {
       application_name: options.applicationName ?? 'gatehouse',
-      connectionTimeoutMillis: 5_000,
-      onPoolCreated: reclaimDeadConnections,
+      connectionTimeoutMillis: connectTimeoutMs,
+      onPoolCreated: guardPool,
     },
     forceUtcTimezone: true,
     logger: () => undefined,
@@ -49,9 +48,9 @@ export async function connectDatabase(options: DatabaseOptions): Promise<MikroOR
     return orm
   } catch (cause) {
     await orm.close(true)
-    const place = placeOf(options.url)
+    const address = addressOf(options.url)
     throw new DatabaseUnavailable(
-      `DATABASE_URL: cannot reach PostgreSQL at ${place}; check the variable and that the server runs`,
+      `DATABASE_URL: cannot reach PostgreSQL at ${address}; check the variable and that the server runs`,
       { cause },
     )
   }
@@ -70,7 +69,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> 
 
 const migrationLock = 0x6761_7465
 
-/** Brings the schema up to date; any number of callers at once, one of them does it. Gives the names it applied. */
+/** Brings the schema up to date, once for any number of concurrent callers. Gives the names of the applied migrations. */
 export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
@@ -80,7 +79,7 @@ export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
 }
 
 /** Host, port and database of a URL, without its credentials. */
-function placeOf(url: string): string {
+function addressOf(url: string): string {
   if (!URL.canParse(url)) return 'an address that is not a URL'
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { AuditEntry, User, accountStateOf, nextId, recordAudit } from '@gatehouse/domain'
+import { openMigratedDatabase } from '@gatehouse/test-kit'
 import { readAccountStates } from '../src/read-account-states.ts'
-import { openTestDatabase } from './harness.ts'
 
 describe('account states', () => {
-  it('read from the table are those of the loaded user, and unknown ids are missing', async () => {
-    await using database = await openTestDatabase()
+  it('read from the table equal those of the loaded user; unknown ids are missing', async () => {
+    await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
     const facts = { isAdmin: true, passwordChangedAt: 1_700_000_000_001, sessionsEndedAt: 1_700_000_000_002 }
     const user = em.create(User, {
@@ -25,7 +25,7 @@ describe('account states', () => {
     expect(await readAccountStates(em, [])).to.deep.equal([])
   })
 
-  it('rise by one when the password changes', () => {
+  it('have a higher version when the password changes', () => {
     const user = Object.assign(Object.create(User.prototype) as User, { stateVersion: 3, passwordHash: 'old' })
 
     user.changePassword('new', 1_700_000_000_000)
@@ -36,7 +36,7 @@ describe('account states', () => {
 
 describe('the audit log', () => {
   it('holds an act exactly when its transaction committed', async () => {
-    await using database = await openTestDatabase()
+    await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
     const actor = em.create(User, { id: '5', username: 'boss', passwordHash: 'x', createdAt: new Date() })
     await em.persist(actor).flush()

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { loadInstanceSettings, nextId } from '@gatehouse/domain'
+import { openMigratedDatabase } from '@gatehouse/test-kit'
 import { connectDatabase } from '../src/open-database.ts'
 import { selectRows } from '../src/rows.ts'
-import { openTestDatabase } from './harness.ts'
 
 const epochMs = Date.parse('2024-01-01T00:00:00Z')
 
 describe('ids', () => {
   it('are 42 bits of milliseconds since 2024, the persisted worker id and a sequence', async () => {
-    await using database = await openTestDatabase()
+    await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
     const { workerId } = await loadInstanceSettings(em)
     const before = Date.now()
@@ -21,7 +21,7 @@ describe('ids', () => {
   })
 
   it('stay unique when replicas ask as fast as they can', async () => {
-    await using database = await openTestDatabase()
+    await using database = await openMigratedDatabase()
     await using opening = new AsyncDisposableStack()
     const replica = opening.adopt(await connectDatabase(database), (orm) => orm.close())
     const many = 'select next_snowflake()::text as id from generate_series(1, 5000)'

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { testDatabase } from '@gatehouse/test-kit'
-import { DatabaseUnavailable, connectDatabase, migrateDatabase, openDatabase } from '../src/open-database.ts'
 import { User, loadInstanceSettings } from '@gatehouse/domain'
+import { openMigratedDatabase, testDatabase } from '@gatehouse/test-kit'
+import { DatabaseUnavailable } from '../src/connection-faults.ts'
+import { connectDatabase, migrateDatabase, openDatabase } from '../src/open-database.ts'
 import { selectRows } from '../src/rows.ts'
-import { openTestDatabase } from './harness.ts'
 
 describe('migrations', () => {
-  it('are applied once, however many ask at the same time, and keep the worker id', async () => {
+  it('are applied once by any number of concurrent callers, and keep the worker id', async () => {
     await using database = await testDatabase()
     await using opening = new AsyncDisposableStack()
     const connect = async () => opening.adopt(await connectDatabase(database), (orm) => orm.close())
@@ -22,6 +22,14 @@ describe('migrations', () => {
     expect(await loadInstanceSettings(orms[2]!.em.fork())).to.include({ workerId, instanceId })
   })
 
+  it('draw the worker id at random, each instance its own', async () => {
+    const drawn = new Set<number>()
+    for (let attempt = 0; attempt < 5; attempt += 1) drawn.add(await drawWorkerId())
+
+    // Of five draws from 1,024, two equal ones come once in a hundred runs, five equal ones once in 10^12.
+    expect(drawn.size).to.be.greaterThan(1)
+  })
+
   it('that are pending keep a service from starting, with a message that names the command', async () => {
     await using database = await testDatabase()
 
@@ -32,7 +40,7 @@ describe('migrations', () => {
   })
 
   it('give every foreign key an index on its own side', async () => {
-    await using database = await openTestDatabase()
+    await using database = await openMigratedDatabase()
 
     const missing = await selectRows(
       database.orm.em.fork(),
@@ -47,9 +55,18 @@ describe('migrations', () => {
   })
 })
 
+/** The worker id of an instance that is migrated now. */
+async function drawWorkerId(): Promise<number> {
+  await using database = await testDatabase()
+  await using opening = new AsyncDisposableStack()
+  const orm = opening.adopt(await connectDatabase(database), (open) => open.close())
+  await migrateDatabase(orm)
+  return (await loadInstanceSettings(orm.em.fork())).workerId
+}
+
 describe('Instance settings: the table', () => {
-  it('are one row with its defaults, and there is no way to a second', async () => {
-    await using database = await openTestDatabase()
+  it('are one row with its defaults; a second is refused', async () => {
+    await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
 
     const second = em.execute('insert into instance_settings (id, worker_id) values (2, 1)')
@@ -66,20 +83,20 @@ describe('Instance settings: the table', () => {
 })
 
 describe('User record: the table', () => {
-  it('fills in what a new account has before anything happens to it', async () => {
-    await using database = await openTestDatabase()
+  it('has the defaults of a new account', async () => {
+    await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
 
     await em.execute("insert into users (id, username, password_hash) values (5, 'ada', 'x')")
 
-    expect(await em.findOneOrFail(User, { id: '5' })).to.include({
-      ...{ status: 'offline', isAdmin: false, isDeleted: false, passwordChangedAt: null, replicatedInstances: '[]' },
+    expect(await em.findOneOrFail(User, { id: '5' })).to.deep.include({
+      ...{ status: 'offline', isAdmin: false, isDeleted: false, passwordChangedAt: null, replicatedInstances: [] },
       ...{ homeInstance: null, homeUserId: null, discoverable: true, showActivity: true, profileUpdatedAt: 0 },
     })
   })
 
-  it('refuses a second owner of a name or of a live identity, and a homeUserId without its home', async () => {
-    await using database = await openTestDatabase()
+  it('refuses a second account of a name or of a live identity, and a homeUserId without its home', async () => {
+    await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
     let id = 0
     const insert = async (username: string, home: [string | null, string | null], isDeleted = false) => {
@@ -88,23 +105,23 @@ describe('User record: the table', () => {
       const sql = `insert into users (id, username, password_hash, home_instance, home_user_id, is_deleted)
         values (?, ?, 'x', ?, ?, ?)`
       return await em.execute(sql, row).then(
-        () => 'taken in',
+        () => 'inserted',
         (error: { constraint?: string }) => error.constraint,
       )
     }
 
-    expect(await insert('ada', [null, null])).to.equal('taken in')
+    expect(await insert('ada', [null, null])).to.equal('inserted')
     expect(await insert('ada', [null, null])).to.equal('users_username_unique')
-    expect(await insert('a@h', ['h', '1'])).to.equal('taken in')
+    expect(await insert('a@h', ['h', '1'])).to.equal('inserted')
     expect(await insert('b@h', ['h', '1'])).to.equal('users_identity_unique')
-    expect(await insert('c@h', ['h', '1'], true)).to.equal('taken in')
+    expect(await insert('c@h', ['h', '1'], true)).to.equal('inserted')
     expect(await insert('d', [null, '1'])).to.equal('users_home_user_needs_home')
   })
 })
 
 describe('an unreachable database', () => {
-  it('is told in one line that names the variable and no password', async () => {
-    const url = 'postgres://somebody:hunter2@127.0.0.1:1/gatehouse'
+  it('is reported in one line that names the variable and no password', async () => {
+    const url = 'postgres://gatehouse:hunter2@127.0.0.1:1/gatehouse'
 
     const refusal = await connectDatabase({ url }).catch((error: unknown) => error)
 

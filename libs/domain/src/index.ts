@@ -1,21 +1,31 @@
-export { accountStateOf } from './account-state.ts'
 export {
   ApprovalRequest,
   AuditEntry,
+  FederationNonce,
+  FileRemoval,
   InstanceSettings,
   Invite,
   InviteRedemption,
+  OutboxEvent,
   Peer,
+  Presence,
+  SessionNode,
   Upload,
   User,
   entities,
   stubPasswordHash,
 } from './entities/index.ts'
-export { loadInstanceSettings } from './instance-settings.ts'
-export { activeInvites, deriveInviteStatus } from './invites/derive-invite-status.ts'
-export { findInvite } from './invites/find-invite.ts'
-export { inviteUnavailable, redeemInvite } from './invites/redeem-invite.ts'
-export * from './record-audit.ts'
-export { nextId } from './next-id.ts'
-export * from './user-facts.ts'
-export * from './user-reply.ts'
+export type { ReplicatedInstance } from './entities/index.ts'
+export { loadInstanceSettings, nextId } from './instance.ts'
+export { activeInvites, deriveInviteStatus, findInvite } from './invites/invite-status.ts'
+export { inviteUnavailable, lockActiveInvite, recordRedemption } from './invites/redeem-invite.ts'
+export { recordAudit } from './record-audit.ts'
+export type { Actor, AuditRecord } from './record-audit.ts'
+export {
+  accountStateOf,
+  accountStateProperties,
+  deletedUsername,
+  plainUserProperties,
+  sanitizeUser,
+} from './user-views.ts'
+export type { PlainUser } from './user-views.ts'

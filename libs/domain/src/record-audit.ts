@@ -1,10 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { AuditEntry } from './entities/index.ts'
 
-export type AuditFact = {
+/** The admin who acts, as the audit log and the events name them. */
+export type Actor = { userId: string; username: string }
+
+export type AuditRecord = {
   /** A dotted name: `user.password-reset`, `invite.revoked`. */
   action: string
-  actor: { userId: string; username: string }
+  actor: Actor
   target: { type: 'user' | 'invite' | 'settings' | 'peer' | 'approval-request'; id: string | null }
   /** What changed; never a secret, token or password. */
   detail?: Record<string, unknown>
@@ -12,16 +15,16 @@ export type AuditFact = {
 }
 
 /** Writes an admin's act into the audit log, in the transaction of the act. Contract: 5. */
-export function recordAudit(em: EntityManager, fact: AuditFact): void {
+export function recordAudit(em: EntityManager, { action, actor, target, detail = {}, at }: AuditRecord): void {
   em.persist(
     em.create(AuditEntry, {
-      action: fact.action,
-      actorId: fact.actor.userId,
-      actorUsername: fact.actor.username,
-      targetType: fact.target.type,
-      targetId: fact.target.id,
-      detail: fact.detail ?? {},
-      createdAt: fact.at,
+      action,
+      actorId: actor.userId,
+      actorUsername: actor.username,
+      targetType: target.type,
+      targetId: target.id,
+      detail,
+      createdAt: at,
     }),
   )
 }

@@ -1,30 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { Invite, InviteRedemption } from '../src/entities/invite.ts'
-import { User } from '../src/entities/user.ts'
-import { connectDatabase, migrateDatabase } from '@gatehouse/database'
-import { nextId } from '../src/next-id.ts'
-import { testDatabase } from '@gatehouse/test-kit'
+import { openMigratedDatabase } from '@gatehouse/test-kit'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import { activeInvites, deriveInviteStatus } from '../src/invites/derive-invite-status.ts'
-import { findInvite } from '../src/invites/find-invite.ts'
-import { redeemInvite } from '../src/invites/redeem-invite.ts'
+import { Invite, InviteRedemption } from '../src/entities/invite.ts'
+import { User } from '../src/entities/user.ts'
+import { nextId } from '../src/instance.ts'
+import { activeInvites, deriveInviteStatus, findInvite } from '../src/invites/invite-status.ts'
+import { lockActiveInvite, recordRedemption } from '../src/invites/redeem-invite.ts'
 
 describe('Registration 11: redemption of an invite', () => {
   const now = Date.UTC(2026, 0, 1)
-  let database: Awaited<ReturnType<typeof testDatabase>>
+  let database: AsyncDisposable & { orm: MikroORM }
   let orm: MikroORM
 
   before(async () => {
-    database = await testDatabase({ template: { key: 'migrated', build: migrate } })
-    orm = await connectDatabase({ url: database.url, connections: 20 })
+    database = await openMigratedDatabase({ connections: 20 })
+    orm = database.orm
   })
-  after(async () => {
-    await orm.close()
-    await database[Symbol.asyncDispose]()
-  })
+  after(async () => await database[Symbol.asyncDispose]())
 
-  it('counts the use and records who came, in one transaction with the user', async () => {
+  it('counts the use and records the account, in one transaction with the user', async () => {
     const { token, id } = await buildInvite({ maxUses: 2 })
     const user = await redeem(token)
 
@@ -51,7 +46,7 @@ describe('Registration 11: redemption of an invite', () => {
     const { token, id } = await buildInvite()
     const username = freshName()
     const failing = orm.em.fork().transactional(async (em) => {
-      await redeemInvite(em, { token, now, insertUser: () => insertUser(em, username) })
+      await redeemIn(em, token, () => insertUser(em, username))
       throw new Error('the token could not be signed')
     })
     await failing.catch(() => undefined)
@@ -90,12 +85,12 @@ describe('Registration 11: redemption of an invite', () => {
     expect(inserted).to.equal(0)
   })
 
-  it('looks at the row again although the same transaction has read it before', async () => {
+  it('reads the row again although the same transaction has read it before', async () => {
     const { token, id } = await buildInvite({ maxUses: 1 })
     const outcome = orm.em.fork().transactional(async (em) => {
       await findInvite(em, { token, now })
       await redeem(token)
-      return await redeemInvite(em, { token, now, insertUser: () => insertUser(em) })
+      return await redeemIn(em, token, () => insertUser(em))
     })
 
     expect(await outcome.catch((error: unknown) => error)).to.include({ code: 'invite_unavailable' })
@@ -119,9 +114,15 @@ describe('Registration 11: redemption of an invite', () => {
   })
 
   async function redeem(token: string, insert: (em: EntityManager) => Promise<User> = insertUser): Promise<User> {
-    return await orm.em
-      .fork()
-      .transactional(async (em) => await redeemInvite(em, { token, now, insertUser: () => insert(em) }))
+    return await orm.em.fork().transactional(async (em) => await redeemIn(em, token, () => insert(em)))
+  }
+
+  /** The steps of a registration with an invite, in its order. */
+  async function redeemIn(em: EntityManager, token: string, insert: () => Promise<User>): Promise<User> {
+    const invite = await lockActiveInvite(em, { token, now })
+    const user = await insert()
+    await recordRedemption(em, { invite, user, now })
+    return user
   }
 
   async function buildInvite(overrides: Partial<Invite> = {}): Promise<Invite> {
@@ -152,10 +153,4 @@ async function insertUser(em: EntityManager, username = freshName()): Promise<Us
 
 function freshName(): string {
   return `user_${randomBytes(6).toString('hex')}`
-}
-
-async function migrate(url: string): Promise<void> {
-  const orm = await connectDatabase({ url })
-  await migrateDatabase(orm)
-  await orm.close()
 }

@@ -2,15 +2,17 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-// Of the fields of /proc/<pid>/stat that follow the name.
-const START_TIME = 19
+/** One row of the process table. `startedAt` has the system's own format; with the pid it identifies a process for good. */
+type ProcessEntry = { pid: number; parentPid: number; state: string; startedAt: string }
 
-/** Sends a signal to a process and everything below it; processes that are gone already are passed over. */
+const isLinux = process.platform === 'linux'
+
+/** Sends a signal to a process and its descendants. Those that have ended are skipped. */
 export function signalTree(pid: number, signal: NodeJS.Signals): void {
   for (const member of listTree(pid)) signalProcess(member, signal)
 }
 
-/** Ends a process and everything below it with SIGKILL, and waits until all of them are gone. */
+/** Sends SIGKILL to a process and its descendants, and waits until all of them have ended. */
 export async function killTree(pid: number): Promise<void> {
   signalProcess(pid, 'SIGSTOP') // so that it starts no more children
   const members = listTree(pid)
@@ -18,27 +20,7 @@ export async function killTree(pid: number): Promise<void> {
   while (members.some(isRunning)) await pause(5)
 }
 
-/** Whether a process runs: one that has ended, but was not waited for by its parent, does not. */
-export function isRunning(pid: number): boolean {
-  if (process.platform === 'linux') return !['Z', 'X', undefined].includes(readStat(String(pid))?.[0])
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-/** When a process started, as a text that only fits itself; undefined when it does not run. */
-export function startOf(pid: number): string | undefined {
-  if (process.platform === 'linux') return isRunning(pid) ? readStat(String(pid))?.[START_TIME] : undefined
-  try {
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Sends a signal to one process; one that is gone already is passed over. */
+/** Sends a signal to one process, unless it has ended. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -47,36 +29,68 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** A process and everything below it. */
-export function listTree(root: number): number[] {
-  const parents = listParents()
-  const tree = [root]
-  for (const parent of tree) {
-    for (const [pid, parentPid] of parents) if (parentPid === parent) tree.push(pid)
+/** Whether a process runs. A zombie does not. */
+export function isRunning(pid: number): boolean {
+  return startTimeOf(pid) !== undefined
+}
+
+/** When a process started, in the system's own format; undefined when it does not run. */
+export function startTimeOf(pid: number): string | undefined {
+  const entry = readProcesses(pid)[0]
+  return entry && !/^[ZX]/.test(entry.state) ? entry.startedAt : undefined
+}
+
+/** The command line of a process; empty when it does not run. */
+export function commandLineOf(pid: number): string {
+  try {
+    if (isLinux) return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+    return execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+  } catch {
+    return ''
   }
+}
+
+/** A process and its descendants. */
+export function listTree(root: number): number[] {
+  const processes = readProcesses()
+  const tree = [root]
+  for (const member of tree) tree.push(...processes.filter((entry) => entry.parentPid === member).map(({ pid }) => pid))
   return tree
 }
 
-function listParents(): [pid: number, parentPid: number][] {
-  if (process.platform !== 'linux') {
-    const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-    return table.split('\n').flatMap((line) => {
-      const [pid, parentPid] = line.trim().split(/\s+/).map(Number)
-      return pid && parentPid ? [[pid, parentPid] as [number, number]] : []
-    })
-  }
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => [Number(name), Number(readStat(name)?.[1])])
+/** The process table, or the one row of `pid` where that process exists. */
+function readProcesses(pid?: number): ProcessEntry[] {
+  if (!isLinux) return readPs(pid === undefined ? ['-A'] : ['-p', String(pid)])
+  const pids =
+    pid === undefined
+      ? readdirSync('/proc')
+          .filter((name) => /^\d+$/.test(name))
+          .map(Number)
+      : [pid]
+  return pids.flatMap((each) => readStat(each))
 }
 
-/** The state, the parent and so on of `/proc/<pid>/stat`; undefined when there is no such process. */
-function readStat(pid: string): string[] | undefined {
+function readStat(pid: number): ProcessEntry[] {
   try {
-    // The name in parentheses may itself hold spaces and parentheses: read after the last one.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // The second field, the name in parentheses, may hold spaces and parentheses: the third follows the last of them.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state = '', parentPid] = fields
+    return [{ pid, parentPid: Number(parentPid), state, startedAt: fields[19] ?? '' }]
   } catch {
-    return undefined
+    return []
+  }
+}
+
+function readPs(selection: string[]): ProcessEntry[] {
+  try {
+    const table = execFileSync('ps', [...selection, '-o', 'pid=,ppid=,state=,lstart='], { encoding: 'utf8' })
+    return [...table.matchAll(/^ *(\d+) +(\d+) +(\S+) +(.*)$/gm)].map(
+      ([, pid, parentPid, state = '', startedAt = '']) => {
+        return { pid: Number(pid), parentPid: Number(parentPid), state, startedAt }
+      },
+    )
+  } catch {
+    return []
   }
 }

@@ -1,39 +1,39 @@
-import { spawn } from 'node:child_process'
-import type { Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { resolve } from 'node:path'
 
-/** A folder to remove in the end; a process to end then by a signal; or, without a signal, one that has ended. */
-export type WatchdogMessage = { folder: string } | { pid: number; endBy?: NodeJS.Signals }
+/** What the watchdog does when this process has ended: remove a folder, or signal a process; without a signal, nothing. */
+export type WatchdogMessage = { folder: string } | { pid: number; signal?: NodeJS.Signals }
 
-let input: Writable | undefined
+let watchdog: ChildProcess | undefined
 
-/** Has a folder removed when this process ends, even by SIGKILL. */
+/** Has a folder removed when this process has ended, by SIGKILL too. */
 export function watchFolder(folder: string): void {
-  tell({ folder })
+  send({ folder })
 }
 
-/** Has a process ended by `signal` when this process ends, even by SIGKILL. */
+/** Has a process and its descendants ended by `signal` when this process has ended, by SIGKILL too. */
 export function watchProcess(pid: number, signal: NodeJS.Signals): void {
-  tell({ pid, endBy: signal })
+  send({ pid, signal })
 }
 
-/** The process has ended: its id may soon belong to another. */
+/** Takes `watchProcess` back: the process has ended, and its pid may be given to another one. */
 export function unwatchProcess(pid: number): void {
-  tell({ pid })
+  send({ pid })
 }
 
-function tell(message: WatchdogMessage): void {
-  input ??= startWatchdog()
-  input.write(`${JSON.stringify(message)}\n`)
+function send(message: WatchdogMessage): void {
+  watchdog ??= startWatchdog()
+  watchdog.send(message)
 }
 
-function startWatchdog(): Writable {
-  const file = fileURLToPath(new URL('./watchdog-process.ts', import.meta.url))
-  const watchdog = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file], {
-    stdio: ['pipe', 'ignore', 'inherit'],
-    detached: true, // out of reach of a Ctrl-C that is meant for the tests
+function startWatchdog(): ChildProcess {
+  const child = fork(resolve(import.meta.dirname, 'watchdog-process.ts'), {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    detached: true, // a Ctrl-C on the terminal must not end it
   })
-  watchdog.unref()
-  ;(watchdog.stdin as unknown as { unref(): void }).unref()
-  return watchdog.stdin
+  child.unref()
+  child.channel?.unref()
+  return child
 }

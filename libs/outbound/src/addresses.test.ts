@@ -109,7 +109,7 @@ describe('public addresses', () => {
 })
 
 describe('the list of allowed private addresses', () => {
-  it('is read from text and normalised', () => {
+  it('is read from text and normalized', () => {
     expect(parseCidrs(' loopback, 10.1.0.0/16,192.168.0.7 ,FD00::/8,10.1.0.0/16 ')).to.deep.equal([
       '127.0.0.0/8',
       '::1/128',

@@ -4,10 +4,10 @@ import ipaddr from 'ipaddr.js'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Network = [Address, number]
 
-const LOOPBACK = ['127.0.0.0/8', '::1/128']
-const GLOBAL_IPV6: Network = [ipaddr.IPv6.parse('2000::'), 3]
+const loopback = ['127.0.0.0/8', '::1/128']
+const globalIpv6: Network = [ipaddr.IPv6.parse('2000::'), 3]
 
-/** Whether an address was named by the operator as reachable although it is not public. */
+/** The addresses that the operator allows although they are not public. */
 export type AllowList = { covers(address: string): boolean }
 
 /**
@@ -19,7 +19,7 @@ export function parseCidrs(text: string): string[] {
     .split(',')
     .map((entry) => entry.trim().toLowerCase())
     .filter((entry) => entry !== '')
-  return [...new Set(entries.flatMap((entry) => (entry === 'loopback' ? LOOPBACK : [normaliseNetwork(entry)])))]
+  return [...new Set(entries.flatMap((entry) => (entry === 'loopback' ? loopback : [normalizeNetwork(entry)])))]
 }
 
 /** Takes entries as `parseCidrs` gives or accepts them. Throws an Error that names a faulty one. */
@@ -34,17 +34,17 @@ export function parseAllowList(entries: string[]): AllowList {
 }
 
 /**
- * Whether an address is one that anybody on the internet may be asked to reach. Everything that is not plain global
- * unicast is not: private, loopback, link-local, shared, documentation and multicast ranges, and every IPv6 form
- * that carries an IPv4 address inside (mapped, NAT64, 6to4, Teredo), because what it reaches is not what it shows.
+ * Whether an address is public. Everything but plain global unicast is not: private, loopback, link-local, shared,
+ * documentation and multicast ranges, and every IPv6 form that carries an IPv4 address (mapped, NAT64, 6to4, Teredo),
+ * because it reaches another address than it shows.
  */
 export function isPublicAddress(text: string): boolean {
   const address = parseAddress(text)
   if (address === undefined || address.range() !== 'unicast') return false
-  return address.kind() === 'ipv4' || isWithin(address, GLOBAL_IPV6)
+  return address.kind() === 'ipv4' || isWithin(address, globalIpv6)
 }
 
-function normaliseNetwork(entry: string): string {
+function normalizeNetwork(entry: string): string {
   const [text = '', bits, ...rest] = entry.split('/')
   const address = parseAddress(text)
   if (address === undefined || rest.length > 0 || isMapped(address)) throw unreadable(entry)
@@ -64,12 +64,12 @@ function parseAddress(text: string): Address | undefined {
   return ipaddr.parse(family === 4 ? text : new URL(`http://[${text}]`).hostname.slice(1, -1))
 }
 
-function isMapped(address: Address): address is ipaddr.IPv6 {
+function isMapped(address: Address): boolean {
   return address.range() === 'ipv4Mapped'
 }
 
 function unmapped(address: Address): Address {
-  return isMapped(address) ? address.toIPv4Address() : address
+  return address instanceof ipaddr.IPv6 && isMapped(address) ? address.toIPv4Address() : address
 }
 
 function isWithin(address: Address, [network, bits]: Network): boolean {

@@ -22,7 +22,7 @@ export async function readAnswer(response: Dispatcher.ResponseData, maxBytes: nu
 }
 
 function cut(body: Dispatcher.ResponseData['body'], failure: OutboundFailure): OutboundFailure {
-  body.on('error', () => {}) // a body that is cut reports it as an error, with nobody left to hear it
+  body.on('error', () => {}) // a destroyed body emits an error, which nothing else handles
   body.destroy()
   return failure
 }

@@ -3,12 +3,8 @@ import type { LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import type { SecureContext } from 'node:tls'
 import { Pool, buildConnector } from 'undici'
+import { connectMs, connectionsPerOrigin, idleMs, maxIdleMs } from './policy.ts'
 import type { Target } from './target.ts'
-
-const CONNECT_MS = 10_000
-const CONNECTIONS_PER_ORIGIN = 32
-const IDLE_MS = 4_000
-const LONGEST_IDLE_MS = 30_000
 
 type Entry = { key: string; pool: Pool; users: number; ending: AbortController }
 
@@ -21,8 +17,10 @@ export type Connections = AsyncDisposable & {
 
 /**
  * Keep-alive connections, one pool for each origin. A pool is tied to the addresses that were checked when it was made:
- * when the name leads elsewhere, a new pool takes its place and the old one ends with its last request. Pools without
- * requests and sockets are dropped, so that strangers who name ever new hosts cannot fill the memory.
+ * when the name resolves to others, a new pool replaces it and the old one ends with its last request. Pools without
+ * requests and sockets are dropped, so that requests to ever new hosts cannot fill the memory.
+ *
+ * NOTE: not undici's `Agent`, which keeps its pools by origin alone and so would reuse connections to old addresses.
  */
 export function createConnections(): Connections {
   const entries = new Map<string, Entry>()
@@ -31,7 +29,7 @@ export function createConnections(): Connections {
   const end = async (entry: Entry) => {
     if (!open.delete(entry)) return
     const ended = entry.pool.destroy()
-    entry.ending.abort() // the pool by itself waits for sockets that are still connecting
+    entry.ending.abort() // destroying the pool waits for sockets that are still connecting
     await ended
   }
   const drop = (origin: string, entry: Entry) => {
@@ -77,18 +75,18 @@ export function createConnections(): Connections {
 function openPool(target: Target, signal: AbortSignal, secureContext: SecureContext | undefined): Pool {
   const connect = buildConnector({
     allowH2: false,
-    timeout: CONNECT_MS,
+    timeout: connectMs,
     signal,
-    // The name stays the host for TLS and the Host header; only the way to it is pinned.
+    // The name stays the host for TLS and the Host header; only its addresses are pinned.
     lookup: pinnedLookup(target.addresses),
     ...(secureContext && { secureContext }),
   })
   return new Pool(target.origin, {
     connect: (options, callback) =>
       connect({ ...options, ...(target.port !== undefined && { port: String(target.port) }) }, callback),
-    connections: CONNECTIONS_PER_ORIGIN,
-    keepAliveTimeout: IDLE_MS,
-    keepAliveMaxTimeout: LONGEST_IDLE_MS,
+    connections: connectionsPerOrigin,
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: maxIdleMs,
   })
 }
 
@@ -101,7 +99,7 @@ function pinnedLookup(addresses: string[]): LookupFunction {
   }
 }
 
-/** Those that Node ships, those of NODE_EXTRA_CA_CERTS, and those of the system. Contract: 8. */
+/** The certificates of Node, of NODE_EXTRA_CA_CERTS, and of the system. Contract: 8. */
 function trustedCertificates(): string[] {
   return [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
 }

@@ -51,7 +51,7 @@ describe('the lookup of names', () => {
     await using nameServer = await startNameServer()
 
     const outcome = await createDnsLookup([nameServer.address])
-      .addressesOf('nobody.test')
+      .addressesOf('unknown.test')
       .catch((error: unknown) => error)
 
     expect(outcome).to.include({ code: 'ENOTFOUND' })

@@ -1,17 +1,15 @@
 import { promises as dns } from 'node:dns'
+import { lookupAttemptMs, lookupAttempts } from './policy.ts'
 
 /** All addresses of a host name, IPv4 and IPv6. Rejects when there are none. */
 export type Lookup = { addressesOf(host: string): Promise<string[]>; close(): void }
 
-const ATTEMPT_MS = 1500
-const ATTEMPTS = 2
-
 /**
- * Asks the name servers directly, the machine's own unless told. The system's own lookup runs on the few threads of the process's pool, where a
- * handful of names whose servers never answer would hold up every other lookup (and every file access).
+ * Asks the name servers directly, by default those of the machine. The lookup of the system runs in the thread pool of the
+ * process, where a few names whose servers never answer would delay every other lookup (and every file access).
  */
 export function createDnsLookup(nameServers?: string[]): Lookup {
-  const resolver = new dns.Resolver({ timeout: ATTEMPT_MS, maxTimeout: ATTEMPT_MS, tries: ATTEMPTS })
+  const resolver = new dns.Resolver({ timeout: lookupAttemptMs, maxTimeout: lookupAttemptMs, tries: lookupAttempts })
   if (nameServers) resolver.setServers(nameServers)
   return {
     addressesOf: async (host) => {

@@ -1,21 +1,21 @@
+import { abortable } from '@gatehouse/runtime'
 import { errors } from 'undici'
 import type { Pool } from 'undici'
 import { parseAllowList } from './addresses.ts'
 import { readAnswer } from './answer.ts'
 import type { OutboundAnswer } from './answer.ts'
 import { createConnections } from './connections.ts'
-import { startDeadline } from './deadline.ts'
-import type { Deadline } from './deadline.ts'
 import { createDnsLookup } from './lookup.ts'
 import type { Lookup } from './lookup.ts'
 import { OutboundFailure } from './outbound-failure.ts'
-import { normaliseHostName } from './resolve-table.ts'
+import { maxResponseBytes } from './policy.ts'
+import { normalizeHostName } from './resolve-table.ts'
 import type { ResolveTable } from './resolve-table.ts'
 import { parseUrl, resolveTarget } from './target.ts'
 
 export type { OutboundAnswer } from './answer.ts'
 
-/** `allowPrivate`: CIDRs, addresses or `loopback`. `resolve`: where host names lead instead of asking name servers. */
+/** `allowPrivate`: CIDRs, addresses or `loopback`. `resolve`: addresses of host names that are not looked up. */
 export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
 
 export type OutboundRequest = {
@@ -26,7 +26,7 @@ export type OutboundRequest = {
   body?: string | Buffer
   /** Milliseconds for the whole exchange, name lookup included. */
   timeoutMs: number
-  /** The longest answer body that is accepted, 64 KiB unless told. */
+  /** The longest answer body that is accepted; 64 KiB by default. */
   maxBytes?: number
   /** Ends the exchange early; the request then rejects with the signal's reason. */
   signal?: AbortSignal
@@ -37,10 +37,8 @@ export type Outbound = AsyncDisposable & {
   request(request: OutboundRequest): Promise<OutboundAnswer>
 }
 
-const MAX_ANSWER_BYTES = 65_536
-
 /**
- * The only way to the outside: https to public addresses, plain http and private addresses only where allowed, no
+ * Guarded requests: https to public addresses, plain http and private addresses only where allowed, no
  * redirects. Throws an Error for a config that cannot be read. Contract: 7, outbound requests.
  */
 export function createOutbound(config: OutboundConfig, overrides: { lookup?: Lookup } = {}): Outbound {
@@ -51,18 +49,21 @@ export function createOutbound(config: OutboundConfig, overrides: { lookup?: Loo
   return {
     request: async (request) => {
       const url = parseUrl(request.url)
-      using deadline = startDeadline(request.timeoutMs, request.signal)
+      const deadline = AbortSignal.timeout(request.timeoutMs)
+      const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline
       try {
-        const target = await deadline.race(resolveTarget(guard, url))
+        const target = await abortable(resolveTarget(guard, url), signal)
         if (closed) throw new OutboundFailure('unreachable', 'Outbound requests have ended')
         const exchange = async (pool: Pool) => {
-          const response = await pool.request({ ...outgoing(request, url), signal: deadline.signal })
-          return await readAnswer(response, request.maxBytes ?? MAX_ANSWER_BYTES)
+          const response = await pool.request({ ...outgoing(request, url), signal })
+          return await readAnswer(response, request.maxBytes ?? maxResponseBytes)
         }
-        // Raced, because undici hears the signal only once the request has a connection.
-        return await connections.withPool(target, (pool) => deadline.race(exchange(pool)))
+        // undici observes the signal only once the request has a connection.
+        return await connections.withPool(target, (pool) => abortable(exchange(pool), signal))
       } catch (error) {
-        throw explain(error, url, deadline)
+        if (!signal.aborted) throw asFailure(error, url)
+        if (signal.reason !== deadline.reason) throw signal.reason
+        throw new OutboundFailure('timeout', `No answer within ${request.timeoutMs} ms`, error)
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -85,16 +86,15 @@ function outgoing(request: OutboundRequest, url: URL) {
 
 function readTable(table: ResolveTable): Map<string, ResolveTable[string]> {
   const entries = Object.entries(table).map(([name, place]): [string, ResolveTable[string]] => {
-    const host = normaliseHostName(name)
+    const host = normalizeHostName(name)
     if (host === undefined) throw new Error(`"${name}" is not a host name`)
     return [host, place]
   })
   return new Map(entries)
 }
 
-/** A request that could not be formed stays what it is, a fault of ours; everything else is the peer's failure. */
-function explain(error: unknown, url: URL, deadline: Deadline): unknown {
-  if (deadline.signal.aborted) return deadline.signal.reason
+/** A request that could not be formed is a fault of this process and stays as it is; all else is the peer's failure. */
+function asFailure(error: unknown, url: URL): unknown {
   if (error instanceof OutboundFailure || error instanceof errors.InvalidArgumentError) return error
   if (error instanceof errors.ConnectTimeoutError) {
     return new OutboundFailure('timeout', `${url.host} accepted no connection in time`, error)

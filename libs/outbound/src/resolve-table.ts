@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 
-/** Host name to the place it leads to; without a port the URL's own port stays. */
+/** Host name to its address; without a port the URL's own port stays. */
 export type ResolveTable = Record<string, { address: string; port?: number }>
 
-const ENTRY = /^([^=\s]+)=(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/
+const entryPattern = /^([^=\s]+)=(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/
 
 /**
  * Parses `host=address:port,…` (IPv6 addresses in brackets, the port may be left out); empty text gives an empty table.
@@ -21,15 +21,15 @@ export function parseResolve(text: string): ResolveTable {
 }
 
 /** A host name as URLs spell it: lower case, international names in ASCII, no final dot. Undefined for anything else. */
-export function normaliseHostName(host: string): string | undefined {
+export function normalizeHostName(host: string): string | undefined {
   if (/[\s:/?#@\\]/.test(host) || !URL.canParse(`http://${host}`)) return undefined
   const { hostname } = new URL(`http://${host}`)
   return isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : undefined
 }
 
 function parseEntry(entry: string): { host: string; address: string; port?: number } {
-  const [, name = '', bracketed, plain, port] = ENTRY.exec(entry) ?? []
-  const host = normaliseHostName(name)
+  const [, name = '', bracketed, plain, port] = entryPattern.exec(entry) ?? []
+  const host = normalizeHostName(name)
   if (host === undefined) throw unreadable(entry, 'a host name, "=" and an address are needed')
   const address = bracketed ?? plain ?? ''
   if (isIP(address) !== (bracketed === undefined ? 4 : 6)) throw unreadable(entry, 'the address cannot be read')

@@ -5,7 +5,7 @@ import type { Lookup } from './lookup.ts'
 import { OutboundFailure } from './outbound-failure.ts'
 import type { ResolveTable } from './resolve-table.ts'
 
-/** An origin and the checked places it leads to; a connection is opened to these and to nothing else. */
+/** An origin and its checked addresses; a connection is opened to these only. */
 export type Target = { origin: string; addresses: string[]; port: number | undefined }
 
 type Guard = { allowed: AllowList; table: Map<string, ResolveTable[string]>; lookup: Pick<Lookup, 'addressesOf'> }

@@ -26,7 +26,7 @@ describe('connections', () => {
     expect(peer.connections).to.equal(2)
   })
 
-  it('follow a name that leads elsewhere', async () => {
+  it('follow a name that resolves to another address', async () => {
     await using before = await startPeer((_request, response) => response.end('before'))
     await using _after = await startPeer((_request, response) => response.end('after'), {
       host: '127.0.0.2',
@@ -43,7 +43,7 @@ describe('connections', () => {
     expect([String(first.body), String(second.body)]).to.deep.equal(['before', 'after'])
   })
 
-  it('leave a request that is under way alone when the name leads elsewhere', async () => {
+  it('do not disturb a request under way when the name resolves to another address', async () => {
     const asked = Promise.withResolvers<() => void>()
     await using before = await startPeer((_request, response) => asked.resolve(() => response.end('before')))
     await using _after = await startPeer((_request, response) => response.end('after'), {
@@ -63,7 +63,7 @@ describe('connections', () => {
     expect([String((await first).body), String(second.body)]).to.deep.equal(['before', 'after'])
   })
 
-  it('leave nothing behind for origins that cannot be reached', async () => {
+  it('are dropped for origins that cannot be reached', async () => {
     const gone = await startPeer(() => {})
     await gone[Symbol.asyncDispose]()
     await using connections = createConnections()
@@ -75,7 +75,7 @@ describe('connections', () => {
     expect(connections.size).to.equal(0)
   })
 
-  it('leave nothing behind once the peer has closed them', async () => {
+  it('are dropped once the peer has closed them', async () => {
     const peer = await startPeer((_request, response) => response.end())
     await using connections = createConnections()
     const target = { origin: `http://127.0.0.1:${peer.port}`, addresses: ['127.0.0.1'], port: undefined }

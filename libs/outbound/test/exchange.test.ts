@@ -12,8 +12,14 @@ function drip(response: ServerResponse, chunk: string): void {
 describe('an exchange', () => {
   it('carries method, path, headers and body, and gives status, headers and body', async () => {
     const echo = async (request: IncomingMessage, response: ServerResponse) => {
-      const heard = [request.method, request.url, request.headers['x-kind'], request.headers.host, await text(request)]
-      response.writeHead(409, { 'x-answer': 'yes', 'set-cookie': ['a=1', 'b=2'] }).end(JSON.stringify(heard))
+      const received = [
+        request.method,
+        request.url,
+        request.headers['x-kind'],
+        request.headers.host,
+        await text(request),
+      ]
+      response.writeHead(409, { 'x-answer': 'yes', 'set-cookie': ['a=1', 'b=2'] }).end(JSON.stringify(received))
     }
     await using peer = await startPeer((request, response) => void echo(request, response))
     await using outbound = buildOutbound()
@@ -24,8 +30,8 @@ describe('an exchange', () => {
 
     expect(answer.status).to.equal(409)
     expect(answer.headers).to.include({ 'x-answer': 'yes', 'set-cookie': 'a=1, b=2' })
-    const heard = ['DELETE', '/api?x=1', 'test', `127.0.0.1:${peer.port}`, '{"ż":1}']
-    expect(JSON.parse(answer.body.toString())).to.deep.equal(heard)
+    const received = ['DELETE', '/api?x=1', 'test', `127.0.0.1:${peer.port}`, '{"ż":1}']
+    expect(JSON.parse(answer.body.toString())).to.deep.equal(received)
   })
 
   it('takes an answer of exactly the longest length and no longer', async () => {
@@ -42,7 +48,7 @@ describe('an exchange', () => {
     expect(await failureKind(own)).to.equal('too_large')
   })
 
-  it('stops reading an endless answer and hangs up', async () => {
+  it('stops reading an endless answer and closes the connection', async () => {
     const gone = Promise.withResolvers<void>()
     await using peer = await startPeer((_request, response) => {
       response.on('close', gone.resolve)
@@ -68,7 +74,7 @@ describe('an exchange', () => {
     expect(await failureKind(request)).to.equal('too_large')
   })
 
-  it('is cut at the deadline, whether the name, the headers or the body is slow', async () => {
+  it('ends at the deadline, whether the name, the headers or the body is slow', async () => {
     await using silent = await startPeer(() => {})
     await using early = await startPeer((_request, response) => {
       const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 5)
@@ -85,7 +91,7 @@ describe('an exchange', () => {
     expect(kinds).to.deep.equal(['timeout', 'timeout', 'timeout', 'timeout'])
   })
 
-  it('ends with the reason of the caller who gives up, while others go on', async () => {
+  it('ends with the reason of the signal of its caller, while other requests go on', async () => {
     const asked = Promise.withResolvers<void>()
     await using silent = await startPeer(() => asked.resolve())
     await using healthy = await startPeer((_request, response) => response.end('fine'))
@@ -102,12 +108,12 @@ describe('an exchange', () => {
     expect(await stalled.catch((error: unknown) => error)).to.include({ message: 'given up' })
   })
 
-  it('fails as unreachable when nobody listens, nobody knows the name or the peer hangs up', async () => {
+  it('fails as unreachable when the connection is refused, the name is unknown or the peer closes the connection', async () => {
     const gone = await startPeer(() => {})
     await gone[Symbol.asyncDispose]()
-    await using rude = await startPeer((request) => request.socket.destroy())
+    await using closing = await startPeer((request) => request.socket.destroy())
     await using outbound = buildOutbound({}, () => Promise.reject(new Error('ENOTFOUND')))
-    const urls = [`http://127.0.0.1:${gone.port}/`, 'https://unknown.test/', `http://127.0.0.1:${rude.port}/`]
+    const urls = [`http://127.0.0.1:${gone.port}/`, 'https://unknown.test/', `http://127.0.0.1:${closing.port}/`]
 
     const kinds = await Promise.all(
       urls.map((url) => failureKind(outbound.request({ method: 'GET', url, timeoutMs: 5000 }))),

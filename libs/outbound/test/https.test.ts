@@ -36,7 +36,7 @@ describe('https', () => {
     expect(await failureKind(request)).to.equal('unreachable')
   })
 
-  it('refuses a certificate that nobody trusted vouches for', async () => {
+  it('refuses a certificate that no trusted authority has signed', async () => {
     await using peer = await startPeer((_request, response) => response.end(), { tls: buildCertificate('peer.test') })
     await using outbound = buildOutbound({ resolve: { 'peer.test': { address: '127.0.0.1', port: peer.port } } })
 

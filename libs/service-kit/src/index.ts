@@ -1,31 +1,35 @@
-export { readVariables, ConfigurationError, variables } from './configuration.ts'
-export { createServiceApp } from './service-app.ts'
-export type { ServiceApp, ServiceContext } from './service-app.ts'
-export { adminOf, callerOf, memberOf } from './caller.ts'
-export { asObject, fileForm, jsonBody } from './body.ts'
-export { parseInput } from './parse-input.ts'
-export { listen } from './listen.ts'
-export type { Listening } from './listen.ts'
-export { createLog } from './log.ts'
-export type { Log } from './log.ts'
-export { createMetrics } from './metrics.ts'
-export type { Metrics } from './metrics.ts'
-export { requestIdHeader, acceptRequestId, requestIdOf } from './request-id.ts'
-export { runUntilStopped } from './run-until-stopped.ts'
-export { answerOperations } from './operations-endpoints.ts'
-export type { Readiness } from './operations-endpoints.ts'
-export { answerFor } from './answer-for.ts'
-export { version } from './version.ts'
-export { openEdgePorts, openPorts } from './resources/open-ports.ts'
-export type { EdgePorts, Ports } from './resources/open-ports.ts'
+export { ConfigurationError, readVariables, variables } from './config/configuration.ts'
 export {
   federationVariables,
   networkVariables,
-  placesOf,
   publicAddress,
   publicVariables,
   readFederation,
-} from './resources/settings.ts'
-export type { FederationReach, PublicAddress } from './resources/settings.ts'
-export { portReadiness, startHttp } from './resources/start-http.ts'
-export type { RunningService } from './resources/start-http.ts'
+  version,
+} from './config/settings.ts'
+export type { FederationReach, PublicAddress } from './config/settings.ts'
+export { healthEndpoints, resourceReadiness } from './health/health.ts'
+export type { Readiness } from './health/health.ts'
+export { asObject, fileForm, jsonBody, parseInput } from './http/input.ts'
+export { listen } from './http/listen.ts'
+export type { Lifecycle, ListenOptions, Listening } from './http/listen.ts'
+export {
+  acceptRequestId,
+  callerOf,
+  requestIdHeader,
+  requestIdOf,
+  requireAdmin,
+  requireUser,
+} from './http/request-state.ts'
+export type { AppState } from './http/request-state.ts'
+export { createServiceApp } from './http/service-app.ts'
+export type { ServiceApp } from './http/service-app.ts'
+export { startHttpService } from './http/start-http-service.ts'
+export type { RunningService } from './http/start-http-service.ts'
+export { createLog } from './log/log.ts'
+export type { Log } from './log/log.ts'
+export { createMetrics } from './metrics/metrics.ts'
+export type { Metrics } from './metrics/metrics.ts'
+export { openResources } from './resources/open-resources.ts'
+export type { Context, Opened, ResourceOptions, Resources } from './resources/open-resources.ts'
+export { runService, runUntilStopped } from './run-service.ts'

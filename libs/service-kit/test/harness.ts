@@ -1,22 +1,22 @@
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { movableClock, systemRandom } from '@gatehouse/runtime'
 import { capturedLog } from '@gatehouse/test-kit'
-import { callerHeader, createCallerKey, signCaller, type Caller } from '@gatehouse/auth'
+import { callerHeader, createCallerKey, signCallerToken, type Caller } from '@gatehouse/auth'
 import Router from '@koa/router'
-import { createMetrics, createServiceApp, listen, type Readiness } from '../src/index.ts'
+import { createMetrics, createServiceApp, listen, type AppState, type Readiness } from '../src/index.ts'
 
 export const callerKey = createCallerKey('a secret of the tests, long enough to be one')
 export type Reply = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> }
 export type ServiceHarness = Awaited<ReturnType<typeof startServiceHarness>>
 
-/** A service of nothing but what all services have, with the routes that a test adds. */
-export async function startServiceHarness(addRoutes: (router: Router) => void, readiness: Readiness = {}) {
+/** A service with what all services have in common and the routes that a test adds. */
+export async function startServiceHarness(addRoutes: (router: Router<AppState>) => void, readiness: Readiness = {}) {
   const clock = movableClock(Date.UTC(2026, 0, 1))
   const { log, lines } = capturedLog()
   let draining = false
-  const needs = { service: 'test', clock, random: systemRandom, log, metrics: createMetrics(), callerKey, readiness }
-  const app = createServiceApp({ ...needs, draining: () => draining })
-  const router = new Router()
+  const deps = { service: 'test', clock, random: systemRandom, log, metrics: createMetrics(), callerKey, readiness }
+  const app = createServiceApp({ ...deps, draining: () => draining })
+  const router = new Router<AppState>()
   addRoutes(router)
   app.use(router.routes()).use(router.allowedMethods())
   const listening = await listen(app.callback(), { host: '127.0.0.1', port: 0 })
@@ -28,7 +28,7 @@ export async function startServiceHarness(addRoutes: (router: Router) => void, r
     /** Sends a request as the gateway does. */
     async send(method: string, path: string, options: Partial<Sent> = {}): Promise<Reply> {
       const caller = options.caller ?? { address: '127.0.0.1', account: null }
-      const headers = { [callerHeader]: signCaller(callerKey, caller, clock.now()), ...options.headers }
+      const headers = { [callerHeader]: signCallerToken(callerKey, caller, clock.now()), ...options.headers }
       return await exchange(listening.url + path, { method, headers, body: options.body })
     },
     [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose](),

@@ -9,15 +9,17 @@ import { exchange } from './harness.ts'
 const here = { host: '127.0.0.1', port: 0 }
 
 describe('A listener', () => {
-  it('answers what is under way when it closes, and takes nothing new', async () => {
+  it('answers the requests under way when it closes, and accepts none', async () => {
     const held: ServerResponse[] = []
-    const listening = await listen((_request, response) => void held.push(response), here)
+    const lifecycle = { draining: false }
+    const listening = await listen((_request, response) => void held.push(response), { ...here, lifecycle })
     const underWay = exchange(listening.url)
     await eventually('the request is there', () => held.length === 1)
+    expect(lifecycle.draining).to.equal(false)
     const closed = listening[Symbol.asyncDispose]()
     await eventually('new connections are refused', () => refused(listening.port))
 
-    expect(listening.draining()).to.equal(true)
+    expect(lifecycle.draining).to.equal(true)
     held[0]!.end('answered')
     expect((await underWay).text).to.equal('answered')
     await closed
@@ -37,12 +39,12 @@ describe('A listener', () => {
     agent.destroy()
   })
 
-  it('tells a client that comes again on its old connection to leave after the answer', async () => {
+  it('sends Connection: close to a client that reuses its connection while it drains', async () => {
     const held: ServerResponse[] = []
     const listening = await listen((_request, response) => void held.push(response), here)
     const socket = connect(listening.port, '127.0.0.1').setEncoding('utf8')
-    let heard = ''
-    socket.on('data', (text: string) => (heard += text))
+    let received = ''
+    socket.on('data', (text: string) => (received += text))
     socket.write('GET /one HTTP/1.1\r\nHost: x\r\n\r\n')
     await eventually('the first request is there', () => held.length === 1)
     const closed = listening[Symbol.asyncDispose]()
@@ -53,10 +55,10 @@ describe('A listener', () => {
     await once(socket, 'close')
     await closed
 
-    expect(heard).to.match(/one[\s\S]*Connection: close[\s\S]*two$/)
+    expect(received).to.match(/one[\s\S]*Connection: close[\s\S]*two$/)
   })
 
-  it('cuts what lingers past its limit, upgraded connections too', async () => {
+  it('destroys what is open at the limit of its drain, upgraded connections too', async () => {
     const listening = await listen(() => undefined, { ...here, drainMs: 50 })
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: test\r\n\r\n'
     listening.server.on('upgrade', (_request, socket) => socket.write(switching))
@@ -90,7 +92,7 @@ describe('A listener', () => {
     expect((error as Error).message).to.match(/^HOST: /)
   })
 
-  it('gives an address that others on this machine can use', async () => {
+  it('gives an address that other processes on this machine can use', async () => {
     await using listening = await listen((_request, response) => void response.end('ok'), { host: '0.0.0.0', port: 0 })
 
     expect(listening.url).to.equal(`http://127.0.0.1:${listening.port}`)

@@ -1,6 +1,6 @@
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
+import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { expect } from 'chai'
-import { adminOf, callerOf, memberOf } from '../src/index.ts'
+import { requireAdmin, callerOf, requireUser } from '../src/index.ts'
 import { callerKey, exchange, startServiceHarness, type ServiceHarness } from './harness.ts'
 
 const account = { userId: '1', username: 'ada', isAdmin: false }
@@ -12,8 +12,8 @@ describe('A service', () => {
   beforeEach(async () => {
     service = await startServiceHarness((router) => {
       router.get('/who', (ctx) => void (ctx.body = callerOf(ctx)))
-      router.get('/member', (ctx) => void (ctx.body = memberOf(ctx)))
-      router.get('/admin', (ctx) => void (ctx.body = adminOf(ctx)))
+      router.get('/member', (ctx) => void (ctx.body = requireUser(ctx)))
+      router.get('/admin', (ctx) => void (ctx.body = requireAdmin(ctx)))
       router.get('/things/:id', (ctx) => void (ctx.body = { id: ctx.params.id }))
       router.get('/fault', () => {
         throw new Error('select secret_column from users')
@@ -22,40 +22,40 @@ describe('A service', () => {
   })
   afterEach(async () => await service[Symbol.asyncDispose]())
 
-  it('believes who is calling when the gateway says so', async () => {
+  it('takes the caller from the caller token', async () => {
     const caller = { address: '203.0.113.9', account }
 
     expect((await service.send('GET', '/who', { caller })).body).to.deep.equal(caller)
   })
 
-  it('refuses requests without the statement of the gateway, with a forged, altered or old one', async () => {
+  it('refuses requests without a caller token, or with a forged, altered or expired one', async () => {
     const caller = { address: '127.0.0.1', account: { ...account, isAdmin: true } }
     const now = service.clock.now()
-    const signed = signCaller(callerKey, caller, now)
-    const [statement, mac] = signed.split('.') as [string, string]
-    const altered = Buffer.from(statement, 'base64url').toString().replace('"1"', '"2"')
-    const forged = signCaller(createCallerKey('another secret, just as long as the first'), caller, now)
-    const statements = [
+    const signed = signCallerToken(callerKey, caller, now)
+    const [claims, mac] = signed.split('.') as [string, string]
+    const altered = Buffer.from(claims, 'base64url').toString().replace('"1"', '"2"')
+    const forged = signCallerToken(createCallerKey('another secret, just as long as the first'), caller, now)
+    const tokens = [
       undefined,
       '',
       'x',
       '.',
-      statement,
-      `${statement}.`,
+      claims,
+      `${claims}.`,
       `${Buffer.from(altered).toString('base64url')}.${mac}`,
       forged,
-      signCaller(callerKey, caller, now - 30_000),
+      signCallerToken(callerKey, caller, now - 30_000),
     ]
     const replies = await Promise.all(
-      statements.map((text) =>
+      tokens.map((text) =>
         exchange(`${service.url}/who`, { headers: text === undefined ? {} : { [callerHeader]: text } }),
       ),
     )
 
-    expect(replies.map(({ status }) => status)).to.deep.equal(statements.map(() => 403))
+    expect(replies.map(({ status }) => status)).to.deep.equal(tokens.map(() => 403))
   })
 
-  it('tells apart who is not signed in and who is no admin', async () => {
+  it('answers 401 to an anonymous caller and 403 to one that is no admin', async () => {
     const member = { caller: { address: '127.0.0.1', account } }
     const admin = { caller: { address: '127.0.0.1', account: { ...account, isAdmin: true } } }
 
@@ -67,7 +67,7 @@ describe('A service', () => {
     expect((await service.send('GET', '/admin', admin)).body).to.include({ username: 'ada' })
   })
 
-  it('takes over a good request id, makes one otherwise, and logs it', async () => {
+  it('adopts a valid request id, generates one otherwise, and logs it', async () => {
     const idOf = async (id: string) => {
       return (await service.send('GET', '/fault', { headers: { 'x-request-id': id } })).headers['x-request-id']
     }
@@ -79,7 +79,7 @@ describe('A service', () => {
     expect(service.lines.map(({ requestId }) => requestId)).to.include('Ab9._-')
   })
 
-  it('says nothing of what went wrong inside', async () => {
+  it('answers a fault with 500 and no detail, and logs it once', async () => {
     const reply = await service.send('GET', '/fault')
 
     expect(reply.status).to.equal(500)
@@ -87,23 +87,23 @@ describe('A service', () => {
     expect(service.lines.filter(({ msg }) => msg === 'request failed')).to.have.length(1)
   })
 
-  it('answers in JSON where there is no such route or method', async () => {
+  it('answers in JSON where a route or method does not exist', async () => {
     const unknown = await service.send('GET', '/nowhere')
     const wrongMethod = await service.send('POST', '/who')
-    const unheardOf = await service.send('PROPFIND', '/who')
+    const unknownMethod = await service.send('PROPFIND', '/who')
 
     expect(unknown.body).to.deep.equal({ error: 'Not found', statusCode: 404 })
     expect(wrongMethod.body).to.deep.equal({ error: 'Method not allowed', statusCode: 405 })
     expect(wrongMethod.headers.allow).to.equal('HEAD, GET')
-    expect(unheardOf.body).to.include({ statusCode: 405 })
+    expect(unknownMethod.body).to.include({ statusCode: 405 })
   })
 
-  it('takes a path with a broken escape without a fault', async () => {
+  it('answers a path with a broken escape without a fault', async () => {
     expect((await service.send('GET', '/things/%ZZ')).status).to.be.oneOf([200, 400, 404])
     expect((await service.send('GET', '/%')).status).to.be.oneOf([400, 404])
   })
 
-  it('answers its operator without a statement: it runs, it is ready, its metrics', async () => {
+  it('serves health, readiness and metrics without a caller token', async () => {
     await service.send('GET', '/who')
     const [health, ready, metrics] = await Promise.all(
       ['/healthz', '/readyz', '/metrics'].map((path) => exchange(service.url + path)),
@@ -114,7 +114,7 @@ describe('A service', () => {
     expect(metrics!.text).to.include('gatehouse_http_request_seconds_count{service="test",route="/who",status="200"} 1')
   })
 
-  it('is not ready while something it stands on fails or it drains', async () => {
+  it('is not ready while a dependency fails or it drains', async () => {
     await using failing = await startServiceHarness(() => undefined, {
       redis: () => false,
       nats: () => Promise.reject(new Error('away')),

@@ -2,7 +2,7 @@ import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
 import { findProgram, missingProgram } from '@gatehouse/local-servers'
 
-const FLAGS = [
+const flags = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -20,7 +20,7 @@ export function chromiumPath(): string {
   return found
 }
 
-/** A headless Chromium of one's own; `close()` it (or `await using`) when done. */
+/** Starts a headless Chromium; `close()` it (or `await using`) when done. */
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: FLAGS })
+  return chromium.launch({ executablePath: chromiumPath(), args: flags })
 }

@@ -11,9 +11,9 @@ describe('eventually', () => {
   it('fails with what was awaited and why the last look failed', async () => {
     const look = () => Promise.reject(new Error('closed'))
 
-    const failure = (await eventually('the door opens', look, 30).catch((error: unknown) => error)) as Error
+    const failure = (await eventually('the connection opens', look, 30).catch((error: unknown) => error)) as Error
 
-    expect(failure.message).to.equal('Not within 30 ms: the door opens')
+    expect(failure.message).to.equal('Not within 30 ms: the connection opens')
     expect(failure.cause).to.have.property('message', 'closed')
   })
 })

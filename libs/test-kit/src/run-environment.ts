@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { privateNats, privatePostgres, privateRedis } from '@gatehouse/local-servers'
+import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
 import { testPostgresSettings } from './run-servers.ts'
 import { dropTemplates } from './test-database.ts'
 
@@ -12,9 +12,9 @@ export async function startRunEnvironment(): Promise<AsyncDisposable & { variabl
   const runId = randomBytes(4).toString('hex')
   const variables: Record<string, string> = { GATEHOUSE_TEST_RUN: runId }
   const starts = {
-    GATEHOUSE_TEST_POSTGRES_URL: () => privatePostgres({ settings: testPostgresSettings }),
-    GATEHOUSE_TEST_NATS_URL: () => privateNats(),
-    GATEHOUSE_TEST_REDIS_URL: () => privateRedis(),
+    GATEHOUSE_TEST_POSTGRES_URL: () => startEphemeralPostgres({ settings: testPostgresSettings }),
+    GATEHOUSE_TEST_NATS_URL: () => startNats(),
+    GATEHOUSE_TEST_REDIS_URL: () => startRedis(),
   }
   await Promise.all(
     Object.entries(starts).map(async ([name, start]) => {

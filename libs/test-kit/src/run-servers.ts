@@ -1,17 +1,17 @@
-import { privateNats, privatePostgres, privateRedis, type PrivateServer } from '@gatehouse/local-servers'
+import { startNats, startEphemeralPostgres, startRedis, type LocalServer } from '@gatehouse/local-servers'
 
-/** Speed over durability: for servers whose data nobody needs after the run. */
+/** Speed over durability: the data are not needed after the run. */
 export const testPostgresSettings = { synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400' }
 
-/** The run's Postgres, NATS and Redis: those the environment names, else this process' own, started at first use. */
+/** PostgreSQL, NATS and Redis of the run: those the environment names, else of this process, started at first use. */
 export const runPostgres = oneServer('GATEHOUSE_TEST_POSTGRES_URL', () =>
-  privatePostgres({ settings: testPostgresSettings }),
+  startEphemeralPostgres({ settings: testPostgresSettings }),
 )
-export const runNats = oneServer('GATEHOUSE_TEST_NATS_URL', () => privateNats())
-export const runRedis = oneServer('GATEHOUSE_TEST_REDIS_URL', () => privateRedis())
+export const runNats = oneServer('GATEHOUSE_TEST_NATS_URL', () => startNats())
+export const runRedis = oneServer('GATEHOUSE_TEST_REDIS_URL', () => startRedis())
 
-function oneServer(variable: string, start: () => Promise<PrivateServer>): () => Promise<string> {
-  let started: Promise<PrivateServer> | undefined
+function oneServer(variable: string, start: () => Promise<LocalServer>): () => Promise<string> {
+  let started: Promise<LocalServer> | undefined
   return async () => {
     const named = process.env[variable]
     if (named) return named

@@ -9,7 +9,7 @@ export type DatabaseTemplate = { key: string; build: (url: string) => Promise<vo
 const runId = process.env.GATEHOUSE_TEST_RUN ?? randomBytes(4).toString('hex')
 
 /**
- * A database of one's own on the run's Postgres, dropped on dispose: empty, or a copy of the template, which the first
+ * A new database on the PostgreSQL of the run, dropped on dispose: empty, or a copy of the template, which the first
  * caller of the run builds and the others wait for.
  */
 export async function testDatabase(
@@ -50,7 +50,7 @@ async function buildTemplate(
   await client.query(`drop database if exists ${unfinished} with (force)`)
   await client.query(`create database ${unfinished} template template0`)
   await build(databaseUrl(serverUrl, unfinished))
-  // A database that someone is connected to can be neither renamed nor copied.
+  // A database with open connections can be neither renamed nor copied.
   await client.query(`alter database ${unfinished} allow_connections false`)
   await client.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [unfinished])
   await client.query(`alter database ${unfinished} rename to ${name}`)

@@ -3,8 +3,8 @@ import { randomName } from './random-name.ts'
 import { runNats } from './run-servers.ts'
 
 /**
- * The run's NATS with a prefix of one's own for subjects, streams and buckets (letters, digits, underscores). Dispose
- * removes every stream whose name or subjects hold it.
+ * The NATS of the run, with a random prefix for subjects, streams and buckets (letters, digits, underscores). Dispose
+ * deletes every stream whose name or subjects contain it.
  */
 export async function testNats(): Promise<AsyncDisposable & { url: string; prefix: string }> {
   const url = await runNats()
@@ -18,7 +18,9 @@ async function removeStreams(url: string, prefix: string): Promise<void> {
     const { streams } = await connection.jetstreamManager()
     const found = []
     for await (const { config } of streams.list()) found.push(config)
-    const own = found.filter(({ name, subjects }) => [name, ...(subjects ?? [])].some((text) => text.includes(prefix)))
+    const own = found.filter(({ name, subjects }) =>
+      [name, ...((subjects as string[] | undefined) ?? [])].some((text) => text.includes(prefix)),
+    )
     for (const { name } of own) await streams.delete(name)
   } finally {
     await connection.close()

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { randomName } from './random-name.ts'
 import { runRedis } from './run-servers.ts'
 
-/** The run's Redis with a key prefix of one's own; dispose removes the keys that start with it. */
+/** The Redis of the run, with a random key prefix; dispose deletes the keys that start with it. */
 export async function testRedis(): Promise<AsyncDisposable & { url: string; prefix: string }> {
   const url = await runRedis()
   const prefix = `${randomName()}:`

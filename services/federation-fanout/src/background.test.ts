@@ -1,10 +1,10 @@
 import { capturedLog } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { createBackground } from './background.ts'
+import { createBackgroundTasks } from './background.ts'
 
 describe('background work', () => {
   it('of one name runs once at a time, and closing waits for it', async () => {
-    const background = createBackground(capturedLog().log)
+    const background = createBackgroundTasks(capturedLog().log)
     const gate = Promise.withResolvers<void>()
     let started = 0
     let ended = 0
@@ -26,7 +26,7 @@ describe('background work', () => {
 
   it('that fails is logged and may be started again', async () => {
     const { log, lines } = capturedLog()
-    const background = createBackground(log)
+    const background = createBackgroundTasks(log)
     background.start('sweep', () => Promise.reject(new Error('broken')))
     await background[Symbol.asyncDispose]()
     let again = false
@@ -35,6 +35,6 @@ describe('background work', () => {
     await background[Symbol.asyncDispose]()
 
     expect(again).to.equal(true)
-    expect(lines[0]).to.include({ work: 'sweep', msg: 'background work failed' })
+    expect(lines[0]).to.include({ work: 'sweep', msg: 'background task failed' })
   })
 })

@@ -1,18 +1,18 @@
 import type { Log } from '@gatehouse/service-kit'
 
 /** Work that no caller waits for. Closing waits for what is under way. */
-export type Background = AsyncDisposable & {
+export type BackgroundTasks = AsyncDisposable & {
   /** Starts the work unless work of that name is under way. A failure is logged. */
   start(name: string, work: () => Promise<unknown>): void
 }
 
-export function createBackground(log: Pick<Log, 'warn'>): Background {
+export function createBackgroundTasks(log: Pick<Log, 'warn'>): BackgroundTasks {
   const underWay = new Map<string, Promise<void>>()
   const attempt = async (name: string, work: () => Promise<unknown>) => {
     try {
       await work()
     } catch (error) {
-      log.warn({ error, work: name }, 'background work failed')
+      log.warn({ err: error, work: name }, 'background task failed')
     } finally {
       underWay.delete(name)
     }

@@ -1,7 +1,6 @@
 import {
   federationVariables,
   networkVariables,
-  placesOf,
   publicAddress,
   publicVariables,
   readFederation,
@@ -19,8 +18,12 @@ export type FederationFanoutConfig = {
   reach: FederationReach
 }
 
+const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, LOG_LEVEL } = networkVariables
 const shape = {
-  ...networkVariables,
+  DATABASE_URL,
+  NATS_URL,
+  INTERNAL_SECRET,
+  LOG_LEVEL,
   ...publicVariables,
   ...federationVariables,
   HOST: variables.text('0.0.0.0'),
@@ -37,5 +40,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicAddress: publicAddress(given),
     reach: readFederation(given),
   }
-  return { ...config, places: placesOf(given) }
+  const resources = {
+    logLevel: given.LOG_LEVEL,
+    postgres: { url: given.DATABASE_URL },
+    nats: { url: given.NATS_URL },
+  }
+  return { config, resources }
 }

@@ -1,11 +1,19 @@
+import type { OutboxRelay } from '@gatehouse/bus'
 import type { Outbound } from '@gatehouse/outbound'
-import type { Ports } from '@gatehouse/service-kit'
-import type { Background } from './background.ts'
+import type { Resources } from '@gatehouse/service-kit'
+import type { BackgroundTasks } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
 
+/** What this service opens: no Redis, because nothing of it is cached. */
+export type FederationResources = Omit<Resources, 'accountStateCache'>
+
+/** The admin whose act is recorded. */
+export type Actor = { userId: string; username: string }
+
 /** What this service's operations may use. */
-export type Deps = Ports & {
+export type Deps = FederationResources & {
   config: Pick<FederationFanoutConfig, 'publicAddress' | 'reach'>
   outbound: Outbound
-  background: Background
+  relay: OutboxRelay
+  background: BackgroundTasks
 }

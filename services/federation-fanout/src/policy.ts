@@ -1,4 +1,4 @@
-import { SIGNATURE_WINDOW_MS } from './peers/signature.ts'
+import { signatureWindowMs } from './peers/signature.ts'
 
 /** The numbers that the contract gives this service, and those it needs to keep them. Times in milliseconds. */
 export const policy = {
@@ -17,7 +17,7 @@ export const policy = {
   /** 256 bits. Contract: 7. */
   secretBytes: 32,
   /** A timestamp may lie a window ahead and is accepted for a window after: a nonce is remembered for both. */
-  nonceLifetimeMs: 2 * SIGNATURE_WINDOW_MS,
+  nonceLifetimeMs: 2 * signatureWindowMs,
   nonceSweepMs: 60_000,
   nonceSweepRows: 5_000,
   /** Characters of another instance's text that are passed on to a person. */

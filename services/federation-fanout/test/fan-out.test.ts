@@ -32,7 +32,7 @@ describe('federation-identity/delete: deletes an identity on other instances and
     instance = await startTestInstance('a', { overrides: { outbound: impatient } })
     await buildUser(instance, rosa)
     await buildUser(instance, { id: '4243', username: 'rosa@b.test', homeInstance: 'b.test' })
-    await instance.deps.bus.answer(forgetReplicatedInstances, async (request) => {
+    await instance.deps.bus.respond(forgetReplicatedInstances, async (request) => {
       forgotten.push(request)
       return {}
     })
@@ -239,6 +239,6 @@ describe('federation-identity/delete: while identity cannot be asked', () => {
     })
 
     expect(answer.body).to.deep.equal({ results: { [peer.origin]: { success: true } } })
-    expect(instance.logLines.some(({ msg }) => /still on the list/.test(String(msg)))).to.equal(true)
+    expect(instance.logLines.some(({ msg }) => /replicated instances not updated/.test(String(msg)))).to.equal(true)
   })
 })

@@ -2,14 +2,12 @@ import { once } from 'node:events'
 import { createServer, request as sendRequest, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer as readAll } from 'node:stream/consumers'
-import { createMemoryStore, callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
-import { createLocalBus } from '@gatehouse/bus'
-import { movableClock, type MovableClock, systemRandom } from '@gatehouse/runtime'
-import { connectDatabase, migrateDatabase, openDatabase } from '@gatehouse/database'
+import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { openDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
-import { createMetrics, type Ports } from '@gatehouse/service-kit'
-import { capturedLog, testDatabase } from '@gatehouse/test-kit'
-import type { Deps } from '../src/deps.ts'
+import type { MovableClock } from '@gatehouse/runtime'
+import { migratedDatabase, openTestResources } from '@gatehouse/test-kit'
+import type { Deps, FederationResources } from '../src/deps.ts'
 import { startFederationFanout } from '../src/service.ts'
 
 export type TestAnswer = { status: number; headers: Headers; body: Record<string, unknown>; bytes: Buffer }
@@ -38,7 +36,7 @@ type Options = {
   autoAccept?: boolean
   /** Another replica's, to share its database. */
   databaseUrl?: string
-  ports?: Partial<Ports>
+  resources?: Partial<Pick<FederationResources, 'bus' | 'log'>> & { clock?: MovableClock }
   allowPrivate?: string
   overrides?: Partial<Deps>
 }
@@ -47,7 +45,7 @@ const internalSecret = 'an internal secret for the tests of federation'
 const callerKey = createCallerKey(internalSecret)
 const admin = { id: '1', username: 'admin', isAdmin: true }
 
-/** Names that tests give to instances; all lead to this machine, so that each has a host of its own. */
+/** Host names of test instances; all resolve to this machine. */
 const names = ['a', 'b', 'c', 'z', 'slow', 'other'].map((name) => `${name}.test`)
 const resolve = Object.fromEntries(names.map((name) => [name, { address: '127.0.0.1' }]))
 
@@ -57,21 +55,12 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
   const databaseUrl = options.databaseUrl ?? opening.use(await migratedDatabase()).url
   const orm = opening.adopt(await openDatabase({ url: databaseUrl, connections: 5 }), (open) => open.close())
   if (!options.databaseUrl) await seed(orm, options.autoAccept ?? true)
-  const { log, lines } = capturedLog()
-  const clock = movableClock()
-  const ports: Ports = {
-    orm,
-    bus: options.ports?.bus ?? opening.use(createLocalBus({ log })),
-    store: opening.use(createMemoryStore(clock)),
-    clock,
-    random: systemRandom,
-    log,
-    metrics: createMetrics(),
-    ...options.ports,
-  }
-  const gate = opening.use(await startGate())
+  const database = { url: databaseUrl, orm }
+  const { resources, lines } = opening.use(await openTestResources({ ...options.resources, database }))
+  const { clock } = resources
+  const gateway = opening.use(await startTestGateway())
   const host = `${name}.test`
-  const origin = `http://${host}:${gate.port}`
+  const origin = `http://${host}:${gateway.port}`
   const config = {
     host: '127.0.0.1',
     port: 0,
@@ -79,10 +68,10 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
     publicAddress: { origin, domain: host },
     reach: { allowPrivate: parseCidrs(options.allowPrivate ?? 'loopback'), resolve },
   }
-  const service = opening.use(await startFederationFanout(config, ports, options.overrides))
-  gate.open(service.url, () => callerStatement(ports, undefined))
+  const service = opening.use(await startFederationFanout(config, resources, options.overrides))
+  gateway.route(service.url, () => callerHeaderOf(resources, undefined))
   const call: TestInstance['call'] = async (method, path, given = {}) => {
-    const headers = { [callerHeader]: callerStatement(ports, given.as), ...given.headers }
+    const headers = { [callerHeader]: callerHeaderOf(resources, given.as), ...given.headers }
     return await send(`${service.url}${path}`, { method, headers, body: given.body })
   }
   const open = opening.move()
@@ -113,28 +102,19 @@ export async function buildUser(
     ])
 }
 
-async function seed(orm: Ports['orm'], autoAccept: boolean): Promise<void> {
+async function seed(orm: FederationResources['orm'], autoAccept: boolean): Promise<void> {
   const em = orm.em.fork()
   await em.execute('update instance_settings set auto_accept_peering = ?', [autoAccept])
   await em.execute("insert into users (id, username, password_hash, is_admin) values (1, 'admin', '!', true)")
 }
 
-async function migratedDatabase() {
-  const build = async (url: string) => {
-    const orm = await connectDatabase({ url })
-    await migrateDatabase(orm)
-    await orm.close()
-  }
-  return await testDatabase({ template: { key: 'migrated', build } })
-}
-
-function callerStatement({ clock }: Pick<Ports, 'clock'>, as: TestCall['as']): string {
+function callerHeaderOf({ clock }: Pick<FederationResources, 'clock'>, as: TestCall['as']): string {
   const account = as ? { userId: as.id, username: as.username ?? `user${as.id}`, isAdmin: as.isAdmin ?? false } : null
-  return signCaller(callerKey, { address: '127.0.0.1', account }, clock.now())
+  return signCallerToken(callerKey, { address: '127.0.0.1', account }, clock.now())
 }
 
-/** What the gateway does for peers: passes bytes on as they are, with its own word on who is calling. */
-async function startGate() {
+/** What the gateway does for peers: forwards the bytes unchanged, with a signed caller. */
+async function startTestGateway() {
   let target: { url: string; caller(): string } | undefined
   const server: Server = createServer((incoming, response) => {
     const headers = { ...incoming.headers, [callerHeader]: target!.caller() }
@@ -149,7 +129,7 @@ async function startGate() {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    open: (url: string, caller: () => string) => (target = { url, caller }),
+    route: (url: string, caller: () => string) => (target = { url, caller }),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       await new Promise((closed) => server.close(closed))

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { connectNats, type Bus } from '@gatehouse/bus'
 import { deleteFederatedIdentity } from '@gatehouse/contracts'
-import { capturedLog, eventually, privateNats, type PrivateServer } from '@gatehouse/test-kit'
+import { capturedLog, eventually, startNats, type LocalServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
 describe('a deletion that arrives while NATS is away', () => {
-  let nats: PrivateServer
+  let nats: LocalServer
   let instance: TestInstance
   let identity: Bus
   let peer: Awaited<ReturnType<typeof buildPeer>>
 
   before(async () => {
     const { log } = capturedLog()
-    nats = await privateNats()
+    nats = await startNats()
     identity = await connectNats({ url: nats.url, name: 'identity', log })
     instance = await startTestInstance('a', {
-      ports: { bus: await connectNats({ url: nats.url, name: 'federation', log }) },
+      resources: { bus: await connectNats({ url: nats.url, name: 'federation', log }) },
     })
     peer = await buildPeer(instance, { host: 'home.example' })
   })
@@ -40,7 +40,7 @@ describe('a deletion that arrives while NATS is away', () => {
 
   it('is 503, leaves nothing behind, and the same request works when NATS is back', async () => {
     let asked = 0
-    await using _answering = await identity.answer(deleteFederatedIdentity, async () => {
+    await using _answering = await identity.respond(deleteFederatedIdentity, async () => {
       asked += 1
       return { outcome: 'deleted' as const }
     })
@@ -60,7 +60,7 @@ describe('a deletion that arrives while NATS is away', () => {
   it('is 503 when NATS goes before the answer is there, and 200 when it is sent again', async () => {
     const [arrived, kept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let asked = 0
-    await using _answering = await identity.answer(deleteFederatedIdentity, async () => {
+    await using _answering = await identity.respond(deleteFederatedIdentity, async () => {
       asked += 1
       arrived.resolve()
       if (asked === 1) await kept.promise

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { commonErrors, defineErrors } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { readSignature, verifySignature } from '../src/peers/signature.ts'
-import { forgetOldNonces } from '../src/requests/nonces.ts'
+import { deleteExpiredNonces } from '../src/requests/nonces.ts'
 import { buildPeer, secretOfPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
@@ -22,7 +22,7 @@ describe('signed requests of peers', () => {
     sendAsPeer(instance, ['DELETE', path, body], { ...peer, ...signing })
 
   const answerDeletions = (answer: () => z.infer<typeof deleteFederatedIdentity.reply>) =>
-    instance.deps.bus.answer(deleteFederatedIdentity, async (request) => {
+    instance.deps.bus.respond(deleteFederatedIdentity, async (request) => {
       asked.push(request)
       return answer()
     })
@@ -130,7 +130,7 @@ describe('signed requests of peers', () => {
     await using _answering = await answerDeletions(() => ({ outcome: 'deleted' }))
     await using replica = await startTestInstance('here', {
       databaseUrl: instance.databaseUrl,
-      ports: { bus: instance.deps.bus, clock: instance.clock },
+      resources: { bus: instance.deps.bus, clock: instance.clock },
     })
     const nonce = randomUUID()
     const attempts = Array.from({ length: 16 }, (_, index) =>
@@ -172,10 +172,10 @@ describe('signed requests of peers', () => {
     await remove(signing)
 
     instance.clock.advance(30 * minute)
-    await forgetOldNonces(instance.deps)
+    await deleteExpiredNonces(instance.deps)
     const replayed = await remove(signing)
     instance.clock.advance(1)
-    await forgetOldNonces(instance.deps)
+    await deleteExpiredNonces(instance.deps)
 
     expect(replayed.status).to.equal(409)
     expect(await count()).to.equal(0)
@@ -273,7 +273,7 @@ describe('signed requests of peers', () => {
     const resolve = (body: object = wanted) =>
       sendAsPeer(instance, ['POST', '/api/federation/stubs', body], { ...peer })
     const answerStubs = (answer: () => z.infer<typeof resolveReplicatedUser.reply>) =>
-      instance.deps.bus.answer(resolveReplicatedUser, async (request) => {
+      instance.deps.bus.respond(resolveReplicatedUser, async (request) => {
         asked.push(request)
         return answer()
       })

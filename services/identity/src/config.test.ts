@@ -12,13 +12,13 @@ const environment = {
 
 describe('Configuration of the identity service', () => {
   it('keeps the defaults of the specification', () => {
-    expect(readConfig(environment)).to.deep.include({ jwtExpiresIn: '30d', registrationOpen: true })
+    expect(readConfig(environment).config).to.deep.include({ jwtExpiresIn: '30d', registrationOpen: true })
   })
 
   it('takes what the environment says', () => {
     const given = { ...environment, JWT_EXPIRES_IN: '12h', REGISTRATION_OPEN: 'false', DOMAIN: 'Chat.Example' }
 
-    const config = readConfig(given)
+    const { config } = readConfig(given)
 
     expect(config).to.include({ jwtExpiresIn: '12h', registrationOpen: false })
     expect(config.publicAddress).to.deep.equal({ origin: 'https://chat.example', domain: 'chat.example' })

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import {
   federationVariables,
   networkVariables,
-  placesOf,
   publicAddress,
   publicVariables,
   readFederation,
-  type FederationReach,
-  type PublicAddress,
   readVariables,
   variables,
+  type FederationReach,
+  type PublicAddress,
 } from '@gatehouse/service-kit'
 
 export type IdentityConfig = {
@@ -20,12 +19,12 @@ export type IdentityConfig = {
   jwtSecret: string
   /** As in JWT_EXPIRES_IN: `30d`. */
   jwtExpiresIn: string
-  /** What decides while the settings do not. Spec: Registration 3. */
+  /** The default while the settings have no value. Spec: Registration 3. */
   registrationOpen: boolean
   publicAddress: PublicAddress
   reach: FederationReach
   uploadDir: string
-  /** Threads that hash, and how many may wait for them. */
+  /** Hashing threads, and how many passwords may wait for them. */
   hashing: { threads: number; queue: number }
 }
 
@@ -59,5 +58,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     uploadDir: given.UPLOAD_DIR || join(given.GATEHOUSE_DATA, 'uploads'),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
   }
-  return { ...config, places: placesOf(given) }
+  const resources = {
+    logLevel: given.LOG_LEVEL,
+    postgres: { url: given.DATABASE_URL },
+    nats: { url: given.NATS_URL },
+    redis: { url: given.REDIS_URL },
+  }
+  return { config, resources }
 }

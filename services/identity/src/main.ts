@@ -1,12 +1,5 @@
-import { openPorts, runUntilStopped } from '@gatehouse/service-kit'
+import { runService } from '@gatehouse/service-kit'
 import { readConfig } from './config.ts'
 import { startIdentity } from './service.ts'
 
-await runUntilStopped(async () => {
-  const config = readConfig(process.env)
-  await using opening = new AsyncDisposableStack()
-  const ports = opening.use(await openPorts({ ...config.places, name: 'identity' }))
-  const service = opening.use(await startIdentity(config, ports))
-  ports.log.info({ url: service.url }, 'listening')
-  return opening.move()
-})
+await runService({ name: 'identity', readConfig, start: startIdentity })

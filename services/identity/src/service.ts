@@ -1,68 +1,76 @@
 import { mkdir } from 'node:fs/promises'
-import { createStateAnnouncer, createTokenKey } from '@gatehouse/auth'
-import { durableEvents } from '@gatehouse/contracts'
+import { createCacheInvalidator, createTokenKey } from '@gatehouse/auth'
+import { startOutboxRelay, type OutboxRelay } from '@gatehouse/bus'
+import { accountEvents, inviteRedeemed, settingsChanged } from '@gatehouse/contracts'
 import { createOutbound } from '@gatehouse/outbound'
-import { startOutboxRelay } from '@gatehouse/bus'
-import { startHttp, type Ports, type RunningService } from '@gatehouse/service-kit'
-import { answerFederation } from './answers/federation.ts'
+import { startHttpService, type Metrics, type Resources, type RunningService } from '@gatehouse/service-kit'
+import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
+import { createIdentityMetrics } from './metrics.ts'
 import { accountStateRoutes } from './routes/account-states.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
 import { instanceRoutes } from './routes/instance.ts'
-import { passwordRoutes } from './routes/passwords.ts'
-import { settingsRoutes } from './routes/settings.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { userRoutes } from './routes/users.ts'
+import { respondToFederation } from './rpc/federation.ts'
 import { createImageConverter } from './uploads/image-converter.ts'
-import { partsFolder } from './uploads/parts-folder.ts'
-import { startUploadSweep } from './uploads/sweep.ts'
+import { startUploadCleanup } from './uploads/upload-cleanup.ts'
+import { tempUploadDir } from './uploads/upload-files.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'
+
+/** InviteRedeemed belongs to the registration; the invite service relays the other events of invites. */
+const relayedEvents = [...accountEvents, inviteRedeemed, settingsChanged]
 
 /** Starts the identity service: accounts, credentials, profiles, deletion and administration. */
 export async function startIdentity(
   config: IdentityConfig,
-  ports: Ports,
+  resources: Resources,
   overrides: Partial<Deps> = {},
 ): Promise<RunningService & { deps: Deps }> {
   await using opening = new AsyncDisposableStack()
-  await mkdir(partsFolder(config.uploadDir), { recursive: true })
+  await mkdir(tempUploadDir(config.uploadDir), { recursive: true })
+  const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
+  const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
   const deps: Deps = {
-    ...ports,
+    ...resources,
     config,
-    hasher: overrides.hasher ?? opening.use(startPasswordHasher({ ...config.hashing, ...ports })),
-    announcer: createStateAnnouncer(ports),
-    relay: opening.use(startOutboxRelay({ ...ports, events: durableEvents })),
+    counters: createIdentityMetrics(resources.metrics),
+    hasher: overrides.hasher ?? opening.use(startPasswordHasher({ ...config.hashing, ...resources })),
+    relay,
+    afterCommit: createAfterCommit({ relay, cacheInvalidator }),
     outbound: opening.use(createOutbound(config.reach)),
     tokenKey: createTokenKey(config.jwtSecret),
     images: createImageConverter(),
-    uploadSweep: opening.use(startUploadSweep({ ...ports, config })),
+    uploadCleanup: opening.use(startUploadCleanup({ ...resources, config })),
     ...overrides,
   }
-  ports.metrics.gauge('gatehouse_outbox_age_seconds', 'Age of the oldest saved fact that waits to be published', () =>
-    deps.relay.age().then(
-      (ageMs) => ageMs / 1_000,
-      () => Number.NaN, // the database is away: nobody knows
-    ),
-  )
-  opening.use(await answerFederation(deps))
+  measureOutbox(resources.metrics, relay)
+  opening.use(await respondToFederation(deps))
   const routers = [
     accountStateRoutes(deps),
     authRoutes(deps),
     instanceRoutes(deps),
-    passwordRoutes(deps),
     userRoutes(deps),
     uploadRoutes(deps),
     adminRoutes(deps),
-    settingsRoutes(deps),
   ]
   const readiness = { hashing: () => deps.hasher.ready() }
-  const http = opening.use(
-    await startHttp({ ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness }, ports),
-  )
+  const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness }
+  const http = opening.use(await startHttpService(service, resources))
   const open = opening.move()
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+function measureOutbox(metrics: Metrics, relay: OutboxRelay): void {
+  metrics.gauge('gatehouse_outbox_age_seconds', 'Age of the oldest event that waits to be published', async () => {
+    try {
+      return (await relay.age()) / 1_000
+    } catch {
+      return Number.NaN // the database is away: the age is unknown
+    }
+  })
 }

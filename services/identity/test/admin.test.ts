@@ -1,8 +1,7 @@
 import { expect } from 'chai'
-import { accountChanged, accountSessionsEnded } from '@gatehouse/contracts'
-import { eventually } from '@gatehouse/test-kit'
-import type { User } from '@gatehouse/domain'
-import { buildUser, readUser, rememberState } from './builders.ts'
+import { passwordReset, roleChanged, userDeleted } from '@gatehouse/contracts'
+import { accountStateOf, type User } from '@gatehouse/domain'
+import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { buildSpace, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -18,9 +17,10 @@ describe('administration of accounts', () => {
 
   const act = (method: string, path: string, body?: unknown) =>
     identity.call(method, `/api/admin${path}`, { as: admin, ...(body === undefined ? {} : { body }) })
+  const asActor = () => ({ userId: admin.id, username: admin.username })
   const lastAudit = async () => (await act('GET', '/audit?limit=1')).body.entries as Record<string, unknown>[]
 
-  it('admin routes refuse everybody who is no admin', async () => {
+  it('admin routes refuse callers who are not admins', async () => {
     const user = await buildUser(identity)
     const routes = [
       ['GET', '/users'],
@@ -68,44 +68,49 @@ describe('administration of accounts', () => {
       expect(JSON.stringify(identity.logLines)).to.not.include(password)
     })
 
-    it('Admin reset 3: kills tokens before it answers and tells that all sockets must close', async () => {
+    it('Admin reset 3: revokes tokens before it answers and publishes the reset, which closes all sockets', async () => {
       const user = await buildUser(identity)
-      await rememberState(identity, user)
-      const ended: unknown[] = []
-      await using _ended = await identity.deps.bus.listen(accountSessionsEnded, async ({ payload }) => {
-        if (payload.userId === user.id) ended.push(payload)
-      })
+      await cacheState(identity, user)
+      await using events = await collectEvents(identity, [passwordReset])
 
       await act('POST', `/users/${user.id}/reset-password`)
 
       const at = identity.clock.now()
-      expect(await identity.deps.store.find(user.id)).to.include({ passwordChangedAt: at, sessionsEndedAt: at })
-      await eventually('the event', () => ended.length === 1)
-      expect(ended).to.deep.equal([{ userId: user.id, reason: 'password_reset', at }])
+      expect(await identity.deps.accountStateCache.find(user.id)).to.include({
+        passwordChangedAt: at,
+        sessionsEndedAt: at,
+      })
+      const state = accountStateOf(await readUser(identity, user.id))
+      expect((await events.ofUser(user.id, 1)).map(({ name, payload }) => [name, payload])).to.deep.equal([
+        ['PasswordReset', { userId: user.id, at, state, actor: asActor() }],
+      ])
       expect((await lastAudit())[0]).to.include({ action: 'user.password-reset', targetId: user.id, actorId: admin.id })
     })
   })
 
   describe('PATCH /api/admin/users/:id/role', () => {
-    it('makes an admin, announces it before the answer, and writes it down', async () => {
+    it('makes an admin, invalidates the cache before the answer, publishes the change, and records it in the audit log', async () => {
       const user = await buildUser(identity)
-      await rememberState(identity, user)
-      const heard: unknown[] = []
-      await using _changed = await identity.deps.bus.listen(accountChanged, async ({ payload }) => {
-        if (payload.userId === user.id) heard.push(payload.isAdmin)
-      })
+      await cacheState(identity, user)
+      await using events = await collectEvents(identity, [roleChanged])
 
       const answer = await act('PATCH', `/users/${user.id}/role`, { isAdmin: true })
 
       expect([answer.status, answer.body.isAdmin]).to.deep.equal([200, true])
-      expect(await identity.deps.store.find(user.id)).to.include({ isAdmin: true, version: 2 })
-      await eventually('the event', () => heard.length === 1)
+      expect(await identity.deps.accountStateCache.find(user.id)).to.include({ isAdmin: true, version: 2 })
       expect((await lastAudit())[0]).to.include({ action: 'user.promoted', targetId: user.id })
       await act('PATCH', `/users/${user.id}/role`, { isAdmin: false })
-      expect((await readUser(identity, user.id)).isAdmin).to.equal(false)
+      const demoted = accountStateOf(await readUser(identity, user.id))
+      const promoted = { ...demoted, isAdmin: true, version: 2 }
+      expect(demoted).to.include({ isAdmin: false, version: 3 })
+      const facts = { userId: user.id, at: identity.clock.now(), actor: asActor() }
+      expect((await events.ofUser(user.id, 2)).map(({ payload }) => payload)).to.deep.equal([
+        { ...facts, state: promoted, isAdmin: true },
+        { ...facts, state: demoted, isAdmin: false },
+      ])
     })
 
-    it('changes nothing when it is so already', async () => {
+    it('changes nothing when the account has the role already', async () => {
       const user = await buildUser(identity)
 
       const answer = await act('PATCH', `/users/${user.id}/role`, { isAdmin: false })
@@ -125,7 +130,7 @@ describe('administration of accounts', () => {
       expect(await role(admin.id, 'yes')).to.equal(400)
     })
 
-    it('does not let the last admin step down', async () => {
+    it('refuses to demote the last admin', async () => {
       const answer = await act('PATCH', `/users/${admin.id}/role`, { isAdmin: false })
 
       expect(answer.status).to.equal(409)
@@ -149,8 +154,9 @@ describe('administration of accounts', () => {
   })
 
   describe('DELETE /api/admin/users/:id', () => {
-    it('deletes without a password and writes down who did it', async () => {
+    it('deletes without a password, and records and publishes the admin who acted', async () => {
       const user = await buildUser(identity)
+      await using events = await collectEvents(identity, [userDeleted])
 
       const answer = await act('DELETE', `/users/${user.id}`)
 
@@ -163,9 +169,13 @@ describe('administration of accounts', () => {
         targetId: user.id,
         createdAt: identity.clock.now(),
       })
+      const [event] = await events.ofUser(user.id, 1)
+      const state = accountStateOf(await readUser(identity, user.id))
+      const facts = { userId: user.id, at: identity.clock.now(), state, actor: asActor() }
+      expect(event!.payload).to.deep.equal({ ...facts, mode: 'full', audience: [] })
     })
 
-    it('refuses the owner of spaces, unknown and deleted accounts, and writes nothing down', async () => {
+    it('refuses the owner of spaces, unknown and deleted accounts, and records nothing', async () => {
       const owner = await buildUser(identity)
       const spaceId = await buildSpace(identity, owner, 'kept')
       const deleted = await buildUser(identity, { isDeleted: true })

@@ -1,36 +1,34 @@
+import type { EventDefinition } from '@gatehouse/contracts'
 import { InstanceSettings, Invite, User, accountStateOf, nextId, stubPasswordHash } from '@gatehouse/domain'
-import { selectRows } from '@gatehouse/database'
 import { randomToken } from '@gatehouse/runtime'
+import { eventually, insertUser, type UserOverrides } from '@gatehouse/test-kit'
 import type { RequiredEntityData } from '@mikro-orm/postgresql'
 import { testPasswordHash } from './quick-hasher.ts'
 import type { TestIdentity } from './harness.ts'
 
-type Overrides = Partial<Omit<RequiredEntityData<User>, 'id'>> & { id?: string }
+type Where = Pick<TestIdentity, 'deps'>
 
 let built = 0
 
 /** A local account with `testPassword`, unless told otherwise; put straight into the database. */
-export async function buildUser({ deps }: Pick<TestIdentity, 'deps'>, overrides: Overrides = {}): Promise<User> {
-  const em = deps.orm.em.fork()
+export async function buildUser({ deps }: Where, overrides: UserOverrides = {}): Promise<User> {
   built += 1
-  const user = em.create(User, {
-    id: overrides.id ?? (await nextId(em)),
+  const createdAt = new Date(deps.clock.now())
+  return await insertUser(deps, {
     username: `user_${built}`,
     passwordHash: testPasswordHash,
-    createdAt: new Date(deps.clock.now()),
+    createdAt,
     ...overrides,
-  } as RequiredEntityData<User>)
-  await em.persist(user).flush()
-  return user
+  })
 }
 
 /** The account as it stands in the database now. */
-export async function readUser({ deps }: Pick<TestIdentity, 'deps'>, id: string): Promise<User> {
+export async function readUser({ deps }: Where, id: string): Promise<User> {
   return await deps.orm.em.fork().findOneOrFail(User, { id })
 }
 
-/** A placeholder for somebody at `home.example`, as the relay makes it. */
-export async function buildStub(identity: Pick<TestIdentity, 'deps'>, overrides: Overrides = {}): Promise<User> {
+/** A stub of an identity at `home.example`, as the federation relay inserts it. */
+export async function buildStub(identity: Where, overrides: UserOverrides = {}): Promise<User> {
   built += 1
   return await buildUser(identity, {
     username: `stub_${built}@home.example`,
@@ -42,7 +40,7 @@ export async function buildStub(identity: Pick<TestIdentity, 'deps'>, overrides:
 
 /** An active invite of one use, unless told otherwise. */
 export async function buildInvite(
-  { deps }: Pick<TestIdentity, 'deps'>,
+  { deps }: Where,
   overrides: Partial<Pick<Invite, 'maxUses' | 'usedCount' | 'expiresAt' | 'revokedAt'>> = {},
 ): Promise<Invite> {
   const em = deps.orm.em.fork()
@@ -59,32 +57,38 @@ export async function buildInvite(
 }
 
 /** The invite as it stands in the database now. */
-export async function readInvite({ deps }: Pick<TestIdentity, 'deps'>, id: string): Promise<Invite> {
+export async function readInvite({ deps }: Where, id: string): Promise<Invite> {
   return await deps.orm.em.fork().findOneOrFail(Invite, { id })
 }
 
 type Gates = Partial<Pick<InstanceSettings, 'registrationOpen' | 'federatedRegistrationOpen'>>
 
 /** Sets the gates as an admin would. */
-export async function setGates({ deps }: Pick<TestIdentity, 'deps'>, gates: Gates): Promise<void> {
+export async function setGates({ deps }: Where, gates: Gates): Promise<void> {
   await deps.orm.em.fork().nativeUpdate(InstanceSettings, { id: 1 }, gates)
 }
 
-/** Whether some transaction waits for another's lock: the moment a race test has been waiting for. */
-export async function someoneWaits({ deps }: Pick<TestIdentity, 'deps'>): Promise<boolean> {
-  const waiting = await selectRows(
-    deps.orm.em.fork(),
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  )
-  return waiting.length > 0
+/** Puts the account's present state into the cache, as a request of that user does. */
+export async function cacheState({ deps }: Where, user: User): Promise<void> {
+  await deps.accountStateCache.fill(accountStateOf(user), await deps.accountStateCache.lease(user.id))
 }
 
-/** Has the cache hold the account as it stands, as after a request of that user. */
-export async function cacheState({ deps }: Pick<TestIdentity, 'deps'>, user: User): Promise<void> {
-  await deps.store.fill(accountStateOf(user), await deps.store.lease(user.id))
-}
+export type PublishedEvent = { name: string; payload: Record<string, unknown>; requestId: string | undefined }
 
-/** Has the cache know an account, as it does once somebody has come with its token. */
-export async function rememberState({ deps }: Pick<TestIdentity, 'deps'>, user: User): Promise<void> {
-  await deps.store.fill(accountStateOf(user), await deps.store.lease(user.id))
+/** The events that are published while it is open, oldest first. */
+export async function collectEvents({ deps }: Where, events: readonly EventDefinition[]) {
+  const published: PublishedEvent[] = []
+  const subscription = await deps.bus.subscribe(events, async ({ name, payload, requestId }) => {
+    published.push({ name, payload: payload as Record<string, unknown>, requestId })
+  })
+  return {
+    published,
+    /** Waits until `count` events of the account have come, and gives them. */
+    async ofUser(userId: string, count: number): Promise<PublishedEvent[]> {
+      const found = () => published.filter(({ payload }) => payload['userId'] === userId)
+      await eventually(`${count} events of the account`, () => found().length >= count)
+      return found()
+    },
+    [Symbol.asyncDispose]: () => subscription[Symbol.asyncDispose](),
+  }
 }

@@ -1,12 +1,11 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
-import { accountChanged, type AccountState } from '@gatehouse/contracts'
-import { createTokenKey, judgeToken, verifyToken } from '@gatehouse/auth'
-import { eventually } from '@gatehouse/test-kit'
-import type { User } from '@gatehouse/domain'
-import { buildUser, cacheState, readUser } from './builders.ts'
-import { startTestIdentity, type TestAnswer, type TestIdentity } from './harness.ts'
-import { meetingOf, testPassword } from './quick-hasher.ts'
+import { passwordChanged } from '@gatehouse/contracts'
+import { createTokenKey, checkRevocation, verifyToken } from '@gatehouse/auth'
+import { accountStateOf, type User } from '@gatehouse/domain'
+import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
+import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
+import { barrier, testPassword } from './quick-hasher.ts'
 
 const newPassword = 'a better password'
 
@@ -17,9 +16,9 @@ describe('change-password', () => {
   after(async () => await identity[Symbol.asyncDispose]())
   beforeEach(() => void (identity.hasher.beforeWork = async () => undefined))
 
-  const change = async (as: User, body: object): Promise<TestAnswer> =>
+  const change = async (as: User, body: object): Promise<TestResponse> =>
     await identity.call('POST', '/api/users/@me/change-password', { as, body, headers: { 'x-request-id': 'change-1' } })
-  const refusalOf = ({ status, body }: TestAnswer) => [status, body['error']]
+  const refusalOf = ({ status, body }: TestResponse) => [status, body['error']]
   const federated = async () =>
     await buildUser(identity, {
       username: `fed_${identity.clock.now()}_${Math.random()}@home`,
@@ -50,29 +49,32 @@ describe('change-password', () => {
     expect((await change(await federated(), { newPassword })).status).to.equal(200)
   })
 
-  it('change-password 4: when it answers, older tokens are dead everywhere and the fresh one lives', async () => {
+  it('change-password 4: when it answers, older tokens are revoked everywhere and the fresh one is valid', async () => {
     const user = await buildUser(identity)
     await cacheState(identity, user)
-    const heard: { payload: AccountState; requestId: string | undefined }[] = []
-    await using _ = await identity.deps.bus.listen(accountChanged, async (event) => void heard.push(event))
+    await using events = await collectEvents(identity, [passwordChanged])
     const olderToken = { iat: Math.floor(identity.clock.now() / 1000) - 1 }
 
     const { body } = await change(user, { newPassword, currentPassword: testPassword })
 
-    const cached = await identity.deps.store.find(user.id)
+    const cached = await identity.deps.accountStateCache.find(user.id)
     const stored = await readUser(identity, user.id)
     const token = verifyToken(createTokenKey(identity.config.jwtSecret), String(body['token']), identity.clock.now())
-    expect(judgeToken(olderToken, cached)).to.equal('revoked')
-    expect(judgeToken(token!, cached)).to.equal('live')
+    expect(checkRevocation(olderToken, cached)).to.equal('revoked')
+    expect(checkRevocation(token!, cached)).to.equal('live')
     expect(stored.passwordChangedAt).to.equal(identity.clock.now())
     expect(await bcrypt.compare(newPassword, stored.passwordHash)).to.equal(true)
     expect(body).to.have.all.keys('token')
-    const event = await eventually('the event', () => heard.find(({ payload }) => payload.userId === user.id))
-    expect(event.payload).to.include({ version: user.stateVersion + 1, sessionsEndedAt: null })
-    expect(event.requestId).to.equal('change-1')
+    const [event] = await events.ofUser(user.id, 1)
+    expect(event).to.deep.equal({
+      name: 'PasswordChanged',
+      payload: { userId: user.id, at: stored.passwordChangedAt, state: accountStateOf(stored) },
+      requestId: 'change-1',
+    })
+    expect(accountStateOf(stored)).to.include({ version: user.stateVersion + 1, sessionsEndedAt: null })
   })
 
-  it('ends no earlier than the change before it, though the clock of this replica is behind', async () => {
+  it('is never earlier than the change before it, though the clock of this replica is behind', async () => {
     const ahead = identity.clock.now() + 5_000
     const user = await buildUser(identity, { passwordChangedAt: ahead })
 
@@ -83,10 +85,10 @@ describe('change-password', () => {
     expect(token!.iat).to.equal(Math.floor(ahead / 1000))
   })
 
-  it('lets one of sixteen who know the current password win, the others are 403', async () => {
+  it('succeeds for one of sixteen concurrent requests with the current password, the others are 403', async () => {
     const user = await buildUser(identity)
     const wanted = Array.from({ length: 16 }, (_, index) => `new password ${index}`)
-    identity.hasher.beforeWork = meetingOf(16)
+    identity.hasher.beforeWork = barrier(16)
 
     const answers = await Promise.all(
       wanted.map((password) => change(user, { newPassword: password, currentPassword: testPassword })),
@@ -98,18 +100,18 @@ describe('change-password', () => {
     expect(await bcrypt.compare(winners[0]!, (await readUser(identity, user.id)).passwordHash)).to.equal(true)
   })
 
-  it('lets a federated change win only over the password that stood when it began', async () => {
+  it('of a federated account succeeds only over the password that stood when it began', async () => {
     const user = await federated()
     identity.hasher.beforeWork = async () => {
       identity.hasher.beforeWork = async () => undefined
-      expect((await change(user, { newPassword: 'somebody was faster' })).status).to.equal(200)
+      expect((await change(user, { newPassword: 'the other change' })).status).to.equal(200)
     }
 
     expect((await change(user, { newPassword })).status).to.equal(409)
-    expect(await bcrypt.compare('somebody was faster', (await readUser(identity, user.id)).passwordHash)).to.equal(true)
+    expect(await bcrypt.compare('the other change', (await readUser(identity, user.id)).passwordHash)).to.equal(true)
   })
 
-  it('is not for accounts that have been deleted, also while it hashes', async () => {
+  it('refuses accounts that have been deleted, also while it hashes', async () => {
     const gone = await buildUser(identity, { isDeleted: true })
     const going = await buildUser(identity)
     expect((await change(gone, { newPassword, currentPassword: testPassword })).status).to.equal(401)
@@ -128,7 +130,7 @@ describe('change-password', () => {
 })
 
 describe('verify-password', () => {
-  it('tells whether a password is the own one, as this instance knows it', async () => {
+  it('answers whether a password is the own one by the local hash', async () => {
     await using identity = await startTestIdentity()
     const user = await buildUser(identity)
     const federated = await buildUser(identity, { username: 'may@home.example', homeInstance: 'home.example' })

@@ -3,7 +3,7 @@ import { version } from '@gatehouse/service-kit'
 import { buildUser, setGates } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
-describe('What a register page asks', () => {
+describe('The checks of the register page', () => {
   let identity: TestIdentity
 
   before(async () => void (identity = await startTestIdentity()))
@@ -36,7 +36,7 @@ describe('What a register page asks', () => {
     expect((await check('?username=one&username=two'))[0]).to.equal(400)
   })
 
-  it('check-username: a name that cannot be is 200 and says why, also when the gate is closed', async () => {
+  it('check-username: an invalid name is 200 with a reason, also when the gate is closed', async () => {
     for (const registrationOpen of [true, false]) {
       await setGates(identity, { registrationOpen })
       for (const name of ['ab', 'a'.repeat(33), 'a-b', 'ada@home', '%00%00%00', '%ED%A0%80abc']) {
@@ -46,7 +46,7 @@ describe('What a register page asks', () => {
     }
   })
 
-  it('check-username: a closed gate is 403 and tells nothing of names', async () => {
+  it('check-username: a closed gate is 403 and reveals no names', async () => {
     const { username } = await buildUser(identity)
     await setGates(identity, { registrationOpen: false })
     const reason = 'Registration is currently closed'
@@ -56,19 +56,19 @@ describe('What a register page asks', () => {
     expect(await check(`?username=${username}`)).to.deep.equal(closed)
   })
 
-  it('instance/info: tells the name, the version, the id and the gates as they stand', async () => {
+  it('instance/info: has the name, the version, the id and the gates as they apply', async () => {
     await using shut = await startTestIdentity({
       databaseUrl: identity.databaseUrl,
       config: { registrationOpen: false },
     })
     const info = async (of: TestIdentity) => (await of.call('GET', '/api/instance/info')).body
 
-    const told = await info(identity)
+    const known = await info(identity)
 
-    expect(told).to.have.all.keys('name', 'version', 'registrationOpen', 'federatedRegistrationOpen', 'instanceId')
-    expect(told).to.include({ name: 'Gatehouse', version, registrationOpen: true, federatedRegistrationOpen: true })
-    expect(told['instanceId']).to.match(/^[0-9a-f-]{36}$/)
-    expect(await info(shut)).to.include({ registrationOpen: false, instanceId: told['instanceId'] })
+    expect(known).to.have.all.keys('name', 'version', 'registrationOpen', 'federatedRegistrationOpen', 'instanceId')
+    expect(known).to.include({ name: 'Gatehouse', version, registrationOpen: true, federatedRegistrationOpen: true })
+    expect(known['instanceId']).to.match(/^[0-9a-f-]{36}$/)
+    expect(await info(shut)).to.include({ registrationOpen: false, instanceId: known['instanceId'] })
     await setGates(identity, { registrationOpen: true, federatedRegistrationOpen: false })
     expect(await info(shut)).to.include({ registrationOpen: true, federatedRegistrationOpen: false })
   })

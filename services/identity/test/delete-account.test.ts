@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { accountChanged, accountSessionsEnded } from '@gatehouse/contracts'
-import { eventually } from '@gatehouse/test-kit'
-import { startUploadSweep } from '../src/uploads/sweep.ts'
-import { buildUser, readUser, rememberState } from './builders.ts'
+import { userDeleted } from '@gatehouse/contracts'
+import { accountStateOf } from '@gatehouse/domain'
+import { startUploadCleanup } from '../src/uploads/upload-cleanup.ts'
+import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import {
   buildChannel,
   buildDirectMessage,
@@ -30,14 +30,14 @@ describe('DELETE /api/users/@me', () => {
     const user = await buildUser(identity)
     const before = identity.hasher.verified.length
 
-    const answer = await identity.call('DELETE', path, { as: user, body: { username: 'somebody', password: 'wrong' } })
+    const answer = await identity.call('DELETE', path, { as: user, body: { username: 'another', password: 'wrong' } })
 
     expect(answer.status).to.equal(400)
     expect(identity.hasher.verified.length).to.equal(before)
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
 
-  it('DELETE self 2: wants the password of local users, and the right one', async () => {
+  it('DELETE self 2: requires the password of local users', async () => {
     const user = await buildUser(identity)
     const { username } = user
 
@@ -50,7 +50,7 @@ describe('DELETE /api/users/@me', () => {
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
 
-  it('DELETE self 2: lets federated users go on the token alone, with an empty password', async () => {
+  it('DELETE self 2: accepts the token alone of federated users, with an empty password', async () => {
     const user = await buildUser(identity, { username: 'fed@home.example', homeInstance: 'home.example' })
 
     const answer = await identity.call('DELETE', path, { as: user, body: { username: user.username, password: '' } })
@@ -79,16 +79,10 @@ describe('DELETE /api/users/@me', () => {
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
 
-  it('DELETE self 4: answers success once no door takes the account any more, and tells that its sockets must close', async () => {
+  it('DELETE self 4: answers success once every token is revoked, and publishes the deletion, which closes its sockets', async () => {
     const user = await buildUser(identity)
-    await rememberState(identity, user)
-    const heard: unknown[] = []
-    await using _changed = await identity.deps.bus.listen(accountChanged, async ({ payload, requestId }) => {
-      if (payload.userId === user.id) heard.push({ isDeleted: payload.isDeleted, requestId })
-    })
-    await using _ended = await identity.deps.bus.listen(accountSessionsEnded, async ({ payload, requestId }) => {
-      if (payload.userId === user.id) heard.push({ ...payload, requestId })
-    })
+    await cacheState(identity, user)
+    await using events = await collectEvents(identity, [userDeleted])
 
     const answer = await identity.call('DELETE', path, {
       as: user,
@@ -97,15 +91,20 @@ describe('DELETE /api/users/@me', () => {
     })
 
     expect([answer.status, answer.body]).to.deep.equal([200, { success: true }])
-    expect(await identity.deps.store.find(user.id)).to.include({ isDeleted: true, version: 2 })
-    await eventually('both events', () => heard.length === 2)
-    expect(heard).to.have.deep.members([
-      { isDeleted: true, requestId: 'the-request' },
-      { userId: user.id, reason: 'account_deleted', at: identity.clock.now(), audience: [], requestId: 'the-request' },
+    expect(await identity.deps.accountStateCache.find(user.id)).to.include({ isDeleted: true, version: 2 })
+    const at = identity.clock.now()
+    const state = accountStateOf(await readUser(identity, user.id))
+    expect(state).to.include({ isDeleted: true, version: 2, sessionsEndedAt: at, username: `!deleted:${user.id}` })
+    expect(await events.ofUser(user.id, 1)).to.deep.equal([
+      {
+        name: 'UserDeleted',
+        payload: { userId: user.id, at, state, actor: null, mode: 'full', audience: [] },
+        requestId: 'the-request',
+      },
     ])
   })
 
-  it('DELETE self 4: names those who saw it online, for nothing ties them to it afterwards', async () => {
+  it('DELETE self 4: publishes who saw it online, which is unknown once its relations are deleted', async () => {
     const user = await buildUser(identity)
     const friend = await buildUser(identity)
     const absent = await buildUser(identity)
@@ -114,15 +113,12 @@ describe('DELETE /api/users/@me', () => {
     const nodeId = randomUUID()
     await insertRow(identity, 'session_nodes', { id: nodeId })
     for (const { id } of [friend, stranger]) await insertRow(identity, 'presences', { user_id: id, node_id: nodeId })
-    const audiences: unknown[] = []
-    await using _ended = await identity.deps.bus.listen(accountSessionsEnded, async ({ payload }) => {
-      if (payload.userId === user.id) audiences.push(payload.audience)
-    })
+    await using events = await collectEvents(identity, [userDeleted])
 
     await identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } })
 
-    await eventually('the event', () => audiences.length === 1)
-    expect(audiences).to.deep.equal([[friend.id]])
+    const published = await events.ofUser(user.id, 1)
+    expect(published.map(({ payload }) => payload['audience'])).to.deep.equal([[friend.id]])
   })
 
   it('DELETE self 4: removes avatar, banner, unclaimed uploads and the files of purged attachments, and no others', async () => {
@@ -146,15 +142,15 @@ describe('DELETE /api/users/@me', () => {
     expect(await column(identity, 'select filename from file_removals')).to.deep.equal([])
   })
 
-  it('removes after a crash what was recorded before it, and never follows a name out of the folder', async () => {
+  it('removes after a crash the files that were recorded before it, and never follows a name out of the folder', async () => {
     await writeFile(join(identity.config.uploadDir, 'left-over.webp'), 'x')
     await writeFile(join(identity.config.uploadDir, '..', 'outside.webp'), 'x')
     for (const filename of ['left-over.webp', '../outside.webp', 'never-there.webp']) {
       await insertRow(identity, 'file_removals', { filename })
     }
 
-    await using sweep = startUploadSweep(identity.deps)
-    await sweep.sweep()
+    await using cleanup = startUploadCleanup(identity.deps)
+    await cleanup.runNow()
 
     expect(await filesAmong(identity, ['left-over.webp', '../outside.webp'])).to.deep.equal(['../outside.webp'])
     expect(await column(identity, 'select filename from file_removals')).to.deep.equal([])
@@ -174,7 +170,7 @@ describe('DELETE /api/users/@me', () => {
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
 
-  it('lets the last admin go and keeps the post of the first admin taken', async () => {
+  it('lets the last admin delete the own account and makes no later account the first admin', async () => {
     const admin = await buildUser(identity, { isAdmin: true })
     await identity.deps.orm.em.fork().execute('update instance_settings set first_admin_id = ?', [admin.id])
 

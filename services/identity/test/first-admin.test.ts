@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { User } from '@gatehouse/domain'
-import { eventually } from '@gatehouse/test-kit'
-import { buildStub, someoneWaits } from './builders.ts'
+import { countLockWaits, eventually } from '@gatehouse/test-kit'
+import { buildStub } from './builders.ts'
 import { startTestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
 
@@ -21,15 +21,15 @@ describe('The first admin', () => {
       }),
     )
 
-    const told = answers.map(({ body }) => body['user'] as { id: string; isAdmin: boolean })
+    const users = answers.map(({ body }) => body['user'] as { id: string; isAdmin: boolean })
     const admins = await one.deps.orm.em.fork().find(User, { isAdmin: true })
     expect(early.body['user']).to.include({ isAdmin: false })
     expect(answers.every(({ status }) => status === 201)).to.equal(true)
-    expect(admins.map(({ id }) => id)).to.deep.equal(told.filter(({ isAdmin }) => isAdmin).map(({ id }) => id))
+    expect(admins.map(({ id }) => id)).to.deep.equal(users.filter(({ isAdmin }) => isAdmin).map(({ id }) => id))
     expect(admins).to.have.length(1)
   })
 
-  it('keeps the post free when the registration that would have got it fails', async () => {
+  it('is not the account whose registration fails: the next one becomes it', async () => {
     await using identity = await startTestIdentity()
     const register = async (username: string) =>
       (await identity.call('POST', '/api/auth/register', { body: { username, password: testPassword } })).body['user']
@@ -37,12 +37,12 @@ describe('The first admin', () => {
     await rival.begin()
     await rival.execute(`insert into users (id, username, password_hash) values (1, 'taken', '!')`)
 
-    const loser = register('taken')
-    await eventually('the loser, who holds the post, waits for the name', () => someoneWaits(identity))
+    const failing = register('taken')
+    await eventually('the failing registration waits for the name', () => countLockWaits(identity.deps))
     const second = register('second')
     await rival.commit()
 
-    expect(await loser).to.equal(undefined)
+    expect(await failing).to.equal(undefined)
     expect(await second).to.include({ username: 'second', isAdmin: true })
   })
 })

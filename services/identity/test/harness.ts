@@ -1,29 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createMemoryStore, callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
-import { createLocalBus } from '@gatehouse/bus'
-import { movableClock, type MovableClock, systemRandom } from '@gatehouse/runtime'
-import { connectDatabase, migrateDatabase, openDatabase } from '@gatehouse/database'
+import { connectDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
-import { createMetrics, type Ports } from '@gatehouse/service-kit'
-import { capturedLog, testDatabase } from '@gatehouse/test-kit'
+import type { MovableClock, Random } from '@gatehouse/runtime'
+import { createServiceClient, openTestResources, type ServiceClient } from '@gatehouse/test-kit'
 import type { IdentityConfig } from '../src/config.ts'
 import type { Deps } from '../src/deps.ts'
 import { startIdentity } from '../src/service.ts'
 import { quickHasher, type QuickHasher } from './quick-hasher.ts'
 
-/** Whom the gateway vouches for; `isAdmin` is false unless told. */
-export type TestCaller = { id: string; username: string; isAdmin?: boolean }
-
-export type TestAnswer = { status: number; headers: Headers; body: Record<string, unknown>; text: string }
-
-export type TestCall = {
-  as?: TestCaller
-  /** Sent as JSON; a FormData or a string goes as it is. */
-  body?: unknown
-  headers?: Record<string, string>
-}
+export type { TestResponse } from '@gatehouse/test-kit'
 
 export type TestIdentity = AsyncDisposable & {
   url: string
@@ -35,42 +22,35 @@ export type TestIdentity = AsyncDisposable & {
   hasher: QuickHasher
   logLines: Record<string, unknown>[]
   /** Calls a route as the gateway would. */
-  call(method: string, path: string, given?: TestCall): Promise<TestAnswer>
+  call: ServiceClient
 }
 
 type Options = {
   config?: Partial<IdentityConfig>
   /** Another replica's, to share its database. */
   databaseUrl?: string
-  ports?: Partial<Ports>
+  random?: Random
   overrides?: Partial<Deps>
 }
-
-const internalSecret = 'an internal secret for the tests of identity'
 
 /** One identity service over a database of its own, an in-process bus and cache, and a clock that stands still. */
 export async function startTestIdentity(options: Options = {}): Promise<TestIdentity> {
   await using opening = new AsyncDisposableStack()
-  const databaseUrl = options.databaseUrl ?? opening.use(await migratedDatabase()).url
-  const orm = options.ports?.orm ?? opening.adopt(await openDatabase({ url: databaseUrl }), (open) => open.close())
-  const uploadDir = opening.adopt(await mkdtemp(join(tmpdir(), 'identity-')), (folder) =>
-    rm(folder, { recursive: true }),
-  )
-  const { log, lines } = capturedLog()
-  const clock = movableClock()
-  const ports: Ports = {
-    orm,
-    bus: options.ports?.bus ?? opening.use(createLocalBus({ log })),
-    store: options.ports?.store ?? opening.use(createMemoryStore(clock)),
-    clock,
-    random: systemRandom,
-    log,
-    metrics: createMetrics(),
-    ...options.ports,
+  const { databaseUrl: sharedUrl, random } = options
+  const database = sharedUrl && {
+    url: sharedUrl,
+    orm: opening.adopt(await connectDatabase({ url: sharedUrl }), (orm) => orm.close()),
   }
-  const config = { ...testConfig(uploadDir), ...options.config }
+  const { resources, databaseUrl, lines } = opening.use(
+    await openTestResources({ ...(database && { database }), ...(random && { random }) }),
+  )
+  // A folder above that of the uploads: what tests put beside it is removed too.
+  const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'identity-')), (path) => rm(path, { recursive: true }))
+  const config = { ...testConfig(join(folder, 'uploads')), ...options.config }
   const hasher = quickHasher()
-  const identity = opening.use(await startIdentity(config, ports, { hasher, ...options.overrides }))
+  const identity = opening.use(await startIdentity(config, resources, { hasher, ...options.overrides }))
+  const { clock } = resources
+  const call = createServiceClient({ url: identity.url, internalSecret: config.internalSecret, clock })
   const open = opening.move()
   return {
     url: identity.url,
@@ -80,27 +60,16 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
     clock,
     hasher,
     logLines: lines,
-    call: (method, path, given = {}) => call(identity.url, method, path, { ...given, now: ports.clock.now() }),
+    call,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
-}
-
-/** A migrated database of one's own. */
-export async function migratedDatabase() {
-  return await testDatabase({ template: { key: 'migrated', build: migrate } })
-}
-
-async function migrate(url: string): Promise<void> {
-  const orm = await connectDatabase({ url })
-  await migrateDatabase(orm)
-  await orm.close()
 }
 
 function testConfig(uploadDir: string): IdentityConfig {
   return {
     host: '127.0.0.1',
     port: 0,
-    internalSecret,
+    internalSecret: 'an internal secret for the tests of identity',
     jwtSecret: 'a secret for the tokens of the tests of identity',
     jwtExpiresIn: '30d',
     registrationOpen: true,
@@ -109,25 +78,4 @@ function testConfig(uploadDir: string): IdentityConfig {
     uploadDir,
     hashing: { threads: 1, queue: 100 },
   }
-}
-
-async function call(url: string, method: string, path: string, given: TestCall & { now: number }): Promise<TestAnswer> {
-  const account = given.as
-    ? { userId: given.as.id, username: given.as.username, isAdmin: given.as.isAdmin ?? false }
-    : null
-  const statement = signCaller(createCallerKey(internalSecret), { address: '127.0.0.1', account }, given.now)
-  const asIs = given.body === undefined || typeof given.body === 'string' || given.body instanceof FormData
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: {
-      [callerHeader]: statement,
-      ...(given.body instanceof FormData ? {} : { 'content-type': 'application/json' }),
-      ...given.headers,
-    },
-    ...(given.body === undefined ? {} : { body: asIs ? (given.body as string) : JSON.stringify(given.body) }),
-  })
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json') ?? false
-  const body = (isJson ? JSON.parse(text) : {}) as Record<string, unknown>
-  return { status: response.status, headers: response.headers, body, text }
 }

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A small PNG that says it is `width` by `height` pixels; black throughout, of which only the start is there. */
+/** A small PNG whose header claims `width` by `height` pixels; only the first, black ones are in it. */
 export function bombPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
@@ -25,8 +25,8 @@ export function sparseGif(side: number, frames: number): Buffer {
   screen.writeUInt16LE(side, 0)
   screen.writeUInt16LE(side, 2)
   screen.writeUInt8(0x80, 4)
-  const colours = Buffer.from([0, 0, 0, 255, 255, 255])
+  const palette = Buffer.from([0, 0, 0, 255, 255, 255])
   const pixel = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0])
   const content = Array<Buffer>(frames).fill(pixel)
-  return Buffer.concat([Buffer.from('GIF89a', 'latin1'), screen, colours, ...content, Buffer.from([0x3b])])
+  return Buffer.concat([Buffer.from('GIF89a', 'latin1'), screen, palette, ...content, Buffer.from([0x3b])])
 }

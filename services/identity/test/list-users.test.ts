@@ -30,15 +30,15 @@ describe('GET /api/admin/users', () => {
     expect(await names('')).to.deep.equal(['bo@home.example', 'underxscore', 'under_score', 'zoe'])
   })
 
-  it('takes what is searched for literally, in names and display names, in any case', async () => {
+  it('searches literally, in names and display names, ignoring case', async () => {
     expect(await names('q=UNDER_')).to.deep.equal(['under_score'])
     expect(await names('q=100%25')).to.deep.equal(['under_score'])
     expect(await names('q=back%5C')).to.deep.equal(['underxscore'])
     expect(await names('q=under')).to.deep.equal(['underxscore', 'under_score'])
-    expect(await names('q=nobody')).to.deep.equal([])
+    expect(await names('q=unknown')).to.deep.equal([])
   })
 
-  it('narrows by role, home and deletion', async () => {
+  it('filters by role, home and deletion', async () => {
     expect(await names('role=admin')).to.deep.equal(['zoe'])
     expect(await names('role=user&homeInstance=local')).to.deep.equal(['underxscore', 'under_score'])
     expect(await names('homeInstance=HOME.example')).to.deep.equal(['bo@home.example'])
@@ -51,7 +51,7 @@ describe('GET /api/admin/users', () => {
     expect((await names('sort=createdAt'))[0]).to.equal('zoe')
   })
 
-  it('refuses what it does not understand, and shows no secret', async () => {
+  it('refuses unknown values, and shows no secret', async () => {
     const bad = ['page=0', 'pageSize=1000', 'role=king', 'sort=password_hash', 'showDeleted=maybe']
     for (const query of bad) {
       expect((await identity.call('GET', `/api/admin/users?${query}`, { as: admin })).status, query).to.equal(400)

@@ -1,10 +1,10 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
-import { eventually } from '@gatehouse/test-kit'
+import { countLockWaits, eventually } from '@gatehouse/test-kit'
 import { refuse } from '../src/errors.ts'
-import { buildStub, buildUser, readUser, someoneWaits } from './builders.ts'
-import { startTestIdentity, type TestAnswer, type TestIdentity } from './harness.ts'
+import { buildStub, buildUser, readUser } from './builders.ts'
+import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { testPassword, testPasswordHash } from './quick-hasher.ts'
 
 const wrong = 'not the password'
@@ -21,7 +21,7 @@ describe('Login', () => {
     identity.hasher.verified = []
   })
 
-  const logIn = async (username: unknown, password: unknown = testPassword): Promise<TestAnswer> =>
+  const logIn = async (username: unknown, password: unknown = testPassword): Promise<TestResponse> =>
     await identity.call('POST', '/api/auth/login', { body: { username, password } })
   const costs = () => identity.hasher.verified.map((hash) => bcrypt.getRounds(hash))
   const generic = { error: 'Invalid username or password', statusCode: 401 }
@@ -41,7 +41,7 @@ describe('Login', () => {
     expect(token).to.include({ userId: user.id, username: user.username, iat: Math.floor(identity.clock.now() / 1000) })
   })
 
-  it('wants both fields, as texts', async () => {
+  it('requires both fields, as texts', async () => {
     expect((await logIn(undefined)).status).to.equal(400)
     expect((await logIn('ada', null)).status).to.equal(400)
     expect((await logIn({ $gt: '' }, 'x')).status).to.equal(400)
@@ -55,17 +55,17 @@ describe('Login', () => {
     expect((await logIn('  GRACE ')).status).to.equal(200)
   })
 
-  it('Login 1, 3, 4: an unknown name, a wrong password and a stub get one answer for one and the same work', async () => {
+  it('Login 1, 3, 4: an unknown name, a wrong password and a stub get the same answer for the same work', async () => {
     const user = await buildUser(identity, { passwordHash: realHash })
     const stub = await buildStub(identity)
 
-    const answers = [await logIn('nobody_here', wrong), await logIn(user.username, wrong), await logIn(stub.username)]
+    const answers = [await logIn('unknown_name', wrong), await logIn(user.username, wrong), await logIn(stub.username)]
 
     for (const { status, body } of answers) expect([status, body]).to.deep.equal([401, generic])
     expect(costs()).to.deep.equal([12, 12, 12])
   })
 
-  it('takes an overlong password for a wrong one, after the same work', async () => {
+  it('treats an overlong password as a wrong one, after the same work', async () => {
     const user = await buildUser(identity, { passwordHash: bcrypt.hashSync('x'.repeat(72), 4) })
 
     const { status, body } = await logIn(user.username, 'x'.repeat(73))
@@ -105,7 +105,7 @@ describe('Login', () => {
     expect([status, body]).to.deep.equal([401, generic])
   })
 
-  it('waits for a password change that is just being committed', async () => {
+  it('waits for a password change that is not committed yet', async () => {
     const user = await buildUser(identity)
     const change = identity.deps.orm.em.fork()
     await change.begin()
@@ -115,7 +115,7 @@ describe('Login', () => {
     ])
 
     const login = logIn(user.username)
-    await eventually('the login waits', () => someoneWaits(identity))
+    await eventually('the login waits', () => countLockWaits(identity.deps))
     await change.commit()
 
     expect((await login).status).to.equal(401)
@@ -130,7 +130,7 @@ describe('Login', () => {
     expect((await logIn(user.username)).body['error']).to.equal('This account has been deleted')
   })
 
-  it('tells clients when to come again while too many passwords wait', async () => {
+  it('answers 503 with Retry-After while the hashing queue is full', async () => {
     const { username } = await buildUser(identity)
     identity.hasher.beforeWork = async () => {
       throw refuse.hashing_busy({ headers: { 'Retry-After': '2' } })
@@ -141,7 +141,7 @@ describe('Login', () => {
     expect([status, headers.get('retry-after'), body['statusCode']]).to.deep.equal([503, '2', 503])
   })
 
-  it('counts how logins end', async () => {
+  it('counts logins by outcome', async () => {
     await using own = await startTestIdentity()
     const user = await buildUser(own)
     for (const password of [testPassword, wrong]) {

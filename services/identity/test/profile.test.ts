@@ -2,7 +2,9 @@ import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { User } from '@gatehouse/domain'
-import { buildUser, readUser } from './builders.ts'
+import { profileChanged } from '@gatehouse/contracts'
+import { accountStateOf } from '@gatehouse/domain'
+import { buildUser, collectEvents, readUser } from './builders.ts'
 import { column, insertRow } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
@@ -11,7 +13,8 @@ describe('profiles', () => {
   before(async () => void (identity = await startTestIdentity()))
   after(async () => await identity[Symbol.asyncDispose]())
 
-  const patch = (user: User, body: unknown) => identity.call('PATCH', '/api/users/@me', { as: user, body })
+  const patch = (user: User, body: unknown) =>
+    identity.call('PATCH', '/api/users/@me', { as: user, body, headers: { 'x-request-id': 'patch-1' } })
   let made = 0
   async function buildUpload(owner: User): Promise<string> {
     made += 1
@@ -27,7 +30,7 @@ describe('profiles', () => {
       () => false,
     )
 
-  it('GET of another user leaves out what only they may see', async () => {
+  it('GET of another user leaves out the fields for the own eyes', async () => {
     const [user, other] = [await buildUser(identity), await buildUser(identity)]
 
     const own = await identity.call('GET', `/api/users/${user.id}`, { as: user })
@@ -41,7 +44,7 @@ describe('profiles', () => {
     expect((await identity.call('GET', `/api/users/${user.id}`)).status).to.equal(401)
   })
 
-  it('PATCH changes the fields named, trims them and says when', async () => {
+  it('PATCH changes the named fields, trims them and sets profileUpdatedAt', async () => {
     const user = await buildUser(identity, { bio: 'stays' })
 
     const answer = await patch(user, {
@@ -78,7 +81,37 @@ describe('profiles', () => {
     ]
 
     for (const body of bad) expect((await patch(user, body)).status, JSON.stringify(body)).to.equal(400)
-    expect((await patch(user, { displayName: '🦊'.repeat(32) })).status).to.equal(200)
+    const longest = { displayName: '🦊'.repeat(32), bio: '🦊'.repeat(190), customStatus: '🦊'.repeat(128) }
+    for (const [field, value] of Object.entries(longest)) {
+      const answer = await patch(user, { [field]: value })
+      expect([answer.status, answer.body[field]], field).to.deep.equal([200, value])
+    }
+  })
+
+  it('PATCH publishes the fields whose value changed, and nothing when none did', async () => {
+    const instances = [{ origin: 'https://a.example', username: 'ada' }]
+    const user = await buildUser(identity, { bio: 'stays', replicatedInstances: instances })
+    await using events = await collectEvents(identity, [profileChanged])
+
+    await patch(user, { bio: 'stays', replicatedInstances: instances, displayName: '' })
+    await patch(user, { bio: 'stays', displayName: 'Ada', replicatedInstances: [], showActivity: false })
+    await patch(user, {})
+    await patch(user, { displayName: 'Ada L.' })
+
+    const state = accountStateOf(await readUser(identity, user.id))
+    const at = identity.clock.now()
+    const payload = { userId: user.id, at, state, profileUpdatedAt: at }
+    const [first, second, ...others] = await events.ofUser(user.id, 2)
+    const changed = ['displayName', 'replicatedInstances', 'showActivity']
+    expect((first!.payload['changed'] as string[]).toSorted()).to.deep.equal(changed)
+    expect({ ...first!.payload, changed: [] }).to.deep.equal({ ...payload, changed: [] })
+    expect(second).to.deep.equal({
+      name: 'ProfileChanged',
+      payload: { ...payload, changed: ['displayName'] },
+      requestId: 'patch-1',
+    })
+    expect(others).to.deep.equal([])
+    expect(state.version).to.equal(user.stateVersion)
   })
 
   it('PATCH without a known field changes nothing', async () => {
@@ -133,7 +166,7 @@ describe('profiles', () => {
     expect(await onDisk(file)).to.equal(false)
   })
 
-  it('PATCH refuses files of others, unknown ones and replaced ones', async () => {
+  it('PATCH refuses uploads of others, unknown ones and replaced ones', async () => {
     const [user, other] = [await buildUser(identity), await buildUser(identity)]
     const [own, replaced, foreign] = [await buildUpload(user), await buildUpload(user), await buildUpload(other)]
     await patch(user, { avatar: replaced })
@@ -164,20 +197,23 @@ describe('profiles', () => {
 
   it('PATCH refuses replicated instances that are no origins, come twice or are too many', async () => {
     const user = await buildUser(identity)
-    const place = (origin: string, username = 'ada') => ({ origin, username })
+    const instance = (origin: string, username = 'ada') => ({ origin, username })
     const bad = [
-      [place('chat.example')],
-      [place('https://chat.example/path')],
-      [place('https://user:pass@chat.example')],
-      [place('ftp://chat.example')],
-      [place('https://chat.example', ' ')],
-      [place('https://chat.example'), place('https://CHAT.example/')],
-      Array.from({ length: 21 }, (_, index) => place(`https://${index}.example`)),
+      [instance('chat.example')],
+      [instance('https://chat.example/path')],
+      [instance('https://user:pass@chat.example')],
+      [instance('ftp://chat.example')],
+      [instance('https://chat.example', ' ')],
+      [instance('https://chat.example'), instance('https://CHAT.example/')],
+      Array.from({ length: 21 }, (_, index) => instance(`https://${index}.example`)),
     ]
 
     for (const replicatedInstances of bad) {
       expect((await patch(user, { replicatedInstances })).status, JSON.stringify(replicatedInstances[0])).to.equal(400)
     }
+    const most = Array.from({ length: 20 }, (_, index) => instance(`https://${index}.example`))
+    const answer = await patch(user, { replicatedInstances: most })
+    expect([answer.status, answer.body.replicatedInstances]).to.deep.equal([200, most])
   })
 
   it('PATCH takes plain http only where the operator allows private peers', async () => {

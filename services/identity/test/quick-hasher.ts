@@ -2,7 +2,7 @@ import bcrypt from 'bcrypt'
 import { fitsHash } from '@gatehouse/contracts'
 import type { PasswordHasher } from '../src/hashing/password-hasher.ts'
 
-/** A hash of `testPassword` at the lowest cost, for accounts whose hash is not the point. */
+/** With a hash at the lowest cost, for accounts whose hash is not tested. */
 export const testPassword = 'correct horse battery'
 export const testPasswordHash = bcrypt.hashSync(testPassword, 4)
 
@@ -11,7 +11,7 @@ export type QuickHasher = PasswordHasher & {
   verified: string[]
   /** How many passwords were hashed. */
   hashed: number
-  /** Called before each verification and each hashing: a place for tests to meddle. */
+  /** Called before each verification and each hashing: tests change things here meanwhile. */
   beforeWork: (kind: 'hash' | 'verify') => Promise<void>
 }
 
@@ -38,13 +38,13 @@ export function quickHasher(): QuickHasher {
   return hasher
 }
 
-/** For `beforeWork`: keeps everybody until `count` have come, so that they go on at the same moment. */
-export function meetingOf(count: number): QuickHasher['beforeWork'] {
+/** For `beforeWork`: holds all calls until `count` have arrived, so that they continue at the same moment. */
+export function barrier(count: number): QuickHasher['beforeWork'] {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let here = 0
+  let arrived = 0
   return async () => {
-    here += 1
-    if (here === count) resolve()
+    arrived += 1
+    if (arrived === count) resolve()
     await promise
   }
 }

@@ -1,20 +1,20 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
-import { accountChanged, type AccountState } from '@gatehouse/contracts'
-import { User } from '@gatehouse/domain'
-import { eventually } from '@gatehouse/test-kit'
+import { userCreated } from '@gatehouse/contracts'
+import { User, accountStateOf } from '@gatehouse/domain'
+import { countLockWaits, eventually } from '@gatehouse/test-kit'
 import {
   buildInvite,
   buildStub,
   cacheState,
+  collectEvents,
   buildUser,
   readInvite,
   readUser,
   setGates,
-  someoneWaits,
 } from './builders.ts'
-import { startTestIdentity, type TestAnswer, type TestIdentity } from './harness.ts'
-import { meetingOf, testPassword } from './quick-hasher.ts'
+import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
+import { barrier, testPassword } from './quick-hasher.ts'
 
 describe('Registration of federated accounts', () => {
   let identity: TestIdentity
@@ -28,23 +28,27 @@ describe('Registration of federated accounts', () => {
   })
 
   const freshName = () => `fed_${(names += 1)}`
-  const register = async (given: object = {}, requestId = 'test'): Promise<TestAnswer> =>
+  const register = async (given: object = {}, requestId = 'test'): Promise<TestResponse> =>
     await identity.call('POST', '/api/auth/register', {
       body: { username: `${freshName()}@home.example`, password: testPassword, homeInstance: 'home.example', ...given },
       headers: { 'x-request-id': requestId },
     })
-  const refusalOf = ({ status, body }: TestAnswer) => [status, body['error']]
-  const userOf = ({ body }: TestAnswer) => body['user'] as Record<string, unknown> & { id: string }
-  const statusesOf = (answers: TestAnswer[]) => answers.map(({ status }) => status).toSorted()
+  const refusalOf = ({ status, body }: TestResponse) => [status, body['error']]
+  const userOf = ({ body }: TestResponse) => body['user'] as Record<string, unknown> & { id: string }
+  const statusesOf = (answers: TestResponse[]) => answers.map(({ status }) => status).toSorted()
 
   it('stores the home and the id there, in lower case, and never makes an admin', async () => {
     const given = { username: ' Bob@Other.Example ', homeInstance: 'HOME.Example', homeUserId: '77' }
+    await using events = await collectEvents(identity, [userCreated])
 
     const answer = await register(given)
 
     expect(answer.status).to.equal(201)
     expect(userOf(answer)).to.include({ username: 'bob@other.example', homeInstance: 'home.example', homeUserId: '77' })
     expect(userOf(answer)).to.include({ isAdmin: false, status: 'offline' })
+    const state = accountStateOf(await readUser(identity, userOf(answer).id))
+    const [event] = await events.ofUser(state.userId, 1)
+    expect(event!.payload).to.deep.equal({ userId: state.userId, at: identity.clock.now(), state, origin: 'federated' })
   })
 
   it('takes a null or empty homeInstance for a local registration, which stores no id at home', async () => {
@@ -55,7 +59,7 @@ describe('Registration of federated accounts', () => {
     }
   })
 
-  it('Registration 2: wants name@domain within its lengths; plain names are for natives', async () => {
+  it('Registration 2: requires name@domain within its lengths; plain names are for natives', async () => {
     const domain = 'd'.repeat(100 - 4)
     const refused = [
       'plain',
@@ -103,8 +107,7 @@ describe('Registration of federated accounts', () => {
   it('Registration 10: a stub becomes the account, same id, and what is missing is filled in', async () => {
     const stub = await buildStub(identity, { homeUserId: 'h1', displayName: null, avatarColor: null })
     await cacheState(identity, stub)
-    const heard: { payload: AccountState; requestId: string | undefined }[] = []
-    await using _ = await identity.deps.bus.listen(accountChanged, async (event) => void heard.push(event))
+    await using events = await collectEvents(identity, [userCreated])
     const given = { username: 'chosen@elsewhere', homeUserId: 'h1', displayName: 'Cho', avatarColor: 'rose' }
 
     const answer = await register(given, 'upgrade-1')
@@ -119,13 +122,19 @@ describe('Registration of federated accounts', () => {
     })
     expect(await bcrypt.compare(testPassword, stored.passwordHash)).to.equal(true)
     expect(stored.passwordChangedAt).to.equal(null)
-    const event = await eventually('the event', () => heard.find(({ payload }) => payload.userId === stub.id))
-    expect(event.requestId).to.equal('upgrade-1')
-    expect(event.payload).to.include({ version: stub.stateVersion + 1, username: 'chosen@elsewhere' })
-    expect(await identity.deps.store.find(stub.id)).to.include({ version: stub.stateVersion + 1 })
+    const state = accountStateOf(stored)
+    expect(state).to.include({ version: stub.stateVersion + 1, username: 'chosen@elsewhere' })
+    expect(await events.ofUser(stub.id, 1)).to.deep.equal([
+      {
+        name: 'UserCreated',
+        payload: { userId: stub.id, at: identity.clock.now(), state, origin: 'stub_upgrade' },
+        requestId: 'upgrade-1',
+      },
+    ])
+    expect(await identity.deps.accountStateCache.find(stub.id)).to.include({ version: stub.stateVersion + 1 })
   })
 
-  it('Registration 10: what a stub has stays, and a colour is picked when nobody names one', async () => {
+  it('Registration 10: what a stub has stays, and a color is picked when none is requested', async () => {
     const kept = await buildStub(identity, { homeUserId: 'h2', displayName: 'Known', avatarColor: 'mint' })
     const bare = await buildStub(identity, { homeUserId: 'h3' })
 
@@ -152,7 +161,7 @@ describe('Registration of federated accounts', () => {
     expect(identity.hasher.hashed).to.equal(hashedBefore)
   })
 
-  it('Registration 10: a chosen name that is somebody else’s is 409 and changes nothing', async () => {
+  it('Registration 10: a chosen name of another account is 409 and changes nothing', async () => {
     const other = await buildUser(identity, { username: 'owner@third.example', homeInstance: 'third.example' })
     const stub = await buildStub(identity, { homeUserId: 'h6' })
 
@@ -174,7 +183,7 @@ describe('Registration of federated accounts', () => {
       expect([found.status, userOf(found).id, userOf(found)['homeUserId']]).to.deep.equal([200, unnamed.id, 'm1'])
     })
 
-    it('never finds by name somebody who has another id at home, or lives elsewhere', async () => {
+    it('never finds by name an account with another id at home, or of another home', async () => {
       const namesake = await buildStub(identity, { username: 'nina@home.example', homeUserId: 'n1' })
       const elsewhere = await buildStub(identity, { username: 'nina@third.example', homeInstance: 'third.example' })
 
@@ -193,7 +202,7 @@ describe('Registration of federated accounts', () => {
       expect(userOf(await register({ username: 'olga@new.example', homeUserId: 'o1' })).id).to.equal(known.id)
     })
 
-    it('passes over the deleted, so that somebody who deleted their account can come again', async () => {
+    it('skips deleted accounts, so that their users can register again', async () => {
       const gone = await buildUser(identity, {
         username: '!deleted:1',
         homeInstance: 'home.example',
@@ -209,10 +218,10 @@ describe('Registration of federated accounts', () => {
   })
 
   describe('races', () => {
-    it('let one of two upgrades of a stub win, the other is 409', async () => {
+    it('let one of two upgrades of a stub succeed, the other is 409', async () => {
       const stub = await buildStub(identity, { homeUserId: 'r1' })
 
-      identity.hasher.beforeWork = meetingOf(2)
+      identity.hasher.beforeWork = barrier(2)
 
       const answers = await Promise.all(Array.from({ length: 2 }, () => register({ homeUserId: 'r1' })))
 
@@ -222,7 +231,7 @@ describe('Registration of federated accounts', () => {
     })
 
     it('make one account of an identity that registers eight times under different names', async () => {
-      identity.hasher.beforeWork = meetingOf(8)
+      identity.hasher.beforeWork = barrier(8)
 
       const answers = await Promise.all(Array.from({ length: 8 }, () => register({ homeUserId: 'r2' })))
 
@@ -231,7 +240,7 @@ describe('Registration of federated accounts', () => {
 
     it('make one account of a base name that registers under eight domains without an id at home', async () => {
       const names = Array.from({ length: 8 }, (_, index) => `rita@d${index}.example`)
-      identity.hasher.beforeWork = meetingOf(names.length)
+      identity.hasher.beforeWork = barrier(names.length)
 
       const answers = await Promise.all(names.map((username) => register({ username })))
 
@@ -259,7 +268,7 @@ describe('Registration of federated accounts', () => {
       )
 
       const registering = register({ username: 'tina@home.example', homeUserId: 'r4' })
-      await eventually('the insert waits for the stub', () => someoneWaits(identity))
+      await eventually('the insert waits for the stub', () => countLockWaits(identity.deps))
       await relay.commit()
 
       const answer = await registering

@@ -1,11 +1,12 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
-import { avatarColors } from '@gatehouse/contracts'
-import { Invite, InviteRedemption, User } from '@gatehouse/domain'
+import { avatarColors, inviteRedeemed, userCreated } from '@gatehouse/contracts'
+import { Invite, InviteRedemption, User, accountStateOf } from '@gatehouse/domain'
+import { systemRandom } from '@gatehouse/runtime'
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
-import { buildInvite, buildUser, readInvite, readUser, setGates } from './builders.ts'
-import { startTestIdentity, type TestAnswer, type TestIdentity } from './harness.ts'
-import { meetingOf, testPassword } from './quick-hasher.ts'
+import { buildInvite, buildUser, collectEvents, readInvite, readUser, setGates } from './builders.ts'
+import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
+import { barrier, testPassword } from './quick-hasher.ts'
 
 describe('Registration of local accounts', () => {
   let identity: TestIdentity
@@ -19,15 +20,17 @@ describe('Registration of local accounts', () => {
   })
 
   const freshName = () => `name_${(names += 1)}`
-  const register = async (given: object = {}): Promise<TestAnswer> =>
+  const register = async (given: object = {}): Promise<TestResponse> =>
     await identity.call('POST', '/api/auth/register', {
       body: { username: freshName(), password: testPassword, ...given },
+      headers: { 'x-request-id': 'register-1' },
     })
-  const refusalOf = ({ status, body }: TestAnswer) => [status, body['error']]
+  const refusalOf = ({ status, body }: TestResponse) => [status, body['error']]
   const closed = [403, 'Registration is closed. An invite is required.']
   const unusable = [403, 'Invalid or expired invite']
 
   it('answers 201 with a token and the own view of a new account that is offline', async () => {
+    await using events = await collectEvents(identity, [userCreated])
     const answer = await register({ username: '  Ada_1 ', displayName: '  Ada L.  ', avatarColor: 'teal' })
     const user = answer.body['user'] as Record<string, unknown>
 
@@ -43,6 +46,14 @@ describe('Registration of local accounts', () => {
     const stored = await readUser(identity, String(user['id']))
     expect(stored.passwordChangedAt).to.equal(null)
     expect(await bcrypt.compare(testPassword, stored.passwordHash)).to.equal(true)
+    const state = accountStateOf(stored)
+    expect(await events.ofUser(stored.id, 1)).to.deep.equal([
+      {
+        name: 'UserCreated',
+        payload: { userId: stored.id, at: identity.clock.now(), state, origin: 'local' },
+        requestId: 'register-1',
+      },
+    ])
   })
 
   it('Registration 1: takes names of 3 to 32 letters, digits and underscores, and no others', async () => {
@@ -54,7 +65,7 @@ describe('Registration of local accounts', () => {
     expect((await register({ username: 'z'.repeat(32) })).status).to.equal(201)
   })
 
-  it('takes passwords from 8 characters to 72 bytes, counted as people and bcrypt count them', async () => {
+  it('takes passwords from 8 code points to 72 bytes', async () => {
     const statusOf = async (password: unknown) => (await register({ password })).status
 
     expect(await statusOf('1234567')).to.equal(400)
@@ -76,7 +87,7 @@ describe('Registration of local accounts', () => {
     expect((await register({ displayName: 'a\0b' })).status).to.equal(400)
   })
 
-  it('picks a colour when none or an unknown one is asked for, and null for an empty display name', async () => {
+  it('picks a color when none or an unknown one is requested, and null for an empty display name', async () => {
     for (const avatarColor of [undefined, 'purple', 7, null]) {
       const { body, status } = await register({ avatarColor, displayName: '   ' })
       expect(status).to.equal(201)
@@ -84,6 +95,15 @@ describe('Registration of local accounts', () => {
       expect(body['user']).to.include({ displayName: null })
     }
     expect((await register({ displayName: 'x'.repeat(33) })).status).to.equal(400)
+  })
+
+  it('picks the avatar color at random from all of the list, unless one is requested', async () => {
+    const [one, other] = [await pickColors(1), await pickColors(2)]
+
+    expect(new Set(one)).to.deep.equal(new Set(avatarColors))
+    expect(new Set(other)).to.deep.equal(new Set(avatarColors))
+    expect(one).to.not.deep.equal(other)
+    expect(one).to.deep.equal(await pickColors(1))
   })
 
   it('Registration 3: the setting decides over the local gate, else the environment', async () => {
@@ -102,9 +122,10 @@ describe('Registration of local accounts', () => {
     expect((await register()).status).to.equal(403)
   })
 
-  it('Registration 4: a closed gate wants an invite and uses it up with the account', async () => {
+  it('Registration 4: a closed gate requires an invite, redeems it with the account and publishes that', async () => {
     await setGates(identity, { registrationOpen: false })
     const invite = await buildInvite(identity, { maxUses: 2 })
+    await using events = await collectEvents(identity, [inviteRedeemed])
 
     expect(refusalOf(await register())).to.deep.equal(closed)
     expect(refusalOf(await register({ inviteToken: '' }))).to.deep.equal(closed)
@@ -113,10 +134,19 @@ describe('Registration of local accounts', () => {
     expect(status).to.equal(201)
     expect((await readInvite(identity, invite.id)).usedCount).to.equal(1)
     const [redemption] = await identity.deps.orm.em.fork().find(InviteRedemption, { inviteId: invite.id })
-    expect(redemption).to.include({ registrantUsername: 'invited', userId: (body['user'] as { id: string }).id })
+    const { id: userId } = body['user'] as { id: string }
+    expect(redemption).to.include({ registrantUsername: 'invited', userId })
+    expect(await events.ofUser(userId, 1)).to.deep.equal([
+      {
+        name: 'InviteRedeemed',
+        payload: { inviteId: invite.id, name: invite.name, at: identity.clock.now(), userId, usedCount: 1 },
+        requestId: 'register-1',
+      },
+    ])
+    expect(JSON.stringify(events.published)).to.not.include(invite.token)
   })
 
-  it('Registration 4: an invite that cannot work is refused before anything is hashed', async () => {
+  it('Registration 4: an unusable invite is refused before anything is hashed', async () => {
     await setGates(identity, { registrationOpen: false })
     const past = new Date(identity.clock.now() - 1)
     const ended = [{ revokedAt: past }, { expiresAt: past }, { maxUses: 1, usedCount: 1 }]
@@ -129,7 +159,7 @@ describe('Registration of local accounts', () => {
     expect(identity.hasher.hashed).to.equal(hashedBefore)
   })
 
-  it('Registration 4: an open gate neither checks nor uses up an invite', async () => {
+  it('Registration 4: an open gate neither checks nor redeems an invite', async () => {
     const invite = await buildInvite(identity)
 
     expect((await register({ inviteToken: invite.token })).status).to.equal(201)
@@ -178,8 +208,8 @@ describe('Registration of local accounts', () => {
     expect(identity.hasher.hashed).to.equal(hashedBefore)
   })
 
-  it('Registration 9: of sixteen who want one name at once one gets it and the others 409', async () => {
-    identity.hasher.beforeWork = meetingOf(16)
+  it('Registration 9: of sixteen concurrent registrations of one name one succeeds and the others are 409', async () => {
+    identity.hasher.beforeWork = barrier(16)
 
     const answers = await Promise.all(Array.from({ length: 16 }, () => register({ username: 'wanted' })))
 
@@ -187,7 +217,7 @@ describe('Registration of local accounts', () => {
     expect(await identity.deps.orm.em.fork().count(User, { username: 'wanted' })).to.equal(1)
   })
 
-  it('Registration 11: an invite revoked while the password is hashed lets nobody in', async () => {
+  it('Registration 11: an invite revoked while the password is hashed admits no account', async () => {
     await setGates(identity, { registrationOpen: false })
     const invite = await buildInvite(identity)
     identity.hasher.beforeWork = async () => {
@@ -203,7 +233,7 @@ describe('Registration of local accounts', () => {
   it('Registration 11: the last use of an invite goes to one of sixteen', async () => {
     await setGates(identity, { registrationOpen: false })
     const invite = await buildInvite(identity, { maxUses: 3, usedCount: 2 })
-    identity.hasher.beforeWork = meetingOf(16)
+    identity.hasher.beforeWork = barrier(16)
 
     const answers = await Promise.all(Array.from({ length: 16 }, () => register({ inviteToken: invite.token })))
 
@@ -212,12 +242,12 @@ describe('Registration of local accounts', () => {
     expect((await readInvite(identity, invite.id)).usedCount).to.equal(3)
   })
 
-  it('Registration 11: whoever loses the name leaves the invite unused', async () => {
+  it('Registration 11: registrations that lose the name leave the invite unused', async () => {
     await setGates(identity, { registrationOpen: false })
     const invite = await buildInvite(identity, { maxUses: 10 })
     const given = { username: 'contested', inviteToken: invite.token }
 
-    identity.hasher.beforeWork = meetingOf(8)
+    identity.hasher.beforeWork = barrier(8)
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => register(given)))
 
@@ -226,3 +256,20 @@ describe('Registration of local accounts', () => {
     expect(await identity.deps.orm.em.fork().count(InviteRedemption, { inviteId: invite.id })).to.equal(1)
   })
 })
+
+/** The avatar colors of 60 registrations at an instance whose picks come from a seeded generator. */
+async function pickColors(seed: number): Promise<unknown[]> {
+  let state = seed
+  const below = (limit: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+  await using identity = await startTestIdentity({ random: { ...systemRandom, below } })
+  const colors: unknown[] = []
+  for (let index = 0; index < 60; index += 1) {
+    const body = { username: `pick_${index}`, password: testPassword }
+    const answer = await identity.call('POST', '/api/auth/register', { body })
+    colors.push((answer.body['user'] as { avatarColor: string }).avatarColor)
+  }
+  return colors
+}

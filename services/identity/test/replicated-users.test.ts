@@ -2,16 +2,20 @@ import { expect } from 'chai'
 import {
   deleteFederatedIdentity,
   forgetReplicatedInstances,
+  profileChanged,
   resolveReplicatedUser,
+  userCreated,
+  userDeleted,
   type DeletionMode,
 } from '@gatehouse/contracts'
-import { buildUser, readUser } from './builders.ts'
+import { accountStateOf } from '@gatehouse/domain'
+import { buildUser, collectEvents, readUser } from './builders.ts'
 import { buildChannel, buildMessage, buildSpace, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 const homeInstance = 'home.example'
 
-describe('what federation asks of accounts', () => {
+describe('the calls of federation-fanout', () => {
   let identity: TestIdentity
   before(async () => void (identity = await startTestIdentity()))
   after(async () => await identity[Symbol.asyncDispose]())
@@ -26,9 +30,10 @@ describe('what federation asks of accounts', () => {
     identity.deps.bus.request(deleteFederatedIdentity, { homeUserId, homeInstance: host, mode }, { timeoutMs })
 
   describe('the replicated-user resolver', () => {
-    it('makes a stub that nobody can log in to, and finds it again', async () => {
+    it('makes a stub that no password fits, and finds it again', async () => {
       const homeUserId = nextHomeUserId()
 
+      await using events = await collectEvents(identity, [userCreated])
       const made = await resolve({ homeUserId, username: 'Ada@elsewhere.example', displayName: '  Ada L. ' })
       const again = await resolve({ homeUserId, homeInstance: 'HOME.example', username: 'renamed' })
 
@@ -46,6 +51,9 @@ describe('what federation asks of accounts', () => {
       })
       const body = { username: 'ada@home.example', password: '!federation-replicated' }
       expect((await identity.call('POST', '/api/auth/login', { body })).status).to.equal(401)
+      const sql = "select 1 from outbox where payload ->> 'userId' = ?"
+      expect(await column(identity, sql, [made.id])).to.deep.equal([])
+      expect(events.published.filter(({ payload }) => payload['userId'] === made.id)).to.deep.equal([])
     })
 
     it('finds a real account of the identity', async () => {
@@ -67,7 +75,7 @@ describe('what federation asks of accounts', () => {
       expect(names).to.deep.equal(['bob_1@home.example', 'bob_2@home.example'])
     })
 
-    it('makes exactly one of many at once, and a name for each of many namesakes at once', async () => {
+    it('makes exactly one stub for concurrent calls, and one name for each of concurrent namesakes', async () => {
       const homeUserId = nextHomeUserId()
 
       const same = await Promise.all(Array.from({ length: 16 }, () => resolve({ homeUserId, username: 'racer' })))
@@ -101,14 +109,19 @@ describe('what federation asks of accounts', () => {
   })
 
   describe('deletion of an identity', () => {
-    it('tombstones the live account of it, and is content when there is none', async () => {
+    it('tombstones the live account of it, publishes that, and answers absent when there is none', async () => {
       const homeUserId = nextHomeUserId()
       const user = await buildUser(identity, { username: 'x@home.example', homeInstance, homeUserId })
+      await using events = await collectEvents(identity, [userDeleted])
 
       expect(await remove(homeUserId, 'soft', 'other.example')).to.deep.equal({ outcome: 'absent' })
       expect(await remove(homeUserId, 'soft', 'Home.Example')).to.deep.equal({ outcome: 'deleted' })
       expect(await remove(homeUserId)).to.deep.equal({ outcome: 'absent' })
       expect((await readUser(identity, user.id)).isDeleted).to.equal(true)
+      const state = accountStateOf(await readUser(identity, user.id))
+      const facts = { userId: user.id, at: identity.clock.now(), state, actor: null }
+      const published = await events.ofUser(user.id, 1)
+      expect(published.map(({ payload }) => payload)).to.deep.equal([{ ...facts, mode: 'soft', audience: [] }])
     })
 
     it('keeps messages in soft mode and deletes them in full mode', async () => {
@@ -140,16 +153,24 @@ describe('what federation asks of accounts', () => {
   })
 
   it('forgets replicated instances by origin, however it is spelled, and leaves the others', async () => {
-    const places = [
+    const instances = [
       { origin: 'https://a.example', username: 'ada' },
       { origin: 'https://b.example', username: 'ada' },
     ]
-    const user = await buildUser(identity, { replicatedInstances: JSON.stringify(places) })
+    const user = await buildUser(identity, { replicatedInstances: instances, profileUpdatedAt: 5 })
     const origins = ['https://A.example/', 'https://never.example', 'nonsense']
+    await using events = await collectEvents(identity, [profileChanged])
 
-    await identity.deps.bus.request(forgetReplicatedInstances, { userId: user.id, origins }, { timeoutMs })
+    for (let repeats = 0; repeats < 2; repeats += 1) {
+      await identity.deps.bus.request(forgetReplicatedInstances, { userId: user.id, origins }, { timeoutMs })
+    }
     await identity.deps.bus.request(forgetReplicatedInstances, { userId: '1', origins }, { timeoutMs })
 
-    expect(JSON.parse((await readUser(identity, user.id)).replicatedInstances)).to.deep.equal([places[1]])
+    const stored = await readUser(identity, user.id)
+    expect(stored.replicatedInstances).to.deep.equal([instances[1]])
+    const facts = { userId: user.id, at: identity.clock.now(), state: accountStateOf(stored) }
+    const changed = { profileUpdatedAt: 5, changed: ['replicatedInstances'] }
+    const published = await events.ofUser(user.id, 1)
+    expect(published.map(({ payload }) => payload)).to.deep.equal([{ ...facts, ...changed }])
   })
 })

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
+import { settingsChanged } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
-import { buildUser } from './builders.ts'
+import { eventually } from '@gatehouse/test-kit'
+import { buildUser, collectEvents } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 describe('instance settings and the audit log', () => {
@@ -19,7 +21,7 @@ describe('instance settings and the audit log', () => {
     })
   const audit = (query = '') => identity.call('GET', `/api/admin/audit?${query}`, { as: admin })
 
-  it('Registration 3: null hands the local gate back to the environment', async () => {
+  it('Registration 3: null hands the decision over the local gate back to the environment', async () => {
     const info = async () => (await identity.call('GET', '/api/instance/info')).body.registrationOpen
 
     await settings({ registrationOpen: false })
@@ -40,7 +42,7 @@ describe('instance settings and the audit log', () => {
     expect((await settings()).body).to.deep.equal(answer.body)
   })
 
-  it('refuses values of another kind and leaves everything as it was', async () => {
+  it('refuses values of another type and changes nothing', async () => {
     const before = (await settings()).body
     const bad = [
       { registrationOpen: 'no' },
@@ -54,7 +56,7 @@ describe('instance settings and the audit log', () => {
     expect((await settings()).body).to.deep.equal(before)
   })
 
-  it('writes down who changed what, and when', async () => {
+  it('records who changed what, and when, in the audit log', async () => {
     await settings({ federatedRegistrationOpen: false })
 
     const { body } = await audit('limit=1')
@@ -68,6 +70,26 @@ describe('instance settings and the audit log', () => {
       detail: { federatedRegistrationOpen: false },
       createdAt: identity.clock.now(),
     })
+  })
+
+  it('publishes the settings whose value changed, and nothing when none did', async () => {
+    const before = (await settings()).body
+    await using events = await collectEvents(identity, [settingsChanged])
+    const headers = { 'x-request-id': 'settings-1' }
+    const patch = (body: object) => identity.call('PATCH', '/api/admin/settings', { as: admin, body, headers })
+
+    await patch({})
+    await patch({ instanceName: before.instanceName })
+    await patch({ instanceName: before.instanceName, autoAcceptPeering: !before.autoAcceptPeering })
+    await patch({ registrationOpen: true, federatedRegistrationOpen: !before.federatedRegistrationOpen })
+
+    const published = () => events.published.filter(({ requestId }) => requestId === 'settings-1')
+    await eventually('two events', () => published().length >= 2)
+    const facts = { at: identity.clock.now(), actor: { userId: admin.id, username: 'boss' } }
+    expect(published().map(({ name, payload }) => [name, payload])).to.deep.equal([
+      ['SettingsChanged', { ...facts, changed: ['autoAcceptPeering'] }],
+      ['SettingsChanged', { ...facts, changed: ['registrationOpen', 'federatedRegistrationOpen'] }],
+    ])
   })
 
   it('pages through the log, newest first, to its end', async () => {

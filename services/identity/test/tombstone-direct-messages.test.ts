@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { deleteAccount } from '../src/operations/delete-account.ts'
-import { deleteFederatedIdentity } from '../src/operations/delete-federated-identity.ts'
+import { deleteAccount } from '../src/operations/deletion/delete-account.ts'
+import { deleteFederatedIdentity } from '../src/operations/federation/delete-federated-identity.ts'
 import { buildUser } from './builders.ts'
 import { buildDirectMessage, buildDirectMessages, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -14,10 +14,11 @@ describe('Tombstone: direct messages', () => {
 
   const leave = ({ id, username }: User) =>
     deleteAccount(identity.deps, { userId: id, username, password: testPassword })
-  const people = async () => [await buildUser(identity), await buildUser(identity), await buildUser(identity)] as const
+  const buildUsers = async () =>
+    [await buildUser(identity), await buildUser(identity), await buildUser(identity)] as const
 
   it('takes the user out and leaves the channel, its messages and its other members', async () => {
-    const [leaving, staying] = await people()
+    const [leaving, staying] = await buildUsers()
     const channelId = await buildDirectMessages(identity, { members: [leaving, staying] })
     const messageId = await buildDirectMessage(identity, { channelId, author: leaving, reactors: [staying] })
 
@@ -35,7 +36,7 @@ describe('Tombstone: direct messages', () => {
   })
 
   it('passes a group to the member who joined first', async () => {
-    const [owner, second, third] = await people()
+    const [owner, second, third] = await buildUsers()
     const channelId = await buildDirectMessages(identity, { members: [third, owner, second], owner })
     const foreign = await buildDirectMessages(identity, { members: [second, third], owner: second })
 
@@ -47,7 +48,7 @@ describe('Tombstone: direct messages', () => {
   })
 
   it('lets the lower id decide between members who joined at once', async () => {
-    const [owner, second, third] = await people()
+    const [owner, second, third] = await buildUsers()
     const channelId = await buildDirectMessages(identity, { members: [owner, third, second], owner })
     await identity.deps.orm.em.fork().execute("update dm_members set joined_at = '2026-01-01'")
 
@@ -59,7 +60,7 @@ describe('Tombstone: direct messages', () => {
   })
 
   it('orphans a group whose last member leaves, and purges it with everything in it', async () => {
-    const [owner, gone, other] = await people()
+    const [owner, gone, other] = await buildUsers()
     const channelId = await buildDirectMessages(identity, { members: [owner], owner })
     const messageId = await buildDirectMessage(identity, { channelId, author: gone, reactors: [gone, other] })
     const elsewhere = await buildDirectMessages(identity, { members: [gone, other] })
@@ -79,7 +80,7 @@ describe('Tombstone: direct messages', () => {
   })
 
   it('full mode takes back the reactions of the user only', async () => {
-    const [leaving, staying] = await people()
+    const [leaving, staying] = await buildUsers()
     const channelId = await buildDirectMessages(identity, { members: [leaving, staying] })
     const messageId = await buildDirectMessage(identity, { channelId, author: staying, reactors: [leaving, staying] })
 
@@ -91,7 +92,7 @@ describe('Tombstone: direct messages', () => {
 
   it('soft mode keeps the reactions and still purges channels without members', async () => {
     const remote = await buildUser(identity, { homeInstance: 'home.example', homeUserId: '77' })
-    const [staying] = await people()
+    const [staying] = await buildUsers()
     const shared = await buildDirectMessages(identity, { members: [remote, staying] })
     const sharedMessage = await buildDirectMessage(identity, { channelId: shared, author: staying, reactors: [remote] })
     const lonely = await buildDirectMessages(identity, { members: [remote] })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { User } from '@gatehouse/domain'
-import { deleteAccount } from '../src/operations/delete-account.ts'
+import { deleteAccount } from '../src/operations/deletion/delete-account.ts'
 import { buildUser, readUser } from './builders.ts'
 import {
   buildChannel,
@@ -16,7 +16,7 @@ import {
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
 
-describe('Tombstone: several at once', () => {
+describe('Tombstone: concurrent deletions', () => {
   let identity: TestIdentity
   before(async () => {
     identity = await startTestIdentity()
@@ -38,7 +38,7 @@ describe('Tombstone: several at once', () => {
     await share(pair[1], pair[0])
   }
 
-  /** What two tombstones can want at once; each alone, because the first that they share makes one wait. */
+  /** Rows that two tombstones share; each kind alone, because the first that they share makes one wait. */
   const shared: Record<string, (pair: Pair, spaceId: string) => Promise<void>> = {
     friendships: (pair) =>
       eachWay(pair, (me, other) => insertRow(identity, 'friendships', { user_id: me.id, friend_id: other.id })),
@@ -77,7 +77,7 @@ describe('Tombstone: several at once', () => {
   }
 
   for (const [what, share] of Object.entries(shared)) {
-    it(`lets two people who share ${what} delete themselves at the same time without a deadlock`, async () => {
+    it(`of two users who share ${what} do not deadlock`, async () => {
       const spaceId = await buildSpace(identity, await buildUser(identity))
       const before = await deadlocks()
 
@@ -94,7 +94,7 @@ describe('Tombstone: several at once', () => {
     })
   }
 
-  it('hands a group to the one who stays when two owners-to-be leave at once', async () => {
+  it('transfer a group to the member who stays when the owner and the next owner are deleted at once', async () => {
     const staying = await buildUser(identity)
     for (let round = 0; round < 10; round += 1) {
       const [owner, next] = [await buildUser(identity), await buildUser(identity)]
@@ -107,7 +107,7 @@ describe('Tombstone: several at once', () => {
     }
   })
 
-  it('deletes once when asked twice at the same time', async () => {
+  it('of the same account delete it once', async () => {
     const user = await buildUser(identity)
 
     const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => leave(user)))
@@ -116,7 +116,7 @@ describe('Tombstone: several at once', () => {
     expect((await readUser(identity, user.id)).stateVersion).to.equal(2)
   })
 
-  it('refuses when a space was being made meanwhile, and leaves everything as it was', async () => {
+  it('refuse when a space was being created meanwhile, and change nothing', async () => {
     const user = await buildUser(identity)
     const making = identity.deps.orm.em.fork()
     await making.begin()
@@ -134,7 +134,7 @@ describe('Tombstone: several at once', () => {
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
 
-  it('leaves no way for a deleted account to own a space', async () => {
+  it('leave no deleted account as the owner of a space', async () => {
     const user = await buildUser(identity)
     await leave(user)
 
@@ -145,21 +145,23 @@ describe('Tombstone: several at once', () => {
   })
 })
 
-/** Each change of a row that two people share takes a moment, in which the other gets to theirs. */
+/** Each change of a shared row takes a moment, in which the other deletion reaches its own. */
 async function slowDown({ deps }: TestIdentity): Promise<void> {
   const em = deps.orm.em.fork()
-  await em.execute(`create function linger() returns trigger language plpgsql as $$
+  await em.execute(`create function delay_change() returns trigger language plpgsql as $$
     begin
       perform pg_sleep(0.01);
       return coalesce(new, old);
     end $$`)
   const tables = ['friendships', 'friend_requests', 'bans', 'join_requests', 'voice_restrictions', 'message_reactions']
   for (const table of [...tables, 'dm_reactions', 'dm_channels']) {
-    await em.execute(`create trigger linger before update or delete on ${table} for each row execute function linger()`)
+    await em.execute(
+      `create trigger delay_change before update or delete on ${table} for each row execute function delay_change()`,
+    )
   }
 }
 
-/** Returns once somebody waits for a lock in this database. */
+/** Returns once a transaction waits for a lock in this database. */
 const waitForLock = `do $$ begin
   for attempt in 1..500 loop
     perform pg_stat_clear_snapshot();

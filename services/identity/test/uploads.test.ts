@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import sharp from 'sharp'
 import type { User } from '@gatehouse/domain'
 import { eventually } from '@gatehouse/test-kit'
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
+import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { buildUser } from './builders.ts'
 import { column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -31,17 +31,17 @@ describe('uploads', () => {
   const get = (filename: string, headers: Record<string, string> = {}) =>
     fetch(`${identity.url}/api/uploads/${filename}`, { headers: { [callerHeader]: statement(), ...headers } })
   const statement = () =>
-    signCaller(
+    signCallerToken(
       createCallerKey(identity.config.internalSecret),
       { address: '127.0.0.1', account: null },
       identity.clock.now(),
     )
   const stored = async (filename: unknown) => sharp(await (await get(String(filename))).bytes())
-  const parts = () => readdir(join(identity.config.uploadDir, '.incoming'))
+  const temporaryFiles = () => readdir(join(identity.config.uploadDir, '.incoming'))
 
   describe('POST /api/uploads', () => {
     for (const format of ['png', 'jpeg', 'webp', 'gif', 'avif'] as const) {
-      it(`takes ${format}, whatever it is called, and stores WebP`, async () => {
+      it(`takes ${format}, whatever its name, and stores WebP`, async () => {
         const answer = await send(await picture(30, 20).toFormat(format).toBuffer(), {
           name: 'x.txt',
           type: 'text/plain',
@@ -64,7 +64,7 @@ describe('uploads', () => {
       expect(await (await stored(small.body.filename)).metadata()).to.include({ width: 10, height: 20 })
     })
 
-    it('turns a photo upright and drops everything that came with it', async () => {
+    it('turns a photo upright and drops its metadata', async () => {
       const photo = await picture(40, 20)
         .withExif({ IFD0: { Copyright: 'a secret place' } })
         .withMetadata({ orientation: 6 })
@@ -90,7 +90,7 @@ describe('uploads', () => {
       expect((await (await stored(answer.body.filename)).metadata()).pages).to.equal(undefined)
     })
 
-    it('refuses what is no accepted image, whatever it is called', async () => {
+    it('refuses what is not an accepted image, whatever its name', async () => {
       const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>1</script></svg>')
       const whole = await picture(300, 300).png({ compressionLevel: 0 }).toBuffer()
       const bad = {
@@ -103,7 +103,7 @@ describe('uploads', () => {
       }
 
       for (const [what, content] of Object.entries(bad)) expect((await send(content)).status, what).to.equal(400)
-      expect(await parts()).to.deep.equal([])
+      expect(await temporaryFiles()).to.deep.equal([])
     })
 
     it('refuses more than 40 megapixels, in one picture or in all frames together, without unpacking them', async () => {
@@ -117,6 +117,17 @@ describe('uploads', () => {
       expect(process.memoryUsage().rss - before).to.be.below(200 * 1024 * 1024)
     })
 
+    it('takes a file of exactly 8 MiB and refuses one byte more with 413', async () => {
+      const png = await picture(9, 9).png().toBuffer()
+      const padded = (bytes: number) => Buffer.concat([png, Buffer.alloc(bytes - png.length)])
+
+      const largest = await send(padded(8 * 1024 * 1024))
+      const tooLarge = await send(padded(8 * 1024 * 1024 + 1))
+
+      expect([largest.status, tooLarge.status]).to.deep.equal([201, 413])
+      await emptied(temporaryFiles)
+    })
+
     it('refuses files over 8 MiB with 413, also when the length is not announced', async () => {
       const announced = await send(Buffer.alloc(8 * 1024 * 1024 + 1))
       const unannounced = await sendChunked(identity, {
@@ -125,7 +136,7 @@ describe('uploads', () => {
       })
 
       expect([announced.status, unannounced]).to.deep.equal([413, 413])
-      await emptied(parts)
+      await emptied(temporaryFiles)
     })
 
     it('refuses forms without the field, with several files, broken ones and other bodies', async () => {
@@ -139,17 +150,17 @@ describe('uploads', () => {
       expect((await post('nonsense', { 'content-type': 'multipart/form-data; boundary=x' })).status).to.equal(400)
       expect((await post('nonsense', { 'content-type': 'multipart/form-data' })).status).to.equal(400)
       expect((await post({ file: 'x' })).status).to.equal(415)
-      await emptied(parts)
+      await emptied(temporaryFiles)
     })
 
-    it('takes nothing in from somebody who is not signed in', async () => {
+    it('accepts nothing from anonymous callers', async () => {
       const body = new FormData()
       body.set('file', new File([new Uint8Array(await picture(9, 9).png().toBuffer())], 'x.png'))
 
       expect((await identity.call('POST', '/api/uploads', { body })).status).to.equal(401)
     })
 
-    it('removes the piece of an upload that breaks off', async () => {
+    it('removes the temporary file of an upload that is interrupted', async () => {
       const outgoing = request(`${identity.url}/api/uploads`, {
         method: 'POST',
         headers: { [callerHeader]: statementOf(identity, user), 'content-type': 'multipart/form-data; boundary=x' },
@@ -157,11 +168,11 @@ describe('uploads', () => {
       outgoing.on('error', () => undefined)
       outgoing.write(formHead)
       outgoing.write(Buffer.alloc(100_000))
-      await emptied(async () => ((await parts()).length === 1 ? [] : ['not there yet']))
+      await emptied(async () => ((await temporaryFiles()).length === 1 ? [] : ['not there yet']))
 
       outgoing.destroy()
 
-      await emptied(parts)
+      await emptied(temporaryFiles)
     })
 
     it('keeps no file of an account that is deleted while its picture is converted', async () => {
@@ -193,7 +204,7 @@ describe('uploads', () => {
       content = Buffer.from(await (await get(filename)).arrayBuffer())
     })
 
-    it('answers with the file, to be kept for good and never to be run', async () => {
+    it('answers with the file, immutable and sandboxed', async () => {
       const answer = await get(filename)
 
       expect(answer.status).to.equal(200)
@@ -230,7 +241,7 @@ describe('uploads', () => {
       expect((await part('bytes=0-1,3-4')).status).to.equal(200)
     })
 
-    it('answers 304 to those who have it, and the whole where If-Range names another version', async () => {
+    it('answers 304 to a matching If-None-Match, and the whole when If-Range names another version', async () => {
       const etag = (await get(filename)).headers.get('etag')!
       const known = { 'if-none-match': etag, 'cache-control': 'max-age=0' }
 
@@ -239,7 +250,7 @@ describe('uploads', () => {
       expect((await get(filename, { range: 'bytes=0-1', 'if-range': '"other"' })).status).to.equal(200)
     })
 
-    it('answers 404 to unknown names, paths, folders, links and work in progress', async () => {
+    it('answers 404 to unknown names, paths, folders, links and temporary files', async () => {
       await writeFile(join(identity.config.uploadDir, '..', 'secret.webp'), 'secret')
       await symlink('../secret.webp', join(identity.config.uploadDir, 'link.webp'))
       const names = [
@@ -251,7 +262,7 @@ describe('uploads', () => {
       expect((await get('nothing.webp')).headers.get('cache-control')).to.equal(null)
     })
 
-    it('offers anything but pictures as a download', async () => {
+    it('offers anything but images as a download', async () => {
       await writeFile(join(identity.config.uploadDir, 'page.html'), '<script>1</script>')
 
       const { headers } = await get('page.html')
@@ -261,19 +272,19 @@ describe('uploads', () => {
     })
   })
 
-  describe('the sweep', () => {
-    it('removes what no profile named within a day, and nothing else', async () => {
+  describe('the cleanup', () => {
+    it('removes uploads that no profile claimed within a day, and nothing else', async () => {
       const png = await picture(9, 9).png().toBuffer()
       const [named, loose] = [String((await send(png)).body.filename), String((await send(png)).body.filename)]
       await identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } })
 
       identity.clock.advance(24 * 60 * 60 * 1000)
-      await identity.deps.uploadSweep.sweep()
+      await identity.deps.uploadCleanup.runNow()
       expect((await get(loose)).status).to.equal(200)
 
       identity.clock.advance(1)
       const fresh = String((await send(png)).body.filename)
-      await Promise.all([identity.deps.uploadSweep.sweep(), identity.deps.uploadSweep.sweep()])
+      await Promise.all([identity.deps.uploadCleanup.runNow(), identity.deps.uploadCleanup.runNow()])
 
       const statuses = await Promise.all([named, loose, fresh].map(async (name) => (await get(name)).status))
       expect(statuses).to.deep.equal([200, 404, 200])
@@ -281,16 +292,16 @@ describe('uploads', () => {
       expect(names).to.have.members([named, fresh])
     })
 
-    it('removes pieces that nobody has touched for an hour', async () => {
+    it('removes temporary files that are older than an hour', async () => {
       const folder = join(identity.config.uploadDir, '.incoming')
       for (const name of ['old', 'new']) await writeFile(join(folder, name), 'x')
       const now = identity.clock.now() / 1000
       await utimes(join(folder, 'old'), now - 3601, now - 3601)
       await utimes(join(folder, 'new'), now - 3000, now - 3000)
 
-      await identity.deps.uploadSweep.sweep()
+      await identity.deps.uploadCleanup.runNow()
 
-      expect(await parts()).to.deep.equal(['new'])
+      expect(await temporaryFiles()).to.deep.equal(['new'])
     })
   })
 })
@@ -300,14 +311,14 @@ const formHead =
 
 function statementOf(identity: TestIdentity, user: User): string {
   const account = { userId: user.id, username: user.username, isAdmin: false }
-  return signCaller(
+  return signCallerToken(
     createCallerKey(identity.config.internalSecret),
     { address: '127.0.0.1', account },
     identity.clock.now(),
   )
 }
 
-/** Sends a form of that many bytes without saying how many there will be, and gives the status. */
+/** Sends a form of that many bytes without Content-Length, and gives the status. */
 async function sendChunked(identity: TestIdentity, given: { statement: string; bytes: number }): Promise<number> {
   return await new Promise((resolve, reject) => {
     const outgoing = request(`${identity.url}/api/uploads`, {

@@ -5,16 +5,18 @@ describe('Configuration of the invite service', () => {
   const required = {
     DATABASE_URL: 'postgres://localhost/gatehouse',
     NATS_URL: 'nats://localhost:4222',
-    REDIS_URL: 'redis://localhost:6379',
     INTERNAL_SECRET: 'x'.repeat(32),
   }
+  const originOf = (environment: Record<string, string>) => readConfig(environment).config.publicAddress.origin
 
   it('makes links on the public origin, which follows the domain', () => {
-    expect(readConfig(required)).to.deep.include({ host: '0.0.0.0', port: 8082 })
-    expect(readConfig({ ...required, DOMAIN: 'chat.example' }).publicAddress.origin).to.equal('https://chat.example')
-    expect(readConfig({ ...required, PUBLIC_ORIGIN: 'http://127.0.0.1:9/' }).publicAddress.origin).to.equal(
-      'http://127.0.0.1:9',
-    )
+    expect(readConfig(required).config).to.deep.include({ host: '0.0.0.0', port: 8082 })
+    expect(originOf({ ...required, DOMAIN: 'chat.example' })).to.equal('https://chat.example')
+    expect(originOf({ ...required, PUBLIC_ORIGIN: 'http://127.0.0.1:9/' })).to.equal('http://127.0.0.1:9')
+  })
+
+  it('opens PostgreSQL and NATS, and no Redis', () => {
+    expect(readConfig(required).resources).to.have.keys('logLevel', 'postgres', 'nats')
   })
 
   it('names every fault at once', () => {

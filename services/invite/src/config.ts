@@ -1,11 +1,10 @@
 import {
   networkVariables,
-  placesOf,
   publicAddress,
   publicVariables,
-  type PublicAddress,
   readVariables,
   variables,
+  type PublicAddress,
 } from '@gatehouse/service-kit'
 
 export type InviteConfig = {
@@ -15,8 +14,12 @@ export type InviteConfig = {
   publicAddress: PublicAddress
 }
 
+const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, LOG_LEVEL } = networkVariables
 const shape = {
-  ...networkVariables,
+  DATABASE_URL,
+  NATS_URL,
+  INTERNAL_SECRET,
+  LOG_LEVEL,
   ...publicVariables,
   HOST: variables.text('0.0.0.0'),
   INVITE_PORT: variables.port(8082),
@@ -31,5 +34,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     internalSecret: given.INTERNAL_SECRET,
     publicAddress: publicAddress(given),
   }
-  return { ...config, places: placesOf(given) }
+  const resources = {
+    logLevel: given.LOG_LEVEL,
+    postgres: { url: given.DATABASE_URL },
+    nats: { url: given.NATS_URL },
+  }
+  return { config, resources }
 }

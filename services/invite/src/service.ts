@@ -1,14 +1,22 @@
-import { startHttp, type Ports, type RunningService } from '@gatehouse/service-kit'
+import { startOutboxRelay } from '@gatehouse/bus'
+import { inviteEvents, inviteRedeemed } from '@gatehouse/contracts'
+import { startHttpService, type RunningService } from '@gatehouse/service-kit'
 import type { InviteConfig } from './config.ts'
-import type { Deps } from './deps.ts'
-import { checkInviteRoutes } from './routes/check-invite.ts'
-import { inviteRoutes } from './routes/invites.ts'
+import type { Deps, InviteResources } from './deps.ts'
+import { inviteRoutes } from './routes.ts'
 
 export { readConfig, type InviteConfig } from './config.ts'
 
+/** Its own events; InviteRedeemed belongs to the registration and is relayed by identity. */
+const relayedEvents = inviteEvents.filter((event) => event !== inviteRedeemed)
+
 /** Starts the invite service: invite links, their states and their redemptions. */
-export async function startInvite(config: InviteConfig, ports: Ports): Promise<RunningService> {
-  const deps: Deps = { ...ports, config }
-  const routers = [checkInviteRoutes(deps), inviteRoutes(deps)]
-  return await startHttp({ ...config, name: 'invite', portVariable: 'INVITE_PORT', routers }, ports)
+export async function startInvite(config: InviteConfig, resources: InviteResources): Promise<RunningService> {
+  await using opening = new AsyncDisposableStack()
+  const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
+  const deps: Deps = { ...resources, config, relay }
+  const service = { ...config, name: 'invite', portVariable: 'INVITE_PORT', routers: inviteRoutes(deps) }
+  const running = opening.use(await startHttpService(service, resources))
+  const open = opening.move()
+  return { ...running, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

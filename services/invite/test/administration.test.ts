@@ -1,5 +1,6 @@
-import type { InviteReply } from '@gatehouse/contracts'
+import { inviteEvents, type EventDefinition, type InviteReply } from '@gatehouse/contracts'
 import { AuditEntry, InviteRedemption, User } from '@gatehouse/domain'
+import { eventually } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startInviteHarness, type InviteHarness } from './harness.ts'
 
@@ -40,16 +41,16 @@ describe('Admin invite management', () => {
     expect(await statuses('%00')).to.deep.equal([400, 400, 400, 400, 400])
   })
 
-  it('lets nobody but admins in, before it looks at their input', async () => {
-    const member = { userId: invites.admin.userId, username: 'member', isAdmin: false }
-    const asMember = await invites.call('POST', '/api/admin/invites', { body: { name: 1 }, account: member })
-    const asNobody = await invites.call('GET', '/api/admin/invites?limit=x', { account: null })
+  it('admits admins only, before it parses their input', async () => {
+    const member = { id: invites.admin.id, username: 'member', isAdmin: false }
+    const asMember = await invites.call('POST', '/api/admin/invites', { body: { name: 1 }, as: member })
+    const anonymous = await invites.call('GET', '/api/admin/invites?limit=x', { as: undefined })
 
     expect(asMember.status).to.equal(403)
-    expect(asNobody.status).to.equal(401)
+    expect(anonymous.status).to.equal(401)
   })
 
-  it('keeps an audit log of every act, without a token in it', async () => {
+  it('keeps an audit log of every act, without a token', async () => {
     const invite = await invites.buildInvite({ maxUses: 4 })
     await invites.call('PATCH', path(invite), { body: { maxUses: 6 } })
     await invites.call('POST', path(invite, '/revoke'))
@@ -64,7 +65,49 @@ describe('Admin invite management', () => {
       'invite.reinstated',
       'invite.deleted',
     ])
-    for (const entry of entries) expect(entry).to.include({ actorId: invites.admin.userId, actorUsername: 'founder' })
+    for (const entry of entries) expect(entry).to.include({ actorId: invites.admin.id, actorUsername: 'founder' })
     expect(JSON.stringify(entries)).to.not.include(invite.token).and.not.include(body.invite.token)
+  })
+})
+
+describe('Invite events', () => {
+  it('tell every act of an admin, in the order of the acts and without a token', async () => {
+    await using invites = await startInviteHarness()
+    const published: { name: string; payload: unknown }[] = []
+    const events: readonly EventDefinition[] = inviteEvents
+    await using subscriptions = new AsyncDisposableStack()
+    for (const event of events) {
+      const subscription = await invites.deps.bus.subscribe(event, async ({ payload }) => {
+        published.push({ name: event.name, payload })
+      })
+      subscriptions.use(subscription)
+    }
+    const invite = await invites.buildInvite({ maxUses: 4 })
+    const path = `/api/admin/invites/${invite.id}`
+    await invites.call('PATCH', path, { body: { name: 'colleagues' } })
+    await invites.call('POST', `${path}/revoke`)
+    await invites.call('POST', `${path}/reinstate`)
+    await invites.call('DELETE', path)
+
+    await eventually('all events arrived', () => published.length === 5)
+    const actor = { userId: invites.admin.id, username: 'founder' }
+    const ofInvite = { inviteId: invite.id, at: invites.clock.now(), actor }
+    expect(published).to.deep.equal([
+      { name: 'InviteCreated', payload: { ...ofInvite, name: 'friends' } },
+      { name: 'InviteChanged', payload: { ...ofInvite, name: 'colleagues' } },
+      { name: 'InviteRevoked', payload: { ...ofInvite, name: 'colleagues' } },
+      { name: 'InviteReinstated', payload: { ...ofInvite, name: 'colleagues', tokenRotated: true } },
+      { name: 'InviteDeleted', payload: { ...ofInvite, name: 'colleagues' } },
+    ])
+  })
+
+  it('are not published when the act is refused', async () => {
+    await using invites = await startInviteHarness()
+    const invite = await invites.buildInvite()
+    const rowsBefore = await invites.orm.em.fork().execute('select * from outbox')
+
+    await invites.call('POST', `/api/admin/invites/${invite.id}/reinstate`)
+
+    expect(await invites.orm.em.fork().execute('select * from outbox')).to.have.length.at.most(rowsBefore.length)
   })
 })

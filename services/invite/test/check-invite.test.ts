@@ -3,7 +3,7 @@ import { startInviteHarness, type InviteHarness } from './harness.ts'
 
 describe('check-invite', () => {
   let invites: InviteHarness
-  const check = async (query: string) => await invites.call('GET', `/api/auth/check-invite${query}`, { account: null })
+  const check = async (query: string) => await invites.call('GET', `/api/auth/check-invite${query}`, { as: undefined })
 
   before(async () => void (invites = await startInviteHarness()))
   after(async () => await invites[Symbol.asyncDispose]())

@@ -26,7 +26,7 @@ describe('Creation of an invite', () => {
       usedCount: 0,
       expiresAt: body.expiresAt,
       revokedAt: null,
-      createdBy: invites.admin.userId,
+      createdBy: invites.admin.id,
       createdByUsername: 'founder',
       createdAt: invites.clock.now(),
       lastRedeemedAt: null,

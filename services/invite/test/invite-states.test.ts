@@ -9,7 +9,8 @@ const epoch = Date.UTC(2026, 5, 1)
 type Real = { invites: InviteHarness }
 type Step = fc.AsyncCommand<InviteModel, Real>
 
-describe('Invite status under any sequence of acts', () => {
+describe('Invite status under any sequence of acts', function () {
+  this.timeout(100_000)
   let invites: InviteHarness
 
   before(async () => void (invites = await startInviteHarness()))
@@ -21,7 +22,7 @@ describe('Invite status under any sequence of acts', () => {
       invites.clock.set(epoch)
       await fc.asyncModelRun(() => ({ model: new InviteModel(), real: { invites } }), sequence)
     })
-    await fc.assert(runs, { numRuns: 60, interruptAfterTimeLimit: 15_000 })
+    await fc.assert(runs, { numRuns: 60, interruptAfterTimeLimit: 80_000, markInterruptAsFailure: true })
   })
 })
 

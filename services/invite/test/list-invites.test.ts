@@ -1,7 +1,8 @@
 import type { InviteReply, RedemptionReply } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import { expect } from 'chai'
-import { insertUser, startInviteHarness, type InviteHarness } from './harness.ts'
+import { insertUser } from '@gatehouse/test-kit'
+import { startInviteHarness, type InviteHarness } from './harness.ts'
 
 type InvitePage = { invites: InviteReply[]; nextCursor: string | null }
 type RedemptionPage = { redemptions: RedemptionReply[]; nextCursor: string | null }
@@ -63,9 +64,9 @@ describe('Lists of invites', () => {
   })
 
   it('name a tombstoned creator Deleted User, and keep the invite', async () => {
-    const creator = await insertUser(invites.orm.em.fork(), { username: 'creator', isAdmin: true })
-    const account = { userId: creator.id, username: 'creator', isAdmin: true }
-    await invites.call('POST', '/api/admin/invites', { body: { name: 'outlives' }, account })
+    const creator = await insertUser(invites, { username: 'creator', isAdmin: true })
+    const as = { id: creator.id, username: 'creator', isAdmin: true }
+    await invites.call('POST', '/api/admin/invites', { body: { name: 'outlives' }, as })
     await tombstone(creator)
     const [invite] = (await list('')).invites
 

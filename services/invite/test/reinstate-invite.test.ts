@@ -27,7 +27,7 @@ describe('Revocation and reinstatement of an invite', () => {
     expect([again.status, patched.status]).to.deep.equal([409, 409])
   })
 
-  it('Invite status: reinstating a revoked invite rotates its token, and the old link stays dead', async () => {
+  it('Invite status: reinstating a revoked invite rotates its token, and the old link stays unusable', async () => {
     const invite = await invites.buildInvite()
     await invites.call('POST', path(invite, '/revoke'))
     const { body } = await invites.call<Reinstated>('POST', path(invite, '/reinstate'))

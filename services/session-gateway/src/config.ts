@@ -1,18 +1,20 @@
-import { networkVariables, placesOf, readVariables, variables } from '@gatehouse/service-kit'
-import type { Timings } from './policy.ts'
+import { networkVariables, readVariables, variables } from '@gatehouse/service-kit'
 
 export type SessionGatewayConfig = {
   host: string
   port: number
   internalSecret: string
   jwtSecret: string
-  /** There is never another session gateway beside this one, so what an earlier run left behind is stale at once. */
+  /** No other session gateway ever runs on this database: nodes of an earlier run are evicted at once. */
   onlyNode?: boolean
-  timings?: Partial<Timings>
 }
 
+const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, LOG_LEVEL } = networkVariables
 const shape = {
-  ...networkVariables,
+  DATABASE_URL,
+  NATS_URL,
+  INTERNAL_SECRET,
+  LOG_LEVEL,
   HOST: variables.text('0.0.0.0'),
   SESSION_GATEWAY_PORT: variables.port(8083),
   JWT_SECRET: variables.secret('verifies the tokens'),
@@ -27,5 +29,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     internalSecret: given.INTERNAL_SECRET,
     jwtSecret: given.JWT_SECRET,
   }
-  return { ...config, places: placesOf(given) }
+  const resources = {
+    logLevel: given.LOG_LEVEL,
+    postgres: { url: given.DATABASE_URL },
+    nats: { url: given.NATS_URL },
+  }
+  return { config, resources }
 }

@@ -1,28 +1,36 @@
-import type { Ports } from '@gatehouse/service-kit'
 import type { CallerKey, TokenKey } from '@gatehouse/auth'
-import type { Connections } from './connections.ts'
-import type { Deadlines } from './deadlines.ts'
+import type { Timer } from '@gatehouse/runtime'
+import type { Resources } from '@gatehouse/service-kit'
 import type { SessionMetrics } from './metrics.ts'
+import type { SessionNode } from './nodes/session-node.ts'
 import type { Timings } from './policy.ts'
-import type { Broadcaster } from './presence/broadcaster.ts'
-import type { PresenceKeeper } from './presence/presence-keeper.ts'
+import type { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
+import type { PresenceDelivery } from './presence/presence-delivery.ts'
+import type { PresenceReconciler } from './presence/presence-reconciler.ts'
+import type { PresenceStore } from './presence/presence-store.ts'
+import type { SessionRegistry } from './sessions/session-registry.ts'
 import type { AddressQuota } from './socket/address-quota.ts'
-import type { SessionSocket } from './socket/session-socket.ts'
+import type { OpenSockets } from './socket/open-sockets.ts'
+import type { SocketTimeouts } from './socket/socket-timeouts.ts'
 
-/** What sockets work with. */
-export type Deps = Ports & {
-  timings: Timings
-  tokenKey: TokenKey
-  callerKey: CallerKey
-  meters: SessionMetrics
-  connections: Connections
-  broadcaster: Broadcaster
-  presence: PresenceKeeper
+/** What this service opens: no Redis, because handshakes read the account from the database. */
+export type SessionGatewayResources = Omit<Resources, 'accountStateCache'>
+
+/** What every operation may use. */
+export type OperationContext = Omit<SessionGatewayResources, 'bus'> & { timer: Timer; timings: Timings }
+
+/** What this service's operations use. */
+export type Deps = OperationContext & {
+  bus: Resources['bus']
+  keys: { token: TokenKey; caller: CallerKey }
+  sessionMetrics: SessionMetrics
+  sessions: SessionRegistry
+  node: SessionNode
+  presence: PresenceReconciler
+  presenceStore: PresenceStore
+  broadcaster: PresenceBroadcaster
+  deliverPresence: PresenceDelivery
+  openSockets: OpenSockets
   quota: AddressQuota
-  /** Sockets that have not proved yet who is there. */
-  unproven: Deadlines<SessionSocket>
-  /** Sockets until their next ping. */
-  pings: Deadlines<SessionSocket>
-  /** Sockets that sent too much, until they are read again. */
-  braked: Deadlines<SessionSocket>
+  timeouts: SocketTimeouts
 }

@@ -1,21 +1,21 @@
 import { limits } from '@gatehouse/contracts'
 
-/** How long things take, in milliseconds; tests give their own. Contract: 6. */
+/** Periods and time limits in milliseconds; tests override them. Contract: 6. */
 export const timings = {
   authTimeoutMs: limits.socketAuthTimeoutMs,
-  /** A ping that has no answer by the next one ends the socket: within twice this and a moment, under 65 s. */
+  /** A ping that is not answered by the next one terminates the socket: within twice this, under 65 s. */
   pingMs: limits.socketHeartbeatMs,
   graceMs: limits.presenceGraceMs,
-  /** For the peer's part of a closing handshake. */
+  /** For the peer's part of the closing handshake. */
   closeMs: 2_000,
   nodeHeartbeatMs: 5_000,
-  /** After this much silence a node counts as dead, and its users as gone. */
+  /** A node without a heartbeat for this long counts as dead, and its users as gone. */
   nodeSilenceMs: 20_000,
-  /** How often the truth is asked about everybody connected, in case an event went astray. */
+  /** How often the accounts of all connected users are read again, in case an event was lost. */
   sweepMs: 10_000,
-  /** Handshakes that come within this time are settled together: a statement costs little more for a hundred than for one. */
+  /** Handshakes within this time share a batch: a statement costs little more for a hundred users than for one. */
   gatherMs: 5,
-  /** Rows that another transaction holds are tried again after this. */
+  /** Delay before rows that another transaction has locked are tried again. */
   lockedRetryMs: 25,
   databaseRetryMs: 1_000,
   databaseLimitMs: 8_000,
@@ -24,16 +24,18 @@ export const timings = {
 export type Timings = { readonly [Name in keyof typeof timings]: number }
 
 export const policy = {
-  /** More than this waiting to be sent means that the peer does not read. */
+  /** A peer with more than this waiting to be sent counts as a slow reader. */
   sendBufferBytes: 1024 * 1024,
-  /** Frames of one socket in a second, beyond which reading pauses until the next. */
+  /** Frames of one socket in a second, beyond which it is not read until the next. */
   framesPerSecond: 300,
-  settleBatch: 1_000,
+  framePauseMs: 1_000,
+  reconcileBatch: 1_000,
   sweepBatch: 1_000,
-  reapBatch: 1_000,
+  evictionBatch: 1_000,
   recipientsPerMessage: 20_000,
+  /** Users whose latest presence version a node knows. */
   rememberedVersions: 20_000,
-  /** Sockets closed in one go while draining, and the pause between two. */
-  drainPauseMs: 20,
+  /** A drain closes sockets at this rate, in rounds with this pause between them. */
   drainPerSocketMs: 2,
+  drainPauseMs: 20,
 } as const

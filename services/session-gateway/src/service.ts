@@ -1,42 +1,98 @@
-import { accountSessionsEnded } from '@gatehouse/contracts'
-import { startHttp, type Ports, type RunningService } from '@gatehouse/service-kit'
+import { createCallerKey, createTokenKey } from '@gatehouse/auth'
+import { startPeriodicTask, systemTimer, type Timer } from '@gatehouse/runtime'
+import { startHttpService, type RunningService } from '@gatehouse/service-kit'
+import { subscribeAdminChanges } from './admin-watch/subscribe-admin-changes.ts'
 import type { SessionGatewayConfig } from './config.ts'
-import { endSessions } from './disconnects/end-sessions.ts'
-import { sweepSessions } from './disconnects/sweep-sessions.ts'
-import { openDeps } from './open-deps.ts'
-import { watchNodes } from './presence/watch-nodes.ts'
-import { repeat } from './repeat.ts'
+import type { Deps, OperationContext, SessionGatewayResources } from './deps.ts'
+import { createSessionMetrics } from './metrics.ts'
+import { maintainNodes } from './nodes/maintain-nodes.ts'
+import { registerNode } from './nodes/session-node.ts'
+import { timings, type Timings } from './policy.ts'
+import { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
+import { createPresenceDelivery } from './presence/presence-delivery.ts'
+import { PresenceReconciler } from './presence/presence-reconciler.ts'
+import { createPresenceStore } from './presence/presence-store.ts'
+import { SessionRegistry } from './sessions/session-registry.ts'
+import { subscribeSessionEndings } from './sessions/end-sessions.ts'
+import { sweepSessions } from './sessions/sweep-sessions.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
+import { createAddressQuota } from './socket/address-quota.ts'
+import { OpenSockets } from './socket/open-sockets.ts'
+import { createSocketTimeouts, startSocketTimeouts } from './socket/socket-timeouts.ts'
 
 export { readConfig, type SessionGatewayConfig } from './config.ts'
+export { type SessionGatewayResources } from './deps.ts'
+export { type Timings } from './policy.ts'
+
+export type SessionGatewayOverrides = { timings?: Partial<Timings>; timer?: Timer }
 
 /** Starts a session gateway: live connections, presence and forced disconnects. */
-export async function startSessionGateway(config: SessionGatewayConfig, ports: Ports): Promise<RunningService> {
+export async function startSessionGateway(
+  config: SessionGatewayConfig,
+  resources: SessionGatewayResources,
+  overrides: SessionGatewayOverrides = {},
+): Promise<RunningService> {
   await using opening = new AsyncDisposableStack()
-  let accepting = () => false
+  const openSockets = new OpenSockets()
   const service = {
     ...config,
     name: 'session-gateway',
     portVariable: 'SESSION_GATEWAY_PORT',
     routers: [],
-    readiness: { accepting: () => accepting() },
+    readiness: { accepting: () => openSockets.accepting },
   }
-  const http = opening.use(await startHttp(service, ports))
-  const { deps, node } = await openDeps(opening, config, ports)
-  opening.use(await watchNodes(deps, node, config.onlyNode ?? false))
-  opening.use(
-    await ports.bus.listen(accountSessionsEnded, async ({ payload }) => {
-      endSessions(deps, payload)
-      const { userId, reason, audience } = payload
-      if (reason !== 'account_deleted' || !audience) return
-      // The memberships went with the account, so nobody could look up any more who is to hear of it.
-      deps.broadcaster.deliver({ userId, status: 'offline', version: Number.MAX_SAFE_INTEGER, recipients: audience })
-    }),
-  )
-  const sweep = { name: 'sweep of sessions', everyMs: deps.timings.sweepMs, log: deps.log }
-  opening.use(repeat(sweep, () => sweepSessions(deps)))
-  const sockets = opening.use(acceptSockets(deps, http.server))
-  accepting = sockets.accepting
+  const http = opening.use(await startHttpService(service, resources))
+  const deps = await openDeps(opening, { config, resources, overrides, openSockets })
+  opening.use(startSocketTimeouts(deps))
+  opening.use(await maintainNodes(deps, config.onlyNode ?? false))
+  opening.use(await subscribeSessionEndings(deps))
+  opening.use(await subscribeAdminChanges(deps))
+  const sweep = { name: 'session sweep', everyMs: deps.timings.sweepMs, log: deps.log, timer: deps.timer }
+  opening.use(startPeriodicTask(sweep, () => sweepSessions(deps)))
+  opening.use(acceptSockets(deps, http.server))
   const open = opening.move()
   return { ...http, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+type Opening = {
+  config: SessionGatewayConfig
+  resources: SessionGatewayResources
+  overrides: SessionGatewayOverrides
+  openSockets: OpenSockets
+}
+
+/** What has to be closed is added to `opening`. */
+async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<Deps> {
+  const { config, resources, overrides, openSockets } = given
+  const timer = overrides.timer ?? systemTimer
+  const context: OperationContext = { ...resources, timer, timings: { ...timings, ...overrides.timings } }
+  const { bus } = resources
+  const sessions = new SessionRegistry()
+  const quota = createAddressQuota()
+  const sessionMetrics = createSessionMetrics(resources.metrics, {
+    authenticated: () => sessions.countReady(),
+    unauthenticated: () => quota.size,
+  })
+  const deliverPresence = createPresenceDelivery({ sessions, sessionMetrics })
+  const presenceStore = createPresenceStore(context)
+  const node = opening.use(await registerNode({ ...context, bus, deliverPresence }))
+  const broadcaster = new PresenceBroadcaster({ bus, deliverPresence, presenceStore, sessionMetrics }, node)
+  const presence = opening.use(
+    new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node }),
+  )
+  return {
+    ...context,
+    bus,
+    keys: { token: createTokenKey(config.jwtSecret), caller: createCallerKey(config.internalSecret) },
+    sessionMetrics,
+    sessions,
+    node,
+    presence,
+    presenceStore,
+    broadcaster,
+    deliverPresence,
+    openSockets,
+    quota,
+    timeouts: createSocketTimeouts(context),
+  }
 }

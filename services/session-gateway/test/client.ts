@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { callerHeader, createCallerKey, signCaller } from '@gatehouse/auth'
+import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { eventually } from '@gatehouse/test-kit'
 import { WebSocket } from 'ws'
 import { internalSecret } from './harness.ts'
@@ -7,7 +7,7 @@ import { internalSecret } from './harness.ts'
 export type Message = { type: string; [field: string]: unknown }
 export type Closing = { code: number; reason: string }
 
-/** A client as the gateway would bring it in. */
+/** A client as the gateway forwards it. */
 export type Client = {
   socket: WebSocket
   messages: Message[]
@@ -17,15 +17,20 @@ export type Client = {
   sendTogether(...messages: unknown[]): void
   /** The next message of a type that has not been taken yet. */
   take(type: string): Promise<Message>
+  /** Everything that was sent to the client until now has arrived. */
+  synchronize(): Promise<void>
+  /** Stops reading, as if its machine were gone or its program hung. */
+  freeze(): void
+  unfreeze(): void
   close(): Promise<Closing>
 }
 
 /** Opens a socket; rejects with the status when the upgrade is refused. */
 export async function connect(url: string, options: { address?: string; headers?: object } = {}): Promise<Client> {
   const key = createCallerKey(internalSecret)
-  const statement = signCaller(key, { address: options.address ?? '192.0.2.1', account: null }, Date.now())
+  const caller = signCallerToken(key, { address: options.address ?? '192.0.2.1', account: null }, Date.now())
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, {
-    headers: { [callerHeader]: statement, ...options.headers },
+    headers: { [callerHeader]: caller, ...options.headers },
   })
   const messages: Message[] = []
   socket.on('message', (data) => messages.push(JSON.parse(String(data)) as Message))
@@ -37,22 +42,29 @@ export async function connect(url: string, options: { address?: string; headers?
     socket.on('unexpected-response', (_request, response) => reject(new Error(`refused: ${response.statusCode}`)))
     socket.on('error', reject)
   })
+  const connection = () => (socket as unknown as { _socket: Socket })._socket
+  const take = async (type: string) => {
+    const message = await eventually(`a message of type ${type}`, () => messages.find((each) => each.type === type))
+    messages.splice(messages.indexOf(message), 1)
+    return message
+  }
   return {
     socket,
     messages,
     closed,
+    take,
     send: (message) => socket.send(JSON.stringify(message)),
     sendTogether(...together) {
-      const { _socket: connection } = socket as unknown as { _socket: Socket }
-      connection.cork()
+      connection().cork()
       for (const message of together) socket.send(JSON.stringify(message))
-      connection.uncork()
+      connection().uncork()
     },
-    async take(type) {
-      const message = await eventually(`a message of type ${type}`, () => messages.find((each) => each.type === type))
-      messages.splice(messages.indexOf(message), 1)
-      return message
+    async synchronize() {
+      socket.send('{"type":"ping"}')
+      await take('pong')
     },
+    freeze: () => void connection().pause(),
+    unfreeze: () => void connection().resume(),
     close() {
       socket.close(1000)
       return closed
@@ -73,21 +85,21 @@ async function failOnClose(client: Client): Promise<never> {
   throw new Error(`closed with ${code} ${reason}`)
 }
 
-/** Three who offer the same token over and over, each as soon as they were turned away, until told to stop. */
-export function keepKnocking(url: string, token: string): { stop(): Promise<void> } {
-  let isKnocking = true
-  const knock = async () => {
-    while (isKnocking) {
+/** Three clients that offer the same token again as soon as they are refused, until stopped. */
+export function retryForever(url: string, token: string): { stop(): Promise<void> } {
+  let isStopped = false
+  const retry = async () => {
+    while (!isStopped) {
       const client = await connect(url)
       client.send({ type: 'auth', token })
       await client.closed
     }
   }
-  const knocking = Promise.all([knock(), knock(), knock()])
+  const retrying = Promise.all([retry(), retry(), retry()])
   return {
     async stop() {
-      isKnocking = false
-      await knocking
+      isStopped = true
+      await retrying
     },
   }
 }

@@ -1,19 +1,19 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { connect, type Message } from './client.ts'
-import { buildUser, openWorld, type BuiltUser, type Node, type World } from './harness.ts'
+import { buildUser, openCluster, type BuiltUser, type Cluster, type Node } from './harness.ts'
 
 describe('any sequence of frames', () => {
-  let world: World
+  let cluster: Cluster
   let node: Node
   let user: BuiltUser
 
   before(async () => {
-    world = await openWorld()
-    node = await world.startNode()
-    user = await buildUser(world)
+    cluster = await openCluster()
+    node = await cluster.startNode()
+    user = await buildUser(cluster)
   })
-  after(() => world[Symbol.asyncDispose]())
+  after(() => cluster[Symbol.asyncDispose]())
 
   const frame = fc.oneof(
     fc.constant('{"type":"ping"}'),

@@ -1,20 +1,20 @@
 import { expect } from 'chai'
 import { eventually } from '@gatehouse/test-kit'
 import { connect, signIn } from './client.ts'
-import { buildUser, openWorld, statusOf, tokenFor, type Node, type World } from './harness.ts'
+import { buildUser, openCluster, statusOf, tokenFor, type Cluster, type Node } from './harness.ts'
 
 describe('WebSocket handshake', () => {
-  let world: World
+  let cluster: Cluster
   let node: Node
 
   before(async () => {
-    world = await openWorld()
-    node = await world.startNode()
+    cluster = await openCluster()
+    node = await cluster.startNode()
   })
-  after(() => world[Symbol.asyncDispose]())
+  after(() => cluster[Symbol.asyncDispose]())
 
   it('WebSocket handshake 4: a token makes its user online and gets everything that ready holds', async () => {
-    const user = await buildUser(world)
+    const user = await buildUser(cluster)
 
     const { ready, socket } = await signIn(node.url, user.token)
 
@@ -28,14 +28,19 @@ describe('WebSocket handshake', () => {
     for (const map of ['voiceStates', 'voiceUserStates', 'spaceVoiceStates', 'userActivities']) {
       expect(ready[map], map).to.deep.equal({})
     }
-    expect(await statusOf(world, user)).to.equal('online')
+    expect(await statusOf(cluster, user)).to.equal('online')
     socket.terminate()
   })
 
-  it('WebSocket handshake 1: a socket that stays silent is closed with 4001', async () => {
-    const impatient = await world.startNode({ authTimeoutMs: 100 })
-    const client = await connect(impatient.url)
+  it('WebSocket handshake 1: a socket that stays silent is closed with 4001 after 10 s, and not before', async () => {
+    const { node: waiting, timer } = await cluster.startNodeWithTimer()
+    const client = await connect(waiting.url)
 
+    timer.advance(9_999)
+    const isOpen = !(await handshakesOf(waiting)).includes('authenticationTimeout')
+    timer.advance(1)
+
+    expect(isOpen).to.equal(true)
     expect(await client.closed).to.deep.equal({ code: 4001, reason: 'Authentication timeout' })
     expect(client.messages).to.deep.equal([{ type: 'error', message: 'Authentication timeout' }])
   })
@@ -58,34 +63,45 @@ describe('WebSocket handshake', () => {
   }
 
   it('WebSocket handshake 2: a second message before ready is closed with 4002', async () => {
-    const user = await buildUser(world)
+    const user = await buildUser(cluster)
     const client = await connect(node.url)
 
     client.sendTogether({ type: 'auth', token: user.token }, { type: 'ping' })
 
     expect((await client.closed).code).to.equal(4002)
-    await eventually('the user is offline', async () => (await statusOf(world, user)) === 'offline')
+    await eventually('the user is offline', async () => (await statusOf(cluster, user)) === 'offline')
   })
 
-  it('a first message over 4 KiB, or any over 16 KiB in one frame or many, is closed with 1009', async () => {
-    const large = await connect(node.url)
-    const huge = await connect(node.url)
-    const fragmented = await connect(node.url)
+  it('a first message of 4 KiB is read, one byte more is closed with 1009', async () => {
+    const user = await buildUser(cluster)
+    const [largest, large] = [await connect(node.url), await connect(node.url)]
 
-    large.send({ type: 'auth', token: 'x'.repeat(5_000) })
-    huge.send({ type: 'auth', token: 'x'.repeat(20_000) })
-    for (let part = 0; part < 3; part += 1) fragmented.socket.send('x'.repeat(7_000), { fin: false })
+    largest.socket.send(padded({ type: 'auth', token: user.token }, 4_096))
+    large.socket.send(padded({ type: 'auth', token: user.token }, 4_097))
 
+    await largest.take('ready')
     expect((await large.closed).code).to.equal(1009)
-    expect((await huge.closed).code).to.equal(1009)
-    expect((await fragmented.closed).code).to.equal(1009)
+    expect(large.messages).to.deep.equal([{ type: 'error', message: 'Message too big' }])
+    largest.socket.terminate()
+  })
+
+  it('a message over 16 KiB, in one frame or many, is closed with 1009', async () => {
+    const [large, huge, fragmented] = await Promise.all([1, 2, 3].map(() => connect(node.url)))
+
+    large!.send({ type: 'auth', token: 'x'.repeat(5_000) })
+    huge!.send({ type: 'auth', token: 'x'.repeat(20_000) })
+    for (let part = 0; part < 3; part += 1) fragmented!.socket.send('x'.repeat(7_000), { fin: false })
+
+    expect((await large!.closed).code).to.equal(1009)
+    expect((await huge!.closed).code).to.equal(1009)
+    expect((await fragmented!.closed).code).to.equal(1009)
   })
 
   it('WebSocket handshake 5: a forged, an expired and an unknown user token get the error, then the close with 4003', async () => {
-    const user = await buildUser(world)
+    const user = await buildUser(cluster)
     const forged = `${user.token.slice(0, -3)}abc`
     const expired = tokenFor(user, Date.now() - 7_200_000)
-    const unknown = tokenFor({ id: '1', username: 'nobody' })
+    const unknown = tokenFor({ id: '1', username: 'unknown' })
 
     for (const token of [forged, expired, unknown]) {
       const client = await connect(node.url)
@@ -97,8 +113,8 @@ describe('WebSocket handshake', () => {
 
   it('WebSocket handshake 3: a token older than the password is closed with 4004, one of the same second passes', async () => {
     const changedAt = Date.now()
-    const user = await buildUser(world)
-    await world.sql('update users set password_changed_at = ? where id = ?', [changedAt, user.id])
+    const user = await buildUser(cluster)
+    await cluster.sql('update users set password_changed_at = ? where id = ?', [changedAt, user.id])
 
     const older = await connect(node.url)
     older.send({ type: 'auth', token: tokenFor(user, changedAt - 1_000) })
@@ -109,14 +125,14 @@ describe('WebSocket handshake', () => {
   })
 
   it('WebSocket handshake 3: a deleted account is closed with 4005 and never becomes online', async () => {
-    const user = await buildUser(world)
-    await world.sql('update users set is_deleted = true where id = ?', [user.id])
+    const user = await buildUser(cluster)
+    await cluster.sql('update users set is_deleted = true where id = ?', [user.id])
     const client = await connect(node.url)
 
     client.send({ type: 'auth', token: user.token })
 
     expect(await client.closed).to.deep.equal({ code: 4005, reason: 'This account has been deleted' })
-    expect(await statusOf(world, user)).to.equal('offline')
+    expect(await statusOf(cluster, user)).to.equal('offline')
   })
 
   it('allows 100 unauthenticated sockets for an address, and counts neither others nor the authenticated', async () => {
@@ -125,15 +141,15 @@ describe('WebSocket handshake', () => {
 
     const refused = await connect(node.url, { address }).catch((error: Error) => error.message)
     const other = await connect(node.url, { address: '198.51.100.8' })
-    const user = await buildUser(world)
+    const user = await buildUser(cluster)
     clients[0]!.send({ type: 'auth', token: user.token })
     await clients[0]!.take('ready')
     const again = await connect(node.url, { address })
 
     expect(refused).to.equal('refused: 429')
     for (const client of [...clients, other, again]) client.socket.terminate()
-    await eventually('all places are free again', async () => {
-      const { text } = await node.ports.metrics.render()
+    await eventually('no socket is counted any more', async () => {
+      const { text } = await node.resources.metrics.render()
       return text.includes('gatehouse_sockets_unauthenticated 0')
     })
   })
@@ -147,9 +163,9 @@ describe('WebSocket handshake', () => {
   })
 
   it('admits a user whose account another transaction holds as soon as that ends', async () => {
-    const user = await buildUser(world)
-    const others = await buildUser(world)
-    const em = world.orm.em.fork()
+    const user = await buildUser(cluster)
+    const others = await buildUser(cluster)
+    const em = cluster.orm.em.fork()
     await em.begin()
     await em.execute('select 1 from users where id = ? for update', [user.id])
 
@@ -161,3 +177,18 @@ describe('WebSocket handshake', () => {
     expect((await held).ready.type).to.equal('ready')
   })
 })
+
+/** A message as text of exactly `bytes` bytes. */
+function padded(message: object, bytes: number): string {
+  const empty = JSON.stringify({ ...message, padding: '' })
+  return JSON.stringify({ ...message, padding: 'x'.repeat(bytes - empty.length) })
+}
+
+/** The metric that counts ended handshakes by outcome. */
+async function handshakesOf({ resources }: Node): Promise<string> {
+  const { text } = await resources.metrics.render()
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('gatehouse_handshakes_total'))
+    .join('\n')
+}

@@ -1,21 +1,34 @@
-import { createMemoryStore, createTokenKey, signToken } from '@gatehouse/auth'
+import { randomUUID } from 'node:crypto'
+import { createTokenKey, signToken } from '@gatehouse/auth'
 import { connectNats } from '@gatehouse/bus'
-import { systemClock, systemRandom } from '@gatehouse/runtime'
-import { connectDatabase, migrateDatabase } from '@gatehouse/database'
-import { createMetrics, type Ports, type RunningService } from '@gatehouse/service-kit'
-import { startSessionGateway, type SessionGatewayConfig } from '@gatehouse/session-gateway'
-import { capturedLog, testDatabase, testNats } from '@gatehouse/test-kit'
+import { passwordReset, sessionsEnded, userDeleted, type AccountState } from '@gatehouse/contracts'
+import { connectDatabase, readAccountStates } from '@gatehouse/database'
+import { manualTimer, systemClock, systemTimer, type Clock, type ManualTimer } from '@gatehouse/runtime'
+import type { RunningService } from '@gatehouse/service-kit'
+import {
+  startSessionGateway,
+  type SessionGatewayConfig,
+  type SessionGatewayOverrides,
+  type SessionGatewayResources,
+  type Timings,
+} from '@gatehouse/session-gateway'
+import { capturedLog, insertUser, openMigratedDatabase, openTestResources, testNats } from '@gatehouse/test-kit'
+import type { UserOverrides } from '@gatehouse/test-kit'
 
 export const internalSecret = 'internal secret of the session gateway tests'
 export const jwtSecret = 'signing secret of the session gateway tests'
 const tokenKey = createTokenKey(jwtSecret)
 
-export type Node = RunningService & { ports: Ports; lines: Record<string, unknown>[]; dispose(): Promise<void> }
-export type World = Awaited<ReturnType<typeof openWorld>>
-type Timings = NonNullable<SessionGatewayConfig['timings']>
+export type Node = RunningService & { resources: SessionGatewayResources; dispose(): Promise<void> }
+export type NodeOptions = {
+  config?: Partial<SessionGatewayConfig>
+  overrides?: SessionGatewayOverrides
+  clock?: Clock
+}
+export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
 /** Short, so that nothing has to be waited for; each test states the one that it is about. */
-export const quick: Timings = {
+export const quick: Partial<Timings> = {
   graceMs: 60,
   closeMs: 300,
   nodeHeartbeatMs: 50,
@@ -26,90 +39,116 @@ export const quick: Timings = {
 }
 
 /** A database and a bus, and any number of session gateways on them, which stop with it. */
-export async function openWorld(given: { databaseUrl?: string; natsUrl?: string } = {}) {
+export async function openCluster(given: { databaseUrl?: string; natsUrl?: string } = {}) {
   await using opening = new AsyncDisposableStack()
-  const database = given.databaseUrl ? { url: given.databaseUrl } : opening.use(await migratedDatabase())
+  const { url: databaseUrl, orm } = given.databaseUrl
+    ? { url: given.databaseUrl, orm: await connectDatabase({ url: given.databaseUrl, connections: 4 }) }
+    : opening.use(await openMigratedDatabase({ connections: 4 }))
+  if (given.databaseUrl) opening.defer(() => orm.close(true))
   const nats = opening.use(await testNats())
   const natsUrl = given.natsUrl ?? nats.url
-  const orm = await connectDatabase({ url: database.url, connections: 4 })
-  opening.defer(() => orm.close(true))
   const nodes = opening.use(new AsyncDisposableStack())
 
-  async function openPortsOf(scope: AsyncDisposableStack) {
-    const { log, lines } = capturedLog()
-    const own = await connectDatabase({ url: database.url, connections: 6 })
-    scope.defer(() => own.close(true))
-    const bus = scope.use(await connectNats({ url: natsUrl, name: 'session-gateway', prefix: nats.prefix, log }))
-    const store = scope.use(createMemoryStore(systemClock))
-    const ports: Ports = {
-      orm: own,
-      bus,
-      store,
-      clock: systemClock,
-      random: systemRandom,
-      log,
-      metrics: createMetrics(),
-    }
-    return { ports, lines }
+  async function openBus(scope: AsyncDisposableStack) {
+    const { log } = capturedLog()
+    return scope.use(await connectNats({ url: natsUrl, name: 'session-gateway', prefix: nats.prefix, log }))
   }
 
-  async function startNode(timings: Timings = {}, config: Partial<SessionGatewayConfig> = {}): Promise<Node> {
+  async function openNodeResources(scope: AsyncDisposableStack): Promise<SessionGatewayResources> {
+    const ownOrm = await connectDatabase({ url: databaseUrl, connections: 6 })
+    scope.defer(() => ownOrm.close(true))
+    const database = { url: databaseUrl, orm: ownOrm }
+    return scope.use(await openTestResources({ database, bus: await openBus(scope) })).resources
+  }
+
+  /** A node with the timings given, and the default ones for the rest. */
+  async function startNodeWith({ config, overrides = {}, clock = systemClock }: NodeOptions): Promise<Node> {
     await using starting = new AsyncDisposableStack()
-    const { ports, lines } = await openPortsOf(starting)
-    const base = { host: '127.0.0.1', port: 0, internalSecret, jwtSecret, timings: { ...quick, ...timings } }
-    const service = starting.use(await startSessionGateway({ ...base, ...config }, ports))
+    const resources = { ...(await openNodeResources(starting)), clock }
+    const base = { host: '127.0.0.1', port: 0, internalSecret, jwtSecret }
+    const service = starting.use(await startSessionGateway({ ...base, ...config }, resources, overrides))
     const scope = starting.move()
     nodes.use(scope)
-    return { ...service, ports, lines, dispose: () => scope.disposeAsync() }
+    return { ...service, resources, dispose: () => scope.disposeAsync() }
+  }
+
+  /** A node with short timings. */
+  const startNode = (timings: Partial<Timings> = {}, config: Partial<SessionGatewayConfig> = {}) =>
+    startNodeWith({ config, overrides: { timings: { ...quick, ...timings } } })
+
+  /** A node with the default timings, and the timer that it runs on. Its heartbeats come by themselves. */
+  async function startNodeWithTimer(timings: Partial<Timings> = {}): Promise<{ node: Node; timer: ManualTimer }> {
+    const timer = partlyManualTimer()
+    const overrides = { timer, timings: { nodeHeartbeatMs: 50, ...timings } }
+    return { node: await startNodeWith({ overrides }), timer }
   }
 
   const open = opening.move()
   return {
     orm,
-    databaseUrl: database.url,
+    databaseUrl,
     natsUrl,
     natsPrefix: nats.prefix,
     startNode,
-    bus: async () => (await openPortsOf(nodes)).ports.bus,
+    startNodeWith,
+    startNodeWithTimer,
+    openBus: () => openBus(nodes),
     sql: <Row>(text: string, parameters: unknown[] = []) => orm.em.fork().execute<Row[]>(text, parameters),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }
 
-export function migratedDatabase() {
-  return testDatabase({
-    template: {
-      key: 'migrated',
-      build: async (url) => {
-        const orm = await connectDatabase({ url })
-        await migrateDatabase(orm)
-        await orm.close(true)
-      },
+/** Delays from 100 ms pass when the test says so; shorter ones, which are between two statements, by themselves. */
+function partlyManualTimer(): ManualTimer {
+  const manual = manualTimer()
+  const ownDelays = new Set<unknown>()
+  return {
+    ...manual,
+    set(run, ms) {
+      if (ms >= 100) return manual.set(run, ms)
+      const pending = systemTimer.set(run, ms)
+      ownDelays.add(pending)
+      return pending
     },
-  })
+    clear: (pending) => (ownDelays.delete(pending) ? systemTimer.clear(pending) : manual.clear(pending)),
+  }
 }
 
-let usersBuilt = 0
-
-/** A user with a token of theirs; `bornAt` of the token in milliseconds. */
-export async function buildUser(world: World, bornAt = Date.now()) {
-  usersBuilt += 1
-  const username = `user${usersBuilt}`
-  const insert = `insert into users (id, username, password_hash) values (next_snowflake(), ?, '!none') returning id::text`
-  const [row] = await world.sql<{ id: string }>(insert, [username])
-  return { id: row!.id, username, token: tokenFor({ id: row!.id, username }, bornAt) }
+/** A user with a token issued at `issuedAt`, in milliseconds. */
+export async function buildUser(cluster: Cluster, issuedAt = Date.now(), overrides: UserOverrides = {}) {
+  const { id, username } = await insertUser(cluster, overrides)
+  return { id, username, token: tokenFor({ id, username }, issuedAt) }
 }
 export type BuiltUser = Awaited<ReturnType<typeof buildUser>>
 
-export function tokenFor(user: { id: string; username: string }, bornAt = Date.now(), expiresIn = '1h'): string {
-  return signToken(tokenKey, { userId: user.id, username: user.username }, { expiresIn, now: bornAt })
+export function tokenFor(user: { id: string; username: string }, issuedAt = Date.now(), expiresIn = '1h'): string {
+  return signToken(tokenKey, { userId: user.id, username: user.username }, { expiresIn, now: issuedAt })
 }
 
-export async function befriend(world: World, one: BuiltUser, other: BuiltUser): Promise<void> {
-  await world.sql('insert into friendships (user_id, friend_id) values (?, ?)', [one.id, other.id])
+export async function befriend(cluster: Cluster, one: BuiltUser, other: BuiltUser): Promise<void> {
+  await cluster.sql('insert into friendships (user_id, friend_id) values (?, ?)', [one.id, other.id])
 }
 
-export async function statusOf(world: World, user: BuiltUser): Promise<string> {
-  const [row] = await world.sql<{ status: string }>('select status from users where id = ?', [user.id])
+export async function statusOf(cluster: Cluster, user: BuiltUser): Promise<string> {
+  const [row] = await cluster.sql<{ status: string }>('select status from users where id = ?', [user.id])
   return row!.status
+}
+
+/** The account's state in the database. */
+export async function stateOf(cluster: Cluster, user: BuiltUser): Promise<AccountState> {
+  const [state] = await readAccountStates(cluster.orm.em.fork(), [user.id])
+  return state!
+}
+
+/** Publishes what ends an account's sessions, as identity does it after the commit. */
+export async function publishEnding(
+  { cluster, bus }: { cluster: Cluster; bus: Awaited<ReturnType<Cluster['openBus']>> },
+  user: BuiltUser,
+  { event, audience = [] }: { event: 'PasswordReset' | 'SessionsEnded' | 'UserDeleted'; audience?: string[] },
+): Promise<void> {
+  const payload = { userId: user.id, at: Date.now(), state: await stateOf(cluster, user), actor: null }
+  const id = randomUUID()
+  if (event === 'PasswordReset') await bus.publish(passwordReset, payload, { id })
+  else if (event === 'SessionsEnded') await bus.publish(sessionsEnded, payload, { id })
+  else await bus.publish(userDeleted, { ...payload, mode: 'full', audience }, { id })
 }

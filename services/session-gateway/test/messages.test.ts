@@ -1,21 +1,21 @@
-import type { Socket } from 'node:net'
 import { expect } from 'chai'
 import { presenceChanged } from '@gatehouse/contracts'
+import { movableClock } from '@gatehouse/runtime'
 import { eventually } from '@gatehouse/test-kit'
-import { signIn, type Client } from './client.ts'
-import { befriend, buildUser, openWorld, statusOf, type Node, type World } from './harness.ts'
+import { signIn } from './client.ts'
+import { befriend, buildUser, openCluster, quick, statusOf, type Cluster, type Node } from './harness.ts'
 
 describe('messages after ready', () => {
-  let world: World
+  let cluster: Cluster
   let node: Node
 
   before(async () => {
-    world = await openWorld()
-    node = await world.startNode()
+    cluster = await openCluster()
+    node = await cluster.startNode()
   })
-  after(() => world[Symbol.asyncDispose]())
+  after(() => cluster[Symbol.asyncDispose]())
 
-  const signInNew = async (url = node.url) => signIn(url, (await buildUser(world)).token)
+  const signInNew = async (url = node.url) => signIn(url, (await buildUser(cluster)).token)
 
   it('answers ping with pong, however many', async () => {
     const client = await signInNew()
@@ -31,7 +31,7 @@ describe('messages after ready', () => {
     const client = await signInNew()
 
     client.socket.send('{"type":')
-    client.send({ type: 'wave' })
+    client.send({ type: 'unknown' })
     client.send(['ping'])
     client.socket.send(Buffer.from('{"type":"ping"}'))
     client.send({ type: 'ping' })
@@ -42,84 +42,117 @@ describe('messages after ready', () => {
     client.socket.terminate()
   })
 
-  it('lets a user say 30 things at once over all their sockets, then refuses, but never a ping', async () => {
-    const user = await buildUser(world)
-    const one = await signIn(node.url, user.token)
-    const other = await signIn(node.url, user.token)
+  it('takes 30 messages of a user at once over all sockets, then two a second, but never refuses a ping', async () => {
+    const clock = movableClock()
+    const limiting = await cluster.startNodeWith({ clock, overrides: { timings: quick } })
+    const user = await buildUser(cluster)
+    const one = await signIn(limiting.url, user.token)
+    const other = await signIn(limiting.url, user.token)
 
-    one.sendTogether(...Array.from({ length: 30 }, () => ({ type: 'wave' })), { type: 'ping' })
+    one.sendTogether(...Array.from({ length: 30 }, () => ({ type: 'unknown' })), { type: 'ping' })
     await one.take('pong')
-    other.sendTogether(...Array.from({ length: 9 }, () => ({ type: 'wave' })), { type: 'ping' })
+    other.sendTogether(...Array.from({ length: 9 }, () => ({ type: 'unknown' })), { type: 'ping' })
     await other.take('pong')
 
     expect(one.messages).to.deep.equal([])
-    const refusals = other.messages.filter(({ message }) => message === 'Rate limited')
-    expect(refusals).to.have.length.within(5, 9)
-    expect(other.messages).to.have.length(refusals.length)
+    const refusal = { type: 'error', message: 'Rate limited' }
+    expect(other.messages).to.deep.equal(Array(9).fill(refusal))
+    clock.advance(1_000)
+    one.sendTogether(...Array.from({ length: 3 }, () => ({ type: 'unknown' })), { type: 'ping' })
+    await one.take('pong')
+    expect(one.messages).to.deep.equal([refusal])
     for (const client of [one, other]) client.socket.terminate()
   })
 
-  it('goes on serving others while one socket floods, and answers the flood in the end', async () => {
+  it('serves other sockets while one floods, and answers the flood in the end', async () => {
     const flooding = await signInNew()
-    const calm = await signInNew()
+    const other = await signInNew()
 
     flooding.sendTogether(...Array.from({ length: 700 }, () => ({ type: 'ping' })))
-    calm.send({ type: 'ping' })
+    other.send({ type: 'ping' })
 
-    await calm.take('pong')
+    await other.take('pong')
     await eventually('every pong', () => flooding.messages.length === 700)
-    for (const client of [flooding, calm]) client.socket.terminate()
+    for (const client of [flooding, other]) client.socket.terminate()
   })
 
-  it('drops a peer that does not answer pings, without any close frame, and keeps one that does', async () => {
-    const watchful = await world.startNode({ pingMs: 100 })
-    const user = await buildUser(world)
-    const silent = await signIn(watchful.url, user.token)
-    const lively = await signInNew(watchful.url)
+  it('takes a message of 16 KiB, and closes with 1009 at one byte more', async () => {
+    const client = await signInNew()
+
+    client.socket.send(`"${'x'.repeat(16_382)}"`)
+    await client.synchronize()
+    client.socket.send(`"${'x'.repeat(16_383)}"`)
+
+    expect((await client.closed).code).to.equal(1009)
+    expect(client.messages).to.deep.equal([])
+  })
+
+  it('pings every 30 s, drops within 65 s a peer that does not answer, without a close frame, and keeps one that does', async () => {
+    const { node: pinging, timer } = await cluster.startNodeWithTimer()
+    const user = await buildUser(cluster)
+    const silent = await signIn(pinging.url, user.token)
+    const answering = await signInNew(pinging.url)
     let pings = 0
-    lively.socket.on('ping', () => (pings += 1))
+    answering.socket.on('ping', () => (pings += 1))
+    silent.freeze()
 
-    freeze(silent)
+    timer.advance(29_999)
+    await answering.synchronize()
+    expect(pings).to.equal(0)
+    timer.advance(1)
+    await eventually('the first ping', () => pings === 1)
+    timer.advance(29_999)
+    await answering.synchronize()
+    expect(await authenticatedSockets(pinging)).to.equal(2)
+    timer.advance(5_000)
+    await eventually('the second ping', () => pings === 2)
+    await answering.synchronize()
 
-    await eventually('the silent user is offline', async () => (await statusOf(world, user)) === 'offline')
-    await eventually('more pings to the other', () => pings > 3)
-    lively.send({ type: 'ping' })
-    await lively.take('pong')
-    for (const client of [silent, lively]) client.socket.terminate()
+    expect(timer.now()).to.be.at.most(65_000)
+    expect(await authenticatedSockets(pinging)).to.equal(1)
+    silent.unfreeze()
+    expect((await silent.closed).code).to.equal(1006)
+    // The next write of presence would show a grace period that ended too early.
+    timer.advance(4_900)
+    const next = await signInNew(pinging.url)
+    expect(await statusOf(cluster, user)).to.equal('online')
+    timer.advance(120)
+    await eventually('the silent user is offline', async () => (await statusOf(cluster, user)) === 'offline')
+    next.socket.terminate()
+    answering.socket.terminate()
   })
 
-  it('cuts a peer that does not read once a bounded amount waits for it', async () => {
-    const user = await buildUser(world)
-    const friend = await buildUser(world)
-    await befriend(world, user, friend)
+  it('terminates a slow reader once a bounded amount waits for it', async () => {
+    const user = await buildUser(cluster)
+    const friend = await buildUser(cluster)
+    await befriend(cluster, user, friend)
     const client = await signIn(node.url, user.token)
-    const bus = await world.bus()
-    const [{ id: nodeId } = { id: '' }] = await world.sql<{ id: string }>(
+    const bus = await cluster.openBus()
+    const [{ id: nodeId } = { id: '' }] = await cluster.sql<{ id: string }>(
       'select node_id::text as id from presences where user_id = ?',
       [user.id],
     )
-    freeze(client)
+    client.freeze()
 
     const recipients = Array.from({ length: 20_000 }, () => user.id)
     let version = 0
     await eventually(
-      'the socket is cut',
+      'the socket is terminated',
       async () => {
         version += 1
-        bus.announce(presenceChanged, { userId: friend.id, status: 'online', version, recipients }, { to: nodeId })
-        const { text } = await node.ports.metrics.render()
+        bus.broadcast(presenceChanged, { userId: friend.id, status: 'online', version, recipients }, { to: nodeId })
+        const { text } = await node.resources.metrics.render()
         return text.includes('gatehouse_slow_readers_total 1')
       },
       15_000,
     )
 
-    await eventually('the user is offline', async () => (await statusOf(world, user)) === 'offline')
+    await eventually('the user is offline', async () => (await statusOf(cluster, user)) === 'offline')
     client.socket.terminate()
   })
 })
 
-/** The peer's machine is gone, or its program hangs: nothing is read any more. */
-function freeze(client: Client): void {
-  const { _socket: connection } = client.socket as unknown as { _socket: Socket }
-  connection.pause()
+async function authenticatedSockets({ resources }: Node): Promise<number> {
+  const { text } = await resources.metrics.render()
+  return Number(/^gatehouse_sockets_authenticated (\d+)$/m.exec(text)?.[1])
 }

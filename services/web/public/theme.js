@@ -1,7 +1,7 @@
-// Runs before the first paint, so that a chosen theme never flashes the other one. src/theme.ts writes the choice.
+// Runs before the first paint, so that the wrong theme is never shown. components/theme-toggle.tsx stores the choice.
 try {
-  const chosen = localStorage.getItem('gatehouse_theme')
-  if (chosen === 'dark' || chosen === 'light') document.documentElement.dataset.theme = chosen
+  const theme = localStorage.getItem('gatehouse_theme')
+  if (theme === 'dark' || theme === 'light') document.documentElement.dataset.theme = theme
 } catch {
-  // Storage can be refused; the system's preference then decides.
+  // The browser refuses storage: the theme that the system prefers applies.
 }

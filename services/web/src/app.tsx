@@ -1,31 +1,34 @@
-import { guardRoute, routes } from '@gatehouse/client'
-import { lazy, Suspense, useEffect } from 'react'
+import { guardRoute, routes, type IdentityDeletions } from '@gatehouse/client'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
-import { client } from './client.ts'
-import { useStore } from './hooks/use-store.ts'
+import { PageFrame } from './components/page-frame.tsx'
+import { PageSkeleton } from './components/skeleton.tsx'
+import { Toaster } from './components/toaster.tsx'
+import { DeletionReportContext, useClient, useStore } from './context.ts'
 import { LoginPage } from './pages/auth/login-page.tsx'
 import { RegisterPage } from './pages/auth/register-page.tsx'
 import { HomePage } from './pages/home/home-page.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
-import { Announcer } from './parts/announcer.tsx'
-import { PageFrame } from './parts/page-frame.tsx'
-import { PageShimmer } from './parts/page-shimmer.tsx'
 
-// Only admins pay for the administration's code.
+// Loaded on first use: most users are not admins.
 const AdminPage = lazy(() => import('./pages/admin/admin-page.tsx').then((page) => ({ default: page.AdminPage })))
 
-const known = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+)?)?\/?$/
+const knownPaths = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+)?)?\/?$/
 
 export function App() {
+  const deletionReport = useState<IdentityDeletions | null>(null)
   return (
-    <Announcer>
-      <GuardedPages />
-    </Announcer>
+    <DeletionReportContext value={deletionReport}>
+      <Toaster>
+        <GuardedRoutes />
+      </Toaster>
+    </DeletionReportContext>
   )
 }
 
-/** The route guard of the client, and the user of a kept token. Spec: Client session behaviour, route guard. */
-function GuardedPages() {
+/** Applies the route guard, and loads the user of a stored token. Spec: Client session behaviour, route guard. */
+function GuardedRoutes() {
+  const client = useClient()
   const { token, user } = useStore(client.session)
   const [pathname] = useLocation()
   const search = useSearch()
@@ -33,14 +36,15 @@ function GuardedPages() {
     if (token && !user) void client.session.loadUser()
   }, [token, user])
 
-  const isPublic = !known.test(pathname)
+  // Pages that do not exist need no login.
+  const isPublic = !knownPaths.test(pathname)
   const verdict = guardRoute({ pathname, search: search && `?${search}`, token, isPublic })
   if (!verdict.allowed) return <Redirect to={verdict.redirect} replace />
   if (isPublic) return <NotFoundPage />
   if (token && !user)
     return (
       <PageFrame user={null} title="Loading">
-        <PageShimmer />
+        <PageSkeleton />
       </PageFrame>
     )
   return (
@@ -57,7 +61,7 @@ function GuardedPages() {
             <Suspense
               fallback={
                 <PageFrame user={user} title="Administration">
-                  <PageShimmer />
+                  <PageSkeleton />
                 </PageFrame>
               }
             >

@@ -1,89 +1,79 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { StoreUnavailable, type StateStore } from './store.ts'
+import { maxLoadSize } from '../policy.ts'
+import { CacheUnavailable, type AccountStateCache } from './cache.ts'
 
 export type AccountStates = {
   /**
    * The state of an account as of now; undefined when there is no such account. Rejects with what `load` rejects with
-   * when neither the cache nor the truth answers.
+   * when neither the cache nor the source answers.
    */
   find(userId: string): Promise<AccountState | undefined>
 }
 
 type Load = (userIds: readonly string[]) => Promise<readonly AccountState[]>
 
-/** The most accounts in one question to the truth. */
-const questionSize = 1_000
-
 /**
- * Looks into the cache first and asks the truth on a miss, once for any number of waiters. `load` reads the truth for
- * at most 1,000 accounts; unknown ones are missing from its answer. Design: invariant 1.
+ * Reads the cache first and loads from the source on a miss, once for any number of callers. `load` takes at most 1,000
+ * accounts; unknown ones are missing from its result. Design: invariant 1.
  */
-export function createAccountStates({ store, load }: { store: StateStore; load: Load }): AccountStates {
-  const loadOne = gatherQuestions(async (userIds) => {
-    const leases = await Promise.all(userIds.map((userId) => orUndefined(store.lease(userId))))
+export function createAccountStates({ cache, load }: { cache: AccountStateCache; load: Load }): AccountStates {
+  const loadOne = coalesceLoads(async (userIds) => {
+    const leases = await Promise.all(userIds.map((userId) => unlessUnavailable(cache.lease(userId))))
     const leaseOf = new Map(userIds.map((userId, index) => [userId, leases[index]]))
     const states = await load(userIds)
     const fills = states.map(async (state) => {
       const lease = leaseOf.get(state.userId)
-      if (lease !== undefined) await orUndefined(store.fill(state, lease))
+      if (lease !== undefined) await unlessUnavailable(cache.fill(state, lease))
     })
     await Promise.all(fills)
     return states
   })
 
   return {
-    find: async (userId) => {
-      try {
-        const known = await store.find(userId)
-        if (known) return known
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
-      }
-      return await loadOne(userId)
-    },
+    find: async (userId) => (await unlessUnavailable(cache.find(userId))) ?? (await loadOne(userId)),
   }
 }
 
-type Gathering = { userIds: Set<string>; answer: Promise<Map<string, AccountState>> }
+type PendingLoad = { userIds: Set<string>; states: Promise<Map<string, AccountState>> }
 
 /**
- * Makes one request of many questions: those that come while one is under way wait for the next, which starts when
- * that has ended. So nobody gets an answer that is older than their question, however many ask.
+ * Makes one load of many: those requested while one is under way wait for the next, which starts when that has ended. So
+ * no caller gets a state that was read before its call, however many there are.
  */
-function gatherQuestions(load: Load): (userId: string) => Promise<AccountState | undefined> {
-  let gathering: Gathering | undefined
+function coalesceLoads(load: Load): (userId: string) => Promise<AccountState | undefined> {
+  let pending: PendingLoad | undefined
   let underWay: Promise<unknown> = Promise.resolve()
 
-  function startGathering(): Gathering {
+  function schedule(): PendingLoad {
     const userIds = new Set<string>()
-    const answer = underWay.then(async () => {
-      gathering = undefined
-      const answers = await Promise.all(chunksOf([...userIds]).map(load))
-      return new Map(answers.flat().map((state) => [state.userId, state]))
+    const states = underWay.then(async () => {
+      pending = undefined
+      const loaded = await Promise.all(chunksOf([...userIds]).map(load))
+      return new Map(loaded.flat().map((state) => [state.userId, state]))
     })
-    underWay = answer.catch(() => undefined)
-    return { userIds, answer }
+    underWay = states.catch(() => undefined)
+    return { userIds, states }
   }
 
   return async (userId) => {
-    gathering ??= startGathering()
-    gathering.userIds.add(userId)
-    const { answer } = gathering
-    return (await answer).get(userId)
+    pending ??= schedule()
+    pending.userIds.add(userId)
+    const { states } = pending
+    return (await states).get(userId)
   }
 }
 
 function chunksOf(userIds: readonly string[]): string[][] {
-  const count = Math.ceil(userIds.length / questionSize)
-  return Array.from({ length: count }, (_, index) => userIds.slice(index * questionSize, (index + 1) * questionSize))
+  const count = Math.ceil(userIds.length / maxLoadSize)
+  return Array.from({ length: count }, (_, index) => userIds.slice(index * maxLoadSize, (index + 1) * maxLoadSize))
 }
 
-/** The cache being away is no fault of the question: go on without it. */
-async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
+/** While the cache is unavailable, states are loaded without it. */
+async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
   } catch (error) {
-    if (error instanceof StoreUnavailable) return undefined
+    if (error instanceof CacheUnavailable) return undefined
     throw error
   }
 }

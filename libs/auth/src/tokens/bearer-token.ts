@@ -1,16 +1,14 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import jwt from 'jsonwebtoken'
+import { maxBearerTokenLength } from '../policy.ts'
 
 /** The secret as a key object: verifying with it costs a quarter of verifying with the text. */
 export type TokenKey = KeyObject & { readonly _use?: 'bearer' }
 
-/** What a token says. Times in seconds since the epoch. Spec: Token payload. */
+/** The claims of a token. Times in seconds since the epoch. Spec: Token payload. */
 export type TokenClaims = { userId: string; username: string; iat: number; exp: number }
 
 type Subject = { userId: string; username: string }
-
-/** The longest token worth looking at; ours are under 300 characters. */
-const maxTokenLength = 2048
 
 /** Makes the key once at start. `secret` has at least 32 characters. Spec: Bearer tokens. */
 export function createTokenKey(secret: string): TokenKey {
@@ -25,7 +23,7 @@ export function signToken(key: TokenKey, subject: Subject, options: { expiresIn:
 
 /** The claims of a token that this instance signed and that has not expired, else undefined. HS256 only. */
 export function verifyToken(key: TokenKey, token: string, now: number): TokenClaims | undefined {
-  if (token.length > maxTokenLength) return undefined
+  if (token.length > maxBearerTokenLength) return undefined
   try {
     const claims = jwt.verify(token, key, { algorithms: ['HS256'], clockTimestamp: Math.floor(now / 1000) })
     return isClaims(claims) ? claims : undefined

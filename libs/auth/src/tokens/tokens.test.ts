@@ -2,9 +2,9 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import jwt from 'jsonwebtoken'
-import { createCallerKey, signCaller, verifyCaller, type Caller } from './caller-statement.ts'
+import { createCallerKey, signCallerToken, verifyCallerToken, type Caller } from './caller-token.ts'
 import { createTokenKey, signToken, verifyToken } from './bearer-token.ts'
-import { judgeToken } from './revocation.ts'
+import { checkRevocation } from './revocation.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 const key = createTokenKey(secret)
@@ -25,7 +25,7 @@ describe('bearer tokens', () => {
     expect(verifyToken(key, token, now + 3_601_000)).to.equal(undefined)
   })
 
-  it('are refused when signed otherwise: none, HS512, RS256, another secret', () => {
+  it('are refused with another algorithm or secret: none, HS512, RS256', () => {
     const claims = { ...subject, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 60 }
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const forged = [
@@ -38,7 +38,7 @@ describe('bearer tokens', () => {
     for (const token of forged) expect(verifyToken(key, token, now)).to.equal(undefined)
   })
 
-  it('are refused without the claims that every token of ours has', () => {
+  it('are refused without a claim that every token has', () => {
     const base = { ...subject, exp: Math.floor(now / 1000) + 60 }
     const incomplete = [{ exp: base.exp }, { ...base, userId: 7 }, { ...base, userId: 'x' }, { ...subject }]
 
@@ -47,7 +47,7 @@ describe('bearer tokens', () => {
     }
   })
 
-  it('never throw, whatever the text', () => {
+  it('are refused without an exception, whatever the text', () => {
     fc.assert(fc.property(fc.string({ maxLength: 3000 }), (text) => verifyToken(key, text, now) === undefined))
   })
 })
@@ -63,38 +63,51 @@ describe('the revocation rule', () => {
     sessionsEndedAt: null,
   }
 
-  it('rejects a token born in a second before the change, and tolerates the same second', () => {
+  it('rejects a token issued in a second before the change, and accepts one of the same second', () => {
     const changed = { ...state, passwordChangedAt: 1_700_000_000_900 }
 
-    expect(judgeToken({ iat: 1_699_999_999 }, changed)).to.equal('revoked')
-    expect(judgeToken({ iat: 1_700_000_000 }, changed)).to.equal('live')
+    expect(checkRevocation({ iat: 1_699_999_999 }, changed)).to.equal('revoked')
+    expect(checkRevocation({ iat: 1_700_000_000 }, changed)).to.equal('live')
   })
 
   it('rejects tokens of deleted and of missing accounts', () => {
-    expect(judgeToken({ iat: 1 }, { ...state, isDeleted: true })).to.equal('deleted')
-    expect(judgeToken({ iat: 1 }, undefined)).to.equal('missing')
-    expect(judgeToken({ iat: 1 }, state)).to.equal('live')
+    expect(checkRevocation({ iat: 1 }, { ...state, isDeleted: true })).to.equal('deleted')
+    expect(checkRevocation({ iat: 1 }, undefined)).to.equal('missing')
+    expect(checkRevocation({ iat: 1 }, state)).to.equal('live')
   })
 })
 
-describe('caller statements', () => {
+describe('caller tokens', () => {
   const internal = createCallerKey('an internal secret of more than thirty-two')
   const caller: Caller = { address: '203.0.113.7', account: { ...subject, isAdmin: true } }
 
-  it('come back as they were signed, for thirty seconds', () => {
-    const statement = signCaller(internal, caller, now)
+  it('verify to the caller that was signed, for thirty seconds', () => {
+    const token = signCallerToken(internal, caller, now)
 
-    expect(verifyCaller(internal, statement, now + 29_999)).to.deep.equal(caller)
-    expect(verifyCaller(internal, statement, now + 30_000)).to.equal(undefined)
+    expect(verifyCallerToken(internal, token, now + 29_999)).to.deep.equal(caller)
+    expect(verifyCallerToken(internal, token, now + 30_000)).to.equal(undefined)
   })
 
   it('are refused when a byte differs or another key signed', () => {
-    const statement = signCaller(internal, caller, now)
-    const swapped = (statement.startsWith('A') ? 'B' : 'A') + statement.slice(1)
-    const foreign = createHmac('sha256', 'other').update(statement.split('.')[0]!).digest('base64url')
+    const token = signCallerToken(internal, caller, now)
+    const swapped = (token.startsWith('A') ? 'B' : 'A') + token.slice(1)
+    const foreign = createHmac('sha256', 'other').update(token.split('.')[0]!).digest('base64url')
 
-    expect(verifyCaller(internal, swapped, now)).to.equal(undefined)
-    expect(verifyCaller(internal, `${statement.split('.')[0]}.${foreign}`, now)).to.equal(undefined)
-    expect(verifyCaller(internal, '', now)).to.equal(undefined)
+    expect(verifyCallerToken(internal, swapped, now)).to.equal(undefined)
+    expect(verifyCallerToken(internal, `${token.split('.')[0]}.${foreign}`, now)).to.equal(undefined)
+    expect(verifyCallerToken(internal, '', now)).to.equal(undefined)
+  })
+
+  it('are refused when their claims are not those of a caller', () => {
+    const claims = [
+      { address: 7, account: null },
+      { address: 'a', account: { userId: '1' } },
+      { account: null },
+      null,
+      'x',
+    ]
+    const signed = claims.map((claim) => signCallerToken(internal, claim as unknown as Caller, now))
+
+    expect(signed.map((token) => verifyCallerToken(internal, token, now))).to.deep.equal(claims.map(() => undefined))
   })
 })

@@ -1,56 +1,55 @@
+import { backoffMs } from '@gatehouse/runtime'
 import type { BusLog } from '../bus.ts'
-import { retryDelayMs } from '../retry-delay.ts'
+import type { EventMessage, MessageHandler } from '../event-message.ts'
+import { redeliveryBackoff } from '../policy.ts'
 
-/** An event on its way: its JSON, so that no receiver shares an object with the sender. */
-export type Sent = { id: string; json: string; requestId: string | undefined }
-
-type Queued = Sent & { deliveries: number }
-export type GroupMember = { receive(sent: Queued): Promise<void>; work: Promise<void> | undefined }
+type Member = { handle: MessageHandler; work: Promise<void> | undefined }
 
 export type DurableGroup = {
-  accept(sent: Sent): void
-  join(receive: GroupMember['receive']): { leave(): Promise<void> }
-  /** Resolves when everything accepted has been handed to a member once more; gives how many events nobody took. */
+  accept(message: EventMessage): void
+  join(handle: MessageHandler): { leave(): Promise<void> }
+  /** Resolves when every message accepted has been delivered once more; gives how many no member took. */
   finish(): Promise<number>
 }
 
-/** The queue of one group of subscribers: it keeps its events while nobody is there, and tries again those that failed. */
+/** The queue of one consumer group: it keeps its messages while there is no member, and redelivers those that failed. */
 export function createDurableGroup(about: { event: string; group: string }, log: BusLog): DurableGroup {
-  const queue: Queued[] = []
-  const members = new Set<GroupMember>()
-  const retries = new Map<NodeJS.Timeout, Queued>()
+  const queue: EventMessage[] = []
+  const members = new Set<Member>()
+  const retries = new Map<NodeJS.Timeout, EventMessage>()
   let finishing = false
 
-  function pump() {
+  function dispatch() {
     for (const member of members) {
       if (member.work) continue
       const next = queue.shift()
       if (!next) return
       member.work = deliver(member, next).finally(() => {
         member.work = undefined
-        pump()
+        dispatch()
       })
     }
   }
 
-  async function deliver(member: GroupMember, sent: Queued) {
+  async function deliver(member: Member, message: EventMessage) {
     try {
-      await member.receive(sent)
-    } catch (error) {
-      const retryInMs = retryDelayMs(sent.deliveries)
-      const facts = { err: error, ...about, id: sent.id, requestId: sent.requestId }
-      if (finishing) return log.error(facts, 'an event was not handled before the bus closed')
-      log.error({ ...facts, retryInMs }, 'an event was not handled and will be delivered again')
-      const timer = setTimeout(() => retry(timer), retryInMs)
-      retries.set(timer, { ...sent, deliveries: sent.deliveries + 1 })
+      await member.handle(message)
+    } catch (err) {
+      const retryInMs = backoffMs(message.deliveries - 1, redeliveryBackoff)
+      const fields = { err, ...about, id: message.id, requestId: message.requestId }
+      if (finishing) return log.error(fields, 'event handler failed while the bus closed')
+      log.error({ ...fields, retryInMs }, 'event handler failed, redelivery scheduled')
+      const timer = setTimeout(() => redeliver(timer), retryInMs)
+      retries.set(timer, { ...message, deliveries: message.deliveries + 1 })
     }
   }
 
-  function retry(timer: NodeJS.Timeout) {
+  function redeliver(timer: NodeJS.Timeout) {
     clearTimeout(timer)
-    queue.push(retries.get(timer)!)
+    const message = retries.get(timer)
+    if (message) queue.push(message)
     retries.delete(timer)
-    pump()
+    dispatch()
   }
 
   function underWay(): Promise<void>[] {
@@ -58,14 +57,14 @@ export function createDurableGroup(about: { event: string; group: string }, log:
   }
 
   return {
-    accept(sent) {
-      queue.push({ ...sent, deliveries: 1 })
-      pump()
+    accept(message) {
+      queue.push(message)
+      dispatch()
     },
-    join(receive) {
-      const member: GroupMember = { receive, work: undefined }
+    join(handle) {
+      const member: Member = { handle, work: undefined }
       members.add(member)
-      pump()
+      dispatch()
       return {
         async leave() {
           members.delete(member)
@@ -75,8 +74,8 @@ export function createDurableGroup(about: { event: string; group: string }, log:
     },
     async finish() {
       finishing = true
-      for (const timer of [...retries.keys()]) retry(timer)
-      pump()
+      for (const timer of [...retries.keys()]) redeliver(timer)
+      dispatch()
       for (let busy = underWay(); busy.length > 0; busy = underWay()) await Promise.all(busy)
       return queue.length
     },

@@ -1,38 +1,38 @@
 import type { Bus, BusLog, Subscription } from '../bus.ts'
-import { answerCalls, requestAnswer } from './calls.ts'
-import { announceNow, hearAnnouncements } from './announcements.ts'
-import { dial } from './dial.ts'
-import { subscribeDurably } from './durable-subscription.ts'
+import { messageHandler, messageHandlers } from '../event-message.ts'
+import { publishTimeoutMs } from '../policy.ts'
+import { broadcast, receiveBroadcasts } from './broadcasts.ts'
+import { request, respond } from './calls.ts'
+import { connectWithRetry } from './connect-with-retry.ts'
+import { createConnection } from './connection.ts'
+import { consumeDurably } from './durable-consumer.ts'
 import { openEventStream } from './event-stream.ts'
 import type { EventStream } from './event-stream.ts'
-import { createLink } from './link.ts'
-import { listenFromNow } from './listener.ts'
 import { writeHeaders } from './message.ts'
-
-const PUBLISH_MS = 5_000
+import { subscribeOrdered } from './ordered-consumer.ts'
 
 /**
  * The bus over NATS with JetStream (2.9 or newer). `prefix` keeps its subjects and streams apart from others'.
  * Throws one line without credentials when NATS cannot be reached within 5 s, refuses the credentials or has no
- * JetStream; afterwards it reconnects for ever and everything subscribed resumes by itself.
+ * JetStream; afterwards it reconnects for ever and every subscription resumes by itself.
  */
 export async function connectNats(options: { url: string; name: string; prefix?: string; log: BusLog }): Promise<Bus> {
-  const nc = await dial(options)
-  const link = createLink(nc, options.log)
+  const nc = await connectWithRetry(options)
+  const connection = createConnection(nc, options.log)
   try {
-    return natsBus(await openEventStream(link, options.prefix ?? 'gatehouse', options.log))
+    return natsBus(await openEventStream(connection, options.prefix ?? 'gatehouse', options.log))
   } catch (cause) {
     const server = nc.getServer()
-    await link[Symbol.asyncDispose]()
+    await connection[Symbol.asyncDispose]()
     throw new Error(`NATS at ${server} does not offer JetStream, which the bus needs`, { cause })
   }
 }
 
 function natsBus(stream: EventStream): Bus {
-  const { link, js, subjectOf } = stream
+  const { connection, js, subjectOf } = stream
   const subscriptions = new Set<Subscription>()
 
-  async function keep(opening: Promise<Subscription>): Promise<Subscription> {
+  async function track(opening: Promise<Subscription>): Promise<Subscription> {
     const subscription = await opening
     subscriptions.add(subscription)
     return {
@@ -45,21 +45,29 @@ function natsBus(stream: EventStream): Bus {
   return {
     async publish(event, payload, { id, requestId }) {
       const json = JSON.stringify(event.payload.parse(payload))
-      const send = { msgID: id, headers: writeHeaders({ requestId }), timeout: PUBLISH_MS }
-      await link.whileUp(() => js.publish(subjectOf(event.subject), json, send))
+      const send = { msgID: id, headers: writeHeaders({ requestId }), timeout: publishTimeoutMs }
+      await connection.whenConnected(() => js.publish(subjectOf(event.subject), json, send))
     },
-    subscribe: (event, group, handler) => keep(subscribeDurably(stream, event, group, handler)),
-    listen: (event, handler) => keep(listenFromNow(stream, event, handler)),
-    announce: (event, payload, options = {}) => announceNow(stream, event, payload, options),
-    hear: (event, handler, options = {}) => keep(hearAnnouncements(stream, event, handler, options.as)),
-    request: (call, payload, options) => requestAnswer(stream, call, payload, options),
-    answer: (call, handler) => keep(answerCalls(stream, call, handler)),
-    ready: () => link.isUp(),
+    async consume(events, group, handler) {
+      await using opening = new AsyncDisposableStack()
+      for (const [subject, handle] of messageHandlers(events, handler)) {
+        opening.use(await track(consumeDurably(stream, { subject, group }, handle)))
+      }
+      const opened = opening.move()
+      return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
+    },
+    subscribe: (events, handler) => track(subscribeOrdered(stream, messageHandlers(events, handler))),
+    broadcast: (event, payload, options = {}) => broadcast(stream, event, payload, options),
+    onBroadcast: (event, handler, { as } = {}) =>
+      track(receiveBroadcasts(stream, { event: event.subject, as, handle: messageHandler(event, handler) })),
+    request: (call, payload, options) => request(stream, call, payload, options),
+    respond: (call, handler) => track(respond(stream, call, handler)),
+    ready: () => connection.isUp(),
     async [Symbol.asyncDispose]() {
       const open = [...subscriptions]
       subscriptions.clear()
       await Promise.all(open.map((subscription) => subscription[Symbol.asyncDispose]()))
-      await link[Symbol.asyncDispose]()
+      await connection[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,65 +1,57 @@
+import type { EventDefinition } from '@gatehouse/contracts'
+import { OutboxEvent } from '@gatehouse/domain'
+import { LockMode, type MikroORM } from '@mikro-orm/postgresql'
 import type { Bus } from '../bus.ts'
 import { BusUnavailable } from '../bus-unavailable.ts'
-import type { EventDefinition } from '@gatehouse/contracts'
-import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
-
-/** A saved fact. `payload` is its JSON. */
-export type Fact = { id: string; eventId: string; subject: string; payload: string; requestId: string | null }
 
 export type BatchOutcome = {
-  /** Facts that the bus took and that are deleted. */
-  published: Fact[]
-  /** Facts that cannot be published as they are, each with the reason. */
-  refused: { fact: Fact; error: unknown }[]
+  /** Events that the bus took and that are deleted. */
+  published: OutboxEvent[]
+  /** Events that cannot be published as they are, each with the reason. */
+  failed: { event: OutboxEvent; error: unknown }[]
   /** Why the bus took nothing more, when it could not be used. */
-  blockedBy: BusUnavailable | undefined
+  brokerError: BusUnavailable | undefined
 }
 
-type Question = { events: ReadonlyMap<string, EventDefinition>; resting: Iterable<string>; limit: number }
+type Batch = {
+  /** The events to publish, by subject. */
+  definitions: ReadonlyMap<string, EventDefinition>
+  /** Ids of events that are not to be tried now. */
+  excluded: Iterable<string>
+  limit: number
+}
 
 /**
- * Publishes up to `limit` saved facts, oldest first, and deletes those that the bus has taken. Facts of which another
- * replica takes care, of unknown events, or that are resting are left alone. Design: Invariants 2.
+ * Publishes up to `limit` outbox events, oldest first, and deletes those that the bus has taken. Events that another
+ * replica has locked are skipped. Design: Invariants 2.
  */
-export async function relayBatch(deps: { orm: MikroORM; bus: Bus }, question: Question): Promise<BatchOutcome> {
-  return deps.orm.em.fork().transactional(async (em) => {
-    const facts = await lockOldest(em, question)
-    const attempts = await Promise.allSettled(facts.map((fact) => publish(deps.bus, question.events, fact)))
-    const outcome: BatchOutcome = { published: [], refused: [], blockedBy: undefined }
-    attempts.forEach((attempt, index) => {
-      const fact = facts[index]!
-      if (attempt.status === 'fulfilled') outcome.published.push(fact)
-      else if (attempt.reason instanceof BusUnavailable) outcome.blockedBy ??= attempt.reason
-      else outcome.refused.push({ fact, error: attempt.reason })
+export async function relayBatch(deps: { orm: MikroORM; bus: Bus }, batch: Batch): Promise<BatchOutcome> {
+  const { definitions, excluded, limit } = batch
+  return await deps.orm.em.fork().transactional(async (em) => {
+    const events = await em.find(
+      OutboxEvent,
+      { subject: { $in: [...definitions.keys()] }, id: { $nin: [...excluded] } },
+      { orderBy: { id: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+    )
+    const outcome: BatchOutcome = { published: [], failed: [], brokerError: undefined }
+    const attempts = events.map(async (event) => {
+      try {
+        await publish(deps.bus, definitions, event)
+        outcome.published.push(event)
+      } catch (error) {
+        if (error instanceof BusUnavailable) outcome.brokerError ??= error
+        else outcome.failed.push({ event, error })
+      }
     })
-    await deleteFacts(em, outcome.published)
+    await Promise.all(attempts)
+    const ids = outcome.published.map(({ id }) => id)
+    if (ids.length > 0) await em.nativeDelete(OutboxEvent, { id: { $in: ids } })
     return outcome
   })
 }
 
-async function publish(bus: Bus, events: Question['events'], fact: Fact): Promise<void> {
-  const requestId = fact.requestId ?? undefined
-  await bus.publish(events.get(fact.subject)!, JSON.parse(fact.payload), { id: fact.eventId, requestId })
-}
-
-async function lockOldest(em: EntityManager, { events, resting, limit }: Question): Promise<Fact[]> {
-  const subjects = [...events.keys()]
-  const left = [...resting]
-  const notResting = left.length === 0 ? '' : `and id not in (${placeholders(left)})`
-  return em.execute<Fact[]>(
-    `select id::text as "id", event_id::text as "eventId", subject, payload::text as "payload", request_id as "requestId"
-     from outbox where subject in (${placeholders(subjects)}) ${notResting}
-     order by outbox.id limit ? for update skip locked`,
-    [...subjects, ...left, limit],
-  )
-}
-
-async function deleteFacts(em: EntityManager, facts: Fact[]): Promise<void> {
-  if (facts.length === 0) return
-  const ids = facts.map((fact) => fact.id)
-  await em.execute(`delete from outbox where id in (${placeholders(ids)})`, ids)
-}
-
-function placeholders(values: unknown[]): string {
-  return values.map(() => '?').join(', ')
+async function publish(bus: Bus, definitions: Batch['definitions'], event: OutboxEvent): Promise<void> {
+  const definition = definitions.get(event.subject)
+  if (!definition) throw new Error(`no event has the subject ${event.subject}`)
+  await bus.publish(definition, event.payload, { id: event.eventId, requestId: event.requestId ?? undefined })
 }

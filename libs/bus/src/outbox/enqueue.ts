@@ -1,10 +1,11 @@
 import type { EventDefinition } from '@gatehouse/contracts'
+import { OutboxEvent } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 
 /**
- * Saves a fact in the transaction of `em`, to be published after its commit. `id` is the event's uuid.
- * Throws when the payload does not fit the event's schema.
+ * Saves an event in the transaction of `em`, to be published after its commit. `id` is the event's uuid.
+ * Throws when the payload does not fit the event's schema. Design: Invariants 2.
  */
 export async function enqueue<P extends z.ZodType>(
   em: EntityManager,
@@ -12,6 +13,6 @@ export async function enqueue<P extends z.ZodType>(
   payload: z.input<P>,
   options: { id: string; requestId?: string | undefined },
 ): Promise<void> {
-  const row = [options.id, event.subject, JSON.stringify(event.payload.parse(payload)), options.requestId ?? null]
-  await em.execute('insert into outbox (event_id, subject, payload, request_id) values (?, ?, ?::jsonb, ?)', row)
+  const { id: eventId, requestId = null } = options
+  await em.insert(OutboxEvent, { eventId, subject: event.subject, payload: event.payload.parse(payload), requestId })
 }

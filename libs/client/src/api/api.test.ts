@@ -1,11 +1,12 @@
-import { endpoints, type UserReply } from '@gatehouse/contracts'
+import type { UserReply } from '@gatehouse/contracts'
+import { clientRows, peerRows } from '@gatehouse/contracts/endpoints'
 import { expect } from 'chai'
 import { createFakeClock, settle } from '../../test/fake-clock.ts'
 import { createFakeNetwork } from '../../test/fake-network.ts'
 import { home } from '../../test/harness.ts'
 import { createApi } from './api.ts'
+import type { Call } from './call.ts'
 import { ApiError, NetworkFailure, RateLimited, isAborted, listOwnedSpaces } from './errors.ts'
-import type { User } from './records.ts'
 
 function buildApi(token: string | null = 't') {
   const clock = createFakeClock()
@@ -16,7 +17,7 @@ function buildApi(token: string | null = 't') {
     fetch: network.fetch,
     clock,
     token: () => token,
-    onTokenRefused: (dead) => void refused.push(dead),
+    onTokenRefused: (invalid) => void refused.push(invalid),
   })
   return { api, clock, network, refused }
 }
@@ -52,17 +53,62 @@ describe('the API client', () => {
       const path = new URL(url).pathname.replace(/\/5(?=\/|$)/, '/:id')
       return `${method} ${path} ${token === null ? 'open' : 'bearer'}`
     })
-    const inContract = Object.values(endpoints)
-      .filter(({ access, path }) => access !== 'peer' && path !== '/api/federation/peer/accept')
-      .filter(({ path }) => path !== '/api/uploads/:filename') // an address for pictures, not a call
+    const inContract = Object.values(clientRows)
+      .filter(({ path }) => path !== '/api/uploads/:filename') // the address of an image, not a call
       .map(({ method, path, access }) => `${method} ${path} ${access === 'anyone' ? 'open' : 'bearer'}`)
     expect(made).to.have.members(inContract)
+    expect(Object.values(peerRows).map(({ path }) => path)).to.deep.equal([
+      '/api/federation/identity',
+      '/api/federation/epoch',
+      '/api/federation/stubs',
+      '/api/federation/peer/accept',
+    ])
   })
 
-  it('reads what the contract says a user is', () => {
-    const asRead = (user: UserReply): Omit<User, 'avatarColor' | 'isDeleted' | 'showActivity'> => user
+  it('sends queries as text, bodies as JSON, and {} with a POST that needs no field', async () => {
+    const { api, network } = buildApi()
+    await failureOf(api.admin.listUsers({ q: 'a b&c', page: 2, showDeleted: true, role: undefined }))
+    await failureOf(api.users.find('5/../6?x'))
+    await failureOf(api.invites.revoke('5'))
+    await failureOf(api.invites.remove('5'))
 
-    expect(asRead).to.be.a('function') // the compiler is the test
+    expect(network.sent.map(({ method, url, body }) => [method, url.replace(home, ''), body])).to.deep.equal([
+      ['GET', '/api/admin/users?q=a+b%26c&page=2&showDeleted=true', null],
+      ['GET', '/api/users/5%2F..%2F6%3Fx', null],
+      ['POST', '/api/admin/invites/5/revoke', '{}'],
+      ['DELETE', '/api/admin/invites/5', null],
+    ])
+  })
+
+  it('takes the shapes of the contract and no others: the compiler is the test', () => {
+    const typed = async (call: Call) => {
+      const user: UserReply = await call('getUser', { params: { id: '5' } })
+      const { token }: { token: string } = await call('changePassword', { body: { newPassword: 'x' } })
+      await call('listUsers', { query: { page: 2, showDeleted: true, sort: 'username' } })
+      // @ts-expect-error -- the path has a parameter
+      await call('getUser', {})
+      // @ts-expect-error -- the path has no such parameter
+      await call('getUser', { params: { userId: '5' } })
+      // @ts-expect-error -- the body has no such type
+      await call('setRole', { params: { id: '5' }, body: { isAdmin: 'yes' } })
+      // @ts-expect-error -- the body lacks a field
+      await call('register', { body: { username: 'alice' } })
+      // @ts-expect-error -- the body has no such field
+      await call('patchSelf', { body: { nickname: 'Al' } })
+      // @ts-expect-error -- the query has no such value
+      await call('listInvites', { query: { status: 'ended' } })
+      // @ts-expect-error -- the endpoint takes no body
+      await call('getSelf', { body: {} })
+      // @ts-expect-error -- the reply has no such field
+      const { session } = await call('login', { body: { username: 'a', password: 'b' } })
+      // @ts-expect-error -- the endpoint is for peers
+      await call('epoch', {})
+      // @ts-expect-error -- there is no such endpoint
+      await call('getEverything', {})
+      return { user, token, session }
+    }
+
+    expect(typed).to.be.a('function')
   })
 
   it('gives errors with status, message, extra fields and request id', async () => {
@@ -109,21 +155,21 @@ describe('the API client', () => {
     expect(await hanging)
       .to.be.instanceOf(NetworkFailure)
       .and.include({ timedOut: true })
-    expect(clock.waiting()).to.equal(0)
+    expect(clock.pending()).to.equal(0)
   })
 
   it('ends with an AbortError when the signal fires, before or during the call', async () => {
     const { api, clock, network } = buildApi()
     network.answer(me, 'hang')
-    const giveUp = new AbortController()
-    const during = failureOf(api.users.me({ signal: giveUp.signal }))
+    const aborting = new AbortController()
+    const during = failureOf(api.users.me({ signal: aborting.signal }))
     await settle()
-    giveUp.abort('any reason')
-    const before = failureOf(api.users.me({ signal: giveUp.signal }))
+    aborting.abort('any reason')
+    const before = failureOf(api.users.me({ signal: aborting.signal }))
 
     expect(isAborted(await during)).to.equal(true)
     expect(isAborted(await before)).to.equal(true)
-    expect(clock.waiting()).to.equal(0)
+    expect(clock.pending()).to.equal(0)
   })
 
   it('does not break on answers that are no JSON', async () => {
@@ -135,7 +181,7 @@ describe('the API client', () => {
     expect(await failureOf(api.users.me())).to.include({ name: 'ApiError', status: 200 })
   })
 
-  it('tells of a refused token, but not of refused credentials', async () => {
+  it('reports a refused token, but not refused credentials', async () => {
     const { api, network, refused } = buildApi()
     network.answer(me, { status: 401, body: { error: 'Invalid token' } })
     network.answer(`POST ${home}/api/auth/login`, { status: 401, body: { error: 'Invalid username or password' } })
@@ -147,7 +193,7 @@ describe('the API client', () => {
     expect(refused).to.deep.equal(['t'])
   })
 
-  it('takes the refusals of check-username for what they are: answers with a reason', async () => {
+  it('returns the refusals of check-username that carry a reason', async () => {
     const { api, network } = buildApi()
     const answer = { available: false, reason: 'Registration is currently closed' }
     network.answer(`GET ${home}/api/auth/check-username`, { status: 403, body: { ...answer, error: 'Closed' } })

@@ -1,4 +1,6 @@
-/** The server said no. `fields` holds whatever stands beside `error` and `statusCode`. Contract: 1. */
+import type { OwnedSpace } from './records.ts'
+
+/** An error response. `fields` holds what its body has beside `error` and `statusCode`. Contract: 1. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
   readonly status: number
@@ -18,18 +20,13 @@ export class RateLimited extends ApiError {
   override readonly name: string = 'RateLimited'
   readonly retryAfter: number
 
-  constructor(
-    retryAfter: number,
-    message: string,
-    fields: Record<string, unknown> = {},
-    requestId: string | null = null,
-  ) {
+  constructor(retryAfter: number, message: string, fields?: Record<string, unknown>, requestId?: string | null) {
     super(429, message, fields, requestId)
     this.retryAfter = retryAfter
   }
 }
 
-/** No answer came: offline, refused, blocked, or the deadline passed. `origin` is the instance that was asked. */
+/** No response: offline, refused, blocked, or timed out. `origin` is the instance that was called. */
 export class NetworkFailure extends Error {
   override readonly name: string = 'NetworkFailure'
   readonly origin: string
@@ -42,14 +39,12 @@ export class NetworkFailure extends Error {
   }
 }
 
-/** Whether the caller's own AbortSignal ended the call: nothing to show to anyone. */
+/** Whether the caller's own AbortSignal ended the call: there is nothing to show then. */
 export function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }
 
-export type OwnedSpace = { id: string; name: string }
-
-/** The spaces that stand in the way of a deletion, named by the server; empty when that is not the reason. */
+/** The owned spaces that prevent a deletion, as the server names them; empty when that is not the reason. */
 export function listOwnedSpaces(error: unknown): OwnedSpace[] {
   const spaces = error instanceof ApiError ? error.fields['ownedSpaces'] : undefined
   return Array.isArray(spaces) ? (spaces as OwnedSpace[]) : []

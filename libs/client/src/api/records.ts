@@ -1,75 +1,54 @@
-import type { OwnedSpace } from './errors.ts'
+import type { EndpointBody, EndpointQuery, EndpointReply, FanoutResult, UserReply } from '@gatehouse/contracts'
 
-export const avatarColors = ['mint', 'sky', 'lavender', 'coral', 'rose', 'teal', 'amber'] as const
-export type AvatarColor = (typeof avatarColors)[number]
-export type Status = 'online' | 'offline'
+// The shapes of the contract under the names that a client uses; the contract's schemas are their only definition. The
+// other files take them from here: the build writes them out in this file, so that the package needs no schema library.
 
-/** An account on another instance that belongs to the same person. */
-export type ReplicatedInstance = { origin: string; username: string }
+export type { AvatarColor, DeletionMode, InviteStatus, PresenceMessage, ReadyMessage } from '@gatehouse/contracts'
 
-/** A user as every endpoint gives it; times in ms. Contract: 2. */
-export type User = {
-  id: string
-  username: string
-  displayName: string | null
-  avatar: string | null
-  banner: string | null
-  accentColor: string | null
-  avatarColor: AvatarColor | null
-  bio: string | null
-  status: Status
-  customStatus: string | null
-  isAdmin: boolean
-  isDeleted?: true
-  discoverable: boolean
-  profileUpdatedAt: number
-  createdAt: number
-  homeInstance: string | null
-  homeUserId: string | null
-  replicatedInstances: ReplicatedInstance[]
-  /** Only in one's own record. */
-  showActivity?: boolean
-}
+/** A user as every endpoint gives it; times in ms. */
+export type User = UserReply
+export type Status = User['status']
+/** An account of the same user on another instance. */
+export type ReplicatedInstance = User['replicatedInstances'][number]
 
-export type Credentials = { username: string; password: string }
-export type SignedIn = { token: string; user: User }
+export type Credentials = EndpointBody<'login'>
+export type SignedIn = EndpointReply<'login'>
+export type Registration = EndpointBody<'register'>
+export type Availability = EndpointReply<'checkUsername'>
+export type InviteCheck = EndpointReply<'checkInvite'>
+/** `currentPassword` may be left out by federated users. */
+export type PasswordUpdate = EndpointBody<'changePassword'>
+/** `avatar` and `banner` are filenames of the user's own uploads. */
+export type ProfileChange = EndpointBody<'patchSelf'>
+export type Upload = EndpointReply<'upload'>
+export type InstanceInfo = EndpointReply<'instanceInfo'>
 
-export type Registration = Credentials & {
-  displayName?: string | null
-  avatarColor?: AvatarColor | null
-  homeInstance?: string | null
-  homeUserId?: string | null
-  inviteToken?: string | null
-}
+export type IdentityDeletionRequest = EndpointBody<'deleteFederationIdentity'>
+export type IdentityDeletion = FanoutResult
+/** The result of an identity deletion for each origin. */
+export type IdentityDeletions = EndpointReply<'deleteFederationIdentity'>['results']
+export type OwnedSpace = NonNullable<Extract<IdentityDeletion, { success: false }>['ownedSpaces']>[number]
 
-export type Availability = { available: boolean; reason?: string }
-export type InviteCheck = { valid: true; name: string } | { valid: false; reason: 'expired' | 'exhausted' | 'invalid' }
+/** A page of a list: `cursor` is the `nextCursor` of the page before, which is null at the end. */
+export type PageQuery = EndpointQuery<'listAudit'>
 
-export type ProfileChange = {
-  displayName?: string | null
-  bio?: string | null
-  customStatus?: string | null
-  accentColor?: string | null
-  avatarColor?: AvatarColor
-  /** The filename of an upload of one's own. */
-  avatar?: string | null
-  banner?: string | null
-  discoverable?: boolean
-  showActivity?: boolean
-  replicatedInstances?: ReplicatedInstance[]
-}
+/** An invite link; times in ms, `url` ready to be copied. */
+export type Invite = EndpointReply<'createInvite'>
+export type NewInvite = Required<EndpointBody<'createInvite'>>
+export type InviteQuery = EndpointQuery<'listInvites'>
+export type InvitePage = EndpointReply<'listInvites'>
+export type InviteChange = EndpointBody<'patchInvite'>
+export type InviteLimits = EndpointBody<'reinstateInvite'>
+export type RedemptionPage = EndpointReply<'listRedemptions'>
+export type InviteRedemption = RedemptionPage['redemptions'][number]
 
-export type Upload = { filename: string; url: string; size: number; mimetype: string }
+export type UserQuery = EndpointQuery<'listUsers'>
+export type UserPage = EndpointReply<'listUsers'>
+/** `registrationOpen` null leaves the decision to the server's environment. */
+export type InstanceSettings = EndpointReply<'getSettings'>
+export type SettingsChange = EndpointBody<'patchSettings'>
+export type AuditPage = EndpointReply<'listAudit'>
+export type AuditEntry = AuditPage['entries'][number]
 
-export type InstanceInfo = {
-  name: string
-  version: string
-  registrationOpen: boolean
-  federatedRegistrationOpen: boolean
-  instanceId: string
-}
-
-export type DeletionMode = 'soft' | 'full'
-export type IdentityDeletion = { success: true } | { success: false; error: string; ownedSpaces?: OwnedSpace[] }
-/** What became of one's identity on each origin. */
-export type IdentityDeletions = Record<string, IdentityDeletion>
+export type Peer = EndpointReply<'initiatePeer'>['peer']
+export type ApprovalRequest = EndpointReply<'listApprovalRequests'>['requests'][number]

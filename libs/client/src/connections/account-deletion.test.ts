@@ -3,22 +3,22 @@ import { buildUser } from '../../test/builders.ts'
 import { buildConnectedClient, home, remote } from '../../test/harness.ts'
 
 const other = 'https://c.example'
-const proof = { username: 'alice', password: 'right password' }
+const credentials = { username: 'alice', password: 'right password' }
 const deletionAt = (origin: string) => `DELETE ${origin}/api/users/@me`
 const verify = `POST ${home}/api/users/@me/verify-password`
 
 async function buildDeletableClient() {
-  const world = await buildConnectedClient([remote, other])
-  world.network.answer(verify, { body: { valid: true } })
-  for (const origin of [home, remote, other]) world.network.answer(deletionAt(origin), { body: { success: true } })
-  return world
+  const built = await buildConnectedClient([remote, other])
+  built.network.answer(verify, { body: { valid: true } })
+  for (const origin of [home, remote, other]) built.network.answer(deletionAt(origin), { body: { success: true } })
+  return built
 }
 
-describe('deletion propagation', () => {
-  it('calls delete on each connected remote before the home account, with an empty password and the name there', async () => {
+describe('Client session behaviour: deletion propagation', () => {
+  it('calls delete on each connected remote before home, with an empty password and the name there', async () => {
     const { client, network } = await buildDeletableClient()
 
-    const outcome = await client.deleteAccount(proof)
+    const outcome = await client.deleteAccount(credentials)
 
     const deletions = network.sent.filter(({ method }) => method === 'DELETE')
     expect(deletions.map(({ url }) => url)).to.have.members([home, remote, other].map((at) => `${at}/api/users/@me`))
@@ -41,7 +41,7 @@ describe('deletion propagation', () => {
     network.answer(deletionAt(remote), { status: 400, body: { error: 'You own spaces', statusCode: 400, ownedSpaces } })
     network.answer(deletionAt(other), 'down')
 
-    const outcome = await client.deleteAccount(proof)
+    const outcome = await client.deleteAccount(credentials)
 
     expect(outcome).to.deep.equal({
       deleted: true,
@@ -59,7 +59,7 @@ describe('deletion propagation', () => {
     network.answer(deletionAt(other), 'down')
     network.answer(`PATCH ${home}/api/users/@me`, ({ json }) => ({ body: buildUser(json) }))
 
-    const outcome = await client.deleteAccount(proof)
+    const outcome = await client.deleteAccount(credentials)
 
     expect(outcome).to.deep.include({ deleted: false })
     expect(outcome.remotes[remote]).to.deep.equal({ success: true })
@@ -67,11 +67,11 @@ describe('deletion propagation', () => {
     expect(client.connections.find(remote)).to.equal(null)
   })
 
-  it('deletes nothing anywhere when the name or the password is not the own', async () => {
+  it('deletes nothing on any instance when the name or the password is wrong', async () => {
     const { client, network } = await buildDeletableClient()
-    const wrongName = await client.deleteAccount({ ...proof, username: 'bob' }).catch((error: unknown) => error)
+    const wrongName = await client.deleteAccount({ ...credentials, username: 'bob' }).catch((error: unknown) => error)
     network.answer(verify, { body: { valid: false } })
-    const wrongPassword = await client.deleteAccount(proof).catch((error: unknown) => error)
+    const wrongPassword = await client.deleteAccount(credentials).catch((error: unknown) => error)
 
     expect(wrongName).to.include({ status: 400 })
     expect(wrongPassword).to.include({ status: 403, message: 'Incorrect password' })
@@ -80,7 +80,7 @@ describe('deletion propagation', () => {
 })
 
 describe('federation identity deletion', () => {
-  it('asks the home instance and takes the successful origins off the list', async () => {
+  it('calls the home instance and removes the successful origins from the list', async () => {
     const { client, network } = await buildDeletableClient()
     const results = { [remote]: { success: true }, [other]: { success: false, error: 'timeout' } }
     const call = `POST ${home}/api/users/@me/federation-identity/delete`

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { buildReady, buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, home, remote } from '../../test/harness.ts'
-import { normalizeOrigin } from './remote-instance.ts'
+import { originOfAddress } from './remote-instance.ts'
 
 const register = `POST ${remote}/api/auth/register`
 const login = `POST ${remote}/api/auth/login`
@@ -12,7 +12,7 @@ const listed = buildUser({ replicatedInstances: [{ origin: remote, username: 'al
 const there = buildUser({ id: '77', username: 'alice@home.example', homeInstance: 'home.example', homeUserId: '1' })
 const refusal = (status: number, error: string) => ({ status, body: { error, statusCode: status } })
 
-describe('automatic connection on initSession', () => {
+describe('Client session behaviour: automatic connection on initSession', () => {
   it('registers the federated identity on each listed instance', async () => {
     const { client, network } = await buildConnectedClient()
 
@@ -65,7 +65,7 @@ describe('automatic connection on initSession', () => {
     [refusal(503, 'busy'), 'unreachable'],
     [refusal(400, 'no'), 'refused'],
   ] as const) {
-    it(`leaves the instance ${state} after ${JSON.stringify(answer)}, and the session alone`, async () => {
+    it(`leaves the instance ${state} after ${JSON.stringify(answer)}, and the session unchanged`, async () => {
       const { client, clock, network } = buildClient()
       network.answer(register, answer)
 
@@ -77,7 +77,7 @@ describe('automatic connection on initSession', () => {
     })
   }
 
-  it('waits for the password where there is none, and never connects to itself or to a wrong address', async () => {
+  it('needs the password when it has none, and never connects to itself or to an invalid address', async () => {
     const { client, clock, network } = buildClient()
     const origins = [remote, home, 'http://plain.example', 'nonsense://']
     const replicatedInstances = origins.map((origin) => ({ origin, username: 'alice@home.example' }))
@@ -91,7 +91,7 @@ describe('automatic connection on initSession', () => {
     expect(network.sent).to.have.length(0)
   })
 
-  it('drops an answer that comes after the log-out', async () => {
+  it('ignores a response that arrives after the log-out', async () => {
     const { client, clock, storage, network } = buildClient()
     let answerNow = () => {}
     network.answer(
@@ -115,15 +115,15 @@ describe('connections after a reload', () => {
   async function reload(answerThere: Parameters<ReturnType<typeof buildClient>['network']['answer']>[1]) {
     const { client, storage } = await buildConnectedClient()
     client.close()
-    const world = buildClient(storage)
-    world.network.answer(`GET ${home}/api/users/@me`, { body: listed })
-    world.network.answer(meThere, answerThere)
-    await world.client.session.loadUser()
-    await world.clock.advance(0)
-    return world
+    const built = buildClient(storage)
+    built.network.answer(`GET ${home}/api/users/@me`, { body: listed })
+    built.network.answer(meThere, answerThere)
+    await built.client.session.loadUser()
+    await built.clock.advance(0)
+    return built
   }
 
-  it('come back with their tokens, without any password', async () => {
+  it('are restored with their tokens, without a password', async () => {
     const { client, network } = await reload({ body: there })
 
     expect(network.sentTo(meThere)[0]?.token).to.equal('remote-token')
@@ -136,30 +136,30 @@ describe('connections after a reload', () => {
     expect(client.connections.find(remote)).to.include({ state: 'needs_password', token: null })
   })
 
-  it('keep the token of an unreachable instance and come back when its live connection does', async () => {
+  it('keep the token of an unreachable instance and are restored by its live connection', async () => {
     const { client, sockets } = await reload('down')
     expect(client.connections.find(remote)).to.include({ state: 'unreachable', token: 'remote-token', online: false })
 
-    const link = sockets.opened.find(({ url }) => url === 'wss://b.example/ws')
-    link?.serverSays(buildReady({ user: there }))
+    const live = sockets.opened.find(({ url }) => url === 'wss://b.example/ws')
+    live?.serverSends(buildReady({ user: there }))
 
     expect(client.connections.find(remote)).to.include({ state: 'connected', online: true })
-    link?.serverCloses(4011)
+    live?.serverCloses(4011)
     expect(client.connections.find(remote)).to.include({ state: 'needs_password', token: null, online: false })
   })
 })
 
-describe('connecting by hand', () => {
+describe('connecting an instance', () => {
   async function buildConnecting() {
-    const world = buildClient()
-    world.network.answer(verify, { body: { valid: true } })
-    world.network.answer(register, { status: 201, body: { token: 'remote-token', user: there } })
-    world.network.answer(update, ({ json }) => ({ body: buildUser(json) }))
-    world.client.session.initSession(buildToken(), buildUser())
-    return world
+    const built = buildClient()
+    built.network.answer(verify, { body: { valid: true } })
+    built.network.answer(register, { status: 201, body: { token: 'remote-token', user: there } })
+    built.network.answer(update, ({ json }) => ({ body: buildUser(json) }))
+    built.client.session.initSession(buildToken(), buildUser())
+    return built
   }
 
-  it('proves the password at home, signs in there and adds the instance to the own list', async () => {
+  it('verifies the password at home, signs in there and adds the instance to the own list', async () => {
     const { client, network } = await buildConnecting()
 
     const instance = await client.connections.connect('b.example', 'secret password')
@@ -171,7 +171,7 @@ describe('connecting by hand', () => {
     expect(client.session.getSnapshot().user?.replicatedInstances).to.deep.equal(replicatedInstances)
   })
 
-  it('sends a mistyped password nowhere', async () => {
+  it('sends a wrong password to no other instance', async () => {
     const { client, network } = await buildConnecting()
     network.answer(verify, { body: { valid: false } })
 
@@ -194,7 +194,7 @@ describe('connecting by hand', () => {
     expect(user?.replicatedInstances.map(({ origin }) => origin)).to.have.members([remote, 'https://c.example'])
   })
 
-  it('leaves no trace of a new instance that said no', async () => {
+  it('removes a new instance that refused the sign-in', async () => {
     const { client, network } = await buildConnecting()
     network.answer(register, refusal(400, 'no'))
 
@@ -204,7 +204,7 @@ describe('connecting by hand', () => {
     expect(client.connections.getSnapshot()).to.deep.equal([])
   })
 
-  it('takes an instance off both lists', async () => {
+  it('removes an instance from both lists', async () => {
     const { client, network } = await buildConnecting()
     await client.connections.connect('b.example', 'secret password')
 
@@ -216,12 +216,12 @@ describe('connecting by hand', () => {
 })
 
 describe('connections of two tabs', () => {
-  it('take over the tokens that another tab got by a password change', async () => {
+  it('read the tokens that another tab stored after a password change', async () => {
     const { client, clock, storage, network, otherTabChanged } = await buildConnectedClient()
     network.answer(meThere, { body: there })
-    const kept = storage.getItem('service_remotes') ?? ''
+    const stored = storage.getItem('service_remotes') ?? ''
 
-    storage.setItem('service_remotes', kept.replace('remote-token', 'newer-token'))
+    storage.setItem('service_remotes', stored.replace('remote-token', 'newer-token'))
     otherTabChanged('service_remotes')
     await clock.advance(0)
 
@@ -229,9 +229,9 @@ describe('connections of two tabs', () => {
     expect(network.sentTo(meThere)[0]?.token).to.equal('newer-token')
   })
 
-  it('leave alone what another user keeps who logged in in another tab', async () => {
+  it('do not overwrite what is stored for another user who logged in in another tab', async () => {
     const { client, clock, storage, sockets, otherTabChanged } = await buildConnectedClient()
-    sockets.opened.find(({ url }) => url === 'wss://b.example/ws')?.serverSays(buildReady({ user: there }))
+    sockets.opened.find(({ url }) => url === 'wss://b.example/ws')?.serverSends(buildReady({ user: there }))
     const theirs = JSON.stringify({ userId: '2', remotes: [] })
 
     storage.setItem('service_token', buildToken('2'))
@@ -245,12 +245,12 @@ describe('connections of two tabs', () => {
 })
 
 describe('the origin of an instance', () => {
-  it('is read from what a person types; plain http only where the own instance speaks it', () => {
-    expect(normalizeOrigin(' B.example/some/page ')).to.equal('https://b.example')
-    expect(normalizeOrigin('https://b.example:8443')).to.equal('https://b.example:8443')
-    expect(normalizeOrigin('http://localhost:8080', { allowHttp: true })).to.equal('http://localhost:8080')
+  it('is read from a typed address; plain http only where the own instance uses it', () => {
+    expect(originOfAddress(' B.example/some/page ')).to.equal('https://b.example')
+    expect(originOfAddress('https://b.example:8443')).to.equal('https://b.example:8443')
+    expect(originOfAddress('http://localhost:8080', { allowHttp: true })).to.equal('http://localhost:8080')
     for (const wrong of ['', 'http://b.example', 'ftp://b.example', 'https://user:pw@b.example', 'https://', 'a b']) {
-      expect(normalizeOrigin(wrong), wrong).to.equal(null)
+      expect(originOfAddress(wrong), wrong).to.equal(null)
     }
   })
 })

@@ -1,6 +1,6 @@
 import type { Api } from '../api/api.ts'
+import type { CallOptions } from '../api/options.ts'
 import type { User } from '../api/records.ts'
-import type { CallOptions } from '../api/request.ts'
 import type { Store } from '../store.ts'
 import type { RemoteInstance } from './remote-instance.ts'
 
@@ -11,23 +11,23 @@ export type Connections = Store<readonly RemoteInstance[]> & {
   apiOf(origin: string): Api | null
   /**
    * Connects by federated identity: registers there, and logs in when the identity exists already (409). A new origin
-   * joins the user's replicatedInstances. Also the way back from `needs_password`. Throws the errors of the API; a 400
-   * for an origin that is none, a 403 for a password that is not the user's.
+   * is added to the user's replicatedInstances. Also for an instance in `needs_password`. Throws the errors of the API;
+   * a 400 for an address without an origin, a 403 for a wrong password.
    */
-  connect(typedOrigin: string, password: string, call?: CallOptions): Promise<RemoteInstance>
-  /** Tries a kept token again, from `unreachable`. */
+  connect(address: string, password: string, options?: CallOptions): Promise<RemoteInstance>
+  /** Tries the stored token again, from `unreachable`. */
   retry(origin: string): Promise<void>
-  /** Forgets the token; the instance stays listed. */
+  /** Deletes the token; the instance stays listed. */
   disconnect(origin: string): void
-  /** Disconnects and takes the instance off the list, here and in the user's replicatedInstances. */
+  /** Disconnects and removes the instance, here and from the user's replicatedInstances. */
   remove(origin: string): Promise<void>
-  /** Takes instances off the list here only: the home instance knows already. */
-  forget(origins: readonly string[]): void
-  /** Connects to all of the user's instances, each on its own; never rejects. Without the password they wait for it. */
+  /** Removes instances here only, after the own instance has removed them. */
+  removeLocally(origins: readonly string[]): void
+  /** Connects to all of the user's instances; never rejects. Without a password they are in `needs_password`. */
   connectAll(user: User, password: string | null): Promise<void>
-  /** The same with the tokens that were kept. */
+  /** The same with the stored tokens. */
   restoreAll(user: User): Promise<void>
-  /** Takes over the tokens that another tab got; never rejects. */
+  /** Reads the tokens that another tab has stored; never rejects. */
   readStorage(): Promise<void>
   reset(): void
 }

@@ -1,68 +1,68 @@
 import type { Api } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
+import type { CallOptions } from '../api/options.ts'
 import type { ReplicatedInstance, User } from '../api/records.ts'
-import type { CallOptions } from '../api/request.ts'
-import type { KeyValueStorage } from '../ports.ts'
+import type { KeyValueStorage } from '../platform.ts'
 import type { Session } from '../session/session.ts'
 import type { Connections } from './connections.ts'
 import { federatedIdentityOf } from './federated-identity.ts'
-import { readKeptRemotes } from './kept-remotes.ts'
-import { provePassword } from './prove-password.ts'
-import { newRemote, normalizeOrigin } from './remote-instance.ts'
-import type { RemoteLinks } from './remote-links.ts'
+import { newRemote, originOfAddress } from './remote-instance.ts'
 import type { RemoteList } from './remote-list.ts'
+import type { RemoteLiveConnections } from './remote-live-connections.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
-import type { ReplicatedInstances } from './replicated-instances.ts'
+import type { ChangeReplicatedInstances } from './replicated-instances.ts'
+import { readStoredRemotes } from './stored-remotes.ts'
+import { verifyHomePassword } from './verify-home-password.ts'
 
 export type ConnectionsDeps = {
   homeOrigin: string
   homeApi: Pick<Api, 'users'>
   remotes: RemoteList
-  links: RemoteLinks
+  liveConnections: RemoteLiveConnections
   sessions: RemoteSessions
-  changeReplicated: ReplicatedInstances
+  changeReplicatedInstances: ChangeReplicatedInstances
   session: Pick<Session, 'getSnapshot' | 'setUser'>
   storage: KeyValueStorage
 }
 
 /** Makes the connections to the user's other instances. Spec: Client session behaviour, initSession. */
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const { remotes, links, sessions } = deps
+  const { remotes, liveConnections, sessions } = deps
   const allowHttp = deps.homeOrigin.startsWith('http:')
-  /** Fires with the end of the session, for every call made on its behalf. */
-  let ending = new AbortController()
+  /** Aborts every call of the session when it ends. */
+  let sessionEnd = new AbortController()
 
   const identityOf = (user: User) => federatedIdentityOf(user, new URL(deps.homeOrigin).host)
   const listOthers = (user: User): ReplicatedInstance[] =>
-    user.replicatedInstances.flatMap(({ origin: stated, username }) => {
-      const origin = normalizeOrigin(stated, { allowHttp })
+    user.replicatedInstances.flatMap(({ origin: address, username }) => {
+      const origin = originOfAddress(address, { allowHttp })
       return origin && origin !== deps.homeOrigin ? [{ origin, username }] : []
     })
-  const forget = (origins: readonly string[]) => {
+  const removeLocally = (origins: readonly string[]) => {
     for (const origin of origins) {
-      links.close(origin)
-      remotes.drop(origin)
+      liveConnections.close(origin)
+      remotes.remove(origin)
     }
     const { user } = deps.session.getSnapshot()
     if (user) deps.session.setUser({ ...user, replicatedInstances: withoutOrigins(user.replicatedInstances, origins) })
   }
-  const connect = async (typed: string, password: string, call: CallOptions = {}) => {
+  const connect = async (address: string, password: string, options: CallOptions = {}) => {
     const { user } = deps.session.getSnapshot()
-    const origin = normalizeOrigin(typed, { allowHttp })
+    const origin = originOfAddress(address, { allowHttp })
     if (!origin || origin === deps.homeOrigin) throw new ApiError(400, 'Enter the address of another instance')
     if (!user) throw new ApiError(401, 'Log in first')
-    const ended = ending.signal
-    const cancelled = call.signal ? AbortSignal.any([call.signal, ended]) : ended
-    await provePassword(deps.homeApi, user, password, { signal: cancelled })
+    const ended = sessionEnd.signal
+    const cancelled = options.signal ? AbortSignal.any([options.signal, ended]) : ended
+    await verifyHomePassword(deps.homeApi, user, password, { signal: cancelled })
     const identity = identityOf(user)
     const isNew = !remotes.find(origin)
     if (isNew) remotes.put(newRemote(origin, identity.username))
-    const username = await sessions.signIn(origin, identity, password, { ended, cancelled }).catch((error) => {
-      if (isNew && !ended.aborted) remotes.drop(origin)
+    const username = await sessions.signIn(origin, identity, password, { ended, cancelled }).catch((error: unknown) => {
+      if (isNew && !ended.aborted) remotes.remove(origin)
       throw error
     })
     await deps
-      .changeReplicated((instances) => [...withoutOrigins(instances, [origin]), { origin, username }])
+      .changeReplicatedInstances((instances) => [...withoutOrigins(instances, [origin]), { origin, username }])
       .catch(() => remotes.change(origin, { error: 'Connected, but your account could not be updated' }))
     return remotes.find(origin) ?? newRemote(origin, username)
   }
@@ -74,21 +74,21 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     apiOf: (origin) => (remotes.find(origin)?.token ? sessions.apiFor(origin) : null),
     connect,
     retry: async (origin) => {
-      if (remotes.find(origin)?.token) await sessions.restore(origin, ending.signal)
+      if (remotes.find(origin)?.token) await sessions.restore(origin, sessionEnd.signal)
     },
     disconnect: (origin) => {
-      links.close(origin)
+      liveConnections.close(origin)
       remotes.change(origin, { token: null, state: 'disconnected', error: null, online: false })
     },
     remove: async (origin) => {
-      await deps.changeReplicated((instances) => withoutOrigins(instances, [origin]))
-      forget([origin])
+      await deps.changeReplicatedInstances((instances) => withoutOrigins(instances, [origin]))
+      removeLocally([origin])
     },
-    forget,
+    removeLocally,
     connectAll: async (user, password) => {
-      remotes.assign(user.id)
+      remotes.setOwner(user.id)
       const others = listOthers(user)
-      const ended = ending.signal
+      const ended = sessionEnd.signal
       for (const { origin, username } of others) {
         remotes.put(newRemote(origin, username, password === null ? { state: 'needs_password' } : {}))
       }
@@ -98,30 +98,30 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       await Promise.allSettled(others.map(signIn))
     },
     restoreAll: async (user) => {
-      remotes.assign(user.id)
-      const kept = new Map(readKeptRemotes(deps.storage, user.id).map((remote) => [remote.origin, remote]))
-      const ended = ending.signal
+      remotes.setOwner(user.id)
+      const stored = new Map(readStoredRemotes(deps.storage, user.id).map((remote) => [remote.origin, remote]))
+      const ended = sessionEnd.signal
       for (const { origin, username } of listOthers(user)) {
-        const { token = null, pendingPasswordSync = false } = kept.get(origin) ?? {}
+        const { token = null, pendingPasswordSync = false } = stored.get(origin) ?? {}
         const state = token ? 'connecting' : 'needs_password'
         remotes.put(newRemote(origin, username, { token, pendingPasswordSync, state }))
       }
-      const tokened = remotes.getSnapshot().filter(({ token }) => token !== null)
-      await Promise.all(tokened.map(({ origin }) => sessions.restore(origin, ended)))
+      const withToken = remotes.getSnapshot().filter(({ token }) => token !== null)
+      await Promise.all(withToken.map(({ origin }) => sessions.restore(origin, ended)))
     },
     readStorage: async () => {
-      const ended = ending.signal
-      await Promise.all(remotes.adoptKept().map((origin) => sessions.restore(origin, ended)))
+      const ended = sessionEnd.signal
+      await Promise.all(remotes.readStoredTokens().map((origin) => sessions.restore(origin, ended)))
     },
     reset: () => {
-      ending.abort()
-      ending = new AbortController()
-      remotes.clear() // first: closing links must not write this user's list over another's
-      links.closeAll()
+      sessionEnd.abort()
+      sessionEnd = new AbortController()
+      remotes.clear() // first: closing connections must not overwrite the stored list of the next user
+      liveConnections.closeAll()
     },
   }
 }
 
 function withoutOrigins(instances: readonly ReplicatedInstance[], origins: readonly string[]): ReplicatedInstance[] {
-  return instances.filter(({ origin }) => !origins.includes(normalizeOrigin(origin, { allowHttp: true }) ?? origin))
+  return instances.filter(({ origin }) => !origins.includes(originOfAddress(origin, { allowHttp: true }) ?? origin))
 }

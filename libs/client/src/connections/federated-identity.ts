@@ -1,10 +1,10 @@
+import { normalizeHost, parseFederatedUsername } from '@gatehouse/contracts/constants'
 import type { Api } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
+import type { CallOptions } from '../api/options.ts'
 import type { Registration, SignedIn, User } from '../api/records.ts'
-import type { CallOptions } from '../api/request.ts'
-import { normalizeHost, parseFederatedUsername } from '../identity/identity.ts'
 
-/** Who a user is on other instances: everything a registration there needs but the password. */
+/** A user as other instances know them: all of a registration there but the password. */
 export type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> & { homeInstance: string }
 
 /** The identity of the own user; `currentHost` is their home unless they have another. Spec: Registration 2. */
@@ -20,24 +20,24 @@ export function federatedIdentityOf(user: User, currentHost: string): FederatedI
 }
 
 /**
- * Registers the identity on an instance, or logs in where it exists already (409). A closed federated gate does not
- * keep existing accounts out, so 403 is also followed by a log-in, and stands when that fails. `knownUsername` is the
- * name the user has there when it differs. Spec: Registration 6 and 10. Throws the errors of the API.
+ * Registers the identity on an instance, or logs in where it exists already (409). Closed federated registration does
+ * not exclude existing accounts, so after a 403 a log-in is tried too, and the 403 is thrown when that is refused.
+ * `knownUsername` is the user's name there when it differs. Spec: Registration 6 and 10. Throws the errors of the API.
  */
 export async function signInByIdentity(
   api: Pick<Api, 'auth'>,
   identity: FederatedIdentity,
-  proof: { password: string; knownUsername?: string | null },
-  call: CallOptions = {},
+  secrets: { password: string; knownUsername?: string | null },
+  options: CallOptions = {},
 ): Promise<SignedIn> {
-  const { password } = proof
+  const { password, knownUsername } = secrets
   try {
-    return await api.auth.register({ ...identity, password }, call)
+    return await api.auth.register({ ...identity, password }, options)
   } catch (refusal) {
     const status = refusal instanceof ApiError ? refusal.status : null
     if (status !== 409 && status !== 403) throw refusal
     try {
-      return await api.auth.login({ username: proof.knownUsername ?? identity.username, password }, call)
+      return await api.auth.login({ username: knownUsername ?? identity.username, password }, options)
     } catch (error) {
       throw status === 403 && error instanceof ApiError && error.status === 401 ? refusal : error
     }

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, home, remote } from '../../test/harness.ts'
-import { readKeptRemotes } from './kept-remotes.ts'
+import { readStoredRemotes } from './stored-remotes.ts'
 
 const other = 'https://c.example'
 const change = (origin: string) => `POST ${origin}/api/users/@me/change-password`
 
-describe('password propagation', () => {
+describe('Client session behaviour: password propagation', () => {
   it('sends the new password to every connected remote instance after a change on the home instance', async () => {
     const { client, clock, network } = await buildConnectedClient([remote, other])
     network.answer(change(home), { body: { token: 'fresh' } })
@@ -22,7 +22,7 @@ describe('password propagation', () => {
     }
   })
 
-  it('is not done by an instance that is not the home of the user', async () => {
+  it('is not started by an instance that is not the home of the user', async () => {
     const { client, clock, network } = await buildConnectedClient()
     client.session.setUser({ ...buildUser(), homeInstance: 'elsewhere.example' })
     network.answer(change(home), { body: { token: 'fresh' } })
@@ -39,15 +39,15 @@ describe('password propagation', () => {
     const at: number[] = []
     network.answer(change(remote), () => (at.push(clock.now() - began), 'down'))
 
-    let firstAreThrough = false
-    void client.passwordPropagation.propagate('new password').then(() => (firstAreThrough = true))
+    let firstHaveEnded = false
+    void client.passwordPropagation.propagate('new password').then(() => (firstHaveEnded = true))
     await clock.advance(13_999)
-    expect(firstAreThrough).to.equal(false)
+    expect(firstHaveEnded).to.equal(false)
     expect(client.connections.find(remote)?.passwordSync).to.equal('sending')
     await clock.advance(1)
 
     expect(at).to.deep.equal([0, 2_000, 6_000, 14_000])
-    expect(firstAreThrough).to.equal(true)
+    expect(firstHaveEnded).to.equal(true)
     expect(client.connections.find(remote)?.passwordSync).to.equal('retrying')
   })
 
@@ -63,10 +63,10 @@ describe('password propagation', () => {
 
     const expected = { token: 'remote-fresh', pendingPasswordSync: false }
     expect(client.connections.find(remote)).to.include({ ...expected, passwordSync: 'idle' })
-    expect(readKeptRemotes(storage, '1')[0]).to.include(expected)
+    expect(readStoredRemotes(storage, '1')[0]).to.include(expected)
   })
 
-  it('runs a background retry of 10 attempts at 30-second, then 12 at 5-minute intervals, then sets the flag', async () => {
+  it('retries in the background 10 times at 30-second, then 12 at 5-minute intervals, then sets the flag', async () => {
     const { client, clock, network } = await buildConnectedClient()
     const at: number[] = []
     network.answer(change(remote), () => (at.push(clock.now()), { status: 503, body: { error: 'down' } }))
@@ -97,7 +97,7 @@ describe('password propagation', () => {
     expect(client.connections.find(remote)).to.include({ token: 'remote-fresh', passwordSync: 'idle' })
   })
 
-  it('looks up the current instance each time and uses its token of then', async () => {
+  it('looks up the current instance each time and uses its token at that time', async () => {
     const { client, clock, network } = await buildConnectedClient()
     network.answer(change(remote), 'down')
     network.answer(`POST ${home}/api/users/@me/verify-password`, { body: { valid: true } })
@@ -146,7 +146,7 @@ describe('password propagation', () => {
     ])
   })
 
-  it('waits for the call of an earlier change, whose answer brings the token that still lives', async () => {
+  it('waits for the call of an earlier change, whose response carries the valid token', async () => {
     const { client, clock, network } = await buildConnectedClient()
     let answerNow = () => {}
     network.answer(
@@ -168,7 +168,7 @@ describe('password propagation', () => {
     expect(client.connections.find(remote)).to.include({ token: 'third', passwordSync: 'idle' })
   })
 
-  it('breaks off the call under way with the log-out', async () => {
+  it('aborts the running call on logout', async () => {
     const { client, clock, network } = await buildConnectedClient()
     network.answer(change(remote), 'hang')
     void client.passwordPropagation.propagate('new password')
@@ -179,7 +179,7 @@ describe('password propagation', () => {
     expect(network.sentTo(change(remote)).map(({ aborted }) => aborted)).to.deep.equal([true])
   })
 
-  it('logs in with the new password where the old token has died', async () => {
+  it('logs in with the new password where the old token was revoked', async () => {
     const { client, clock, network } = await buildConnectedClient()
     network.answer(change(remote), { status: 401, body: { error: 'Token has been revoked' } })
     network.answer(`POST ${remote}/api/auth/login`, { body: { token: 'by-login', user: buildUser() } })
@@ -190,7 +190,7 @@ describe('password propagation', () => {
     expect(client.connections.find(remote)).to.include({ token: 'by-login', state: 'connected', passwordSync: 'idle' })
   })
 
-  it('comes back as pending when the page was closed before it got through', async () => {
+  it('is pending after a reload when the page was closed before it succeeded', async () => {
     const { client, clock, storage, network } = await buildConnectedClient()
     network.answer(change(remote), 'down')
     void client.passwordPropagation.propagate('new password')

@@ -1,81 +1,84 @@
-import type { Api } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
-import type { CallOptions } from '../api/request.ts'
-import type { ClientClock } from '../ports.ts'
+import type { CallOptions } from '../api/options.ts'
+import type { ClientClock } from '../platform.ts'
 import { wait } from '../wait.ts'
-import type { CreateRemoteApi } from './remote-sessions.ts'
 import type { RemoteInstance } from './remote-instance.ts'
 import type { RemoteList } from './remote-list.ts'
+import type { CreateRemoteApi } from './remote-sessions.ts'
 
-/** Sends a new password to the connected instances and keeps trying. Progress shows in the connections. */
+/** Sends a new password to the connected instances, with retries; `connections` shows the progress. */
 export type PasswordPropagation = {
-  /** To every connected instance; cancels what still runs for them. Resolves when the first attempts are through. */
+  /** To every connected instance; cancels their running retries. Resolves before the background retries begin. */
   propagate(newPassword: string): Promise<void>
-  /** Sends the present password once more to an instance with `pendingPasswordSync`; throws the errors of the API. */
-  resend(origin: string, password: string, call?: CallOptions): Promise<void>
-  /** Ends all timers and calls. */
+  /** Sends the current password again to an instance with `pendingPasswordSync`; throws the errors of the API. */
+  resend(origin: string, password: string, options?: CallOptions): Promise<void>
+  /** Cancels all timers and calls. */
   cancelAll(): void
 }
 
 const firstRetriesMs = [2_000, 4_000, 8_000]
 const backgroundRetriesMs = [...Array<number>(10).fill(30_000), ...Array<number>(12).fill(300_000)]
 
-/** One change for one instance: `stopped` ends its waiting, `ended` also its call; `done` is when it sends no more. */
-type Run = { stopped: AbortController; ended: AbortController; done: Promise<void> }
+/** The attempts of one change on one instance: `retries` cancels the next ones, `calls` also the one that runs. */
+type RetryLoop = { retries: AbortController; calls: AbortController; finished: Promise<void> }
 
 export type PropagationDeps = { remotes: RemoteList; createRemoteApi: CreateRemoteApi; clock: ClientClock }
 
-/** Spec: Client session behaviour, password propagation. The password lives only as long as the attempts. */
+/** Holds the password in memory, as long as attempts run. Spec: Client session behaviour, password propagation. */
 export function createPasswordPropagation(deps: PropagationDeps): PasswordPropagation {
   const { remotes, clock } = deps
-  const runs = new Map<string, Run>()
+  const loops = new Map<string, RetryLoop>()
 
-  const send = async (remote: RemoteInstance, newPassword: string, call: CallOptions) => {
-    const token = await changePasswordOn(deps.createRemoteApi, remote, newPassword, call)
+  const send = async (remote: RemoteInstance, newPassword: string, options: CallOptions) => {
+    const token = await changePasswordOn(deps.createRemoteApi, remote, newPassword, options)
     remotes.change(remote.origin, { token, pendingPasswordSync: false })
   }
-  /** One attempt; gives whether there is nothing left to do: it succeeded, or the instance is gone. */
-  const attempt = async (origin: string, newPassword: string, run: Run) => {
+  /** One attempt; gives whether no further one is needed: it succeeded, or the instance is no longer connected. */
+  const attempt = async (origin: string, newPassword: string, loop: RetryLoop) => {
     const remote = remotes.find(origin)
     if (!remote?.token) return true
     try {
-      await send(remote, newPassword, { signal: run.ended.signal })
+      await send(remote, newPassword, { signal: loop.calls.signal })
       return true
     } catch {
       return false
     }
   }
-  const retry = async (origin: string, newPassword: string, run: Run, delaysMs: readonly number[]) => {
+  const retry = async (origin: string, newPassword: string, loop: RetryLoop, delaysMs: readonly number[]) => {
     for (const delayMs of delaysMs) {
-      if (!(await wait(clock, delayMs, run.stopped.signal))) return true
-      if (await attempt(origin, newPassword, run)) return true
-      if (run.stopped.signal.aborted) return true
+      if (!(await wait(clock, delayMs, loop.retries.signal))) return true
+      if (await attempt(origin, newPassword, loop)) return true
+      if (loop.retries.signal.aborted) return true
     }
     return false
   }
-  const sendFirst = async (origin: string, newPassword: string, run: Run) => {
-    if (run.stopped.signal.aborted || (await attempt(origin, newPassword, run))) return true
-    return retry(origin, newPassword, run, firstRetriesMs)
+  const sendFirst = async (origin: string, newPassword: string, loop: RetryLoop) => {
+    if (loop.retries.signal.aborted || (await attempt(origin, newPassword, loop))) return true
+    return retry(origin, newPassword, loop, firstRetriesMs)
   }
-  const finish = (origin: string, run: Run, part: Partial<RemoteInstance>) => {
-    if (runs.get(origin) !== run) return
-    runs.delete(origin)
+  const finish = (origin: string, loop: RetryLoop, part: Partial<RemoteInstance>) => {
+    if (loops.get(origin) !== loop) return
+    loops.delete(origin)
     remotes.change(origin, { passwordSync: 'idle', ...part })
   }
-  /** Gives two promises: the first attempts, and the whole. */
+  /** Gives the promise of the first attempts; the background retries go on after it. */
   const start = (origin: string, newPassword: string) => {
-    const before = runs.get(origin)
-    before?.stopped.abort()
-    const run: Run = { stopped: new AbortController(), ended: new AbortController(), done: Promise.resolve() }
-    runs.set(origin, run)
+    const previous = loops.get(origin)
+    previous?.retries.abort()
+    const loop: RetryLoop = {
+      retries: new AbortController(),
+      calls: new AbortController(),
+      finished: Promise.resolve(),
+    }
+    loops.set(origin, loop)
     remotes.change(origin, { passwordSync: 'sending' })
-    // A call under way may still succeed and bring the token that the next call needs: it is awaited, not broken off.
-    const first = (before?.done ?? Promise.resolve()).then(() => sendFirst(origin, newPassword, run))
-    run.done = first.then(async (settled) => {
-      if (settled) return finish(origin, run, {})
-      if (runs.get(origin) === run) remotes.change(origin, { passwordSync: 'retrying' })
-      const reached = await retry(origin, newPassword, run, backgroundRetriesMs)
-      finish(origin, run, reached ? {} : { pendingPasswordSync: true })
+    // A call that runs may still succeed and return the token that the next call needs: it is awaited, not aborted.
+    const first = (previous?.finished ?? Promise.resolve()).then(() => sendFirst(origin, newPassword, loop))
+    loop.finished = first.then(async (isDone) => {
+      if (isDone) return finish(origin, loop, {})
+      if (loops.get(origin) === loop) remotes.change(origin, { passwordSync: 'retrying' })
+      const isSent = await retry(origin, newPassword, loop, backgroundRetriesMs)
+      finish(origin, loop, isSent ? {} : { pendingPasswordSync: true })
     })
     return first
   }
@@ -85,36 +88,36 @@ export function createPasswordPropagation(deps: PropagationDeps): PasswordPropag
       const connected = remotes.getSnapshot().filter(({ token }) => token !== null)
       await Promise.all(connected.map(({ origin }) => start(origin, newPassword)))
     },
-    resend: async (origin, password, call = {}) => {
+    resend: async (origin, password, options = {}) => {
       const remote = remotes.find(origin)
       if (!remote?.token) throw new ApiError(400, 'Connect to this instance first')
-      await send(remote, password, call)
+      await send(remote, password, options)
     },
     cancelAll: () => {
-      for (const run of runs.values()) {
-        run.stopped.abort()
-        run.ended.abort()
+      for (const loop of loops.values()) {
+        loop.retries.abort()
+        loop.calls.abort()
       }
-      runs.clear()
+      loops.clear()
     },
   }
 }
 
 /**
- * Changes the password on one instance; gives the fresh token. A token that died there (an earlier change whose answer
- * was lost) is replaced by logging in with the new password, which the instance checks with home if need be.
+ * Changes the password on one instance; gives the new token. When the token there is no longer valid (the response to
+ * an earlier change was lost), it logs in with the new password, which the instance verifies with home if necessary.
  */
 async function changePasswordOn(
   createRemoteApi: CreateRemoteApi,
   remote: RemoteInstance,
   newPassword: string,
-  call: CallOptions,
+  options: CallOptions,
 ): Promise<string> {
-  const api: Api = createRemoteApi({ origin: remote.origin, token: () => remote.token })
+  const api = createRemoteApi({ origin: remote.origin, token: () => remote.token })
   try {
-    return (await api.users.changePassword({ newPassword }, call)).token
+    return (await api.users.changePassword({ newPassword }, options)).token
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
-    return (await api.auth.login({ username: remote.username, password: newPassword }, call)).token
+    return (await api.auth.login({ username: remote.username, password: newPassword }, options)).token
   }
 }

@@ -1,13 +1,14 @@
+import { normalizeOrigin } from '@gatehouse/contracts/constants'
 import { ApiError, NetworkFailure } from '../api/errors.ts'
 import type { User } from '../api/records.ts'
 
 /**
- * connecting, connected; needs_password: no usable token, connect() with the password; unreachable: no answer, retry();
- * refused: the instance said no, see `error`; disconnected: by the user.
+ * connecting, connected; needs_password: no valid token, connect() with the password; unreachable: no response,
+ * retry(); refused: the instance refused the sign-in, see `error`; disconnected: by the user.
  */
 export type RemoteState = 'connecting' | 'connected' | 'needs_password' | 'unreachable' | 'refused' | 'disconnected'
 
-/** idle; sending: the first attempts of a password change; retrying: the background retries. */
+/** idle; sending: the first attempts after a password change; retrying: the background retries. */
 export type PasswordSync = 'idle' | 'sending' | 'retrying'
 
 /** Another instance on which the user has an account. */
@@ -18,12 +19,12 @@ export type RemoteInstance = {
   token: string | null
   user: User | null
   state: RemoteState
-  /** What went wrong last, for a person to read. */
+  /** The message of the last failure, to be shown. */
   error: string | null
-  /** Whether the live connection to it is up. */
+  /** Whether the live connection to it is ready. */
   online: boolean
   passwordSync: PasswordSync
-  /** The instance never got the last new password. Send it again: passwordPropagation.resend(). */
+  /** The instance does not have the last new password. Send it again: passwordPropagation.resend(). */
   pendingPasswordSync: boolean
 }
 
@@ -42,23 +43,27 @@ export function newRemote(origin: string, username: string, part: Partial<Remote
   }
 }
 
-/** What a failed attempt to connect makes of a remote instance. */
+/** The state of a remote instance after a failed attempt to connect. */
 export function stateAfter(error: unknown): Pick<RemoteInstance, 'state' | 'error'> {
   const message = error instanceof Error ? error.message : 'Something went wrong'
-  if (error instanceof NetworkFailure) return { state: 'unreachable', error: message }
-  if (error instanceof ApiError && error.status >= 500) return { state: 'unreachable', error: message }
-  if (error instanceof ApiError && error.status === 401) return { state: 'needs_password', error: message }
-  return { state: 'refused', error: message }
+  return { state: findState(error), error: message }
+}
+
+function findState(error: unknown): RemoteState {
+  if (error instanceof NetworkFailure) return 'unreachable'
+  if (!(error instanceof ApiError)) return 'refused'
+  if (error.status >= 500) return 'unreachable'
+  return error.status === 401 ? 'needs_password' : 'refused'
 }
 
 /**
- * An instance's origin from what a person typed (`b.example`, `https://b.example/x`), or null when it is none. The
- * user's password goes there, so plain http is taken only with `allowHttp` (the own instance speaks it too).
+ * The origin of an address as people type it (`b.example`, `https://b.example/x`), or null when it has none. The user's
+ * password is sent there, so plain http is accepted only with `allowHttp` (when the own instance uses it too).
  */
-export function normalizeOrigin(typed: string, options: { allowHttp?: boolean } = {}): string | null {
+export function originOfAddress(typed: string, options: { allowHttp?: boolean } = {}): string | null {
   const text = typed.trim()
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
-  if (!url?.hostname || url.username || url.password) return null
-  if (url.protocol !== 'https:' && !(options.allowHttp && url.protocol === 'http:')) return null
-  return url.origin
+  if (!url || url.username || url.password) return null
+  const origin = normalizeOrigin(url.origin)
+  return origin?.startsWith('https:') || options.allowHttp ? origin : null
 }

@@ -1,21 +1,21 @@
-import type { KeyValueStorage } from '../ports.ts'
+import type { KeyValueStorage } from '../platform.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../store.ts'
-import { forgetRemotes, keepRemotes, readKeptRemotes } from './kept-remotes.ts'
 import type { RemoteInstance } from './remote-instance.ts'
+import { deleteStoredRemotes, readStoredRemotes, storeRemotes } from './stored-remotes.ts'
 
-/** The list of remote instances of one user, kept in the storage with every change. */
+/** The remote instances of one user, written to the storage with every change. */
 export type RemoteList = Store<readonly RemoteInstance[]> & {
-  /** Whose list it is from now on. */
-  assign(userId: string): void
+  /** Sets the user whose list it is from now on. */
+  setOwner(userId: string): void
   find(origin: string): RemoteInstance | null
   /** Adds a remote, or replaces the one of the same origin. */
   put(remote: RemoteInstance): void
-  /** Changes a remote that is still there; others are left alone. */
+  /** Changes a remote; does nothing when it is no longer listed. */
   change(origin: string, part: Partial<RemoteInstance>): void
-  drop(origin: string): void
-  /** Takes over the tokens that another tab has kept; gives the origins they are for. */
-  adoptKept(): string[]
+  remove(origin: string): void
+  /** Reads the tokens that another tab has stored; gives the origins whose token changed. */
+  readStoredTokens(): string[]
   clear(): void
 }
 
@@ -25,7 +25,7 @@ export function createRemoteList(storage: KeyValueStorage): RemoteList {
 
   const find = (origin: string) => store.getSnapshot().find((remote) => remote.origin === origin) ?? null
   const set = (remotes: readonly RemoteInstance[]) => {
-    if (userId !== null) keepRemotes(storage, userId, remotes)
+    if (userId !== null) storeRemotes(storage, userId, remotes)
     store.set(remotes)
   }
   const without = (origin: string) => store.getSnapshot().filter((remote) => remote.origin !== origin)
@@ -33,19 +33,19 @@ export function createRemoteList(storage: KeyValueStorage): RemoteList {
   return {
     subscribe: store.subscribe,
     getSnapshot: store.getSnapshot,
-    assign: (owner) => void (userId = owner),
+    setOwner: (owner) => void (userId = owner),
     find,
     put: (remote) => set([...without(remote.origin), remote].sort((a, b) => (a.origin < b.origin ? -1 : 1))),
     change: (origin, part) => {
       if (!find(origin)) return
       set(store.getSnapshot().map((remote) => (remote.origin === origin ? { ...remote, ...part } : remote)))
     },
-    drop: (origin) => set(without(origin)),
-    adoptKept: () => {
-      const kept = userId === null ? [] : readKeptRemotes(storage, userId)
-      const newer = kept.filter(({ origin, token }) => {
-        const mine = find(origin)
-        return mine && token !== null && token !== mine.token && mine.state !== 'disconnected'
+    remove: (origin) => set(without(origin)),
+    readStoredTokens: () => {
+      const stored = userId === null ? [] : readStoredRemotes(storage, userId)
+      const newer = stored.filter(({ origin, token }) => {
+        const listed = find(origin)
+        return listed && token !== null && token !== listed.token && listed.state !== 'disconnected'
       })
       if (newer.length === 0) return []
       const tokens = new Map(newer.map((remote) => [remote.origin, remote]))
@@ -58,7 +58,7 @@ export function createRemoteList(storage: KeyValueStorage): RemoteList {
       return [...tokens.keys()]
     },
     clear: () => {
-      if (userId !== null) forgetRemotes(storage, userId)
+      if (userId !== null) deleteStoredRemotes(storage, userId)
       userId = null
       store.set([])
     },

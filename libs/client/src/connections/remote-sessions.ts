@@ -1,39 +1,39 @@
 import type { Api } from '../api/api.ts'
 import { isAborted } from '../api/errors.ts'
-import type { RequestOptions } from '../api/request.ts'
+import type { ApiOptions } from '../api/options.ts'
 import { signInByIdentity } from './federated-identity.ts'
 import type { FederatedIdentity } from './federated-identity.ts'
 import { stateAfter } from './remote-instance.ts'
-import type { RemoteLinks } from './remote-links.ts'
 import type { RemoteList } from './remote-list.ts'
+import type { RemoteLiveConnections } from './remote-live-connections.ts'
 
-export type CreateRemoteApi = (options: Pick<RequestOptions, 'origin' | 'token' | 'onTokenRefused'>) => Api
+export type CreateRemoteApi = (options: Pick<ApiOptions, 'origin' | 'token' | 'onTokenRefused'>) => Api
 
-/** `ended` fires when the own session is over, `cancelled` also when the caller gave up. */
-export type Ending = { ended: AbortSignal; cancelled: AbortSignal }
+/** `ended` fires with the end of the own session, `cancelled` also when the caller aborts. */
+export type SignInSignals = { ended: AbortSignal; cancelled: AbortSignal }
 
-/** How a listed remote instance gets, or gets back, its session. */
+/** Starts and restores the session on a listed remote instance. */
 export type RemoteSessions = {
   apiFor(origin: string): Api
   /** Signs in by identity; gives the username there. Throws the errors of the API. */
-  signIn(origin: string, identity: FederatedIdentity, password: string, ending: Ending): Promise<string>
-  /** Tries the kept token; never rejects. */
+  signIn(origin: string, identity: FederatedIdentity, password: string, signals: SignInSignals): Promise<string>
+  /** Validates the stored token; never rejects. */
   restore(origin: string, ended: AbortSignal): Promise<void>
 }
 
 export function createRemoteSessions(deps: {
   remotes: RemoteList
-  links: RemoteLinks
+  liveConnections: RemoteLiveConnections
   createRemoteApi: CreateRemoteApi
 }): RemoteSessions {
-  const { remotes, links } = deps
+  const { remotes, liveConnections } = deps
   const apiFor = (origin: string) =>
     deps.createRemoteApi({
       origin,
       token: () => remotes.find(origin)?.token ?? null,
       onTokenRefused: (token) => {
         if (remotes.find(origin)?.token !== token) return
-        links.close(origin)
+        liveConnections.close(origin)
         remotes.change(origin, { token: null, state: 'needs_password', error: 'The session there has ended' })
       },
     })
@@ -41,12 +41,12 @@ export function createRemoteSessions(deps: {
     const knownUsername = remotes.find(origin)?.username ?? null
     remotes.change(origin, { state: 'connecting', error: null })
     try {
-      const proof = { password, knownUsername }
-      const { token, user } = await signInByIdentity(apiFor(origin), identity, proof, { signal: cancelled })
+      const secrets = { password, knownUsername }
+      const { token, user } = await signInByIdentity(apiFor(origin), identity, secrets, { signal: cancelled })
       ended.throwIfAborted()
-      // The password is the one of home, so the remote has it now: it compared it, or asked home and took it over.
+      // The remote has the password of the home instance now: it compared it, or verified it there and stored it.
       remotes.change(origin, { token, user, username: user.username, state: 'connected', pendingPasswordSync: false })
-      links.open(origin)
+      liveConnections.open(origin)
       return user.username
     } catch (error) {
       if (!ended.aborted) {
@@ -63,7 +63,8 @@ export function createRemoteSessions(deps: {
     } catch (error) {
       if (!ended.aborted && remotes.find(origin)?.token) remotes.change(origin, stateAfter(error))
     }
-    if (!ended.aborted && remotes.find(origin)?.token) links.open(origin) // an unreachable one is tried on by the link
+    // Also to an unreachable instance: its live connection reconnects when the instance is back.
+    if (!ended.aborted && remotes.find(origin)?.token) liveConnections.open(origin)
   }
   return { apiFor, signIn, restore }
 }

@@ -2,18 +2,18 @@ import type { Api } from '../api/api.ts'
 import type { ReplicatedInstance } from '../api/records.ts'
 import type { Session } from '../session/session.ts'
 
-/** Changes the user's own list of instances on the home instance. */
-export type ReplicatedInstances = (
+/** Changes the user's list of replicatedInstances on the own instance. */
+export type ChangeReplicatedInstances = (
   change: (instances: readonly ReplicatedInstance[]) => readonly ReplicatedInstance[],
 ) => Promise<void>
 
-/** One change after the other: each sends the whole list, so two at once would lose one of them. */
+/** One change after the other: each sends the whole list, so two concurrent ones would lose one of them. */
 export function createReplicatedInstances(deps: {
   api: Pick<Api, 'users'>
   session: Pick<Session, 'getSnapshot' | 'setUser'>
-}): ReplicatedInstances {
+}): ChangeReplicatedInstances {
   let last: Promise<void> = Promise.resolve()
-  const send = async (change: Parameters<ReplicatedInstances>[0]) => {
+  const send = async (change: Parameters<ChangeReplicatedInstances>[0]) => {
     const { user } = deps.session.getSnapshot()
     if (!user) return
     const replicatedInstances = [...change(user.replicatedInstances)]

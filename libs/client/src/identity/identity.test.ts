@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { buildReady, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, remote } from '../../test/harness.ts'
-import { canonicalUserMatch, createIdentity, parseFederatedUsername } from './identity.ts'
+import { canonicalUserMatch, createIdentity } from './identity.ts'
 import type { KnownUser } from './identity.ts'
 
 const alice = buildKnown({})
@@ -10,31 +10,13 @@ function buildKnown(overrides: Partial<KnownUser>): KnownUser {
   return { id: '1', username: 'alice', homeInstance: null, homeUserId: null, ...overrides }
 }
 
-describe('parseFederatedUsername', () => {
-  it('splits <base>@<domain> into base name and domain, null when there is no @', () => {
-    expect(parseFederatedUsername('alice@home.example')).to.deep.equal({ base: 'alice', domain: 'home.example' })
-    expect(parseFederatedUsername('alice')).to.deep.equal({ base: 'alice', domain: null })
-  })
-
-  it('never loses a character, never leaves an @ in the base, and has a domain exactly when there is an @', () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.stringMatching(/^[a@.]*$/)), (username) => {
-        const { base, domain } = parseFederatedUsername(username)
-        expect(domain === null ? base : `${base}@${domain}`).to.equal(username)
-        expect(base).not.to.include('@')
-        expect(domain !== null).to.equal(username.includes('@'))
-      }),
-    )
-  })
-})
-
-describe('the self-id registry', () => {
+describe('Client session behaviour: the self-id registry', () => {
   it('is filled from ready events of home and of the other instances, and cleared on logout', async () => {
     const { client, sockets } = await buildConnectedClient()
     const { selfIds } = client.identity
-    sockets.opened.find(({ url }) => url === 'wss://home.example/ws')?.serverSays(buildReady())
+    sockets.opened.find(({ url }) => url === 'wss://home.example/ws')?.serverSends(buildReady())
     const there = buildReady({ user: buildUser({ id: '77', username: 'alice@home.example' }) })
-    sockets.opened.find(({ url }) => url === `${remote.replace('https', 'wss')}/ws`)?.serverSays(there)
+    sockets.opened.find(({ url }) => url === `${remote.replace('https', 'wss')}/ws`)?.serverSends(there)
     expect(['1', '77', '5'].map(selfIds.has)).to.deep.equal([true, true, false])
 
     client.logOut()
@@ -43,7 +25,7 @@ describe('the self-id registry', () => {
   })
 })
 
-describe('isSelf', () => {
+describe('Client session behaviour: isSelf', () => {
   const { isSelf, selfIds } = createIdentity('Home.example:8443')
 
   it('is true when ids are equal', () => {
@@ -68,7 +50,7 @@ describe('isSelf', () => {
   })
 })
 
-describe('canonicalUserMatch', () => {
+describe('Client session behaviour: canonicalUserMatch', () => {
   it('is true on equal ids', () => {
     expect(canonicalUserMatch(alice, buildKnown({ username: 'renamed' }))).to.equal(true)
   })
@@ -90,7 +72,7 @@ describe('canonicalUserMatch', () => {
     expect(canonicalUserMatch(byHome, { ...byName, username: 'alice@b.example' })).to.equal(false)
   })
 
-  it('does not take strangers of one name without a home, such as two deleted users, for the same', () => {
+  it('does not match two users of one name without a home, such as two deleted users', () => {
     const deleted = buildKnown({ id: '2', username: 'Deleted User' })
     expect(canonicalUserMatch(deleted, { ...deleted, id: '3' })).to.equal(false)
   })
@@ -111,7 +93,7 @@ describe('canonicalUserMatch', () => {
   })
 })
 
-describe('resolveDisplayIdentity', () => {
+describe('Client session behaviour: resolveDisplayIdentity', () => {
   it('returns homeUser when isSelf is true, otherwise user', () => {
     const { identity } = buildClient().client
     const self = buildKnown({ id: '9', username: 'alice@home.example', homeInstance: 'home.example' })

@@ -1,25 +1,17 @@
-import type { Status, User } from '../api/records.ts'
+import type { PresenceMessage, ReadyMessage, User } from '../api/records.ts'
 
-export type ReadyEvent = {
-  type: 'ready'
-  user: User
-  sessionId: string
-  serverTime: number
-  instance: { name: string; instanceId: string; version: string }
-  presences: Record<string, Status>
-}
-export type PresenceUpdate = { type: 'presence_update'; userId: string; status: Status }
+/** The part of `ready` that this library reads; other parts of the chat system add theirs. */
+export type ReadyEvent = Pick<ReadyMessage, 'type' | 'user' | 'sessionId' | 'serverTime' | 'instance' | 'presences'>
+export type PresenceUpdate = PresenceMessage
 /** Any other event, also those of other parts of the chat system. */
 export type OtherEvent = { type: string; [field: string]: unknown }
 export type ServerEvent = ReadyEvent | PresenceUpdate | OtherEvent
 
-/** Reads a frame; null when it is none. The server is trusted with the fields, not with being well-formed. */
-export function parseFrame(data: unknown): OtherEvent | null {
-  if (typeof data !== 'string') return null
+/** The event in a frame, or null for a malformed frame. The fields of an event are checked where they are used. */
+export function readFrame(data: unknown): OtherEvent | null {
   try {
-    const frame: unknown = JSON.parse(data)
-    if (typeof frame !== 'object' || frame === null || !('type' in frame)) return null
-    return typeof frame.type === 'string' ? (frame as OtherEvent) : null
+    const frame = JSON.parse(String(data)) as Partial<OtherEvent> | null
+    return typeof frame?.type === 'string' ? (frame as OtherEvent) : null
   } catch {
     return null
   }
@@ -27,7 +19,7 @@ export function parseFrame(data: unknown): OtherEvent | null {
 
 export function isReady(event: ServerEvent): event is ReadyEvent {
   if (event.type !== 'ready') return false
-  const { user, presences } = event as Partial<ReadyEvent>
+  const { user, presences } = event as { user?: Partial<User> | null; presences?: object | null }
   return typeof user?.id === 'string' && typeof presences === 'object' && presences !== null
 }
 

@@ -1,16 +1,16 @@
 import { expect } from 'chai'
 import { buildReady, buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient } from '../../test/harness.ts'
-import { reconnectDelayMs } from './backoff.ts'
+import { reconnectDelayMs } from './live-connection.ts'
 
 function buildLive() {
-  const world = buildClient()
-  world.client.session.initSession('t', buildUser())
-  return { ...world, live: world.client.live }
+  const built = buildClient()
+  built.client.session.initSession('t', buildUser())
+  return { ...built, live: built.client.live }
 }
 
 describe('the live connection', () => {
-  it('follows the session: opens with it and closes with it', () => {
+  it('opens and closes with the session', () => {
     const { client, live, sockets } = buildLive()
     expect(sockets.opened.map(({ url }) => url)).to.deep.equal(['wss://home.example/ws'])
     expect(live.getSnapshot().phase).to.equal('connecting')
@@ -21,28 +21,28 @@ describe('the live connection', () => {
     expect(live.getSnapshot()).to.include({ phase: 'off', sessionId: null })
   })
 
-  it('says auth with the token first, and is ready with the presences', () => {
+  it('sends auth with the token first, and is ready with the presences', () => {
     const { client, live, sockets } = buildLive()
-    sockets.last().serverOpens()
+    sockets.last().serverAccepts()
     expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: 't' }])
 
-    sockets.last().serverSays(buildReady({ user: buildUser({ status: 'online' }), presences: { '1': 'online' } }))
+    sockets.last().serverSends(buildReady({ user: buildUser({ status: 'online' }), presences: { '1': 'online' } }))
 
     expect(live.getSnapshot()).to.deep.include({ phase: 'ready', sessionId: 's1', presences: { '1': 'online' } })
     expect(client.session.getSnapshot().user?.status).to.equal('online')
   })
 
-  it('follows presence_update and passes every event on', () => {
+  it('applies presence_update and passes every event to its listeners', () => {
     const { live, sockets } = buildLive()
     const heard: string[] = []
     live.onEvent(({ type }) => heard.push(type))
-    sockets.last().serverSays(buildReady())
+    sockets.last().serverSends(buildReady())
 
-    sockets.last().serverSays({ type: 'presence_update', userId: '5', status: 'online' })
-    sockets.last().serverSays({ type: 'presence_update', userId: '1', status: 'offline' })
-    sockets.last().serverSays({ type: 'typing' })
+    sockets.last().serverSends({ type: 'presence_update', userId: '5', status: 'online' })
+    sockets.last().serverSends({ type: 'presence_update', userId: '1', status: 'offline' })
+    sockets.last().serverSends({ type: 'typing' })
     for (const noise of ['{', '7', 'null', '{"type":7}', '{"type":"presence_update","userId":5}']) {
-      sockets.last().serverSays(noise)
+      sockets.last().serverSends(noise)
     }
 
     expect(live.getSnapshot().presences).to.deep.equal({ '1': 'offline', '5': 'online' })
@@ -56,7 +56,7 @@ describe('the live connection', () => {
     [4010, 'password_reset'],
     [4011, 'account_deleted'],
   ] as const) {
-    it(`ends the session on close code ${code} and does not come back`, async () => {
+    it(`ends the session on close code ${code} and does not reconnect`, async () => {
       const { client, clock, storage, sockets } = buildLive()
 
       sockets.last().serverCloses(code)
@@ -88,11 +88,11 @@ describe('the live connection', () => {
     expect(upTo(1)).to.deep.equal([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
   })
 
-  it('waits longer with each failure, also when the server greets and falls over, until a connection has lasted', async () => {
+  it('increases the delay with each failure, also after a handshake, until a connection has lasted', async () => {
     const { clock, live, sockets } = buildLive()
     const waits: number[] = []
     const fail = async () => {
-      sockets.last().serverSays(buildReady())
+      sockets.last().serverSends(buildReady())
       sockets.last().serverCloses(1006)
       waits.push((live.getSnapshot().retryAt ?? 0) - clock.now())
       await clock.advance(waits.at(-1) ?? 0)
@@ -100,20 +100,20 @@ describe('the live connection', () => {
     await fail()
     await fail()
     await fail()
-    sockets.last().serverSays(buildReady())
+    sockets.last().serverSends(buildReady())
     await clock.advance(25_000)
-    sockets.last().serverSays({ type: 'pong' })
+    sockets.last().serverSends({ type: 'pong' })
     await fail()
 
     expect(waits).to.deep.equal([500, 1_000, 2_000, 500])
   })
 
-  it('pings, and leaves a server that does not answer', async () => {
+  it('pings, and disconnects from a server that does not answer', async () => {
     const { clock, live, sockets } = buildLive()
-    sockets.last().serverSays(buildReady())
+    sockets.last().serverSends(buildReady())
     await clock.advance(25_000)
     expect(sockets.last().sent).to.deep.equal([{ type: 'ping' }])
-    sockets.last().serverSays({ type: 'pong' })
+    sockets.last().serverSends({ type: 'pong' })
     await clock.advance(25_000 + 9_999)
     expect(live.getSnapshot().phase).to.equal('ready')
     await clock.advance(1)
@@ -122,25 +122,25 @@ describe('the live connection', () => {
     expect(live.getSnapshot().phase).to.equal('waiting')
   })
 
-  it('leaves a server that never says ready', async () => {
+  it('disconnects from a server that never sends ready', async () => {
     const { clock, live, sockets } = buildLive()
-    sockets.last().serverOpens()
+    sockets.last().serverAccepts()
     await clock.advance(15_000)
 
     expect(sockets.opened[0]?.closed).to.equal(true)
     expect(live.getSnapshot().phase).to.equal('waiting')
   })
 
-  it('ignores what a socket says that it has left', async () => {
+  it('ignores events of a socket that it has closed', async () => {
     const { clock, live, sockets } = buildLive()
     await clock.advance(15_000)
-    sockets.opened[0]?.serverSays(buildReady())
+    sockets.opened[0]?.serverSends(buildReady())
     sockets.opened[0]?.serverCloses(4003)
 
     expect(live.getSnapshot()).to.include({ phase: 'waiting', sessionId: null })
   })
 
-  it('tries at once when told to', () => {
+  it('reconnects at once on retryNow', () => {
     const { live, sockets } = buildLive()
     sockets.last().serverCloses(1006)
 
@@ -150,20 +150,20 @@ describe('the live connection', () => {
     expect(sockets.opened).to.have.length(2)
   })
 
-  it('comes back with the newer token when another tab changed the password', async () => {
+  it('reconnects with the newer token when another tab changed the password', async () => {
     const { client, clock, storage, sockets } = buildClient()
     client.session.initSession(buildToken('1', 'old'), buildUser())
     storage.setItem('service_token', buildToken('1', 'new'))
 
     sockets.last().serverCloses(4004)
     await clock.advance(500)
-    sockets.last().serverOpens()
+    sockets.last().serverAccepts()
 
     expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: buildToken('1', 'new') }])
     expect(client.session.getSnapshot().user?.id).to.equal('1')
   })
 
-  it('outlives an own password change on its socket', async () => {
+  it('keeps its socket after an own password change', async () => {
     const { client, network, sockets } = buildLive()
     network.answer('POST https://home.example/api/users/@me/change-password', { body: { token: 'fresh' } })
 

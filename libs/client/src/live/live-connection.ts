@@ -1,32 +1,30 @@
-import type { Status } from '../api/records.ts'
-import type { ClientClock, Jitter, OpenSocket, Socket } from '../ports.ts'
+import type { ClientClock, Jitter, OpenSocket, Socket } from '../platform.ts'
 import type { SessionEnd } from '../session/session.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../store.ts'
-import { reconnectDelayMs } from './backoff.ts'
-import { findSessionEnd } from './close-codes.ts'
-import { isPresenceUpdate, isReady, parseFrame } from './frames.ts'
-import type { OtherEvent, ServerEvent } from './frames.ts'
+import { isPresenceUpdate, isReady, readFrame } from './frames.ts'
+import type { OtherEvent, ReadyEvent, ServerEvent } from './frames.ts'
+import { findSessionEnd } from './session-end.ts'
 
 export type LiveState = {
-  /** off: no session; connecting: until `ready`; ready; waiting: lost, the next try comes at `retryAt` (clock ms). */
+  /** off: no session; connecting: until `ready`; ready; waiting: disconnected, reconnects at `retryAt` (clock ms). */
   phase: 'off' | 'connecting' | 'ready' | 'waiting'
   retryAt: number | null
   sessionId: string | null
-  instance: { name: string; instanceId: string; version: string } | null
-  /** By user id; who is missing is offline. */
-  presences: Readonly<Record<string, Status>>
+  instance: ReadyEvent['instance'] | null
+  /** By user id; a user without an entry is offline. */
+  presences: Readonly<ReadyEvent['presences']>
 }
 
-/** The WebSocket of one instance. Spec: WebSocket handshake. Contract: 6. */
+/** The WebSocket to one instance. Spec: WebSocket handshake. Contract: 6. */
 export type LiveConnection = Store<LiveState> & {
-  /** Connects and stays connected; nothing happens when it is open already. */
+  /** Connects and stays connected; does nothing while open. */
   open(): void
-  /** Closes for good, until the next open(). */
+  /** Closes and stays closed until the next open(). */
   close(): void
-  /** Tries at once instead of waiting, for example when the browser is online again. */
+  /** Reconnects at once instead of waiting, for example when the browser is online again. */
   retryNow(): void
-  /** Hears every event after authentication; gives a function that stops it. */
+  /** Calls `listener` with every event after authentication; returns a function that unsubscribes it. */
   onEvent(listener: (event: ServerEvent) => void): () => void
 }
 
@@ -35,27 +33,27 @@ export type LiveDeps = {
   openSocket: OpenSocket
   clock: ClientClock
   jitter: Jitter
-  /** The token of the moment: a reconnect uses the newest. */
+  /** The current token: a reconnect uses the newest. */
   token: () => string | null
-  /** Hears that the instance ended the session of `token`; false when a newer token should be tried. */
+  /** Called when the instance ended the session of `token`; returns false when a newer token is to be tried. */
   onRefused: (token: string, end: SessionEnd) => boolean
 }
 
-const readyDeadlineMs = 15_000
-const pingEveryMs = 25_000
-const pongDeadlineMs = 10_000
+const readyTimeoutMs = 15_000
+const pingIntervalMs = 25_000
+const pongTimeoutMs = 10_000
 const abnormalClosure = 1006
 const off: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
 
-/** Makes a connection that authenticates with its first message and comes back when it is lost. */
+/** Makes a connection that authenticates with its first message and reconnects with backoff. */
 export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const { clock } = deps
   const state = createStore<LiveState>(off)
   const listeners = new Set<(event: ServerEvent) => void>()
-  let wanted = false
+  let isOpen = false
   let socket: Socket | null = null
   let attempt = 0
-  /** The one timer that counts in the present phase. */
+  /** The timer of the current phase: handshake, ping, pong or reconnect. */
   let timer: unknown
 
   const change = (part: Partial<LiveState>) => state.set({ ...state.getSnapshot(), ...part })
@@ -63,67 +61,76 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     clock.clearTimeout(timer)
     timer = clock.setTimeout(run, ms)
   }
-  const drop = () => {
-    const dropped = socket
+  const disconnect = () => {
+    const closing = socket
     socket = null
     clock.clearTimeout(timer)
-    dropped?.close()
+    closing?.close()
   }
-  const lose = (token: string, code: number) => {
-    drop()
+  const onDisconnected = (token: string, code: number) => {
+    disconnect()
     const end = findSessionEnd(code)
-    if (end && deps.onRefused(token, end)) return close()
-    if (!wanted) return
+    if (end && deps.onRefused(token, end)) {
+      close()
+      return
+    }
+    if (!isOpen) return
     const delay = reconnectDelayMs(attempt, deps.jitter())
     attempt += 1
     change({ phase: 'waiting', retryAt: clock.now() + delay, sessionId: null })
-    after(delay, dial)
+    after(delay, connect)
   }
-  const dial = () => {
+  const connect = () => {
     const token = deps.token()
-    if (!token) return close()
+    if (!token) {
+      close()
+      return
+    }
     change({ phase: 'connecting', retryAt: null })
     let opened: Socket
     try {
       opened = deps.openSocket(`${deps.origin.replace(/^http/, 'ws')}/ws`)
     } catch {
-      return lose(token, abnormalClosure)
+      onDisconnected(token, abnormalClosure)
+      return
     }
     socket = opened
     opened.onopen = () => opened.send(JSON.stringify({ type: 'auth', token }))
-    opened.onclose = ({ code }) => void (socket === opened && lose(token, code))
-    opened.onmessage = ({ data }) => {
-      const event = socket === opened ? parseFrame(data) : null
-      if (event) hear(event, opened, token)
+    opened.onclose = ({ code }) => {
+      if (socket === opened) onDisconnected(token, code)
     }
-    after(readyDeadlineMs, () => lose(token, abnormalClosure))
+    opened.onmessage = ({ data }) => {
+      const event = socket === opened ? readFrame(data) : null
+      if (event) onEvent(event, opened, token)
+    }
+    after(readyTimeoutMs, () => onDisconnected(token, abnormalClosure))
   }
-  /** A server that vanished without closing is found out by its silence: browsers do not show protocol pings. */
-  const keepAlive = (opened: Socket, token: string) => {
-    after(pingEveryMs, () => {
+  /** Pings of its own: scripts in a browser do not see the server's protocol pings, and so not their absence. */
+  const schedulePing = (opened: Socket, token: string) => {
+    after(pingIntervalMs, () => {
       opened.send(JSON.stringify({ type: 'ping' }))
-      after(pongDeadlineMs, () => lose(token, abnormalClosure))
+      after(pongTimeoutMs, () => onDisconnected(token, abnormalClosure))
     })
   }
-  const hear = (event: OtherEvent, opened: Socket, token: string) => {
+  const onEvent = (event: OtherEvent, opened: Socket, token: string) => {
     if (isReady(event)) {
       const { sessionId, instance, presences } = event
       change({ phase: 'ready', retryAt: null, sessionId, instance, presences })
-      keepAlive(opened, token)
+      schedulePing(opened, token)
     }
     if (isPresenceUpdate(event)) {
       change({ presences: { ...state.getSnapshot().presences, [event.userId]: event.status } })
     }
     if (event.type === 'pong') {
-      attempt = 0 // not at `ready`: a server that greets and falls over must not be stormed
-      keepAlive(opened, token)
+      attempt = 0 // not at `ready`: the backoff must still grow for a server that fails right after each handshake
+      schedulePing(opened, token)
     }
     for (const listener of [...listeners]) listener(event)
   }
   const close = () => {
-    wanted = false
+    isOpen = false
     attempt = 0
-    drop()
+    disconnect()
     state.set(off)
   }
 
@@ -131,15 +138,29 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     subscribe: state.subscribe,
     getSnapshot: state.getSnapshot,
     open: () => {
-      if (wanted) return
-      wanted = true
-      dial()
+      if (isOpen) return
+      isOpen = true
+      connect()
     },
     close,
-    retryNow: () => void (state.getSnapshot().phase === 'waiting' && dial()),
+    retryNow: () => {
+      if (state.getSnapshot().phase === 'waiting') connect()
+    },
     onEvent: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
   }
+}
+
+const firstDelayMs = 1_000
+const maxDelayMs = 30_000
+
+/**
+ * How long to wait before reconnecting, in ms: exponential from 1 s to 30 s, the upper half of each delay spread by
+ * `jitter` (0 to 1), so that the clients of a restarted server do not reconnect all at once. `attempt` counts from 0.
+ */
+export function reconnectDelayMs(attempt: number, jitter: number): number {
+  const full = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempt, 16))
+  return Math.round(full / 2 + (full / 2) * jitter)
 }

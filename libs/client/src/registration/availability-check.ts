@@ -1,11 +1,12 @@
+import { normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api } from '../api/api.ts'
 import { isAborted } from '../api/errors.ts'
-import type { ClientClock } from '../ports.ts'
+import type { ClientClock } from '../platform.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../store.ts'
-import { findUsernameProblem, normalizeUsername } from './registration-checks.ts'
+import { findUsernameProblem } from './registration-checks.ts'
 
-/** `checking` begins with the keystroke; `idle` while the name has a wrong form, which needs no question. */
+/** `checking` begins with the input; `idle` while the username is malformed, which needs no request. */
 export type AvailabilityState =
   | { status: 'idle' }
   | { status: 'checking'; username: string }
@@ -16,29 +17,32 @@ export type AvailabilityState =
 export type AvailabilityCheck = Store<AvailabilityState> & {
   /** Call with each new input. */
   check(typed: string): void
-  /** Ends what runs and forgets the answer. */
+  /** Aborts the request and clears the result. */
   cancel(): void
 }
 
 const debounceMs = 500
 
-/** Asks whether a username is free 500 ms after the last input; new input aborts the question before. */
+/**
+ * Requests whether a username is free 500 ms after the last input; new input aborts the request before it.
+ * Spec: Client session behaviour, registration page.
+ */
 export function createAvailabilityCheck(deps: { api: Pick<Api, 'auth'>; clock: ClientClock }): AvailabilityCheck {
   const state = createStore<AvailabilityState>({ status: 'idle' })
   let timer: unknown
-  let asking = new AbortController()
+  let aborting = new AbortController()
 
   const cancel = () => {
     deps.clock.clearTimeout(timer)
-    asking.abort()
+    aborting.abort()
     state.set({ status: 'idle' })
   }
-  const ask = async (username: string, signal: AbortSignal) => {
+  const request = async (username: string, signal: AbortSignal) => {
     try {
-      const answer = await deps.api.auth.checkUsername(username, { signal })
+      const { available, reason } = await deps.api.auth.checkUsername(username, { signal })
       if (signal.aborted) return
-      if (answer.available) state.set({ status: 'available', username })
-      else state.set({ status: 'unavailable', username, reason: answer.reason ?? 'This username is not available' })
+      if (available) state.set({ status: 'available', username })
+      else state.set({ status: 'unavailable', username, reason: reason ?? 'This username is not available' })
     } catch (error) {
       if (signal.aborted || isAborted(error)) return
       state.set({ status: 'failed', username, error: error as Error })
@@ -48,10 +52,10 @@ export function createAvailabilityCheck(deps: { api: Pick<Api, 'auth'>; clock: C
     cancel()
     if (findUsernameProblem(typed)) return
     const username = normalizeUsername(typed)
-    asking = new AbortController()
-    const { signal } = asking
+    aborting = new AbortController()
+    const { signal } = aborting
     state.set({ status: 'checking', username })
-    timer = deps.clock.setTimeout(() => void ask(username, signal), debounceMs)
+    timer = deps.clock.setTimeout(() => void request(username, signal), debounceMs)
   }
   return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, check, cancel }
 }

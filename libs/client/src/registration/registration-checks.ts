@@ -1,26 +1,19 @@
+import { countCodePoints, isLocalUsername, limits, normalizeUsername } from '@gatehouse/contracts/constants'
+
 export type RegistrationEntry = { username: string; password: string; confirmation: string }
-/** What to say beside each field; no key, no problem. */
+/** The message for each field that has a problem. */
 export type RegistrationProblems = Partial<Record<keyof RegistrationEntry, string>>
 
-const usernameMin = 3
-const usernameMax = 32
-const usernamePattern = /^[a-z0-9_]+$/
-/** The form's own minimum; the server asks for 8 and says so. */
+/** The specification's minimum of the registration page; the server's is 8, and its refusal says so. */
 const passwordMin = 6
-
-/** The name as the server will store it. */
-export function normalizeUsername(typed: string): string {
-  return typed.trim().toLowerCase()
-}
 
 /** What is wrong with a local username, or null. Spec: Client session behaviour, registration page. */
 export function findUsernameProblem(typed: string): string | null {
   const username = normalizeUsername(typed)
-  if (username.length < usernameMin || username.length > usernameMax) {
-    return `Use ${usernameMin} to ${usernameMax} characters`
+  if (username.length < limits.localUsernameMin || username.length > limits.localUsernameMax) {
+    return `Use ${limits.localUsernameMin} to ${limits.localUsernameMax} characters`
   }
-  if (!usernamePattern.test(username)) return 'Use only letters a to z, digits and underscores'
-  return null
+  return isLocalUsername(username) ? null : 'Use only letters a to z, digits and underscores'
 }
 
 /** The checks of the first registration step. Spec: Client session behaviour, registration page. */
@@ -28,7 +21,7 @@ export function findRegistrationProblems(entry: RegistrationEntry): Registration
   const problems: RegistrationProblems = {}
   const username = findUsernameProblem(entry.username)
   if (username) problems.username = username
-  if ([...entry.password].length < passwordMin) problems.password = `Use at least ${passwordMin} characters`
+  if (countCodePoints(entry.password) < passwordMin) problems.password = `Use at least ${passwordMin} characters`
   if (entry.password !== entry.confirmation) problems.confirmation = 'The passwords do not match'
   return problems
 }

@@ -1,41 +1,37 @@
+import { normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api } from '../api/api.ts'
-import type { AvatarColor, Credentials, Registration, User } from '../api/records.ts'
-import type { CallOptions } from '../api/request.ts'
-import type { KeyValueStorage } from '../ports.ts'
+import type { CallOptions } from '../api/options.ts'
+import type { Credentials, Registration, User } from '../api/records.ts'
+import type { KeyValueStorage } from '../platform.ts'
 import { tokenKey } from '../session/session.ts'
 import type { Session } from '../session/session.ts'
-import { normalizeUsername } from './registration-checks.ts'
 
-/** Both steps together: the account, and how it should look. */
-export type RegistrationInput = Credentials & {
-  displayName?: string | null
-  avatarColor?: AvatarColor | null
-  inviteToken?: string | null
-  avatar?: Blob | null
-}
+/** The input of both steps: the account, and its profile. */
+export type RegistrationInput = Credentials &
+  Pick<Registration, 'displayName' | 'avatarColor' | 'inviteToken'> & { avatar?: Blob | null }
 
-/** `avatarError` is set when the account stands but its picture could not be saved. */
+/** `avatarError` is set when the account exists but its avatar could not be saved. */
 export type RegistrationOutcome = { user: User; avatarError: Error | null }
 
 export type RegistrationDeps = {
   api: Pick<Api, 'auth'>
-  /** The own instance's API speaking with a token that is not the session's yet. */
+  /** The own instance's API, called with a token that is not the session's yet. */
   apiWithToken: (token: string) => Pick<Api, 'uploads' | 'users'>
   storage: KeyValueStorage
   session: Pick<Session, 'initSession'>
 }
 
 /**
- * Registers, keeps the token in the storage only, saves the picture, then starts the session; the caller navigates when
- * this resolves. The session must not exist sooner: the route guard would leave the page before the picture is saved.
+ * Registers, saves the token to the storage only, saves the avatar, then starts the session; the caller navigates when
+ * this resolves. A session that started sooner would let the route guard leave the page before the avatar is saved.
  * Spec: Client session behaviour, registration page.
  */
 export async function completeRegistration(
   deps: RegistrationDeps,
   input: RegistrationInput,
-  call: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<RegistrationOutcome> {
-  const { token, user: registered } = await deps.api.auth.register(registrationOf(input), call)
+  const { token, user: registered } = await deps.api.auth.register(registrationOf(input), options)
   deps.storage.setItem(tokenKey, token)
   const { user, avatarError } = await saveAvatar(deps.apiWithToken(token), registered, input.avatar ?? null)
   deps.session.initSession(token, user, { password: input.password })

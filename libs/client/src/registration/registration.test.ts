@@ -12,7 +12,7 @@ const check = `GET ${home}/api/auth/check-username`
 const input = { username: ' Alice ', password: 'long enough', displayName: 'Alice', avatarColor: 'sky' as const }
 const avatar = new Blob(['png'], { type: 'image/png' })
 
-describe('registration step 1', () => {
+describe('Client session behaviour: registration step 1', () => {
   const entry = { username: 'alice', password: 'secret', confirmation: 'secret' }
   const fieldsOf = (part: object) => Object.keys(findRegistrationProblems({ ...entry, ...part }))
 
@@ -66,7 +66,7 @@ describe('registration step 1', () => {
     })
   })
 
-  it('asks nothing for a name of a wrong form, and says when the question failed', async () => {
+  it('requests nothing for a malformed name, and reports a failed request', async () => {
     const { client, clock, network } = buildClient()
     const availability = client.createAvailabilityCheck()
     availability.check('al')
@@ -82,7 +82,7 @@ describe('registration step 1', () => {
   })
 })
 
-describe('registration step 2', () => {
+describe('Client session behaviour: registration step 2', () => {
   it('registers, saves the token to storage but not to memory, saves the avatar, then starts the session', async () => {
     const { client, storage, network } = buildClient()
     const seen: string[] = []
@@ -133,23 +133,23 @@ describe('registration step 2', () => {
     expect(network.sent[0]?.json['inviteToken']).to.equal('invite')
   })
 
-  it('leaves storage and session alone when the registration is refused or given up', async () => {
+  it('leaves storage and session unchanged when the registration is refused or aborted', async () => {
     const { client, storage, network } = buildClient()
     network.answer(register, { status: 409, body: { error: 'Username already taken', statusCode: 409 } })
     const refusal = await client.register(input).catch((error: unknown) => error)
     network.answer(register, 'hang')
-    const giveUp = new AbortController()
-    const givenUp = client.register(input, { signal: giveUp.signal }).catch((error: unknown) => error)
+    const aborting = new AbortController()
+    const aborted = client.register(input, { signal: aborting.signal }).catch((error: unknown) => error)
     await settle()
-    giveUp.abort()
+    aborting.abort()
 
     expect(refusal).to.include({ status: 409, message: 'Username already taken' })
-    expect(isAborted(await givenUp)).to.equal(true)
+    expect(isAborted(await aborted)).to.equal(true)
     expect(storage.values.size).to.equal(0)
     expect(client.session.getSnapshot().token).to.equal(null)
   })
 
-  it('hands the password on to the automatic connection', async () => {
+  it('gives the password to the automatic connection', async () => {
     const { client, network } = buildClient()
     const user = buildUser({ replicatedInstances: [{ origin: remote, username: 'alice@home.example' }] })
     network.answer(register, { status: 201, body: { token: 't', user } })

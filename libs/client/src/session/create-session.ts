@@ -1,10 +1,9 @@
 import type { User } from '../api/records.ts'
-import type { SelfIds } from '../identity/self-ids.ts'
-import type { KeyValueStorage } from '../ports.ts'
+import type { SelfIds } from '../identity/identity.ts'
+import type { KeyValueStorage } from '../platform.ts'
 import { createStore } from '../store.ts'
 import { tokenKey } from './session.ts'
 import type { Session, SessionEnd, SessionState } from './session.ts'
-import { readTokenUserId } from './token-user-id.ts'
 import type { UserScopedStores } from './user-scoped-stores.ts'
 
 export type SessionDeps = {
@@ -13,9 +12,9 @@ export type SessionDeps = {
   selfIds: SelfIds
   /** The user of the session's token. */
   fetchUser: () => Promise<User>
-  /** Connects to the user's other instances; is not waited for. */
+  /** Connects to the user's other instances; not awaited. */
   connectInstances: (user: User, password: string | null) => void
-  /** The same after loadUser, with the tokens kept in the storage. */
+  /** The same after loadUser, with the stored tokens. */
   restoreInstances: (user: User) => void
 }
 
@@ -29,33 +28,36 @@ const loadFailed: SessionEnd = {
 /** Makes the session store. Spec: Client session behaviour. */
 export function createSession(deps: SessionDeps): Session {
   const { storage } = deps
-  const store = createStore<SessionState>({ ...nobody, token: storage.getItem(tokenKey) })
+  const store = createStore<SessionState>({ ...noSession, token: storage.getItem(tokenKey) })
   let loading: Promise<User | null> | null = null
 
   const change = (part: Partial<SessionState>) => store.set({ ...store.getSnapshot(), ...part })
-  /** Everything of the user before goes; an answer still under way for them no longer counts. */
-  const switchTo = (next: SessionState) => {
+  /** Clears all state of the previous user; a response that arrives for them later is ignored. */
+  const reset = (next: SessionState) => {
     loading = null
     deps.userScopedStores.resetAll()
     deps.selfIds.clear()
     store.set(next)
   }
-  const adoptToken = (token: string) => {
+  const takeOverToken = (token: string) => {
     const { user } = store.getSnapshot()
-    if (user && readTokenUserId(token) === user.id) return change({ token })
-    switchTo({ ...nobody, token })
-    void loadUser()
+    if (user && userIdOf(token) === user.id) {
+      change({ token })
+    } else {
+      reset({ ...noSession, token })
+      void loadUser()
+    }
   }
-  const refuseToken = (token: string, ended: SessionEnd) => {
-    const held = store.getSnapshot().token
-    if (held !== token) return held === null
+  const invalidateToken = (token: string, ended: SessionEnd) => {
+    const current = store.getSnapshot().token
+    if (current !== token) return current === null
     const stored = storage.getItem(tokenKey)
     if (stored !== null && stored !== token) {
-      adoptToken(stored)
+      takeOverToken(stored)
       return false
     }
     storage.removeItem(tokenKey)
-    switchTo({ ...nobody, ended })
+    reset({ ...noSession, ended })
     return true
   }
   const fetchUser = async (token: string, isCurrent: () => boolean) => {
@@ -69,7 +71,7 @@ export function createSession(deps: SessionDeps): Session {
       if (!isCurrent()) return
       loading = null
       change({ loading: false })
-      refuseToken(token, loadFailed)
+      invalidateToken(token, loadFailed)
     }
   }
   const loadUser = (): Promise<User | null> => {
@@ -86,16 +88,16 @@ export function createSession(deps: SessionDeps): Session {
     subscribe: store.subscribe,
     getSnapshot: store.getSnapshot,
     initSession: (token, user, secrets = {}) => {
-      // The stores are emptied before the token is saved, so that nothing of the last user survives beside it.
-      switchTo(nobody)
+      // Before the token is saved, so that it is never stored beside data of the previous user.
+      reset(noSession)
       storage.setItem(tokenKey, token)
-      store.set({ ...nobody, token, user })
+      store.set({ ...noSession, token, user })
       deps.connectInstances(user, secrets.password ?? null)
     },
     loadUser,
     logout: () => {
       storage.removeItem(tokenKey)
-      switchTo({ ...nobody, ended: loggedOut })
+      reset({ ...noSession, ended: loggedOut })
     },
     replaceToken: (token) => {
       storage.setItem(tokenKey, token)
@@ -104,15 +106,29 @@ export function createSession(deps: SessionDeps): Session {
     setUser: (user) => {
       if (store.getSnapshot().user?.id === user.id) change({ user })
     },
-    refuseToken,
+    invalidateToken,
     readStorage: () => {
       const stored = storage.getItem(tokenKey)
       const { token } = store.getSnapshot()
       if (stored === token) return
-      if (stored === null) switchTo({ ...nobody, ended: endedElsewhere })
-      else adoptToken(stored)
+      if (stored === null) reset({ ...noSession, ended: endedElsewhere })
+      else takeOverToken(stored)
     },
   }
 }
 
-const nobody: SessionState = { token: null, user: null, loading: false, ended: null }
+const noSession: SessionState = { token: null, user: null, loading: false, ended: null }
+
+/**
+ * The user id in a token, or null when it is unreadable. The token is not verified: the id only tells the tokens of
+ * different users apart.
+ */
+function userIdOf(token: string): string | null {
+  try {
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
+    const { userId } = JSON.parse(atob(payload)) as { userId?: unknown }
+    return typeof userId === 'string' ? userId : null
+  } catch {
+    return null
+  }
+}

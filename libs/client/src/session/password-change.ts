@@ -1,23 +1,23 @@
-/** Knows whether the own password is being changed just now. */
+/** Whether a password change is in progress, and what waits for its end. */
 export type PasswordChange = {
   run<T>(change: () => Promise<T>): Promise<T>
-  /** Puts an act off until the change under way is over; false, and nothing done, when there is none. */
-  defer(act: () => void): boolean
+  /** Postpones `action` until the running change has ended; false, and nothing postponed, when none runs. */
+  defer(action: () => void): boolean
 }
 
 /**
- * The old token dies on the server before the new one is here: what other calls and tabs tell about the session in
- * between is looked at afterwards.
+ * The server revokes the old token before the client has the new one: refusals of the old token and storage events of
+ * other tabs in between are handled when the change has ended.
  */
 export function createPasswordChange(): PasswordChange {
   let running = 0
   let deferred: (() => void)[] = []
-  const settle = () => {
+  const end = () => {
     running -= 1
     if (running > 0) return
-    const acts = deferred
+    const actions = deferred
     deferred = []
-    for (const act of acts) act()
+    for (const action of actions) action()
   }
   return {
     run: async (change) => {
@@ -25,11 +25,11 @@ export function createPasswordChange(): PasswordChange {
       try {
         return await change()
       } finally {
-        settle()
+        end()
       }
     },
-    defer: (act) => {
-      if (running > 0) deferred.push(act)
+    defer: (action) => {
+      if (running > 0) deferred.push(action)
       return running > 0
     },
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { guardRoute } from './route-guard.ts'
 
-describe('the route guard', () => {
+describe('Client session behaviour: the route guard', () => {
   it('redirects protected routes to /login with no token', () => {
     expect(guardRoute({ pathname: '/channels/@me', search: '', token: null })).to.deep.equal({
       allowed: false,
@@ -10,7 +10,7 @@ describe('the route guard', () => {
     expect(guardRoute({ pathname: '/channels/@me', search: '', token: 't' })).to.deep.equal({ allowed: true })
   })
 
-  it('remembers where one wanted to go, and gets there after the log-in', () => {
+  it('redirects to the requested page after the log-in', () => {
     const verdict = guardRoute({ pathname: '/admin/users', search: '?q=a&p=2', token: null })
 
     expect(verdict).to.deep.equal({ allowed: false, redirect: '/login?redirect=%2Fadmin%2Fusers%3Fq%3Da%26p%3D2' })
@@ -42,7 +42,7 @@ describe('the route guard', () => {
     }
   })
 
-  it('shows public pages to everybody', () => {
+  it('shows public pages without a token', () => {
     expect(guardRoute({ pathname: '/about', search: '', token: null, isPublic: true })).to.deep.equal({ allowed: true })
   })
 })

@@ -4,7 +4,7 @@ import { isSafeRedirect, safeRedirect } from './safe-redirect.ts'
 
 const here = 'https://home.example'
 
-describe('the safe redirect rule', () => {
+describe('Client session behaviour: redirect targets', () => {
   for (const target of [
     '/',
     '/channels/@me',
@@ -50,7 +50,7 @@ describe('the safe redirect rule', () => {
     it(`refuses ${JSON.stringify(trick)}`, () => expect(safeRedirect(trick)).to.equal('/channels/@me'))
   }
 
-  it('accepts only what starts with / and not //, and what a browser resolves to this very site', () => {
+  it('accepts only what starts with / and not //, and what a browser resolves to this origin', () => {
     const piece = fc.constantFrom(
       '/',
       '\\',

@@ -1,19 +1,19 @@
-const someOrigin = 'https://here.invalid'
-/** Browsers drop tabs and line breaks and read a backslash as a slash, so none of them may hide a second slash. */
-const deceiving = /[\u0000-\u001f\u007f-\u009f\\]/
+const testOrigin = 'https://origin.invalid'
+/** Browsers drop tabs and line breaks and read a backslash as a slash: each could hide a second slash. */
+const unsafeCharacters = /[\u0000-\u001f\u007f-\u009f\\]/
 
 /**
- * Whether a redirect target stays on this site: it starts with `/` and not `//`, and still does so after everything
- * that a browser or a router may do to it (dot segments, percent-decoding, repeatedly).
+ * Whether a redirect target is on this origin: it starts with `/` and not `//`, also after all normalization by browser
+ * and router (dot segments, repeated percent-decoding).
  * Spec: Client session behaviour, route guard.
  */
 export function isSafeRedirect(target: string): boolean {
-  if (!staysHere(target)) return false
+  if (!isSameOrigin(target)) return false
   const pathEnd = target.search(/[?#]/)
   let path = pathEnd < 0 ? target : target.slice(0, pathEnd)
-  // NOTE: each decoding shortens the path or leaves it alone, so this ends.
+  // NOTE: this ends, since each decoding shortens the path or leaves it unchanged.
   for (;;) {
-    if (!staysHere(path)) return false
+    if (!isSameOrigin(path)) return false
     const decoded = decode(path)
     if (decoded === null) return false
     if (decoded === path) return true
@@ -26,10 +26,10 @@ export function safeRedirect(target: string | null | undefined, fallback = '/cha
   return target && isSafeRedirect(target) ? target : fallback
 }
 
-function staysHere(target: string): boolean {
-  if (!target.startsWith('/') || target.startsWith('//') || deceiving.test(target)) return false
-  const url = URL.parse(target, someOrigin)
-  return url?.origin === someOrigin && !url.pathname.startsWith('//')
+function isSameOrigin(target: string): boolean {
+  if (!target.startsWith('/') || target.startsWith('//') || unsafeCharacters.test(target)) return false
+  const url = URL.parse(target, testOrigin)
+  return url?.origin === testOrigin && !url.pathname.startsWith('//')
 }
 
 function decode(path: string): string | null {

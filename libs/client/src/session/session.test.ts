@@ -80,7 +80,7 @@ describe('Client session behaviour: the session store', () => {
     })
   }
 
-  it('an answer to loadUser that comes after another log-in changes nothing', async () => {
+  it('loadUser ignores a response that arrives after another log-in', async () => {
     const { client, network } = buildClient()
     client.session.replaceToken('t')
     let answerNow = () => {}
@@ -119,7 +119,7 @@ describe('Client session behaviour: the session store', () => {
     await clock.advance(3_600_000)
 
     expect(network.sentTo(`POST ${remote}/api/users/@me/change-password`)).to.have.length(2)
-    expect(clock.waiting()).to.equal(0)
+    expect(clock.pending()).to.equal(0)
   })
 
   it('ends when the instance refuses its token on any call', async () => {
@@ -133,7 +133,7 @@ describe('Client session behaviour: the session store', () => {
     expect(storage.getItem('service_token')).to.equal(null)
   })
 
-  it('survives the refusal of its old token while a password change is under way', async () => {
+  it('does not end when its old token is refused during a password change', async () => {
     const { client, network } = buildClient()
     client.session.initSession('old', buildUser())
     let answerNow = () => {}
@@ -150,8 +150,8 @@ describe('Client session behaviour: the session store', () => {
   })
 })
 
-describe('the session store of two tabs', () => {
-  it('takes over the fresh token when another tab changed the password', () => {
+describe('Client session behaviour: the session store of two tabs', () => {
+  it('uses the new token when another tab changed the password', () => {
     const { client, storage, otherTabChanged } = buildClient()
     client.session.initSession(buildToken('1', 'old'), buildUser())
 
@@ -161,12 +161,12 @@ describe('the session store of two tabs', () => {
     expect(client.session.getSnapshot()).to.deep.include({ token: buildToken('1', 'new'), user: buildUser() })
   })
 
-  it('tries the token in the storage before it gives up its own refused one', () => {
+  it('uses a newer stored token when its own is refused', () => {
     const { client, storage } = buildClient()
     client.session.initSession(buildToken('1', 'old'), buildUser())
     storage.setItem('service_token', buildToken('1', 'new'))
 
-    const over = client.session.refuseToken(buildToken('1', 'old'), { reason: 'token_refused', message: '' })
+    const over = client.session.invalidateToken(buildToken('1', 'old'), { reason: 'token_refused', message: '' })
 
     expect(over).to.equal(false)
     expect(client.session.getSnapshot().token).to.equal(buildToken('1', 'new'))
@@ -182,7 +182,7 @@ describe('the session store of two tabs', () => {
     expect(client.session.getSnapshot().ended?.reason).to.equal('ended_elsewhere')
   })
 
-  it('forgets the user and loads the other one when another tab logged in as somebody else', async () => {
+  it('clears the user and loads the new one when another tab logged in as another user', async () => {
     const { client, storage, network, otherTabChanged } = buildClient()
     client.session.initSession(buildToken('1'), buildUser())
     network.answer(me, { body: buildUser({ id: '2', username: 'bob' }) })

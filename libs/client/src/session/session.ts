@@ -1,13 +1,13 @@
 import type { User } from '../api/records.ts'
 import type { Store } from '../store.ts'
 
-/** Where the token lives in the local storage. */
+/** The key of the token in the local storage. */
 export const tokenKey = 'service_token'
 
 export type SessionEndReason =
   'logged_out' | 'load_failed' | 'token_refused' | 'password_reset' | 'account_deleted' | 'ended_elsewhere'
 
-/** Why there is no session any more; `message` can be shown. */
+/** Why the session ended; `message` can be shown. */
 export type SessionEnd = { reason: SessionEndReason; message: string }
 
 export type SessionState = {
@@ -19,19 +19,22 @@ export type SessionState = {
   ended: SessionEnd | null
 }
 
-/** The session of this client; `token` is read from the storage when it is made. Spec: Client session behaviour. */
+/** The session of this client; `token` is read from the storage on creation. Spec: Client session behaviour. */
 export type Session = Store<SessionState> & {
-  /** Starts a session. With the password at hand the other instances can be connected by themselves. */
+  /** Starts a session. With the password, the other instances are connected automatically. */
   initSession(token: string, user: User, secrets?: { password?: string }): void
   /** Fetches the user of a token that has none yet; resolves to null without a token or when that fails. */
   loadUser(): Promise<User | null>
   logout(): void
-  /** Takes the fresh token of a password change; the session goes on. */
+  /** Stores the new token of a password change; the session goes on. */
   replaceToken(token: string): void
-  /** Takes a newer record of the own user. */
+  /** Stores a newer record of the own user. */
   setUser(user: User): void
-  /** Ends the session unless `token` is not, or no longer, its token; gives whether it is over. */
-  refuseToken(token: string, end: SessionEnd): boolean
-  /** Looks at the storage again: another tab may have logged in, out, or changed the password. */
+  /**
+   * Ends the session when `token` is its token and no newer one is stored; does nothing for another token. Gives
+   * whether there is no session any more.
+   */
+  invalidateToken(token: string, end: SessionEnd): boolean
+  /** Reads the storage again: another tab may have logged in, logged out, or changed the password. */
   readStorage(): void
 }

@@ -1,6 +1,6 @@
-/** The stores that hold something of the current user and must forget it with the session. */
+/** The stores with data of the current user, which are reset when the session starts or ends. */
 export type UserScopedStores = {
-  /** Adds a store; gives a function that takes it out again. */
+  /** Adds a store; returns a function that removes it. */
   register(store: { reset(): void }): () => void
   resetAll(): void
 }

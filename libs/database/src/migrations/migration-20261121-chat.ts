@@ -7,7 +7,7 @@ import { Migration } from '@mikro-orm/migrations'
 export class Migration20261121Chat extends Migration {
   override up(): void {
     this.#spaces()
-    this.#people()
+    this.#userRelations()
     this.#directMessages()
   }
 
@@ -131,7 +131,7 @@ export class Migration20261121Chat extends Migration {
         for each row execute function refuse_deleted_owner()`)
   }
 
-  #people(): void {
+  #userRelations(): void {
     this.addSql(`
       create table friendships (
         user_id bigint not null references users (id) on delete cascade,

@@ -4,7 +4,7 @@ const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_log',
   properties: {
-    id: p.bigint('string').primary().autoincrement(),
+    id: p.bigint('string').primary().generated('identity'),
     action: p.text(),
     actorId: p.bigint('string').nullable(),
     actorUsername: p.text().nullable(),

@@ -4,16 +4,16 @@ const PeerSchema = defineEntity({
   name: 'Peer',
   tableName: 'peers',
   properties: {
-    id: p.bigint('string').primary(),
-    origin: p.text().unique(),
-    /** The origin's host without port, in lower case: what a signer may speak for. */
+    id: p.bigint('string').primary().autoincrement(false),
+    origin: p.text().unique('peers_origin_key'),
+    /** The origin's host without port, in lower case: the only homeInstance that this peer may sign for. */
     host: p.text(),
     secret: p.text().hidden(),
     status: p.text().$type<'pending' | 'active' | 'revoked'>(),
     instanceName: p.text().nullable(),
     instanceId: p.text().nullable(),
     createdAt: p.datetime(),
-    /** While a handshake that this instance began is under way: since when. */
+    /** Start of a handshake that this instance initiated; null when none is pending. */
     offeredAt: p.datetime().nullable(),
     activatedAt: p.datetime().nullable(),
     revokedAt: p.datetime().nullable(),
@@ -21,7 +21,7 @@ const PeerSchema = defineEntity({
 })
 
 export class Peer extends PeerSchema.class {
-  /** Waits, with this secret, for a handshake that begins now. */
+  /** Starts a handshake with this secret. */
   offer(secret: string, now: Date): void {
     this.secret = secret
     this.status = 'pending'
@@ -29,7 +29,7 @@ export class Peer extends PeerSchema.class {
     this.revokedAt = null
   }
 
-  /** Is a peer from now on, with this secret. */
+  /** Ends the handshake: requests signed with this secret count from now on. */
   activate(secret: string, now: Date): void {
     this.secret = secret
     this.status = 'active'
@@ -38,9 +38,9 @@ export class Peer extends PeerSchema.class {
     this.revokedAt = null
   }
 
-  /** Is no peer any more. The secret gives way to one that nobody knows. */
-  revoke(unknownSecret: string, now: Date): void {
-    this.secret = unknownSecret
+  /** Ends the peering. The secret is replaced by a random one that is never sent. */
+  revoke(replacementSecret: string, now: Date): void {
+    this.secret = replacementSecret
     this.status = 'revoked'
     this.offeredAt = null
     this.revokedAt = now
@@ -52,7 +52,7 @@ const ApprovalRequestSchema = defineEntity({
   name: 'ApprovalRequest',
   tableName: 'approval_requests',
   properties: {
-    id: p.bigint('string').primary(),
+    id: p.bigint('string').primary().autoincrement(false),
     sourceOrigin: p.text(),
     secret: p.text().hidden(),
     instanceName: p.text().nullable(),
@@ -72,4 +72,18 @@ export class ApprovalRequest extends ApprovalRequestSchema.class {
   }
 }
 ApprovalRequestSchema.setClass(ApprovalRequest)
-export { ApprovalRequestSchema, PeerSchema }
+
+/** A nonce that a signed request has used, kept until no request with it can be fresh. Contract: 7. */
+const FederationNonceSchema = defineEntity({
+  name: 'FederationNonce',
+  tableName: 'federation_nonces',
+  properties: {
+    origin: p.text().primary(),
+    nonce: p.text().primary(),
+    expiresAt: p.datetime(),
+  },
+})
+
+export class FederationNonce extends FederationNonceSchema.class {}
+FederationNonceSchema.setClass(FederationNonce)
+export { ApprovalRequestSchema, FederationNonceSchema, PeerSchema }

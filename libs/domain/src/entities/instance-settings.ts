@@ -5,7 +5,7 @@ const InstanceSettingsSchema = defineEntity({
   tableName: 'instance_settings',
   properties: {
     /** Always 1: there is one row. */
-    id: p.integer().primary(),
+    id: p.integer().primary().autoincrement(false),
     instanceId: p.uuid(),
     instanceName: p.text(),
     /** Null hands the decision to the environment. Spec: Registration 3. */
@@ -14,7 +14,7 @@ const InstanceSettingsSchema = defineEntity({
     autoAcceptPeering: p.boolean(),
     /** 0 to 1023, drawn once at first boot; part of every id. Spec: Instance settings. */
     workerId: p.integer(),
-    /** The account that became the first admin; taken once, under any concurrency. */
+    /** The account that became the first admin; set once, under any concurrency. */
     firstAdminId: p.bigint('string').nullable(),
   },
 })

@@ -4,7 +4,7 @@ const InviteSchema = defineEntity({
   name: 'Invite',
   tableName: 'invites',
   properties: {
-    id: p.bigint('string').primary(),
+    id: p.bigint('string').primary().autoincrement(false),
     token: p.text().unique(),
     name: p.text(),
     maxUses: p.integer().nullable(),
@@ -24,9 +24,9 @@ const InviteRedemptionSchema = defineEntity({
   name: 'InviteRedemption',
   tableName: 'invite_redemptions',
   properties: {
-    id: p.bigint('string').primary(),
+    id: p.bigint('string').primary().autoincrement(false),
     inviteId: p.bigint('string'),
-    /** Null once the user row is gone; tombstones keep it. */
+    /** Null once the user row is deleted; tombstones keep it. */
     userId: p.bigint('string').nullable(),
     registrantUsername: p.text(),
     redeemedAt: p.datetime(),

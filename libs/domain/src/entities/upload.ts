@@ -9,11 +9,25 @@ const UploadSchema = defineEntity({
     size: p.integer(),
     mimetype: p.text(),
     createdAt: p.datetime(),
-    /** Set when a profile names the file; one that nobody claims within a day is removed. Contract: 3, uploads. */
+    /** Set when a profile names the file; an upload that stays unclaimed for a day is removed. Contract: 3, uploads. */
     claimedAt: p.datetime().nullable(),
   },
 })
 
 export class Upload extends UploadSchema.class {}
 UploadSchema.setClass(Upload)
-export { UploadSchema }
+
+/** A file that a committed transaction no longer refers to, until it has left the disk. Design: invariant 4. */
+const FileRemovalSchema = defineEntity({
+  name: 'FileRemoval',
+  tableName: 'file_removals',
+  properties: {
+    id: p.bigint('string').primary().generated('identity'),
+    filename: p.text(),
+    createdAt: p.datetime(),
+  },
+})
+
+export class FileRemoval extends FileRemovalSchema.class {}
+FileRemovalSchema.setClass(FileRemoval)
+export { FileRemovalSchema, UploadSchema }

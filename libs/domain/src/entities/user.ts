@@ -1,13 +1,48 @@
-import { defineEntity, p } from '@mikro-orm/core'
+import { replicatedInstance, type AvatarColor, type UserReply } from '@gatehouse/contracts'
+import { Type, defineEntity, p } from '@mikro-orm/core'
 
 /** No hash can equal it, so a stub cannot log in. Spec: User record. */
 export const stubPasswordHash = '!federation-replicated'
+
+/** An instance on which a user also has an account, and the name there. Contract: 2. */
+export type ReplicatedInstance = UserReply['replicatedInstances'][number]
+
+/** A JSON array stored as text. Entries that cannot be read are left out: a damaged row must not block its account. */
+class ReplicatedInstancesType extends Type<ReplicatedInstance[], string> {
+  override convertToDatabaseValue(instances: ReplicatedInstance[]): string {
+    return JSON.stringify(instances)
+  }
+
+  override convertToJSValue(stored: string): ReplicatedInstance[] {
+    return parseArray(stored).flatMap((entry) => {
+      const parsed = replicatedInstance.safeParse(entry)
+      return parsed.success ? [parsed.data] : []
+    })
+  }
+
+  override getColumnType(): string {
+    return 'text'
+  }
+
+  override compareAsType(): string {
+    return 'string'
+  }
+}
+
+function parseArray(json: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(json)
+    return Array.isArray(parsed) ? parsed : []
+  } catch {
+    return []
+  }
+}
 
 const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',
   properties: {
-    id: p.bigint('string').primary(),
+    id: p.bigint('string').primary().autoincrement(false),
     username: p.text().unique(),
     passwordHash: p.text().hidden(),
     displayName: p.text().nullable(),
@@ -16,7 +51,7 @@ const UserSchema = defineEntity({
     bio: p.text().nullable(),
     customStatus: p.text().nullable(),
     accentColor: p.text().nullable(),
-    avatarColor: p.text().nullable(),
+    avatarColor: p.text().$type<AvatarColor>().nullable(),
     status: p.text().$type<'online' | 'offline'>().default('offline'),
     isAdmin: p.boolean().default(false),
     isDeleted: p.boolean().default(false),
@@ -24,16 +59,16 @@ const UserSchema = defineEntity({
     passwordChangedAt: p.bigint('number').nullable(),
     /** Milliseconds since the epoch: when a reset or a deletion last closed every socket of this account. */
     sessionsEndedAt: p.bigint('number').nullable(),
-    /** Rises with every change to what decides over tokens. */
+    /** Rises with every change to what decides over tokens. Design: invariant 1. */
     stateVersion: p.integer().default(1),
     homeInstance: p.text().nullable(),
     homeUserId: p.text().nullable(),
-    /** A JSON array as text. Spec: User record. */
-    replicatedInstances: p.text().default('[]'),
+    /** Spec: User record. */
+    replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
     discoverable: p.boolean().default(true),
     showActivity: p.boolean().default(true),
     /** Milliseconds since the epoch, 0 when never. */
-    profileUpdatedAt: p.bigint('number').default(0),
+    profileUpdatedAt: p.bigint('number').defaultRaw('0'),
     createdAt: p.datetime(),
   },
 })
@@ -43,23 +78,24 @@ export type StubUpgrade = {
   username: string
   homeUserId: string | null
   displayName: string | null
-  avatarColor: string
+  avatarColor: AvatarColor
 }
 
 export class User extends UserSchema.class {
-  /** Whether this is a placeholder made for a remote user who never registered here. */
+  /** Whether this is a placeholder for a remote user without a registration here. */
   isStub(): boolean {
     return this.passwordHash === stubPasswordHash
   }
 
-  /** Native to this instance, so that its own password counts. */
+  /** Native to this instance, so that its own password decides. */
   isLocal(): boolean {
     return this.homeInstance === null || this.homeInstance === undefined
   }
 
   /**
-   * Takes a new hash; every token born before `now` (milliseconds) is dead. A replica whose clock is behind brings no
-   * token back that an earlier change ended. Gives when the change counts. Spec: Bearer tokens, revocation.
+   * Replaces the hash; every token issued before `now` (milliseconds) is revoked. A replica whose clock is behind never
+   * moves the time back, which would make revoked tokens valid again. Gives the time of the change. Spec: Bearer tokens,
+   * revocation.
    */
   changePassword(passwordHash: string, now: number): number {
     const changedAt = Math.max(now, this.passwordChangedAt ?? now)
@@ -69,17 +105,52 @@ export class User extends UserSchema.class {
     return changedAt
   }
 
+  /** An admin's reset: a new hash, and all sockets end. `now` in milliseconds. Spec: Admin reset 2, 3. */
+  resetPassword(passwordHash: string, now: number): void {
+    this.changePassword(passwordHash, now)
+    this.sessionsEndedAt = now
+  }
+
+  /** Contract: 5, role. */
+  setRole(isAdmin: boolean): void {
+    this.isAdmin = isAdmin
+    this.stateVersion += 1
+  }
+
   /**
-   * Makes a stub the account of the person it stood for: same id, a password and a name of their own; what else is
-   * missing is filled in, what is there stays. Spec: Registration 10.
+   * Turns a stub into the account of the user it stood for: same id, a password and the chosen name; fields that are
+   * missing are filled in, the others stay. Spec: Registration 10.
    */
-  upgradeStub(given: StubUpgrade): void {
+  upgradeStub(registration: StubUpgrade): void {
     if (!this.isStub() || this.isDeleted) throw new Error('only a live stub can be upgraded')
-    this.passwordHash = given.passwordHash
-    this.username = given.username
-    this.homeUserId ??= given.homeUserId
-    this.displayName ??= given.displayName
-    this.avatarColor ??= given.avatarColor
+    this.passwordHash = registration.passwordHash
+    this.username = registration.username
+    this.homeUserId ??= registration.homeUserId
+    this.displayName ??= registration.displayName
+    this.avatarColor ??= registration.avatarColor
+    this.stateVersion += 1
+  }
+
+  /**
+   * Turns the row into a tombstone: the name is free again, every token is revoked, no password fits. Identity at home and
+   * `createdAt` stay. `now` in milliseconds. Spec: Tombstone, the user row.
+   */
+  becomeTombstone({ passwordHash, now }: { passwordHash: string; now: number }): void {
+    this.username = `!deleted:${this.id}`
+    this.passwordHash = passwordHash
+    this.displayName = null
+    this.avatar = null
+    this.banner = null
+    this.bio = null
+    this.customStatus = null
+    this.accentColor = null
+    this.avatarColor = null
+    this.replicatedInstances = []
+    this.isDeleted = true
+    this.status = 'offline'
+    this.isAdmin = false
+    this.discoverable = false
+    this.sessionsEndedAt = now
     this.stateVersion += 1
   }
 }

@@ -1,6 +1,6 @@
 import { defineErrors } from './refusal.ts'
 
-/** Refusals that any process may give. Contract: 1. */
+/** Refusals of every process. Contract: 1. */
 export const commonErrors = defineErrors({
   invalid_input: { status: 400, message: 'Invalid input' },
   unauthorized: { status: 401, message: 'Unauthorized' },

@@ -1,11 +1,11 @@
-/** How a refusal is declared: its HTTP status and the message a person can read. */
+/** The declaration of a refusal: its HTTP status and its message for people. */
 export type RefusalDefinition = { status: number; message: string }
 
-/** What a client gets: the message, the status and whatever the contract names beside them. */
+/** The JSON body of a refusal: message, status and the fields that the contract names beside them. */
 export type RefusalBody = { error: string; statusCode: number } & Record<string, unknown>
 
 type Extra = {
-  /** Fields that stand beside `error` and `statusCode` in the answer. */
+  /** Fields beside `error` and `statusCode` in the body. */
   fields?: Record<string, unknown>
   /** Response headers, for example `Retry-After`. */
   headers?: Record<string, string>
@@ -14,7 +14,7 @@ type Extra = {
   cause?: unknown
 }
 
-/** A rule said no. Thrown by operations, mapped to HTTP and to the bus once. */
+/** An input or state that a rule refuses. Thrown by operations; `toErrorResponse` maps it for HTTP and the bus. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: string
@@ -36,7 +36,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Whether a thrown value is a rule's no, as opposed to a fault. */
+/** Whether a thrown value is a refusal, as opposed to a fault. */
 export function isRefusal(value: unknown): value is Refusal {
   return value instanceof Refusal
 }

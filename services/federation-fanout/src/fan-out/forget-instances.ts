@@ -18,7 +18,7 @@ export async function forgetInstances(deps: Pick<Deps, 'bus' | 'log'>, input: In
       await deps.bus.request(forgetReplicatedInstances, { userId, origins }, options)
       return
     } catch (error) {
-      deps.log.warn({ requestId, userId, attempt, error }, 'deleted identities are still on the list of their user')
+      deps.log.warn({ requestId, userId, attempt, err: error }, 'replicated instances not updated after deletion')
       if (isRefusal(error) && error.status < 500) return
     }
   }

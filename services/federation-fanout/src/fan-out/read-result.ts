@@ -3,8 +3,8 @@ import type { OutboundAnswer, OutboundFailureKind } from '@gatehouse/outbound'
 import { jsonOf, messageOf } from '../peers/remote-json.ts'
 
 /**
- * What an instance's answer to a deletion means. Only one that says so in JSON is a success: anything may answer 200
- * with a page. Spec: federation-identity/delete; Contract: 7, fan-out.
+ * What an instance's answer to a deletion means. Only JSON that says `success` is a success: any web server may
+ * answer 200 with a page. Spec: federation-identity/delete; Contract: 7, fan-out.
  */
 export function readResult(answer: OutboundAnswer): FanoutResult {
   const json = jsonOf(answer)

@@ -1,10 +1,9 @@
 import { ApprovalRequest, Peer, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { hostOf } from '../peers/signature.ts'
 import { readableText } from '../peers/remote-json.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 
 export type Proven = {
   origin: string
@@ -49,7 +48,7 @@ export async function newPeer(em: EntityManager, origin: string, now: Date): Pro
  * Makes the pending peer active that still holds the proven secret; one that is active already stays as it is. Throws
  * handshake_overtaken when it was revoked or took another secret meanwhile.
  */
-export async function activatePending(deps: Pick<Deps, 'orm' | 'clock'>, proven: Proven): Promise<Peer> {
+export async function activatePending(deps: PeerDeps, proven: Proven): Promise<Peer> {
   return await withPeer(deps, proven.origin, async (em, peer) => {
     if (peer?.status === 'active') return peer
     if (peer?.status !== 'pending' || peer.secret !== proven.secret) throw refuse.handshake_overtaken()

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isOffering, ourOfferPrevails } from './offer.ts'
+import { isOffering, winsTieBreak } from './offer.ts'
 
 describe('offers that cross', () => {
   it('are decided alike at both ends', () => {
     fc.assert(
       fc.property(fc.webUrl(), fc.webUrl(), (one, other) => {
         fc.pre(one !== other)
-        return ourOfferPrevails(one, other) !== ourOfferPrevails(other, one)
+        return winsTieBreak(one, other) !== winsTieBreak(other, one)
       }),
     )
   })

@@ -11,6 +11,6 @@ export function isOffering(peer: Pick<Peer, 'status' | 'offeredAt'>, now: number
  * Of two offers that cross, the one whose origin sorts first is kept: both sides know both origins, so both decide
  * alike. docs/decisions/peering.md.
  */
-export function ourOfferPrevails(own: string, other: string): boolean {
+export function winsTieBreak(own: string, other: string): boolean {
   return own < other
 }

@@ -41,7 +41,7 @@ export async function postOffer(
   }
 }
 
-/** Only an answer that says so in JSON counts as a yes: anything may answer 200 with a page. */
+/** Only JSON that says `accepted` is an acceptance: any web server may answer 200 with a page. */
 export function readOfferAnswer(answer: OutboundAnswer): OfferAnswer {
   const json = jsonOf(answer)
   const text = (name: string) => (typeof json?.[name] === 'string' ? json[name] : null)

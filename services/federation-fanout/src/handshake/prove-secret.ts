@@ -21,7 +21,7 @@ export async function proveSecret(deps: Needs, peer: Secret, requestId?: string)
   const { method, path } = endpoints.epoch
   try {
     const message = { method, path, body: {}, timeoutMs: policy.proofTimeoutMs, requestId }
-    const proof = judgeAnswer(await sendSigned(deps, peer, message), peer, deps.clock.now())
+    const proof = verifyAnswer(await sendSigned(deps, peer, message), peer, deps.clock.now())
     if (!proof.proven) deps.log.info({ requestId, origin: peer.origin, reason: proof.reason }, 'secret not proven')
     return proof
   } catch (error) {
@@ -35,7 +35,7 @@ export async function proveSecret(deps: Needs, peer: Secret, requestId?: string)
  * `now` in milliseconds. The body must say more than the question did: whatever only sends back what it was sent would
  * send a signature that is right.
  */
-export function judgeAnswer(answer: OutboundAnswer, peer: Secret, now: number): Proof {
+export function verifyAnswer(answer: OutboundAnswer, peer: Secret, now: number): Proof {
   const signed = readSignature(answer.headers)
   const said = epochReply.safeParse(jsonOf(answer))
   if (answer.status !== 200 || signed?.origin !== peer.origin || !said.success) {

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { activate, type Proven } from '../handshake/activate.ts'
-import { isOffering, ourOfferPrevails } from '../handshake/offer.ts'
+import { isOffering, winsTieBreak } from '../handshake/offer.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { readPeerOrigin } from '../peers/read-peer-origin.ts'
 import { readableText } from '../peers/remote-json.ts'
@@ -44,7 +44,7 @@ function refuseKnown({ clock, config }: Deps, origin: string, peer: Peer | null)
   if (peer?.status === 'active') {
     throw refuse.peer_exists({ fields: { accepted: false, code: 'PEER_EXISTS_RESET_REQUIRED' } })
   }
-  if (peer && isOffering(peer, clock.now()) && ourOfferPrevails(config.publicAddress.origin, origin)) {
+  if (peer && isOffering(peer, clock.now()) && winsTieBreak(config.publicAddress.origin, origin)) {
     throw refuse.handshake_crossed({ fields: { accepted: false, code: 'HANDSHAKE_CROSSED' } })
   }
 }

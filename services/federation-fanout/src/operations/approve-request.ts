@@ -1,31 +1,30 @@
 import { recordAudit, type ApprovalRequest } from '@gatehouse/domain'
-import type { Deps } from '../deps.ts'
+import type { Actor, Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { activate, newPeer } from '../handshake/activate.ts'
 import { proveSecret, unproven } from '../handshake/prove-secret.ts'
 import { withPeer } from '../peers/with-peer.ts'
-import { findWaitingRequest } from '../queries/find-waiting-request.ts'
-import type { Actor } from './actor.ts'
+import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
 
 type Input = { id: string; actor: Actor; requestId?: string | undefined }
 
 /**
- * Lets a waiting instance in, once it has proved again that it holds the secret. The peer is pending here before that,
- * because the proof makes the other side ask back: so it learns of the decision. Throws not_found, request_decided,
+ * Approves a waiting request, once its origin has proved again that it holds the secret. The peer is pending before
+ * that, because the proof makes the other side send an epoch question: so it learns of the decision. Throws not_found, request_decided,
  * peer_exists, remote_unreachable, remote_unproven, remote_clock, handshake_overtaken. Contract: 7, approval requests.
  */
 export async function approveRequest(deps: Deps, input: Input): Promise<void> {
-  const request = await findWaitingRequest(deps.orm.em.fork(), input.id)
-  await expectPeer(deps, request)
+  const request = await loadWaitingRequest(deps.orm.em.fork(), input.id)
+  await storePendingPeer(deps, request)
   const offer = { origin: request.sourceOrigin, secret: request.secret }
   const proof = await proveSecret(deps, offer, input.requestId)
   if (!proof.proven) {
-    await stopExpecting(deps, request)
+    await endOffer(deps, request)
     throw unproven(proof.reason)
   }
   const { instanceName } = request
   await withPeer(deps, offer.origin, async (em, peer) => {
-    const waiting = await findWaitingRequest(em, input.id)
+    const waiting = await loadWaitingRequest(em, input.id)
     if (peer?.secret !== offer.secret) throw refuse.handshake_overtaken()
     const now = new Date(deps.clock.now())
     waiting.decide('approved', input.actor.userId, now)
@@ -41,8 +40,8 @@ export async function approveRequest(deps: Deps, input: Input): Promise<void> {
   })
 }
 
-/** Until the proof is there its question back has to find the secret here. */
-async function expectPeer(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
+/** The other side's epoch question has to find the secret here before the proof has ended. */
+async function storePendingPeer(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
   await withPeer(deps, sourceOrigin, async (em, peer) => {
     if (peer?.status === 'active') throw refuse.peer_exists()
     const now = new Date(deps.clock.now())
@@ -52,8 +51,8 @@ async function expectPeer(deps: Deps, { sourceOrigin, secret }: ApprovalRequest)
   })
 }
 
-/** The admin's yes stays good for the next offer of that origin. */
-async function stopExpecting(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
+/** The peer stays pending: the approval holds for the next offer of that origin. */
+async function endOffer(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
   await withPeer(deps, sourceOrigin, async (em, peer) => {
     if (peer?.status === 'pending' && peer.secret === secret) peer.offeredAt = null
     await em.flush()

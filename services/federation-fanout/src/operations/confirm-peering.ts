@@ -5,8 +5,8 @@ import { isOffering } from '../handshake/offer.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 
 /**
- * A signed word from an instance whose admin had to decide over our offer: asks back, without anybody waiting for it,
- * and makes the peer active when the secret is proven. docs/decisions/peering.md.
+ * A signed request from an instance whose admin had to decide on our offer: proves the secret in the background and
+ * makes the peer active. docs/decisions/peering.md.
  */
 export function confirmPeering(deps: Deps, peer: Peer, requestId?: string): void {
   if (peer.status !== 'pending' || isOffering(peer, deps.clock.now())) return

@@ -7,7 +7,7 @@ import { refuse } from '../errors.ts'
 import { forgetInstances } from '../fan-out/forget-instances.ts'
 import { readFailure, readResult } from '../fan-out/read-result.ts'
 import { sendSigned } from '../peers/send-signed.ts'
-import { normaliseOrigin } from '../peers/signature.ts'
+import { normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
 type Input = { userId: string; origins: string[]; mode: DeletionMode; requestId?: string | undefined }
@@ -23,7 +23,7 @@ export async function deleteRemoteIdentities(deps: Needs, input: Input): Promise
   const user = await em.findOne(User, { id: input.userId, isDeleted: false })
   if (!user) throw commonErrors.not_found()
   if (!user.isLocal()) throw refuse.not_at_home()
-  const spelled = new Map(input.origins.map((origin) => [origin, normaliseOrigin(origin)]))
+  const spelled = new Map(input.origins.map((origin) => [origin, normalizeSignedOrigin(origin)]))
   const origins = [...new Set(spelled.values())].filter((origin) => origin !== undefined)
   const peers = await em.find(Peer, { origin: { $in: origins }, status: 'active' })
   const results = new Map(

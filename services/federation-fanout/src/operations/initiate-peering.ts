@@ -1,5 +1,5 @@
 import { loadInstanceSettings, recordAudit, type Peer } from '@gatehouse/domain'
-import type { Deps } from '../deps.ts'
+import type { Actor, Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { activatePending, newPeer } from '../handshake/activate.ts'
 import { postOffer, type OfferAnswer } from '../handshake/post-offer.ts'
@@ -7,7 +7,6 @@ import { proveSecret, unproven } from '../handshake/prove-secret.ts'
 import { readPeerOrigin } from '../peers/read-peer-origin.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import type { Actor } from './actor.ts'
 
 type Input = { remoteOrigin: string; actor: Actor; requestId?: string | undefined }
 
@@ -22,7 +21,7 @@ export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
   const { peer, isNew } = await beginOffer(deps, origin, input.actor)
   const answer = await postOffer(deps, peer, { instanceName, instanceId, requestId: input.requestId })
   const isKnownThere = answer.kind === 'accepted' || answer.kind === 'conflict'
-  if (isKnownThere) return await conclude(deps, peer, { answer, requestId: input.requestId })
+  if (isKnownThere) return await completeHandshake(deps, peer, { answer, requestId: input.requestId })
   const left = await endOffer(deps, peer, { forget: isNew && answer.kind === 'forbidden' })
   if (answer.kind === 'queued') return left
   if (answer.kind === 'forbidden') throw refuse.origin_invalid()
@@ -55,10 +54,10 @@ async function beginOffer(deps: Deps, origin: string, actor: Actor): Promise<{ p
 type Answered = { answer: Extract<OfferAnswer, { kind: 'accepted' | 'conflict' }>; requestId: string | undefined }
 
 /**
- * The other side has answered yes, or that it knows us already. Either way its proof decides: it may have taken this
+ * The other side has accepted, or has a peer of our origin already. Either way its proof decides: it may have taken this
  * secret at an earlier attempt, or its own offer may have crossed ours and made us peers meanwhile.
  */
-async function conclude(deps: Deps, offered: Peer, { answer, requestId }: Answered): Promise<Peer> {
+async function completeHandshake(deps: Deps, offered: Peer, { answer, requestId }: Answered): Promise<Peer> {
   const { origin, secret } = offered
   const proof = await proveSecret(deps, { origin, secret }, requestId)
   const instanceName = answer.kind === 'accepted' ? answer.instanceName : null

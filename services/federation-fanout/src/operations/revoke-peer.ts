@@ -1,20 +1,17 @@
 import { Peer, recordAudit } from '@gatehouse/domain'
 import { commonErrors } from '@gatehouse/runtime'
-import type { Deps } from '../deps.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import type { Actor, Deps } from '../deps.ts'
+import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import type { Actor } from './actor.ts'
-
-type Needs = Pick<Deps, 'orm' | 'clock' | 'random'>
 
 /** Ends a peering from this side, at once; a second time changes nothing. Throws not_found. Contract: 7, peers. */
-export async function revokePeer(deps: Needs, input: { id: string; actor: Actor }): Promise<void> {
+export async function revokePeer(deps: PeerDeps, input: { id: string; actor: Actor }): Promise<void> {
   const known = await deps.orm.em.fork().findOne(Peer, { id: input.id })
   if (!known) throw commonErrors.not_found()
   await withPeer(deps, known.origin, async (em, peer) => {
     if (!peer || peer.status === 'revoked') return
     const now = new Date(deps.clock.now())
-    forgetSecret(deps, peer, now)
+    revokeSecret(deps, peer, now)
     recordAudit(em, {
       action: 'peer.revoked',
       actor: input.actor,
@@ -26,6 +23,6 @@ export async function revokePeer(deps: Needs, input: { id: string; actor: Actor 
   })
 }
 
-export function forgetSecret({ random }: Pick<Deps, 'random'>, peer: Peer, now: Date): void {
+export function revokeSecret({ random }: Pick<Deps, 'random'>, peer: Peer, now: Date): void {
   peer.revoke(random.bytes(policy.secretBytes).toString('hex'), now)
 }

@@ -1,13 +1,13 @@
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { hostOf, normaliseOrigin } from './signature.ts'
+import { hostOf, normalizeSignedOrigin } from './signature.ts'
 
 /**
  * The origin of another instance in its one spelling. Plain http only where the operator lets outbound requests reach
  * private addresses at all. Throws origin_invalid, origin_is_own. Contract: 7, handshake, outbound requests.
  */
 export function readPeerOrigin({ publicAddress, reach }: Deps['config'], text: string): string {
-  const origin = normaliseOrigin(text.trim())
+  const origin = normalizeSignedOrigin(text.trim())
   if (!origin || hostOf(origin).endsWith('.')) throw refuse.origin_invalid()
   if (origin.startsWith('http:') && reach.allowPrivate.length === 0) throw refuse.origin_invalid()
   if (origin === publicAddress.origin) throw refuse.origin_is_own()

@@ -4,7 +4,7 @@ import { jsonOf, messageOf, readableText } from './remote-json.ts'
 
 const answer = (body: string, status = 400) => ({ status, headers: {}, body: Buffer.from(body) })
 
-describe("another instance's words", () => {
+describe('text from another instance', () => {
   it('are read from error, then from message, else its status is told', () => {
     expect(messageOf(answer('{"error":"No","message":"Not that"}'))).to.equal('No')
     expect(messageOf(answer('{"error":7,"message":"Not that"}'))).to.equal('Not that')

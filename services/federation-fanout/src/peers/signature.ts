@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** How far a signature's timestamp may be from our clock, either side, in milliseconds. Contract: 7. */
-export const SIGNATURE_WINDOW_MS = 15 * 60 * 1000
+export const signatureWindowMs = 15 * 60 * 1000
 
 /** What a signed message says of itself: `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
 export type SignedHeaders = { origin: string; timestamp: number; nonce: string; signature: string }
 
 type Unsigned = { secret: string; origin: string; body: string | Buffer; timestamp: number; nonce: string }
 
-const SIGNATURE_HEADERS = ['origin', 'timestamp', 'nonce', 'signature'].map((name) => `x-federation-${name}`)
-const ORIGIN = /^https?:\/\/[^\s/?#@\\]{1,300}\/?$/i
-const TIMESTAMP = /^[1-9]\d{0,14}$/
-const NONCE = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-const SIGNATURE = /^sha256=([0-9a-f]{64})$/i
-const BARE_HOST = /^[^\s/?#@\\]+$/
+const signatureHeaders = ['origin', 'timestamp', 'nonce', 'signature'].map((name) => `x-federation-${name}`)
+const originPattern = /^https?:\/\/[^\s/?#@\\]{1,300}\/?$/i
+const timestampPattern = /^[1-9]\d{0,14}$/
+const noncePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const signaturePattern = /^sha256=([0-9a-f]{64})$/i
+const bareHostPattern = /^[^\s/?#@\\]+$/
 
 /** The four headers for a body that is sent as exactly these bytes; `timestamp` in milliseconds. Contract: 7. */
 export function signBody({ secret, origin, body, timestamp, nonce }: Unsigned): Record<string, string> {
@@ -27,17 +27,17 @@ export function signBody({ secret, origin, body, timestamp, nonce }: Unsigned): 
 
 /** Takes headers with lower-case names, as Node gives them. Undefined when one is missing or malformed. Contract: 7. */
 export function readSignature(headers: Record<string, string | string[] | undefined>): SignedHeaders | undefined {
-  const origin = normaliseOrigin(headers['x-federation-origin'])
-  const timestamp = readMatch(TIMESTAMP, headers['x-federation-timestamp'])?.[0]
-  const nonce = readMatch(NONCE, headers['x-federation-nonce'])?.[0]
-  const signature = readMatch(SIGNATURE, headers['x-federation-signature'])?.[1]
+  const origin = normalizeSignedOrigin(headers['x-federation-origin'])
+  const timestamp = readMatch(timestampPattern, headers['x-federation-timestamp'])?.[0]
+  const nonce = readMatch(noncePattern, headers['x-federation-nonce'])?.[0]
+  const signature = readMatch(signaturePattern, headers['x-federation-signature'])?.[1]
   if (!origin || !timestamp || !nonce || !signature) return undefined
   return { origin, timestamp: Number(timestamp), nonce, signature: signature.toLowerCase() }
 }
 
 /**
  * Checks the signature over the received bytes, in constant time, and then the age; `now` in milliseconds. `stale` is
- * said only of a signature that is right, so it tells of a clock and not of a stranger. Contract: 7.
+ * returned for a right signature only, so it means a wrong clock and no foreign signer. Contract: 7.
  */
 export function verifySignature(input: {
   secret: string
@@ -49,18 +49,18 @@ export function verifySignature(input: {
   const expected = digest(input.secret, timestamp, nonce, input.body)
   const received = Buffer.from(signature, 'hex')
   if (received.length !== expected.length || !timingSafeEqual(received, expected)) return 'bad'
-  return Math.abs(input.now - timestamp) <= SIGNATURE_WINDOW_MS ? 'ok' : 'stale'
+  return Math.abs(input.now - timestamp) <= signatureWindowMs ? 'ok' : 'stale'
 }
 
 /** An http or https origin in its one spelling, without a trailing slash. Undefined for anything else. */
-export function normaliseOrigin(value: string | string[] | undefined): string | undefined {
-  const text = readMatch(ORIGIN, value)?.[0]
+export function normalizeSignedOrigin(value: string | string[] | undefined): string | undefined {
+  const text = readMatch(originPattern, value)?.[0]
   return text !== undefined && URL.canParse(text) ? new URL(text).origin : undefined
 }
 
 /** Whether one of the four headers is not there at all. Contract: 7, epoch. */
 export function lacksSignature(headers: Record<string, string | string[] | undefined>): boolean {
-  return SIGNATURE_HEADERS.some((name) => headers[name] === undefined)
+  return signatureHeaders.some((name) => headers[name] === undefined)
 }
 
 /**
@@ -68,8 +68,8 @@ export function lacksSignature(headers: Record<string, string | string[] | undef
  * back in lower case, which equals the host of no origin. Contract: 7.
  */
 export function hostOf(origin: string): string {
-  const url = ORIGIN.test(origin) ? origin : `http://${origin}`
-  const isReadable = (ORIGIN.test(origin) || BARE_HOST.test(origin)) && URL.canParse(url)
+  const url = originPattern.test(origin) ? origin : `http://${origin}`
+  const isReadable = (originPattern.test(origin) || bareHostPattern.test(origin)) && URL.canParse(url)
   return isReadable ? new URL(url).hostname : origin.toLowerCase()
 }
 

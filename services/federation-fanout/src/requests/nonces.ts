@@ -5,7 +5,7 @@ import { policy } from '../policy.ts'
 type Nonce = { origin: string; nonce: string }
 
 /** Takes a nonce for good; false when any replica has taken it before. Contract: 7. */
-export async function takeNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: Nonce) {
+export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: Nonce) {
   const taken = await changeRows(
     orm.em.fork(),
     'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing',
@@ -15,7 +15,7 @@ export async function takeNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { o
 }
 
 /** Gives a nonce back whose request could not be carried out, so that the same request may come again. */
-export async function giveBackNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
+export async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
   await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [
     origin,
     nonce.toLowerCase(),
@@ -23,7 +23,7 @@ export async function giveBackNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce 
 }
 
 /** Forgets nonces whose requests are too old to be accepted anyway. Gives how many it forgot. */
-export async function forgetOldNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<number> {
+export async function deleteExpiredNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<number> {
   return await changeRows(
     orm.em.fork(),
     `delete from federation_nonces where (origin, nonce) in (
@@ -33,9 +33,9 @@ export async function forgetOldNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'
 }
 
 /** Forgets them every minute; any number of replicas may do so. */
-export function startNonceSweep(deps: Pick<Deps, 'orm' | 'clock' | 'background'>): Disposable {
+export function startNonceCleanUp(deps: Pick<Deps, 'orm' | 'clock' | 'background'>): Disposable {
   const sweep = async () => {
-    while ((await forgetOldNonces(deps)) === policy.nonceSweepRows);
+    while ((await deleteExpiredNonces(deps)) === policy.nonceSweepRows);
   }
   const timer = setInterval(() => deps.background.start('nonce sweep', sweep), policy.nonceSweepMs)
   return { [Symbol.dispose]: () => clearInterval(timer) }

@@ -5,10 +5,10 @@ import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { lacksSignature, readSignature, verifySignature, type SignedHeaders } from '../peers/signature.ts'
 import { parseBody, readRawBody } from './raw-body.ts'
-import { giveBackNonce, takeNonce } from './nonces.ts'
+import { releaseNonce, claimNonce } from './nonces.ts'
 
 type Needs = Pick<Deps, 'orm' | 'clock' | 'log' | 'metrics'>
-type Judgement = { outcome: 'accepted'; peer: Peer; signed: SignedHeaders } | { outcome: keyof typeof refusals }
+type Verification = { outcome: 'accepted'; peer: Peer; signed: SignedHeaders } | { outcome: keyof typeof refusals }
 
 const refusals = {
   missing: refuse.signature_missing,
@@ -29,18 +29,18 @@ export function requirePeer(deps: Needs, { isProof = false } = {}): Middleware {
   const requests = deps.metrics.counter('gatehouse_federation_signed_requests_total', help, ['outcome'])
   return async (ctx, next) => {
     const body = await readRawBody(ctx)
-    const judgement = await judge(deps, { headers: ctx.headers, body, isProof })
+    const judgement = await verifyRequest(deps, { headers: ctx.headers, body, isProof })
     requests.inc({ outcome: judgement.outcome })
     if (judgement.outcome !== 'accepted') throw refusals[judgement.outcome]()
     ctx.state.signer = judgement.peer
     ctx.state.signedInput = parseBody(body)
-    await carryOut(deps, ctx, judgement.signed, next)
+    await runWithNonce(deps, ctx, judgement.signed, next)
   }
 }
 
 type Signed = { headers: Context['headers']; body: Buffer; isProof: boolean }
 
-async function judge(deps: Needs, { headers, body, isProof }: Signed): Promise<Judgement> {
+async function verifyRequest(deps: Needs, { headers, body, isProof }: Signed): Promise<Verification> {
   const signed = readSignature(headers)
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
   // A peer that was revoked reads like one that never was.
@@ -49,8 +49,8 @@ async function judge(deps: Needs, { headers, body, isProof }: Signed): Promise<J
   if (!peer) return { outcome: 'unknown_peer' }
   const verdict = verifySignature({ secret: peer.secret, body, signed, now: deps.clock.now() })
   if (verdict !== 'ok') return { outcome: verdict === 'stale' ? 'stale' : 'wrong' }
-  // Only now: a stranger must not be able to use up a peer's nonces, nor fill the table.
-  return (await takeNonce(deps, signed)) ? { outcome: 'accepted', peer, signed } : { outcome: 'replayed' }
+  // After the signature: an unsigned request must not use up a peer's nonces, nor fill the table.
+  return (await claimNonce(deps, signed)) ? { outcome: 'accepted', peer, signed } : { outcome: 'replayed' }
 }
 
 /** The peer that signed the request. */
@@ -64,13 +64,13 @@ export function signedInput(ctx: Context): Record<string, unknown> {
 }
 
 /** A request that fails for want of a dependency leaves no trace, so that the peer may send the very same again. */
-async function carryOut(deps: Needs, ctx: Context, signed: SignedHeaders, next: () => Promise<unknown>) {
+async function runWithNonce(deps: Needs, ctx: Context, signed: SignedHeaders, next: () => Promise<unknown>) {
   try {
     await next()
   } catch (error) {
     if (!isRefusal(error) || error.status >= 500) {
-      await giveBackNonce(deps, signed).catch((fault: unknown) => {
-        deps.log.warn({ requestId: ctx.state.requestId as string, error: fault }, 'a nonce could not be given back')
+      await releaseNonce(deps, signed).catch((fault: unknown) => {
+        deps.log.warn({ requestId: ctx.state.requestId as string, err: fault }, 'nonce not released')
       })
     }
     throw error

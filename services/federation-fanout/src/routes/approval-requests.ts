@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { adminOf, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import { requireAdmin, parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { approveRequest } from '../operations/approve-request.ts'
 import { denyRequest } from '../operations/deny-request.ts'
@@ -11,17 +11,17 @@ import { requestReply } from '../replies/approval-request-reply.ts'
 export function approvalRequestRoutes(deps: Deps): Router {
   const router = new Router()
   router.get(endpoints.listApprovalRequests.path, async (ctx) => {
-    adminOf(ctx)
+    requireAdmin(ctx)
     ctx.body = { requests: (await listApprovalRequests(deps)).map(requestReply) }
   })
   router.post(endpoints.approveRequest.path, async (ctx) => {
-    const actor = adminOf(ctx)
+    const actor = requireAdmin(ctx)
     const { id } = parseInput(endpoints.approveRequest.params, ctx.params)
     await approveRequest(deps, { id, actor, requestId: requestIdOf(ctx) })
     ctx.body = { success: true }
   })
   router.post(endpoints.denyRequest.path, async (ctx) => {
-    const actor = adminOf(ctx)
+    const actor = requireAdmin(ctx)
     await denyRequest(deps, { ...parseInput(endpoints.denyRequest.params, ctx.params), actor })
     ctx.body = { success: true }
   })

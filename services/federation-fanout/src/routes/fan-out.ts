@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { jsonBody, memberOf, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import { jsonBody, requireUser, parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { deleteRemoteIdentities } from '../operations/delete-remote-identities.ts'
 
@@ -8,7 +8,7 @@ import { deleteRemoteIdentities } from '../operations/delete-remote-identities.t
 export function fanOutRoutes(deps: Deps): Router {
   const router = new Router()
   router.post(endpoints.deleteFederationIdentity.path, jsonBody, async (ctx) => {
-    const { userId } = memberOf(ctx)
+    const { userId } = requireUser(ctx)
     const input = parseInput(endpoints.deleteFederationIdentity.body, ctx.request.body)
     ctx.body = { results: await deleteRemoteIdentities(deps, { ...input, userId, requestId: requestIdOf(ctx) }) }
   })

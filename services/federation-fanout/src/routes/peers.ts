@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { adminOf, jsonBody, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import { requireAdmin, jsonBody, parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
 import { initiatePeering } from '../operations/initiate-peering.ts'
@@ -12,11 +12,11 @@ import { peerReply } from '../replies/peer-reply.ts'
 export function peerRoutes(deps: Deps): Router {
   const router = new Router()
   router.get(endpoints.listPeers.path, async (ctx) => {
-    adminOf(ctx)
+    requireAdmin(ctx)
     ctx.body = { peers: (await listPeers(deps)).map(peerReply) }
   })
   router.post(endpoints.initiatePeer.path, jsonBody, async (ctx) => {
-    const actor = adminOf(ctx)
+    const actor = requireAdmin(ctx)
     const input = parseInput(endpoints.initiatePeer.body, ctx.request.body)
     const peer = await initiatePeering(deps, { ...input, actor, requestId: requestIdOf(ctx) })
     ctx.status = peer.status === 'active' ? 200 : 202
@@ -29,7 +29,7 @@ export function peerRoutes(deps: Deps): Router {
     ctx.body = acceptance
   })
   router.delete(endpoints.revokePeer.path, async (ctx) => {
-    const actor = adminOf(ctx)
+    const actor = requireAdmin(ctx)
     await revokePeer(deps, { ...parseInput(endpoints.revokePeer.params, ctx.params), actor })
     ctx.body = { success: true }
   })

@@ -1,14 +1,21 @@
 import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import bcrypt from 'bcrypt'
-import type { Job, JobResult } from './job.ts'
+
+/** What the service sends. */
+export type Job = { id: number; password: string } & (
+  { kind: 'hash'; cost: number } | { kind: 'compare'; hash: string }
+)
+
+/** What it gets back: a hash, or whether the password fits. */
+export type JobResult = { id: number } & ({ value: string | boolean } | { failure: string })
 
 /**
- * Hashing takes what other work leaves. On Linux a priority is that of a thread and is inherited by those it starts
- * later; here every thread that already runs gets it too, so that none of the hashing ones is missed. How many of them
- * there are is set by UV_THREADPOOL_SIZE.
+ * Gives every thread the lowest priority: hashing uses the processor time that other work leaves. On Linux a priority is
+ * that of a thread, inherited by those it starts later; here all existing ones are set too, so that no hashing thread is
+ * missed. UV_THREADPOOL_SIZE sets their number. Design: invariant 5.
  */
-function stepBack(): void {
+function lowerPriority(): void {
   const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0]
   for (const thread of threads) setPriority(thread, constants.priority.PRIORITY_LOW)
 }
@@ -23,11 +30,11 @@ async function run(job: Job): Promise<JobResult> {
   }
 }
 
-stepBack()
+lowerPriority()
 process.on('message', (job: Job) => {
   void run(job).then((result) => process.send?.(result))
 })
 process.on('disconnect', () => process.exit(0))
-// The parent decides when it ends, also when a signal goes to the whole group.
+// The parent ends it, also when a signal goes to the whole process group.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)

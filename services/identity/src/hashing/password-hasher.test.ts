@@ -30,7 +30,7 @@ describe('the password hasher', () => {
     expect(await hasher.verify(`${password}!`, hash)).to.equal(false)
   })
 
-  it('finds an overlong password wrong although bcrypt reads only its beginning', async () => {
+  it('treats an overlong password as wrong although bcrypt reads only its beginning', async () => {
     const longest = 'é'.repeat(36)
     const hash = bcrypt.hashSync(longest, 4)
 
@@ -38,7 +38,7 @@ describe('the password hasher', () => {
     expect(await hasher.verify(`${longest}!`, hash)).to.equal(false)
   })
 
-  it('refuses with 503 and Retry-After what exceeds the queue, and does the rest', async () => {
+  it('refuses with 503 and Retry-After what exceeds the queue, and completes the rest', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.verify(password, quickHash)))
 
     expect(outcomes.map(({ status }) => status).filter((status) => status === 'fulfilled')).to.have.length(3)
@@ -48,7 +48,7 @@ describe('the password hasher', () => {
     ])
   })
 
-  it('tells how many wait', async () => {
+  it('measures the queue', async () => {
     const works = Array.from({ length: 3 }, () => hasher.verify(password, slowHash))
 
     expect(hasher.waiting()).to.equal(2)
@@ -57,11 +57,11 @@ describe('the password hasher', () => {
     expect(hasher.waiting()).to.equal(0)
   })
 
-  it('works on when its process is killed: what was under way is refused with 503, what waited is done', async () => {
+  it('continues when its process is killed: running jobs are refused with 503, waiting ones are completed', async () => {
     await hasher.verify(password, quickHash)
-    const underWay = hasher.verify(password, slowHash)
+    const running = hasher.verify(password, slowHash)
     const waiting = hasher.verify(password, quickHash)
-    const outcome = Promise.allSettled([underWay])
+    const outcome = Promise.allSettled([running])
 
     process.kill(hashingPid(), 'SIGKILL')
 
@@ -70,18 +70,18 @@ describe('the password hasher', () => {
     expect(lines.filter(({ msg }) => String(msg).includes('hashing process ended'))).to.have.length(1)
   })
 
-  it('refuses everybody while a process that was of no use is being replaced, and then works on', async () => {
+  it('refuses all jobs while a process that completed none is being replaced, and then continues', async () => {
     const outcomes = Promise.allSettled([hasher.verify(password, slowHash), hasher.verify(password, quickHash)])
 
     process.kill(hashingPid(), 'SIGKILL')
 
     expect(refusalsOf(await outcomes)).to.have.length(2)
     expect(hasher.ready()).to.equal(false)
-    await eventually('another process', () => hasher.ready(), policy.hashingRestartPauseMs + 4_000)
+    await eventually('another process', () => hasher.ready(), policy.hashingRestartDelayMs + 4_000)
     expect(await hasher.verify(password, quickHash)).to.equal(true)
   })
 
-  it('refuses what is under way when it is closed', async () => {
+  it('refuses running jobs when it is closed', async () => {
     const outcomes = Promise.allSettled([hasher.verify(password, slowHash), hasher.verify(password, slowHash)])
 
     await hasher[Symbol.asyncDispose]()
@@ -90,7 +90,7 @@ describe('the password hasher', () => {
   })
 
   if (process.platform === 'linux') {
-    it('hashes in threads of the lowest priority, in a process that knows no secret', async () => {
+    it('hashes in threads of the lowest priority, in a process without the secrets of the service', async () => {
       process.env['JWT_SECRET'] = 'a secret that stays in this process'
       await using own = startPasswordHasher({ threads: 2, queue: 2, log, metrics })
       delete process.env['JWT_SECRET']
@@ -109,7 +109,7 @@ describe('the password hasher', () => {
 /** Field 19 of proc_pid_stat(5), counted behind the name, which may hold anything. */
 const niceOf = (stat: string) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
 
-/** The youngest of this process's hashing children. */
+/** The newest hashing child of this process. */
 function hashingPid(): number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
   const hashing = children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('hashing-process'))

@@ -4,70 +4,71 @@ import type { Log, Metrics } from '@gatehouse/service-kit'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'
 import { startHashingChild } from './hashing-child.ts'
-import type { Job, JobResult } from './job.ts'
+import type { Job, JobResult } from './hashing-process.ts'
 
 export type PasswordHasher = AsyncDisposable & {
-  /** A salted hash of a password. Throws hashing_busy when too many wait, unavailable when the process is lost. */
+  /** A salted hash of a password. Throws hashing_busy while the queue is full, unavailable when the process ended. */
   hash(password: string): Promise<string>
   /** Whether a password fits a hash; an overlong one never does, after the same work. Throws as `hash` does. */
   verify(password: string, hash: string): Promise<boolean>
-  /** How many wait for a thread. */
+  /** Length of the queue. */
   waiting(): number
-  /** Whether there is a process that hashes, for /readyz. */
+  /** Whether the process is running, for /readyz. */
   ready(): boolean
 }
 
-type Work = { job: Job; resolve(value: string | boolean): void; reject(error: Error): void }
-type JobWithoutId = Job extends infer J ? (J extends Job ? Omit<J, 'id'> : never) : never
-type Options = { threads: number; queue: number; log: Log; metrics: Metrics }
+type QueuedJob = { job: Job; resolve(value: string | boolean): void; reject(error: Error): void }
+type WithoutId<J> = J extends Job ? Omit<J, 'id'> : never
+type HasherOptions = { threads: number; queue: number; log: Log; metrics: Metrics }
 
 /**
  * Hashes in a process of its own at the lowest priority, so that a flood of logins leaves other requests their time.
- * `threads` run at once, `queue` more may wait; beyond that callers are told to come again. Design: invariant 5.
+ * `threads` jobs run at once, `queue` more may wait; further ones are refused. Design: invariant 5.
  */
-export function startPasswordHasher({ threads, queue: longest, log, metrics }: Options): PasswordHasher {
-  const waiting: Work[] = []
-  const underWay = new Map<number, Work>()
-  let jobs = 0
+export function startPasswordHasher({ threads, queue: capacity, log, metrics }: HasherOptions): PasswordHasher {
+  const queue: QueuedJob[] = []
+  const running = new Map<number, QueuedJob>()
+  let lastId = 0
   let closed = false
   const child = startHashingChild({
     threads,
     log,
     onResult: finish,
-    onEnd: (useful) => giveUp(useful ? takeUnderWay() : [...takeUnderWay(), ...waiting.splice(0)]),
+    onEnd: (completedAny) => rejectAll(completedAny ? takeRunning() : [...takeRunning(), ...queue.splice(0)]),
     onReplaced: startNext,
   })
-  metrics.gauge('gatehouse_hashing_waiting', 'Passwords that wait for a hashing thread', () => waiting.length)
+  metrics.gauge('gatehouse_hashing_waiting', 'Passwords that wait for a hashing thread', () => queue.length)
 
-  function takeUnderWay(): Work[] {
-    const lost = [...underWay.values()]
-    underWay.clear()
-    return lost
+  function takeRunning(): QueuedJob[] {
+    const taken = [...running.values()]
+    running.clear()
+    return taken
   }
 
   function finish(result: JobResult): void {
-    const work = underWay.get(result.id)
-    underWay.delete(result.id)
+    const finished = running.get(result.id)
+    running.delete(result.id)
     startNext()
-    if ('failure' in result) work?.reject(new Error(result.failure))
-    else work?.resolve(result.value)
+    if ('failure' in result) finished?.reject(new Error(result.failure))
+    else finished?.resolve(result.value)
   }
 
   function startNext(): void {
-    while (underWay.size < threads && waiting.length > 0 && child.ready()) {
-      const work = waiting.shift()!
-      underWay.set(work.job.id, work)
-      child.start(work.job)
+    while (running.size < threads && child.ready()) {
+      const next = queue.shift()
+      if (!next) return
+      running.set(next.job.id, next)
+      child.start(next.job)
     }
   }
 
-  async function enqueue(job: JobWithoutId): Promise<string | boolean> {
-    if (closed) throw lost()
-    if (waiting.length >= longest) throw refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })
-    jobs += 1
-    const id = jobs
+  async function enqueue(job: WithoutId<Job>): Promise<string | boolean> {
+    if (closed) throw processEnded()
+    if (queue.length >= capacity) throw refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })
+    lastId += 1
+    const id = lastId
     return await new Promise((resolve, reject) => {
-      waiting.push({ job: { ...job, id } as Job, resolve, reject })
+      queue.push({ job: { ...job, id }, resolve, reject })
       startNext()
     })
   }
@@ -78,19 +79,19 @@ export function startPasswordHasher({ threads, queue: longest, log, metrics }: O
       const fits = (await enqueue({ kind: 'compare', password, hash })) as boolean
       return fits && fitsHash(password)
     },
-    waiting: () => waiting.length,
+    waiting: () => queue.length,
     ready: () => child.ready(),
     [Symbol.asyncDispose]: async () => {
       closed = true
-      giveUp([...takeUnderWay(), ...waiting.splice(0)])
+      rejectAll([...takeRunning(), ...queue.splice(0)])
       await child[Symbol.asyncDispose]()
     },
   }
 }
 
-function giveUp(works: readonly Work[]): void {
-  for (const work of works) work.reject(lost())
+function rejectAll(jobs: readonly QueuedJob[]): void {
+  for (const job of jobs) job.reject(processEnded())
 }
 
-const lost = () => commonErrors.unavailable({ headers: retryAfter(1) })
+const processEnded = () => commonErrors.unavailable({ headers: retryAfter(1) })
 const retryAfter = (seconds: number) => ({ 'Retry-After': String(seconds) })

@@ -1,15 +1,14 @@
 import { baseUsername } from '@gatehouse/contracts'
-import { User, stubPasswordHash } from '@gatehouse/domain'
 import { selectRows } from '@gatehouse/database'
+import { User, stubPasswordHash } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/** Who somebody is elsewhere. `homeInstance` in lower case; `username` in any form, its base counts. */
+/** An identity on another instance. `homeInstance` in lower case; of `username`, in any form, the base counts. */
 export type FederatedIdentity = { homeInstance: string; homeUserId: string | null; username: string }
 
 /**
- * The account or stub that already stands for an identity: by its id at home, else by its base name there, accounts
- * before stubs. Deleted ones never count, nor does by name one that is known under another id at home.
- * Contract: 3, the federated lookup.
+ * The account or stub of an identity: by its id at home, else by its base name there, accounts before stubs. Deleted ones
+ * never match, nor by name those with another id at home. Contract: 3, the federated lookup.
  */
 export async function findFederatedUser(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
   const { homeInstance, homeUserId } = identity
@@ -19,12 +18,21 @@ export async function findFederatedUser(em: EntityManager, identity: FederatedId
   }
   const [namesake] = await selectRows<{ id: string }>(
     em,
-    `select id from users
+    `select id::text as id from users
      where home_instance = ? and split_part(username, '@', 1) = ? and not is_deleted
        and (?::text is null or home_user_id is null)
-     order by password_hash = ?, id
+     order by password_hash = ?, users.id
      limit 1`,
     [homeInstance, baseUsername(identity.username), homeUserId, stubPasswordHash],
   )
-  return namesake ? await em.findOne(User, { id: String(namesake.id) }) : null
+  return namesake ? await em.findOne(User, { id: namesake.id }) : null
+}
+
+/** The account of an identity by its id at home: the live one, else a tombstone of it. Spec: Tombstone, resolver. */
+export async function findIdentity(
+  em: EntityManager,
+  { homeUserId, homeInstance }: { homeUserId: string; homeInstance: string },
+): Promise<User | null> {
+  const where = { homeUserId, homeInstance: homeInstance.toLowerCase() }
+  return await em.findOne(User, where, { orderBy: { isDeleted: 'asc', id: 'desc' } })
 }

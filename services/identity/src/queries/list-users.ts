@@ -3,10 +3,10 @@ import { User } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery, QueryOrderMap } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 
-type Query = z.infer<typeof listUsersQuery>
+type UsersQuery = z.infer<typeof listUsersQuery>
 
 /** A page of the accounts and how many there are in all. Contract: 5. */
-export async function listUsers(em: EntityManager, query: Query): Promise<{ users: User[]; total: number }> {
+export async function listUsers(em: EntityManager, query: UsersQuery): Promise<{ users: User[]; total: number }> {
   const { page, pageSize } = query
   const [users, total] = await em.findAndCount(User, filterOf(query), {
     orderBy: orderOf(query.sort),
@@ -16,7 +16,7 @@ export async function listUsers(em: EntityManager, query: Query): Promise<{ user
   return { users, total }
 }
 
-function filterOf({ q, showDeleted, homeInstance, role }: Query): FilterQuery<User> {
+function filterOf({ q, showDeleted, homeInstance, role }: UsersQuery): FilterQuery<User> {
   const parts: FilterQuery<User>[] = []
   if (!showDeleted) parts.push({ isDeleted: false })
   if (homeInstance) parts.push({ homeInstance: homeInstance === 'local' ? null : homeInstance.toLowerCase() })
@@ -29,8 +29,8 @@ function filterOf({ q, showDeleted, homeInstance, role }: Query): FilterQuery<Us
   return { $and: parts }
 }
 
-/** Ids settle what the column leaves open, so that no page repeats or skips an account. */
-function orderOf(sort: Query['sort']): QueryOrderMap<User>[] {
+/** The id breaks ties, so that no page repeats or skips an account. */
+function orderOf(sort: UsersQuery['sort']): QueryOrderMap<User>[] {
   const direction = sort.startsWith('-') ? 'desc' : 'asc'
   return sort.endsWith('username') ? [{ username: direction }] : [{ createdAt: direction }, { id: direction }]
 }

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@gatehouse/domain'
 
-/** Who did what to whom, and when. Contract: 5. */
+/** An entry of the audit log. Contract: 5. */
 export function auditReply(entry: AuditEntry) {
   const { id, action, targetType, detail } = entry
   return {

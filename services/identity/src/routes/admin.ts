@@ -1,47 +1,66 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { sanitizeUser } from '@gatehouse/domain'
-import { adminOf, jsonBody, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import { loadInstanceSettings, sanitizeUser } from '@gatehouse/domain'
+import { jsonBody, parseInput, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
+import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { deleteUser } from '../operations/delete-user.ts'
-import { resetPassword } from '../operations/reset-password.ts'
-import { setRole } from '../operations/set-role.ts'
+import { deleteUser } from '../operations/administration/delete-user.ts'
+import { patchSettings } from '../operations/administration/patch-settings.ts'
+import { resetPassword } from '../operations/administration/reset-password.ts'
+import { setRole } from '../operations/administration/set-role.ts'
 import { listAudit } from '../queries/list-audit.ts'
 import { listUsers } from '../queries/list-users.ts'
 import { auditReply } from '../replies/audit-reply.ts'
+import { settingsReply } from '../replies/instance-replies.ts'
 
 /** Contract: 5. */
-export function adminRoutes(deps: Deps): Router {
-  const router = new Router()
+export function adminRoutes(deps: Deps): Router<AppState> {
+  const router = new Router<AppState>()
+  router.use(adminsOnly)
+  addUserRoutes(router, deps)
+  router.get(endpoints.listAudit.path, async (ctx) => {
+    const query = parseInput(endpoints.listAudit.query, ctx.query)
+    const { rows, nextCursor } = await listAudit(deps.orm.em.fork(), query)
+    ctx.body = { entries: rows.map(auditReply), nextCursor }
+  })
+  router.get(endpoints.getSettings.path, async (ctx) => {
+    ctx.body = settingsReply(await loadInstanceSettings(deps.orm.em.fork()))
+  })
+  router.patch(endpoints.patchSettings.path, jsonBody, async (ctx) => {
+    const changes = parseInput(endpoints.patchSettings.body, ctx.request.body)
+    const requestId = requestIdOf(ctx)
+    ctx.body = settingsReply(await patchSettings(deps, { changes, actor: requireAdmin(ctx), requestId }))
+  })
+  return router
+}
+
+/** Checked before the input is parsed. Spec: Bearer tokens, admin routes. */
+const adminsOnly: Middleware<AppState> = async (ctx, next) => {
+  requireAdmin(ctx)
+  await next()
+}
+
+function addUserRoutes(router: Router<AppState>, deps: Deps): void {
   router.get(endpoints.listUsers.path, async (ctx) => {
-    adminOf(ctx)
     const query = parseInput(endpoints.listUsers.query, ctx.query)
     const { users, total } = await listUsers(deps.orm.em.fork(), query)
     const { page, pageSize } = query
     ctx.body = { users: users.map((user) => sanitizeUser(user, false)), total, page, pageSize }
   })
   router.patch(endpoints.setRole.path, jsonBody, async (ctx) => {
-    const actor = adminOf(ctx)
     const { id: userId } = parseInput(endpoints.setRole.params, ctx.params)
     const { isAdmin } = parseInput(endpoints.setRole.body, ctx.request.body)
-    ctx.body = sanitizeUser(await setRole(deps, { userId, isAdmin, actor, requestId: requestIdOf(ctx) }), false)
+    const change = { userId, isAdmin, actor: requireAdmin(ctx), requestId: requestIdOf(ctx) }
+    ctx.body = sanitizeUser(await setRole(deps, change), false)
   })
   router.post(endpoints.resetPassword.path, async (ctx) => {
-    const actor = adminOf(ctx)
     const { id: userId } = parseInput(endpoints.resetPassword.params, ctx.params)
-    ctx.body = { temporaryPassword: await resetPassword(deps, { userId, actor, requestId: requestIdOf(ctx) }) }
+    const reset = { userId, actor: requireAdmin(ctx), requestId: requestIdOf(ctx) }
+    ctx.body = { temporaryPassword: await resetPassword(deps, reset) }
   })
   router.delete(endpoints.deleteUser.path, async (ctx) => {
-    const actor = adminOf(ctx)
     const { id: userId } = parseInput(endpoints.deleteUser.params, ctx.params)
-    await deleteUser(deps, { userId, actor, requestId: requestIdOf(ctx) })
+    await deleteUser(deps, { userId, actor: requireAdmin(ctx), requestId: requestIdOf(ctx) })
     ctx.body = { success: true }
   })
-  router.get(endpoints.listAudit.path, async (ctx) => {
-    adminOf(ctx)
-    const query = parseInput(endpoints.listAudit.query, ctx.query)
-    const { entries, nextCursor } = await listAudit(deps.orm.em.fork(), query)
-    ctx.body = { entries: entries.map(auditReply), nextCursor }
-  })
-  return router
 }

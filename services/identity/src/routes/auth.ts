@@ -1,21 +1,19 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { jsonBody, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import { jsonBody, parseInput, requestIdOf, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { countLogins, countRegistrations } from '../outcomes.ts'
-import { checkUsername } from '../operations/check-username.ts'
-import { logIn } from '../operations/log-in.ts'
-import { registerAccount } from '../operations/register-account.ts'
+import { logIn } from '../operations/credentials/log-in.ts'
+import { checkUsername } from '../operations/registration/check-username.ts'
+import { registerAccount } from '../operations/registration/register-account.ts'
 import { credentialsReply } from '../replies/credentials-reply.ts'
 
 /** Contract: 3. */
-export function authRoutes(deps: Deps): Router {
-  const router = new Router()
-  const countedRegistration = countRegistrations(deps)
-  const countedLogin = countLogins(deps)
+export function authRoutes(deps: Deps): Router<AppState> {
+  const router = new Router<AppState>()
   router.post(endpoints.register.path, jsonBody, async (ctx) => {
     const input = parseInput(endpoints.register.body, ctx.request.body)
-    const registered = await countedRegistration(registerAccount(deps, { ...input, requestId: requestIdOf(ctx) }))
+    const registering = registerAccount(deps, { ...input, requestId: requestIdOf(ctx) })
+    const registered = await deps.counters.registration(registering)
     ctx.status = registered.created ? 201 : 200
     ctx.body = credentialsReply(deps, registered)
   })
@@ -25,7 +23,7 @@ export function authRoutes(deps: Deps): Router {
   })
   router.post(endpoints.login.path, jsonBody, async (ctx) => {
     const input = parseInput(endpoints.login.body, ctx.request.body)
-    const loggedIn = await countedLogin(logIn(deps, { ...input, requestId: requestIdOf(ctx) }))
+    const loggedIn = await deps.counters.login(logIn(deps, { ...input, requestId: requestIdOf(ctx) }))
     ctx.body = credentialsReply(deps, loggedIn)
   })
   return router

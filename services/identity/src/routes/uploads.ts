@@ -1,36 +1,30 @@
 import Router from '@koa/router'
 import { endpoints, limits } from '@gatehouse/contracts'
-import { fileForm, memberOf } from '@gatehouse/service-kit'
+import { fileForm, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
-import { uploadImage } from '../operations/upload-image.ts'
-import { replyWithFile } from '../replies/file-reply.ts'
-import { receivedFile } from '../uploads/received-file.ts'
-import { partsFolder } from '../uploads/parts-folder.ts'
-import { openStoredFile } from '../uploads/stored-file.ts'
+import { uploadImage } from '../operations/profile/upload-image.ts'
+import { serveFile } from '../uploads/serve-file.ts'
+import { receivedFile, tempUploadDir } from '../uploads/upload-files.ts'
 
 /** Contract: 3, uploads. */
-export function uploadRoutes(deps: Deps): Router {
-  const router = new Router()
-  const folder = partsFolder(deps.config.uploadDir)
-  const form = fileForm({ folder, maxBytes: limits.uploadBytes })
-  router.post(endpoints.upload.path, membersOnly, form, async (ctx) => {
+export function uploadRoutes(deps: Deps): Router<AppState> {
+  const router = new Router<AppState>()
+  const { uploadDir } = deps.config
+  const form = fileForm({ folder: tempUploadDir(uploadDir), maxBytes: limits.uploadBytes })
+  router.post(endpoints.upload.path, usersOnly, form, async (ctx) => {
     await using file = receivedFile(ctx.request.files)
-    ctx.body = await uploadImage(deps, { userId: memberOf(ctx).userId, path: file.path })
+    ctx.body = await uploadImage(deps, { userId: requireUser(ctx).userId, path: file.path })
     ctx.status = 201
   })
   router.get(endpoints.getUpload.path, async (ctx) => {
-    const filename = ctx.params['filename'] ?? ''
-    const file = await openStoredFile(deps.config.uploadDir, filename)
-    if (!file) throw refuse.upload_unknown()
-    await replyWithFile(ctx, filename, file)
+    await serveFile(ctx, uploadDir, ctx.params['filename'] ?? '')
   })
   return router
 }
 
-/** Nothing is taken in from somebody who is not signed in. */
-const membersOnly: Middleware = async (ctx, next) => {
-  memberOf(ctx)
+/** Checked before the body is read: an anonymous client writes nothing to the disk. */
+const usersOnly: Middleware<AppState> = async (ctx, next) => {
+  requireUser(ctx)
   await next()
 }

@@ -1,40 +1,46 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { User, sanitizeUser } from '@gatehouse/domain'
-import { jsonBody, memberOf, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import { sanitizeUser } from '@gatehouse/domain'
+import { jsonBody, parseInput, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
-import { deleteAccount } from '../operations/delete-account.ts'
-import { patchProfile } from '../operations/patch-profile.ts'
+import { changePassword } from '../operations/credentials/change-password.ts'
+import { verifyPassword } from '../operations/credentials/verify-password.ts'
+import { deleteAccount } from '../operations/deletion/delete-account.ts'
+import { patchProfile } from '../operations/profile/patch-profile.ts'
+import { loadUser } from '../queries/load-user.ts'
+import { issueToken } from '../replies/credentials-reply.ts'
 
-/** Contract: 3. */
-export function userRoutes(deps: Deps): Router {
-  const router = new Router()
+/** Contract: 3, users. */
+export function userRoutes(deps: Deps): Router<AppState> {
+  const router = new Router<AppState>()
   router.get(endpoints.getSelf.path, async (ctx) => {
-    ctx.body = sanitizeUser(await loadUser(deps, memberOf(ctx).userId), true)
+    ctx.body = sanitizeUser(await loadUser(deps.orm.em.fork(), requireUser(ctx).userId), true)
   })
   router.patch(endpoints.patchSelf.path, jsonBody, async (ctx) => {
-    const { userId } = memberOf(ctx)
+    const { userId } = requireUser(ctx)
     const changes = parseInput(endpoints.patchSelf.body, ctx.request.body)
-    ctx.body = sanitizeUser(await patchProfile(deps, { userId, changes }), true)
+    ctx.body = sanitizeUser(await patchProfile(deps, { userId, changes, requestId: requestIdOf(ctx) }), true)
   })
   router.delete(endpoints.deleteSelf.path, jsonBody, async (ctx) => {
-    const { userId } = memberOf(ctx)
+    const { userId } = requireUser(ctx)
     const input = parseInput(endpoints.deleteSelf.body, ctx.request.body)
     await deleteAccount(deps, { ...input, userId, requestId: requestIdOf(ctx) })
     ctx.body = { success: true }
   })
+  router.post(endpoints.changePassword.path, jsonBody, async (ctx) => {
+    const input = parseInput(endpoints.changePassword.body, ctx.request.body)
+    const { userId } = requireUser(ctx)
+    const { user, issuedAt } = await changePassword(deps, { ...input, userId, requestId: requestIdOf(ctx) })
+    ctx.body = { token: issueToken(deps, user, issuedAt) }
+  })
+  router.post(endpoints.verifyPassword.path, jsonBody, async (ctx) => {
+    const { password } = parseInput(endpoints.verifyPassword.body, ctx.request.body)
+    ctx.body = { valid: await verifyPassword(deps, { userId: requireUser(ctx).userId, password }) }
+  })
   router.get(endpoints.getUser.path, async (ctx) => {
-    const { userId } = memberOf(ctx)
+    const { userId } = requireUser(ctx)
     const { id } = parseInput(endpoints.getUser.params, ctx.params)
-    ctx.body = sanitizeUser(await loadUser(deps, id), id === userId)
+    ctx.body = sanitizeUser(await loadUser(deps.orm.em.fork(), id), id === userId)
   })
   return router
-}
-
-/** Throws user_unknown. */
-async function loadUser({ orm }: Pick<Deps, 'orm'>, id: string): Promise<User> {
-  const user = await orm.em.fork().findOne(User, { id })
-  if (!user) throw refuse.user_unknown()
-  return user
 }

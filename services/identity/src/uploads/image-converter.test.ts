@@ -7,7 +7,7 @@ import { policy } from '../policy.ts'
 import { createImageConverter } from './image-converter.ts'
 
 describe('the image converter', () => {
-  it('lets a bounded number wait and tells the rest to come again', async () => {
+  it('queues a bounded number of images and refuses the rest with 503', async () => {
     await using opening = new AsyncDisposableStack()
     const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'images-')), (made) => rm(made, { recursive: true }))
     const path = join(folder, 'a.png')
@@ -16,9 +16,9 @@ describe('the image converter', () => {
       .toFile(path)
     const { convert } = createImageConverter()
 
-    const crowd = await Promise.allSettled(Array.from({ length: policy.imageQueue + 3 }, () => convert(path)))
+    const outcomes = await Promise.allSettled(Array.from({ length: policy.imageQueue + 3 }, () => convert(path)))
 
-    const refused = crowd.filter((outcome) => outcome.status === 'rejected')
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
     expect(refused).to.have.length(3)
     expect(refused[0]!.reason).to.include({ code: 'images_busy', status: 503 })
     expect((await convert(path)).length).to.be.greaterThan(0)

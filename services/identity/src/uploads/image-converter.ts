@@ -5,27 +5,29 @@ import { policy } from '../policy.ts'
 
 export type ImageConverter = {
   /**
-   * A picture of any accepted format as WebP, upright, without metadata, fitted into the largest side; of an animation
-   * the first frame. Throws image_unreadable, image_too_large, images_busy. Contract: 3, uploads.
+   * An image of any accepted format as WebP, upright, without metadata, fitted into the largest side; of an animation the
+   * first frame. Throws image_unreadable, image_too_large, images_busy. Contract: 3, uploads.
    */
   convert(path: string): Promise<Buffer>
 }
 
-/** What may open a file at all; every other format is unknown to the decoder, whatever the file says it is. */
-const loaders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}`)
+/** The only decoders that may open a file, whatever its content claims to be. */
+const decoders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}`)
 const formats = new Set(['jpeg', 'png', 'webp', 'gif'])
 
-/** Converts one image at a time, so that a crowd of large ones takes neither the memory nor the machine. */
+/** Converts one image at a time, in this process: a bound on memory and processor time, whatever is uploaded. */
 export function createImageConverter(): ImageConverter {
   sharp.block({ operation: ['VipsForeignLoad'] })
-  sharp.unblock({ operation: loaders })
+  sharp.unblock({ operation: decoders })
   sharp.concurrency(1)
   sharp.cache(false)
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   return {
     convert: async (path) => {
-      if (waiting >= policy.imageQueue) throw refuse.images_busy({ headers: { 'Retry-After': '2' } })
+      if (waiting >= policy.imageQueue) {
+        throw refuse.images_busy({ headers: { 'Retry-After': String(policy.imagesRetryAfterSeconds) } })
+      }
       waiting += 1
       const converted = last.then(() => convert(path))
       last = converted.catch(() => undefined).finally(() => (waiting -= 1))

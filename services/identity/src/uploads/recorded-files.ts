@@ -1,65 +1,58 @@
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { changeRows, selectRows } from '@gatehouse/database'
-import type { MikroORM } from '@mikro-orm/postgresql'
+import { FileRemoval } from '@gatehouse/domain'
+import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { isUploadName } from './upload-name.ts'
+import { policy } from '../policy.ts'
+import { isUploadName } from './upload-files.ts'
 
-type Needs = Pick<Deps, 'orm' | 'log'> & { config: Pick<Deps['config'], 'uploadDir'> }
-type Row = { id: string; filename: string }
-type Batch = { after: string; limit: number }
-
-const batchSize = 200
+export type RemovalDeps = Pick<Deps, 'orm' | 'log'> & { config: Pick<Deps['config'], 'uploadDir'> }
 
 /**
- * Removes the files that committed transactions left for removal, oldest first, until none or `atMost` are left. Never
- * throws: what cannot be done now is done by the next sweep. Any number of replicas may do it at once.
+ * Removes the files that committed transactions recorded for removal, oldest first, until none or `atMost` are left. Never
+ * throws: what fails now is done by the next cleanup. Any number of replicas may run it at once.
  */
-export async function removeRecordedFiles(needs: Needs, { atMost }: { atMost: number }): Promise<void> {
+export async function removeRecordedFiles(deps: RemovalDeps, { atMost }: { atMost: number }): Promise<void> {
   try {
     let after = '0'
-    for (let seen = 0; seen < atMost; seen += batchSize) {
-      const rows = await removeBatch(needs, { after, limit: batchSize })
-      if (rows.length < batchSize) return
-      after = rows.at(-1)!.id
+    for (let seen = 0; seen < atMost; seen += policy.fileRemovalBatch) {
+      const batch = await removeBatch(deps, after)
+      const last = batch.at(-1)
+      if (!last || batch.length < policy.fileRemovalBatch) return
+      after = last.id
     }
-  } catch (error) {
-    needs.log.warn({ error }, 'files to remove are left for the next sweep')
+  } catch (err) {
+    deps.log.warn({ err }, 'file removal failed, left to the next cleanup')
   }
 }
 
-async function removeBatch({ orm, log, config }: Needs, batch: Batch): Promise<Row[]> {
+/** Removes files and then their records; a crash in between repeats a removal that finds nothing. */
+async function removeBatch({ orm, log, config }: RemovalDeps, after: string): Promise<FileRemoval[]> {
   return await orm.em.fork().transactional(async (em) => {
-    const rows = await takeRows(em, batch)
-    const gone = await Promise.all(rows.map(({ filename }) => removeFile({ log, folder: config.uploadDir }, filename)))
-    const ids = rows.filter((_, index) => gone[index]).map((row) => row.id)
-    if (ids.length > 0)
-      await changeRows(em, 'delete from file_removals where id = any(?::bigint[])', [`{${ids.join(',')}}`])
-    return rows
+    const batch = await em.find(
+      FileRemoval,
+      { id: { $gt: after } },
+      { orderBy: { id: 'asc' }, limit: policy.fileRemovalBatch, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+    )
+    const removed = await Promise.all(batch.map(({ filename }) => removeFile(log, config.uploadDir, filename)))
+    const ids = batch.filter((_, index) => removed[index]).map(({ id }) => id)
+    if (ids.length > 0) await em.nativeDelete(FileRemoval, { id: { $in: ids } })
+    return batch
   })
 }
 
-async function takeRows(em: MikroORM['em'], { after, limit }: Batch): Promise<Row[]> {
-  return await selectRows<Row>(
-    em,
-    `select id::text as id, filename from file_removals where file_removals.id > ?
-     order by file_removals.id limit ? for update skip locked`,
-    [after, limit],
-  )
-}
-
-/** Whether there is nothing left to do. A name that is none of ours is dropped: it could lead anywhere. */
-async function removeFile({ log, folder }: { log: Deps['log']; folder: string }, filename: string): Promise<boolean> {
+/** Whether the record is done with. A name that is not of an upload is dropped: it could lead out of the folder. */
+async function removeFile(log: Deps['log'], uploadDir: string, filename: string): Promise<boolean> {
   if (!isUploadName(filename)) {
-    log.warn('a recorded file has a name that is no file of ours; left alone')
+    log.warn('recorded file name is not of an upload, ignored')
     return true
   }
   try {
-    await unlink(join(folder, filename))
+    await unlink(join(uploadDir, filename))
     return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true
-    log.warn({ error, filename }, 'a file could not be removed and will be tried again')
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return true
+    log.warn({ err, filename }, 'file removal failed, will be retried')
     return false
   }
 }

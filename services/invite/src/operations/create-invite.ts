@@ -1,20 +1,20 @@
-import type { createInviteBody } from '@gatehouse/contracts'
-import { Invite, nextId, recordAudit } from '@gatehouse/domain'
+import { inviteCreated, type createInviteBody } from '@gatehouse/contracts'
+import { Invite, nextId } from '@gatehouse/domain'
 import type { z } from 'zod'
-import type { Deps } from '../deps.ts'
+import type { ChangeDeps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { withFreshToken } from './with-fresh-token.ts'
-import type { Admin } from './admin.ts'
+import { withFreshToken } from './fresh-token.ts'
+import { recordInviteChange, type Admin } from './invite-change.ts'
 
 type Input = z.infer<typeof createInviteBody> & { admin: Admin }
 
 /** Makes an invite link with a token of its own. Throws expiry_past, no_free_token. Contract: 4. */
-export async function createInvite(deps: Pick<Deps, 'orm' | 'clock' | 'random'>, input: Input): Promise<Invite> {
-  const now = deps.clock.now()
+export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invite> {
   const { admin, name, maxUses, expiresAt } = input
+  const now = deps.clock.now()
   if (expiresAt !== null && expiresAt <= now) throw refuse.expiry_past()
 
-  return await withFreshToken(deps, async (token) => {
+  const created = await withFreshToken(deps, async (token) => {
     return await deps.orm.em.fork().transactional(async (em) => {
       const invite = em.create(Invite, {
         id: await nextId(em),
@@ -26,14 +26,11 @@ export async function createInvite(deps: Pick<Deps, 'orm' | 'clock' | 'random'>,
         createdAt: new Date(now),
       })
       em.persist(invite)
-      recordAudit(em, {
-        action: 'invite.created',
-        actor: admin,
-        target: { type: 'invite', id: invite.id },
-        detail: { name, maxUses, expiresAt },
-        at: new Date(now),
-      })
+      const detail = { name, maxUses, expiresAt }
+      await recordInviteChange(em, deps, { event: inviteCreated, action: 'invite.created', detail, invite, admin })
       return invite
     })
   })
+  deps.relay.notify()
+  return created
 }

@@ -1,29 +1,23 @@
-import { recordAudit, type Invite } from '@gatehouse/domain'
-import type { Deps } from '../deps.ts'
+import { inviteRevoked } from '@gatehouse/contracts'
+import type { Invite } from '@gatehouse/domain'
+import type { ChangeDeps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { loadLockedInvite } from '../queries/load-locked-invite.ts'
-import type { Admin } from './admin.ts'
+import { loadLockedInvite, recordInviteChange, type Admin } from './invite-change.ts'
 
 /**
- * Ends an invite at once: a redemption under way comes either wholly before or not at all. Throws invite_unknown,
+ * Ends an invite at once: a concurrent redemption commits either wholly before or not at all. Throws invite_unknown,
  * invite_revoked. Spec: Invite status; Contract: 4, revoke.
  */
-export async function revokeInvite(
-  deps: Pick<Deps, 'orm' | 'clock'>,
-  { id, admin }: { id: string; admin: Admin },
-): Promise<Invite> {
-  return await deps.orm.em.fork().transactional(async (em) => {
+export async function revokeInvite(deps: ChangeDeps, { id, admin }: { id: string; admin: Admin }): Promise<Invite> {
+  const revoked = await deps.orm.em.fork().transactional(async (em) => {
     const invite = await loadLockedInvite(em, id)
     if (invite.revokedAt) throw refuse.invite_revoked({ message: 'This invite is already revoked' })
-    const at = new Date(deps.clock.now())
-    invite.revokedAt = at
-    recordAudit(em, {
-      action: 'invite.revoked',
-      actor: admin,
-      target: { type: 'invite', id },
-      detail: { name: invite.name },
-      at,
-    })
+
+    invite.revokedAt = new Date(deps.clock.now())
+    const detail = { name: invite.name }
+    await recordInviteChange(em, deps, { event: inviteRevoked, action: 'invite.revoked', detail, invite, admin })
     return invite
   })
+  deps.relay.notify()
+  return revoked
 }

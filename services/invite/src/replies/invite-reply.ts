@@ -1,16 +1,14 @@
-import type { InviteReply } from '@gatehouse/contracts'
-import { deriveInviteStatus, type Invite } from '@gatehouse/domain'
+import type { InviteReply, RedemptionReply } from '@gatehouse/contracts'
+import { User, deriveInviteStatus, type Invite, type InviteRedemption } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
-import { findCurrentNames } from '../queries/find-current-names.ts'
+import { policy } from '../policy.ts'
 
-type Needs = Pick<Deps, 'orm' | 'clock' | 'config'>
+type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
 
 /** Invites as admins see them, with the status of this moment. Contract: 4. */
-export async function inviteReplies(deps: Needs, invites: readonly Invite[]): Promise<InviteReply[]> {
-  const creators = await findCurrentNames(
-    deps,
-    invites.map((invite) => invite.createdBy),
-  )
+export async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promise<InviteReply[]> {
+  const creatorIds = invites.map((invite) => invite.createdBy)
+  const creators = await findCurrentNames(deps, creatorIds)
   const now = deps.clock.now()
   return invites.map((invite) => ({
     id: invite.id,
@@ -29,7 +27,45 @@ export async function inviteReplies(deps: Needs, invites: readonly Invite[]): Pr
   }))
 }
 
-export async function inviteReply(deps: Needs, invite: Invite): Promise<InviteReply> {
+export async function inviteReply(deps: ReplyDeps, invite: Invite): Promise<InviteReply> {
   const [reply] = await inviteReplies(deps, [invite])
-  return reply!
+  if (!reply) throw new Error('an invite without a reply')
+  return reply
+}
+
+/** Redemptions with the username then and now; an account whose row is gone counts as deleted. Contract: 4. */
+export async function redemptionReplies(
+  deps: Pick<Deps, 'orm'>,
+  redemptions: readonly InviteRedemption[],
+): Promise<RedemptionReply[]> {
+  const userIds = redemptions.map((redemption) => redemption.userId)
+  const names = await findCurrentNames(deps, userIds)
+  return redemptions.map(({ id, userId, registrantUsername, redeemedAt }) => {
+    const current = names.get(userId ?? '')
+    return {
+      id,
+      userId: userId ?? null,
+      registrantUsername,
+      currentUsername: current?.username ?? null,
+      isDeleted: current?.isDeleted ?? true,
+      redeemedAt: redeemedAt.getTime(),
+    }
+  })
+}
+
+type CurrentName = { username: string; isDeleted: boolean }
+
+/** The present usernames of accounts, by id; accounts whose row is gone are missing. Contract: 4. */
+async function findCurrentNames(
+  { orm }: Pick<Deps, 'orm'>,
+  userIds: readonly (string | null | undefined)[],
+): Promise<Map<string, CurrentName>> {
+  const ids = [...new Set(userIds.filter((id) => id != null))]
+  if (ids.length === 0) return new Map()
+  const users = await orm.em.fork().find(User, { id: { $in: ids } }, { fields: ['username', 'isDeleted'] })
+  return new Map(users.map((user) => [user.id, nameOf(user)]))
+}
+
+function nameOf({ username, isDeleted }: CurrentName): CurrentName {
+  return { username: isDeleted ? policy.deletedUsername : username, isDeleted }
 }

@@ -1,22 +1,21 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { callerHeader, verifyCallerToken } from '@gatehouse/auth'
 import { limits } from '@gatehouse/contracts'
-import { callerHeader, verifyCaller } from '@gatehouse/auth'
 import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws'
 import type { Deps } from '../deps.ts'
+import { isAuthenticated } from '../sessions/session-registry.ts'
 import { quotaKey } from './address-quota.ts'
+import { releaseQuota, releaseSocket } from './close-socket.ts'
 import { drainSockets } from './drain-sockets.ts'
-import { releaseQuota, releaseSocket } from './end-socket.ts'
-import { brakeFlood } from './flood-brake.ts'
-import { refuse, shakeHands } from './handshake.ts'
-import { hearMessage, parseFrame } from './hear-message.ts'
+import { limitFrameRate } from './frame-rate-limit.ts'
+import { handleMessage, parseFrame } from './handle-message.ts'
+import { authenticate, refuseHandshake } from './handshake.ts'
 import { SessionSocket } from './session-socket.ts'
 
-export type Sockets = AsyncDisposable & { accepting(): boolean }
-
-/** Takes the upgrades that come from the gateway. Closing it drains: nobody new, and those there leave one by one. */
-export function acceptSockets(deps: Deps, server: Server): Sockets {
-  const open = new Set<SessionSocket>()
+/** Takes the upgrades that the gateway forwards. Disposed, it takes no more and drains the open sockets. */
+export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
+  const { openSockets } = deps
   // `closeTimeout` is missing in the types.
   const options: ServerOptions<typeof SessionSocket> & { closeTimeout: number } = {
     noServer: true,
@@ -27,83 +26,80 @@ export function acceptSockets(deps: Deps, server: Server): Sockets {
     WebSocket: SessionSocket,
   }
   const upgrader = new WebSocketServer(options)
-  const attend = createListeners(deps, open)
-  let accepting = true
+  const listen = createListeners(deps)
 
   server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', destroyBroken)
-    const caller = verifyCaller(deps.callerKey, String(request.headers[callerHeader] ?? ''), deps.clock.now())
+    const caller = verifyCallerToken(deps.keys.caller, String(request.headers[callerHeader] ?? ''), deps.clock.now())
     if (!caller) return refuseUpgrade(connection, '403 Forbidden', 'This service is reached through the gateway only')
     if (request.url?.split('?', 1)[0] !== '/ws') return refuseUpgrade(connection, '404 Not Found', 'Not found')
-    if (!accepting) return refuseUpgrade(connection, '503 Service Unavailable', 'Server is restarting')
+    if (!openSockets.accepting) return refuseUpgrade(connection, '503 Service Unavailable', 'Server is restarting')
     const key = quotaKey(caller.address)
     if (!deps.quota.take(key)) return refuseUpgrade(connection, '429 Too Many Requests', 'Too many connections')
-    const giveBack = () => deps.quota.release(key)
-    connection.once('close', giveBack)
+    const release = () => deps.quota.release(key)
+    connection.once('close', release)
     upgrader.handleUpgrade(request, connection, head, (socket) => {
-      connection.removeListener('close', giveBack)
+      connection.removeListener('close', release)
       connection.removeListener('error', destroyBroken)
-      socket.address = key
-      attend(socket)
+      socket.quotaKey = key
+      listen(socket)
     })
   })
+  openSockets.accepting = true
   return {
-    accepting: () => accepting,
-    [Symbol.asyncDispose]: async () => {
-      accepting = false
-      await drainSockets(deps, open)
+    async [Symbol.asyncDispose]() {
+      openSockets.accepting = false
+      await drainSockets(deps)
     },
   }
 }
 
 /** One set of listeners for all sockets, which are `this` in them. */
-function createListeners(deps: Deps, open: Set<SessionSocket>): (socket: SessionSocket) => void {
-  function onMessage(socket: SessionSocket, data: Buffer, isBinary: boolean): void {
-    socket.unanswered = false
-    if (socket.phase === 'ready') {
-      brakeFlood(deps, socket)
-      hearMessage(deps, socket, parseFrame(data, isBinary))
-    } else if (socket.phase === 'greeting') {
-      void shakeHands(deps, socket, data, isBinary)
-    } else if (socket.phase === 'admitting') {
-      refuse(deps, socket, 'firstMessageNotAuth')
-    }
-  }
-  function onClose(socket: SessionSocket): void {
-    open.delete(socket)
-    releaseQuota(deps, socket)
-    if (socket.phase === 'ending') return
-    if (socket.phase !== 'ready') deps.meters.handshakes.inc({ outcome: 'left' })
-    socket.phase = 'ending'
-    releaseSocket(deps, socket)
-  }
+function createListeners(deps: Deps): (socket: SessionSocket) => void {
   const listeners = {
     message(this: WebSocket, data: RawData, isBinary: boolean) {
-      onMessage(this as SessionSocket, data as Buffer, isBinary)
+      onMessage(deps, this as SessionSocket, data as Buffer, isBinary)
     },
     ping(this: WebSocket) {
-      ;(this as SessionSocket).unanswered = false
-      brakeFlood(deps, this as SessionSocket)
+      ;(this as SessionSocket).awaitsPong = false
+      limitFrameRate(deps, this as SessionSocket)
     },
     pong(this: WebSocket) {
-      ;(this as SessionSocket).unanswered = false
+      ;(this as SessionSocket).awaitsPong = false
     },
     // A broken or oversized frame: ws has sent the close code itself.
     error() {},
     close(this: WebSocket) {
-      onClose(this as SessionSocket)
+      onClose(deps, this as SessionSocket)
     },
   }
-
   return (socket) => {
-    open.add(socket)
-    deps.unproven.add(socket)
+    deps.openSockets.add(socket)
+    deps.timeouts.unauthenticated.add(socket)
     socket.on('message', listeners.message)
     socket.on('ping', listeners.ping)
     socket.on('pong', listeners.pong)
     socket.on('error', listeners.error)
     socket.on('close', listeners.close)
   }
+}
+
+function onMessage(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): void {
+  socket.awaitsPong = false
+  if (socket.phase === 'unauthenticated') void authenticate(deps, socket, data, isBinary)
+  else if (socket.phase === 'authenticating') refuseHandshake(deps, socket, 'firstMessageNotAuth')
+  else if (isAuthenticated(socket)) {
+    limitFrameRate(deps, socket)
+    handleMessage(deps, socket, parseFrame(data, isBinary))
+  }
+}
+
+function onClose(deps: Deps, socket: SessionSocket): void {
+  deps.openSockets.delete(socket)
+  releaseQuota(deps, socket)
+  if (socket.phase === 'closing') return
+  if (socket.phase !== 'ready') deps.sessionMetrics.handshakes.inc({ outcome: 'left' })
+  releaseSocket(deps, socket)
 }
 
 function destroyBroken(this: Duplex): void {

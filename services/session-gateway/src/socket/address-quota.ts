@@ -2,9 +2,9 @@ import { isIPv4 } from 'node:net'
 import { limits } from '@gatehouse/contracts'
 import ipaddr from 'ipaddr.js'
 
-/** How many sockets of each client address have not proved yet who is there. Contract: 6. */
+/** How many unauthenticated sockets each client address has. Contract: 6. */
 export type AddressQuota = {
-  /** Counts one more; false when the address has its share already. `key` comes from `quotaKey`. */
+  /** Counts one more; false when the address is at the limit. `key` comes from `quotaKey`. */
   take(key: string): boolean
   release(key: string): void
   readonly size: number
@@ -34,7 +34,7 @@ export function createAddressQuota(limit: number = limits.unauthenticatedSockets
   }
 }
 
-/** One client is one IPv4 address, or one IPv6 network of 64 bits: that much everybody gets. */
+/** One client is one IPv4 address, or one IPv6 /64: the smallest network that a subscriber is assigned. */
 export function quotaKey(address: string): string {
   if (isIPv4(address)) return address
   if (!ipaddr.isValid(address)) return 'unknown'

@@ -1,73 +1,76 @@
-import { authMessage, closures, limits, type Closure } from '@gatehouse/contracts'
+import { checkRevocation, verifyToken, type TokenStatus } from '@gatehouse/auth'
+import { authMessage, closures, limits } from '@gatehouse/contracts'
 import { accountStateOf } from '@gatehouse/domain'
-import { judgeToken, verifyToken, type Judgement } from '@gatehouse/auth'
+import { updateAccountState } from '../admin-watch/admin-watch.ts'
 import type { Deps } from '../deps.ts'
-import { readyReply } from '../replies/ready-reply.ts'
-import { releaseQuota, turnAway } from './end-socket.ts'
-import { parseFrame } from './hear-message.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+import { closeWithError, releaseQuota } from './close-socket.ts'
+import { parseFrame } from './handle-message.ts'
+import { readyMessage } from './ready-message.ts'
 import { encodeMessage, sendText } from './send-text.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 /**
- * The first message has to prove who is there. The socket is registered before the truth is read, so that a reset or a
+ * The first message carries the token. The socket is registered before the account is read, so that a reset or a
  * deletion either shows in what is read or finds the socket. Spec: WebSocket handshake 2, 3; Design: invariant 9.
  */
-export async function shakeHands(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): Promise<void> {
-  if (data.length > limits.socketFirstMessageBytes) return refuse(deps, socket, 'messageTooBig')
+export async function authenticate(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): Promise<void> {
+  if (data.length > limits.socketFirstMessageBytes) return refuseHandshake(deps, socket, 'messageTooBig')
   const first = authMessage.safeParse(parseFrame(data, isBinary))
-  if (!first.success) return refuse(deps, socket, 'firstMessageNotAuth')
-  const claims = verifyToken(deps.tokenKey, first.data.token, deps.clock.now())
-  if (!claims) return refuse(deps, socket, 'invalidToken')
-  socket.phase = 'admitting'
+  if (!first.success) return refuseHandshake(deps, socket, 'firstMessageNotAuth')
+  const claims = verifyToken(deps.keys.token, first.data.token, deps.clock.now())
+  if (!claims) return refuseHandshake(deps, socket, 'invalidToken')
+  socket.phase = 'authenticating'
   socket.iat = claims.iat
-  deps.connections.join(claims.userId, socket)
   try {
-    await admit(deps, socket)
-  } catch (error) {
-    deps.log.warn({ error }, 'a handshake failed')
-    if (isAdmitting(socket)) refuse(deps, socket, 'unavailable')
+    await admit(deps, deps.sessions.add(socket, claims.userId))
+  } catch (err) {
+    deps.log.warn({ err }, 'handshake failed')
+    if (isAuthenticating(socket)) refuseHandshake(deps, socket, 'unavailable')
   }
 }
 
-/** Says `ready` to whom the truth still knows by this token. Spec: WebSocket handshake 4. */
-async function admit(deps: Deps, socket: SessionSocket): Promise<void> {
-  const arrival = await deps.presence.arrive(socket)
-  // It may have left, or been thrown out, meanwhile.
-  if (!isAdmitting(socket)) return
-  if (!arrival) return refuse(deps, socket, 'invalidToken')
-  const judgement = judgeToken(socket, accountStateOf(arrival.person.user))
-  if (judgement !== 'live') return refuse(deps, socket, refusals[judgement])
-  const reply = readyReply({ ...arrival, sessionId: deps.random.uuid(), now: deps.clock.now() })
-  deps.unproven.delete(socket)
+/** Sends `ready` if the account accepts the token. Spec: WebSocket handshake 4. */
+async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
+  const { user } = socket
+  const connected = await deps.presence.userConnected(user)
+  // The client may have left meanwhile, or a forced disconnect have closed the socket.
+  if (!isAuthenticating(socket)) return
+  if (!connected) return refuseHandshake(deps, socket, 'invalidToken')
+  const state = accountStateOf(connected.snapshot.user)
+  const status = checkRevocation(socket, state)
+  if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
+  updateAccountState(deps, state)
+  deps.timeouts.unauthenticated.delete(socket)
   releaseQuota(deps, socket)
   socket.phase = 'ready'
-  sendText(deps, socket, encodeMessage(reply))
+  deps.presence.markOnline(user)
+  const ready = readyMessage(connected, { sessionId: deps.random.uuid(), now: deps.clock.now() })
+  sendText(deps, socket, encodeMessage(ready))
   for (const message of socket.backlog ?? []) sendText(deps, socket, message)
   socket.backlog = undefined
-  deps.pings.add(socket)
-  deps.meters.handshakes.inc({ outcome: 'ready' })
+  deps.timeouts.pings.add(socket)
+  deps.sessionMetrics.handshakes.inc({ outcome: 'ready' })
 }
 
-type Refusal = Exclude<keyof typeof closures, 'passwordReset' | 'accountDeleted' | 'goingAway'>
+type HandshakeRefusal = Exclude<keyof typeof closures, 'passwordReset' | 'accountDeleted' | 'goingAway'>
 
-const refusals: Record<Exclude<Judgement, 'live'>, Refusal> = {
+const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
   missing: 'invalidToken',
   deleted: 'accountDeletedAtHandshake',
   revoked: 'tokenRevoked',
 }
 
-/** Ends a handshake that did not succeed: an error message, then the close. Spec: WebSocket handshake 5. */
-export function refuse(deps: Deps, socket: SessionSocket, refusal: Refusal): void {
-  const closure: Closure = closures[refusal]
-  deps.meters.handshakes.inc({ outcome: refusal })
-  turnAway(deps, socket, closure)
+/** Ends a failed handshake: an error message, then the close. Spec: WebSocket handshake 5. */
+export function refuseHandshake(
+  deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
+  socket: SessionSocket,
+  refusal: HandshakeRefusal,
+): void {
+  deps.sessionMetrics.handshakes.inc({ outcome: refusal })
+  closeWithError(deps, socket, closures[refusal])
 }
 
-/** Spec: WebSocket handshake 1. A token that could not be judged in time is no fault of the client. */
-export function refuseLate(deps: Deps, socket: SessionSocket): void {
-  refuse(deps, socket, isAdmitting(socket) ? 'unavailable' : 'authenticationTimeout')
-}
-
-function isAdmitting(socket: SessionSocket): boolean {
-  return socket.phase === 'admitting' && socket.readyState === socket.OPEN
+function isAuthenticating(socket: SessionSocket): boolean {
+  return socket.phase === 'authenticating' && socket.readyState === socket.OPEN
 }

@@ -1,23 +1,24 @@
 import { WebSocket } from 'ws'
-import type { LocalUser } from '../connections.ts'
+import type { LocalUser } from '../sessions/session-registry.ts'
 
 /**
- * One connection. Its state lives in fields of the socket itself, and its listeners are shared functions: thousands of
- * idle sockets cost little more than ws needs for them.
+ * One connection. Its state is in fields of the socket itself and its listeners are shared functions: an idle socket
+ * costs little more than ws needs for it.
  */
 export class SessionSocket extends WebSocket {
-  /** greeting: nothing heard; admitting: the token is being judged; ready; ending: closed by us, nothing counts. */
-  phase: 'greeting' | 'admitting' | 'ready' | 'ending' = 'greeting'
+  /** `authenticating`: the token is verified, the account is being read. `closing`: closed here, frames are ignored. */
+  phase: 'unauthenticated' | 'authenticating' | 'ready' | 'closing' = 'unauthenticated'
+  /** Set while it is registered as a session: see AuthenticatedSocket. */
   user: LocalUser | undefined = undefined
-  /** Birth of the token in seconds since the epoch. */
+  /** When the token was issued, in seconds since the epoch. */
   iat = 0
-  /** Under which the socket counts as unproven; empty when it no longer does. */
-  address = ''
-  /** A ping is out that the peer has not answered. */
-  unanswered = false
-  /** The second that `frames` counts in. */
+  /** Key under which it counts as unauthenticated; empty when it no longer does. */
+  quotaKey = ''
+  /** A ping was sent that the peer has not answered. */
+  awaitsPong = false
+  /** The second in which `frames` were counted. */
   second = 0
   frames = 0
-  /** What was to be sent while the token was being judged. */
+  /** Messages that came for it before its `ready`. */
   backlog: Buffer[] | undefined = undefined
 }

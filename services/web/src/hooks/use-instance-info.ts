@@ -1,11 +1,12 @@
 import type { InstanceInfo } from '@gatehouse/client'
-import { client } from '../client.ts'
-import { useLoad } from './use-load.ts'
+import { useClient } from '../context.ts'
+import { useQuery } from './use-query.ts'
 
-let lastKnown: InstanceInfo | null = null
+let cached: InstanceInfo | null = null
 
-/** What this instance says of itself; `settled` once it has answered or failed. What was known stays in view meanwhile. */
+/** Name, version and registration setting of this instance, cached between pages. `settled`: answered or failed. */
 export function useInstanceInfo(): { info: InstanceInfo | null; settled: boolean } {
-  const load = useLoad('instance', async (signal) => (lastKnown = await client.api.instance.info({ signal })))
-  return { info: load.data ?? lastKnown, settled: !load.loading }
+  const client = useClient()
+  const query = useQuery('instance', async (signal) => (cached = await client.api.instance.info({ signal })))
+  return { info: query.data ?? cached, settled: !query.loading }
 }

@@ -3,9 +3,12 @@ import { AuthFrame } from './auth/auth-frame.tsx'
 
 export function NotFoundPage() {
   return (
-    <AuthFrame title="No door here" lead="This address leads to a bare wall. The page may have moved, or never been.">
+    <AuthFrame
+      title="Page not found"
+      subtitle="There is no page at this address. Check the link, or go to the start page."
+    >
       <Link href="/" className="button button--primary">
-        To the gate
+        Go to the start page
       </Link>
     </AuthFrame>
   )

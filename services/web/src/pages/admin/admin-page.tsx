@@ -1,24 +1,24 @@
 import type { User } from '@gatehouse/client'
 import { useEffect, useRef } from 'react'
 import { Link } from 'wouter'
-import '../../styles/admin.css'
-import { PageFrame } from '../../parts/page-frame.tsx'
+import { PageFrame } from '../../components/page-frame.tsx'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { AuditSection } from './audit-section.tsx'
-import { GatesSection } from './gates-section.tsx'
+import { FederationSection } from './federation-section.tsx'
 import { InvitesSection } from './invites-section.tsx'
-import { PeersSection } from './peers-section.tsx'
+import { SettingsSection } from './settings-section.tsx'
 import { UsersSection } from './users-section.tsx'
+import '../../styles/admin.css'
 
 const sections = [
   ['users', 'Users'],
   ['invites', 'Invites'],
-  ['gates', 'Gates'],
-  ['peers', 'Peers'],
+  ['settings', 'Settings'],
+  ['federation', 'Federation'],
   ['audit', 'Audit log'],
 ] as const
 
-/** The administration; its sections are addresses, so that each can be linked to and gone back to. */
+/** The administration. Each section has its own URL, for links and the browser history. */
 export function AdminPage({ user, section = 'users' }: { user: User; section: string | undefined }) {
   const tabs = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -43,8 +43,8 @@ export function AdminPage({ user, section = 'users' }: { user: User; section: st
       </nav>
       {section === 'users' && <UsersSection self={user} />}
       {section === 'invites' && <InvitesSection />}
-      {section === 'gates' && <GatesSection />}
-      {section === 'peers' && <PeersSection />}
+      {section === 'settings' && <SettingsSection />}
+      {section === 'federation' && <FederationSection />}
       {section === 'audit' && <AuditSection />}
     </PageFrame>
   )

@@ -1,21 +1,21 @@
 import type { ApprovalRequest } from '@gatehouse/client'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { useAnnounce } from '../../parts/announcer.tsx'
-import { Button } from '../../parts/button.tsx'
-import { hostOf } from '../../parts/host-of.ts'
-import { Moment } from '../../parts/moment.tsx'
-import { sayProblem } from '../../parts/say-problem.ts'
+import { Button } from '../../components/button.tsx'
+import { formatError } from '../../components/error-message.tsx'
+import { hostOf } from '../../components/instance-address.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
-/** The instances that wait for an answer. */
+/** The pending peering requests of other instances. */
 export function ApprovalRequests({ requests, onDecided }: { requests: ApprovalRequest[]; onDecided: () => void }) {
   return (
-    <section className="wall wall--lit" aria-labelledby="requests-head">
-      <div className="wall__head">
-        <h2 id="requests-head">At the gate</h2>
-        <p>These instances ask to become peers.</p>
+    <section className="card card--highlighted" aria-labelledby="requests-head">
+      <div className="card__header">
+        <h2 id="requests-head">Requests</h2>
+        <p>These instances ask to become peers of this one. Approve only those that you trust.</p>
       </div>
-      <ul className="rows">
+      <ul className="list">
         {requests.map((request) => (
           <RequestRow key={request.id} request={request} onDecided={onDecided} />
         ))}
@@ -25,38 +25,39 @@ export function ApprovalRequests({ requests, onDecided }: { requests: ApprovalRe
 }
 
 function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecided: () => void }) {
-  const act = useAct()
-  const announce = useAnnounce()
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
   const host = hostOf(request.sourceOrigin)
   const decide = async (verdict: 'approve' | 'deny') => {
-    if (!(await act.run(() => client.api.peers[verdict](request.id)))) return
-    announce(verdict === 'approve' ? `${host} was let in.` : `${host} was turned away.`)
+    if (!(await mutation.run(() => client.api.peers[verdict](request.id)))) return
+    showToast(verdict === 'approve' ? `Approved: ${host} is now a peer.` : `Denied the request of ${host}.`)
     onDecided()
   }
   return (
-    <li className="entry">
+    <li className="list-row">
       <div>
         <h3>{host}</h3>
-        <p className="small quiet">
-          {request.instanceName ? `${request.instanceName} · ` : ''}asked <Moment at={request.createdAt} />
+        <p className="small muted">
+          {request.instanceName ? `${request.instanceName} · ` : ''}requested <RelativeTime at={request.createdAt} />
         </p>
-        {act.error && (
-          <p className="small instance__problem" role="alert">
-            {sayProblem(act.error)}
+        {mutation.error && (
+          <p className="small instance__error" role="alert">
+            {formatError(mutation.error)}
           </p>
         )}
       </div>
-      <div className="entry__acts">
+      <div className="list-row__actions">
         <Button
           size="small"
-          look="primary"
-          busy={act.busy}
+          variant="primary"
+          busy={mutation.busy}
           aria-label={`Approve ${host}`}
           onClick={() => void decide('approve')}
         >
           Approve
         </Button>
-        <Button size="small" disabled={act.busy} aria-label={`Deny ${host}`} onClick={() => void decide('deny')}>
+        <Button size="small" disabled={mutation.busy} aria-label={`Deny ${host}`} onClick={() => void decide('deny')}>
           Deny
         </Button>
       </div>

@@ -1,38 +1,39 @@
 import type { AuditEntry } from '@gatehouse/client'
-import { client } from '../../client.ts'
-import { usePages } from '../../hooks/use-pages.ts'
-import { Button } from '../../parts/button.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { LoadProblem } from '../../parts/load-problem.tsx'
-import { RowShimmer } from '../../parts/row-shimmer.tsx'
-import { sayDate } from '../../parts/say-moment.ts'
-import { sayAct } from './say-act.ts'
+import { Button } from '../../components/button.tsx'
+import { QueryError } from '../../components/error-message.tsx'
+import { formatDateTime } from '../../components/format-time.ts'
+import { EmptyState } from '../../components/notice.tsx'
+import { ListSkeleton } from '../../components/skeleton.tsx'
+import { useClient } from '../../context.ts'
+import { useInfiniteQuery } from '../../hooks/use-infinite-query.ts'
+import { formatAuditEntry } from './format-audit-entry.ts'
 
-/** What admins did, to whom, when. Contract: 5, audit. */
+/** The actions of admins, newest first. Contract: 5, audit. */
 export function AuditSection() {
-  const pages = usePages<AuditEntry>('audit', async (cursor, signal) => {
+  const client = useClient()
+  const query = useInfiniteQuery<AuditEntry>('audit', async (cursor, signal) => {
     const page = await client.api.admin.listAudit(cursor ? { cursor } : {}, { signal })
     return { items: page.entries, nextCursor: page.nextCursor }
   })
   return (
     <section className="stack" aria-label="Audit log">
       <h2 className="visually-hidden">Audit log</h2>
-      <LoadProblem load={pages} />
-      {!pages.items && pages.loading && <RowShimmer rows={6} />}
-      {pages.items?.length === 0 && (
-        <Empty icon="info">
-          <p>Nothing has been done here yet.</p>
-        </Empty>
+      <QueryError query={query} />
+      {!query.items && query.loading && <ListSkeleton rows={6} />}
+      {query.items?.length === 0 && (
+        <EmptyState icon="info">
+          <p>No entries yet.</p>
+        </EmptyState>
       )}
-      {pages.items && pages.items.length > 0 && (
-        <ul className="wall rows">
-          {pages.items.map((entry) => (
+      {query.items && query.items.length > 0 && (
+        <ul className="card list">
+          {query.items.map((entry) => (
             <AuditRow key={entry.id} entry={entry} />
           ))}
         </ul>
       )}
-      {pages.more && (
-        <Button busy={pages.loading} onClick={pages.more}>
+      {query.fetchNextPage && (
+        <Button busy={query.loading} onClick={query.fetchNextPage}>
           Show more
         </Button>
       )}
@@ -41,15 +42,15 @@ export function AuditSection() {
 }
 
 function AuditRow({ entry }: { entry: AuditEntry }) {
-  const { act, target, details } = sayAct(entry)
+  const { action, target, details } = formatAuditEntry(entry)
   return (
-    <li className="audit">
-      <time className="small quiet number" dateTime={new Date(entry.createdAt).toISOString()}>
-        {sayDate(entry.createdAt)}
+    <li className="audit-entry">
+      <time className="small muted tabular" dateTime={new Date(entry.createdAt).toISOString()}>
+        {formatDateTime(entry.createdAt)}
       </time>
       <span>
-        <strong>{entry.actorUsername ?? 'Someone'}</strong> {act} <strong>{target}</strong>
-        {details && <code className="audit__detail">{details}</code>}
+        <strong>{entry.actorUsername ?? 'Unknown user'}</strong> {action} <strong>{target}</strong>
+        {details && <code className="audit-entry__details">{details}</code>}
       </span>
     </li>
   )

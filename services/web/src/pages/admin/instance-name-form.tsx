@@ -1,28 +1,29 @@
 import type { InstanceSettings } from '@gatehouse/client'
-import { useState, type FormEvent } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { ActProblem, limitedLabel } from '../../parts/act-problem.tsx'
-import { useAnnounce } from '../../parts/announcer.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Field } from '../../parts/field.tsx'
+import { type SubmitEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { MutationError, submitLabel } from '../../components/error-message.tsx'
+import { Field } from '../../components/field.tsx'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
 export function InstanceNameForm({ name, onSaved }: { name: string; onSaved: (settings: InstanceSettings) => void }) {
-  const act = useAct()
-  const announce = useAnnounce()
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
   const [typed, setTyped] = useState(name)
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (!typed.trim()) return
-    await act.run(async (signal) => {
+    await mutation.run(async (signal) => {
       onSaved(await client.api.admin.changeSettings({ instanceName: typed.trim() }, { signal }))
-      announce('The instance has a new name.')
+      showToast('Instance name saved.')
     })
   }
   return (
-    <section className="wall" aria-labelledby="name-head">
-      <div className="wall__head">
-        <h2 id="name-head">Name</h2>
+    <section className="card" aria-labelledby="name-head">
+      <div className="card__header">
+        <h2 id="name-head">Instance name</h2>
       </div>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <Field
@@ -31,13 +32,13 @@ export function InstanceNameForm({ name, onSaved }: { name: string; onSaved: (se
           maxLength={64}
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
-          error={typed.trim() ? null : 'Give it a name.'}
-          hint="Shown on the way in and to other instances."
+          error={typed.trim() ? null : 'Enter a name.'}
+          hint="Shown on the login page and to other instances."
         />
-        {act.error && <ActProblem act={act} />}
+        {mutation.error && <MutationError mutation={mutation} />}
         <div className="button-row">
-          <Button type="submit" busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-            {limitedLabel(act, 'Save name')}
+          <Button type="submit" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+            {submitLabel(mutation, 'Save name')}
           </Button>
         </div>
       </form>

@@ -1,17 +1,18 @@
 import type { Invite } from '@gatehouse/client'
-import { useState, type FormEvent } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { limitedLabel } from '../../parts/act-problem.tsx'
-import { useAnnounce } from '../../parts/announcer.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { InviteLimitFields, useInviteLimits } from './invite-limits.tsx'
+import { limits } from '@gatehouse/contracts/constants'
+import { type SubmitEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { submitLabel } from '../../components/error-message.tsx'
+import { Field } from '../../components/field.tsx'
+import { fromDateTimeInput, toDateTimeInput } from '../../components/format-time.ts'
+import { useToast } from '../../components/toaster.tsx'
+import { useAppContext, useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
-const week = 7 * 86_400_000
+export const weekMs = 7 * 86_400_000
 
-/** Makes an invite, or changes one. */
+/** Creates an invite, or edits `invite`. */
 export function InviteDialog({
   invite,
   onClose,
@@ -21,48 +22,101 @@ export function InviteDialog({
   onClose: () => void
   onSaved: () => void
 }) {
-  const act = useAct()
-  const announce = useAnnounce()
+  const client = useClient()
+  const mutation = useMutation()
+  const { now } = useAppContext()
+  const showToast = useToast()
   const [name, setName] = useState(invite?.name ?? '')
-  const [pressed, setPressed] = useState(false)
-  const [start] = useState(() => invite ?? { maxUses: 1, expiresAt: Date.now() + week })
-  const limits = useInviteLimits(start)
+  const [submitted, setSubmitted] = useState(false)
+  const [initialLimits] = useState(() => invite ?? { maxUses: 1, expiresAt: now() + weekMs })
+  const inviteLimits = useInviteLimits(initialLimits)
 
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    setPressed(true)
-    if (!name.trim() || limits.problem) return
-    const wanted = { name: name.trim(), ...limits.values }
-    const done = await act.run(() =>
-      invite ? client.api.invites.change(invite.id, wanted) : client.api.invites.create(wanted),
+    setSubmitted(true)
+    if (!name.trim() || inviteLimits.problem) return
+    const values = { name: name.trim(), ...inviteLimits.values }
+    const done = await mutation.run(() =>
+      invite ? client.api.invites.change(invite.id, values) : client.api.invites.create(values),
     )
     if (!done) return
-    announce(invite ? 'The invite was changed.' : 'The invite is ready to be sent.')
+    showToast(invite ? 'Invite saved.' : 'Invite created.')
     onClose()
     onSaved()
   }
   return (
-    <Dialog title={invite ? `Edit ${invite.name}` : 'New invite'} onClose={onClose} held={act.busy}>
+    <Dialog title={invite ? `Edit ${invite.name}` : 'New invite'} onClose={onClose} locked={mutation.busy}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <Field
           label="Name"
           autoComplete="off"
-          maxLength={64}
+          maxLength={limits.inviteNameMax}
           value={name}
           onChange={(event) => setName(event.target.value)}
-          error={pressed && !name.trim() ? 'Give it a name.' : null}
-          hint="Those you invite see it when they register."
+          error={submitted && !name.trim() ? 'Enter a name.' : null}
+          hint="Shown to the people you invite when they register."
         />
-        <InviteLimitFields limits={limits} pressed={pressed} />
-        <DialogActions act={act}>
-          <Button onClick={onClose} disabled={act.busy}>
+        <InviteLimitFields limits={inviteLimits} submitted={submitted} />
+        <DialogActions mutation={mutation}>
+          <Button onClick={onClose} disabled={mutation.busy}>
             Cancel
           </Button>
-          <Button type="submit" look="primary" busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-            {limitedLabel(act, invite ? 'Save' : 'Make invite')}
+          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+            {submitLabel(mutation, invite ? 'Save' : 'Create invite')}
           </Button>
         </DialogActions>
       </form>
     </Dialog>
+  )
+}
+
+type Limits = { maxUses: number | null; expiresAt: number | null }
+
+/** The limits of an invite as typed in the form; empty means no limit. */
+export function useInviteLimits(initial: Limits) {
+  const [uses, setUses] = useState(initial.maxUses === null ? '' : String(initial.maxUses))
+  const [expiry, setExpiry] = useState(initial.expiresAt === null ? '' : toDateTimeInput(initial.expiresAt))
+  const problem = uses.trim() !== '' && !/^[1-9]\d{0,8}$/.test(uses.trim()) ? 'Enter a whole number, 1 or more.' : null
+  return {
+    uses,
+    setUses,
+    expiry,
+    setExpiry,
+    problem,
+    values: {
+      maxUses: uses.trim() === '' ? null : Number(uses),
+      expiresAt: fromDateTimeInput(expiry),
+    } satisfies Limits,
+  }
+}
+
+export function InviteLimitFields({
+  limits,
+  submitted,
+}: {
+  limits: ReturnType<typeof useInviteLimits>
+  submitted: boolean
+}) {
+  return (
+    <div className="two-columns invite-limits">
+      <Field
+        label="Uses"
+        optional
+        inputMode="numeric"
+        autoComplete="off"
+        value={limits.uses}
+        onChange={(event) => limits.setUses(event.target.value)}
+        error={submitted ? limits.problem : null}
+        hint="Empty: no limit."
+      />
+      <Field
+        label="Expires"
+        optional
+        type="datetime-local"
+        value={limits.expiry}
+        onChange={(event) => limits.setExpiry(event.target.value)}
+        hint="Empty: never."
+      />
+    </div>
   )
 }

@@ -1,47 +1,48 @@
 import type { Invite } from '@gatehouse/client'
 import { useState } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Pill, type PillTone } from '../../parts/pill.tsx'
+import { Badge, type BadgeTone } from '../../components/badge.tsx'
+import { Button } from '../../components/button.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
-import { ReinstateDialog } from './reinstate-dialog.tsx'
+import { DeleteInviteDialog, ReinstateDialog, RevokeDialog } from './invite-status-dialogs.tsx'
 import { RedemptionsDialog } from './redemptions-dialog.tsx'
-import { DeleteInviteDialog, RevokeDialog } from './end-invite-dialogs.tsx'
 
-const tones: Record<Invite['status'], PillTone> = {
-  active: 'good',
-  exhausted: 'calm',
-  expired: 'warning',
-  revoked: 'bad',
+const statuses: Record<Invite['status'], { tone: BadgeTone; label: string }> = {
+  active: { tone: 'good', label: 'active' },
+  exhausted: { tone: 'neutral', label: 'used up' },
+  expired: { tone: 'warning', label: 'expired' },
+  revoked: { tone: 'bad', label: 'revoked' },
 }
 
-type Open = 'edit' | 'revoke' | 'reinstate' | 'delete' | 'redemptions' | null
+type DialogName = 'edit' | 'revoke' | 'reinstate' | 'delete' | 'redemptions' | null
 
 export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => void }) {
-  const [open, setOpen] = useState<Open>(null)
-  const close = () => setOpen(null)
+  const [openDialog, setOpenDialog] = useState<DialogName>(null)
+  const close = () => setOpenDialog(null)
+  const status = statuses[invite.status]
   const active = invite.status === 'active'
   return (
-    <li className="entry entry--tall">
+    <li className="list-row list-row--tall">
       <div className="stack stack--tight">
         <h3>
-          {invite.name} <Pill tone={tones[invite.status]}>{invite.status}</Pill>
+          {invite.name} <Badge tone={status.tone}>{status.label}</Badge>
         </h3>
-        <p className="small quiet">
-          {sayUses(invite)} ·{' '}
+        <p className="small muted">
+          {formatUses(invite)} ·{' '}
           {invite.expiresAt === null ? (
             'never expires'
           ) : (
             <>
-              {invite.status === 'expired' ? 'expired' : 'expires'} <Moment at={invite.expiresAt} />
+              {invite.status === 'expired' ? 'expired' : 'expires'} <RelativeTime at={invite.expiresAt} />
             </>
           )}{' '}
-          · made <Moment at={invite.createdAt} /> by {invite.createdByUsername ?? 'someone'}
+          · created <RelativeTime at={invite.createdAt} />
+          {invite.createdByUsername && ` by ${invite.createdByUsername}`}
         </p>
       </div>
       {active && (
-        <div className="copy-line">
+        <div className="copy-field">
           <input
             className="input"
             readOnly
@@ -52,39 +53,49 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
           <CopyButton text={invite.url} label={`Copy the link of ${invite.name}`} />
         </div>
       )}
-      <div className="entry__acts">
-        <Button size="small" aria-label={`Who used it: ${invite.name}`} onClick={() => setOpen('redemptions')}>
+      <div className="list-row__actions">
+        <Button size="small" aria-label={`Who used it: ${invite.name}`} onClick={() => setOpenDialog('redemptions')}>
           Who used it
         </Button>
         {invite.status !== 'revoked' && (
-          <Button size="small" aria-label={`Edit ${invite.name}`} onClick={() => setOpen('edit')}>
+          <Button size="small" aria-label={`Edit ${invite.name}`} onClick={() => setOpenDialog('edit')}>
             Edit
           </Button>
         )}
         {!active && (
-          <Button size="small" aria-label={`Reinstate ${invite.name}`} onClick={() => setOpen('reinstate')}>
+          <Button size="small" aria-label={`Reinstate ${invite.name}`} onClick={() => setOpenDialog('reinstate')}>
             Reinstate
           </Button>
         )}
         {invite.status !== 'revoked' && (
-          <Button size="small" look="danger" aria-label={`Revoke ${invite.name}`} onClick={() => setOpen('revoke')}>
+          <Button
+            size="small"
+            variant="danger"
+            aria-label={`Revoke ${invite.name}`}
+            onClick={() => setOpenDialog('revoke')}
+          >
             Revoke
           </Button>
         )}
-        <Button size="small" look="danger" aria-label={`Delete ${invite.name}`} onClick={() => setOpen('delete')}>
+        <Button
+          size="small"
+          variant="danger"
+          aria-label={`Delete ${invite.name}`}
+          onClick={() => setOpenDialog('delete')}
+        >
           Delete
         </Button>
       </div>
-      {open === 'edit' && <InviteDialog invite={invite} onClose={close} onSaved={onChanged} />}
-      {open === 'reinstate' && <ReinstateDialog invite={invite} onClose={close} onChanged={onChanged} />}
-      {open === 'revoke' && <RevokeDialog invite={invite} onClose={close} onChanged={onChanged} />}
-      {open === 'delete' && <DeleteInviteDialog invite={invite} onClose={close} onChanged={onChanged} />}
-      {open === 'redemptions' && <RedemptionsDialog invite={invite} onClose={close} />}
+      {openDialog === 'edit' && <InviteDialog invite={invite} onClose={close} onSaved={onChanged} />}
+      {openDialog === 'reinstate' && <ReinstateDialog invite={invite} onClose={close} onChanged={onChanged} />}
+      {openDialog === 'revoke' && <RevokeDialog invite={invite} onClose={close} onChanged={onChanged} />}
+      {openDialog === 'delete' && <DeleteInviteDialog invite={invite} onClose={close} onChanged={onChanged} />}
+      {openDialog === 'redemptions' && <RedemptionsDialog invite={invite} onClose={close} />}
     </li>
   )
 }
 
-function sayUses({ usedCount, maxUses }: Invite): string {
+function formatUses({ usedCount, maxUses }: Invite): string {
   const uses = (maxUses ?? usedCount) === 1 ? 'use' : 'uses'
   return maxUses === null ? `${usedCount} ${uses}, no limit` : `${usedCount} of ${maxUses} ${uses}`
 }

@@ -1,75 +1,77 @@
 import type { Invite } from '@gatehouse/client'
 import { useState } from 'react'
-import { client } from '../../client.ts'
-import { useLoad } from '../../hooks/use-load.ts'
-import { Button } from '../../parts/button.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { LoadProblem } from '../../parts/load-problem.tsx'
-import { RowShimmer } from '../../parts/row-shimmer.tsx'
-import { usePages } from '../../hooks/use-pages.ts'
+import { Button } from '../../components/button.tsx'
+import { QueryError } from '../../components/error-message.tsx'
+import { EmptyState } from '../../components/notice.tsx'
+import { ListSkeleton } from '../../components/skeleton.tsx'
+import { useClient } from '../../context.ts'
+import { useInfiniteQuery } from '../../hooks/use-infinite-query.ts'
+import { useQuery } from '../../hooks/use-query.ts'
 import { InviteDialog } from './invite-dialog.tsx'
 import { InviteRow } from './invite-row.tsx'
 
-const shelves = [
+const statuses = [
   ['active', 'Active'],
   ['archived', 'Archived'],
 ] as const
 
-/** Invite links: make, copy, change, revoke, reinstate, delete, and who came through them. Contract: 4. */
+/** The invites: create, copy the link, edit, revoke, reinstate, delete, list redemptions. Contract: 4. */
 export function InvitesSection() {
-  const [shelf, setShelf] = useState<'active' | 'archived'>('active')
+  const client = useClient()
+  const [status, setStatus] = useState<'active' | 'archived'>('active')
   const [creating, setCreating] = useState(false)
-  const pages = usePages<Invite>(shelf, async (cursor, signal) => {
-    const page = await client.api.invites.list({ status: shelf, ...(cursor ? { cursor } : {}) }, { signal })
+  const query = useInfiniteQuery<Invite>(status, async (cursor, signal) => {
+    const page = await client.api.invites.list({ status, ...(cursor ? { cursor } : {}) }, { signal })
     return { items: page.invites, nextCursor: page.nextCursor }
   })
-  const gate = useLoad('gate', (signal) => client.api.instance.info({ signal }))
+  const info = useQuery('instance', (signal) => client.api.instance.info({ signal }))
   return (
     <section className="stack" aria-label="Invites">
       <h2 className="visually-hidden">Invites</h2>
-      <div className="section-bar">
-        <div className="button-row" role="group" aria-label="Which invites">
-          {shelves.map(([key, label]) => (
+      <div className="toolbar">
+        <div className="button-row" role="group" aria-label="Status">
+          {statuses.map(([key, label]) => (
             <Button
               key={key}
               size="small"
-              aria-pressed={shelf === key}
+              aria-pressed={status === key}
               className="toggle"
-              onClick={() => setShelf(key)}
+              onClick={() => setStatus(key)}
             >
               {label}
             </Button>
           ))}
         </div>
-        <Button look="primary" icon="plus" onClick={() => setCreating(true)}>
+        <Button variant="primary" icon="plus" onClick={() => setCreating(true)}>
           New invite
         </Button>
       </div>
-      {gate.data?.registrationOpen && (
-        <p className="small quiet">
-          The gate is open: anyone can register, and invites are not used up. Close it under Gates.
+      {info.data?.registrationOpen && (
+        <p className="small muted">
+          Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite,
+          choose “Invite only” under Settings.
         </p>
       )}
-      <LoadProblem load={pages} />
-      {!pages.items && pages.loading && <RowShimmer />}
-      {pages.items?.length === 0 && (
-        <Empty icon="gate">
+      <QueryError query={query} />
+      {!query.items && query.loading && <ListSkeleton />}
+      {query.items?.length === 0 && (
+        <EmptyState icon="link">
           <p>
-            {shelf === 'active'
-              ? 'No invite is open. Make one and send its link.'
-              : 'No invite has run out or been revoked.'}
+            {status === 'active'
+              ? 'No active invites. Create one and share its link.'
+              : 'No expired, used up or revoked invites.'}
           </p>
-        </Empty>
+        </EmptyState>
       )}
-      {pages.items && pages.items.length > 0 && (
-        <ul className="wall rows" aria-busy={pages.loading}>
-          {pages.items.map((invite) => (
-            <InviteRow key={invite.id} invite={invite} onChanged={pages.reload} />
+      {query.items && query.items.length > 0 && (
+        <ul className="card list" aria-busy={query.loading}>
+          {query.items.map((invite) => (
+            <InviteRow key={invite.id} invite={invite} onChanged={query.refetch} />
           ))}
         </ul>
       )}
-      {pages.more && (
-        <Button busy={pages.loading} onClick={pages.more}>
+      {query.fetchNextPage && (
+        <Button busy={query.loading} onClick={query.fetchNextPage}>
           Show more
         </Button>
       )}
@@ -77,7 +79,7 @@ export function InvitesSection() {
         <InviteDialog
           invite={null}
           onClose={() => setCreating(false)}
-          onSaved={() => (setShelf('active'), pages.reload())}
+          onSaved={() => (setStatus('active'), query.refetch())}
         />
       )}
     </section>

@@ -1,54 +1,55 @@
 import type { Peer } from '@gatehouse/client'
 import { useState } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { useAnnounce } from '../../parts/announcer.tsx'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { hostOf } from '../../parts/host-of.ts'
-import { Moment } from '../../parts/moment.tsx'
-import { Pill } from '../../parts/pill.tsx'
+import { Badge } from '../../components/badge.tsx'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { hostOf } from '../../components/instance-address.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
 const tones = { active: 'good', pending: 'warning', revoked: 'bad' } as const
 
 export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void }) {
-  const act = useAct()
-  const announce = useAnnounce()
-  const [asking, setAsking] = useState(false)
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const [confirming, setConfirming] = useState(false)
   const host = hostOf(peer.origin)
   const revoke = async () => {
-    if (!(await act.run(() => client.api.peers.revoke(peer.id)))) return
-    announce(`${host} is no longer a peer.`)
-    setAsking(false)
+    if (!(await mutation.run(() => client.api.peers.revoke(peer.id)))) return
+    showToast(`${host} is no longer a peer.`)
+    setConfirming(false)
     onChanged()
   }
   return (
-    <li className="entry">
+    <li className="list-row">
       <div>
         <h3>
-          {host} <Pill tone={tones[peer.status]}>{peer.status}</Pill>
+          {host} <Badge tone={tones[peer.status]}>{peer.status}</Badge>
         </h3>
-        <p className="small quiet">
+        <p className="small muted">
           {peer.instanceName ? `${peer.instanceName} · ` : ''}
-          since <Moment at={peer.activatedAt ?? peer.createdAt} />
+          since <RelativeTime at={peer.activatedAt ?? peer.createdAt} />
         </p>
       </div>
       {peer.status !== 'revoked' && (
-        <div className="entry__acts">
-          <Button size="small" look="danger" aria-label={`Revoke ${host}`} onClick={() => setAsking(true)}>
+        <div className="list-row__actions">
+          <Button size="small" variant="danger" aria-label={`Revoke ${host}`} onClick={() => setConfirming(true)}>
             Revoke
           </Button>
         </div>
       )}
-      {asking && (
+      {confirming && (
         <ConfirmDialog
           title={`Revoke ${host}`}
-          verb="Revoke"
-          act={act}
+          confirmLabel="Revoke"
+          mutation={mutation}
           onConfirm={() => void revoke()}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         >
-          <p>Signed requests between the two instances are refused from now on. Accounts stay as they are.</p>
+          <p>The two instances refuse each other’s requests from now on. Accounts are not changed.</p>
         </ConfirmDialog>
       )}
     </li>

@@ -1,38 +1,39 @@
 import type { Invite, InviteRedemption } from '@gatehouse/client'
-import { client } from '../../client.ts'
-import { usePages } from '../../hooks/use-pages.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { LoadProblem } from '../../parts/load-problem.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Pill } from '../../parts/pill.tsx'
-import { RowShimmer } from '../../parts/row-shimmer.tsx'
+import { Badge } from '../../components/badge.tsx'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { QueryError } from '../../components/error-message.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { ListSkeleton } from '../../components/skeleton.tsx'
+import { useClient } from '../../context.ts'
+import { useInfiniteQuery } from '../../hooks/use-infinite-query.ts'
 
-/** Who came in by an invite, under the name of that day and the name of today. */
+/** The accounts created with an invite, by their username at registration and the current one. */
 export function RedemptionsDialog({ invite, onClose }: { invite: Invite; onClose: () => void }) {
-  const pages = usePages<InviteRedemption>(invite.id, async (cursor, signal) => {
+  const client = useClient()
+  const query = useInfiniteQuery<InviteRedemption>(invite.id, async (cursor, signal) => {
     const page = await client.api.invites.listRedemptions(invite.id, cursor ? { cursor } : {}, { signal })
     return { items: page.redemptions, nextCursor: page.nextCursor }
   })
   return (
     <Dialog title={`Who used ${invite.name}`} onClose={onClose}>
-      <LoadProblem load={pages} />
-      {!pages.items && pages.loading && <RowShimmer rows={2} />}
-      {pages.items?.length === 0 && <p className="quiet">Nobody has used it yet.</p>}
-      <ul className="rows">
-        {pages.items?.map((redemption) => (
+      <QueryError query={query} />
+      {!query.items && query.loading && <ListSkeleton rows={2} />}
+      {query.items?.length === 0 && <p className="muted">No one has used this invite yet.</p>}
+      <ul className="list">
+        {query.items?.map((redemption) => (
           <li key={redemption.id} className="redemption">
             <span>
-              <strong>{redemption.registrantUsername}</strong> <Today redemption={redemption} />
+              <strong>{redemption.registrantUsername}</strong> <CurrentName redemption={redemption} />
             </span>
-            <span className="small quiet">
-              <Moment at={redemption.redeemedAt} />
+            <span className="small muted">
+              <RelativeTime at={redemption.redeemedAt} />
             </span>
           </li>
         ))}
       </ul>
-      {pages.more && (
-        <Button busy={pages.loading} onClick={pages.more}>
+      {query.fetchNextPage && (
+        <Button busy={query.loading} onClick={query.fetchNextPage}>
           Show more
         </Button>
       )}
@@ -40,8 +41,8 @@ export function RedemptionsDialog({ invite, onClose }: { invite: Invite; onClose
   )
 }
 
-function Today({ redemption }: { redemption: InviteRedemption }) {
-  if (redemption.isDeleted || redemption.currentUsername === null) return <Pill>Deleted</Pill>
+function CurrentName({ redemption }: { redemption: InviteRedemption }) {
+  if (redemption.isDeleted || redemption.currentUsername === null) return <Badge>Deleted</Badge>
   if (redemption.currentUsername === redemption.registrantUsername) return null
-  return <span className="small quiet">now {redemption.currentUsername}</span>
+  return <span className="small muted">now {redemption.currentUsername}</span>
 }

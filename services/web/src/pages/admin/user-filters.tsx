@@ -1,5 +1,4 @@
-import { Field } from '../../parts/field.tsx'
-import { SelectField } from '../../parts/select-field.tsx'
+import { Field, SelectField } from '../../components/field.tsx'
 
 export type UserFilter = {
   q: string
@@ -8,7 +7,7 @@ export type UserFilter = {
   showDeleted: boolean
 }
 
-export const everyone: UserFilter = { q: '', role: 'any', sort: '-createdAt', showDeleted: false }
+export const noFilter: UserFilter = { q: '', role: 'any', sort: '-createdAt', showDeleted: false }
 
 const roles = [
   ['any', 'All roles'],
@@ -16,10 +15,10 @@ const roles = [
   ['user', 'Users'],
 ] as const
 
-const sorts = [
+const sortOrders = [
   ['-createdAt', 'Newest first'],
   ['createdAt', 'Oldest first'],
-  ['username', 'By name'],
+  ['username', 'Username'],
 ] as const
 
 export function UserFilters({ filter, onChange }: { filter: UserFilter; onChange: (filter: UserFilter) => void }) {
@@ -34,14 +33,19 @@ export function UserFilters({ filter, onChange }: { filter: UserFilter; onChange
         onChange={(event) => onChange({ ...filter, q: event.target.value })}
       />
       <SelectField label="Role" value={filter.role} options={roles} onPick={(role) => onChange({ ...filter, role })} />
-      <SelectField label="Order" value={filter.sort} options={sorts} onPick={(sort) => onChange({ ...filter, sort })} />
-      <label className="tick">
+      <SelectField
+        label="Sort by"
+        value={filter.sort}
+        options={sortOrders}
+        onPick={(sort) => onChange({ ...filter, sort })}
+      />
+      <label className="checkbox">
         <input
           type="checkbox"
           checked={filter.showDeleted}
           onChange={(event) => onChange({ ...filter, showDeleted: event.target.checked })}
         />
-        Deleted too
+        Show deleted
       </label>
     </form>
   )

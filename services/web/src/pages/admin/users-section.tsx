@@ -1,24 +1,24 @@
 import type { User } from '@gatehouse/client'
-import { useState } from 'react'
-import { client } from '../../client.ts'
-import { useLoad } from '../../hooks/use-load.ts'
-import { useSettled } from '../../hooks/use-settled.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { LoadProblem } from '../../parts/load-problem.tsx'
-import { RowShimmer } from '../../parts/row-shimmer.tsx'
-import { Pager } from './pager.tsx'
-import { everyone, UserFilters, type UserFilter } from './user-filters.tsx'
+import { useEffect, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { QueryError } from '../../components/error-message.tsx'
+import { EmptyState } from '../../components/notice.tsx'
+import { ListSkeleton } from '../../components/skeleton.tsx'
+import { useClient } from '../../context.ts'
+import { useQuery } from '../../hooks/use-query.ts'
+import { noFilter, type UserFilter, UserFilters } from './user-filters.tsx'
 import { UserRow } from './user-row.tsx'
 
 const pageSize = 20
 
-/** All accounts: search, roles, password resets, deletions. Contract: 5. */
+/** The list of accounts, with search, roles, password resets and deletion. Contract: 5. */
 export function UsersSection({ self }: { self: User }) {
-  const [filter, setFilter] = useState(everyone)
+  const client = useClient()
+  const [filter, setFilter] = useState(noFilter)
   const [page, setPage] = useState(1)
-  const settled = useSettled(filter, 250)
-  const load = useLoad(JSON.stringify([settled, page]), (signal) =>
-    client.api.admin.listUsers({ ...queryOf(settled), page, pageSize }, { signal }),
+  const debouncedFilter = useDebounced(filter, 250)
+  const query = useQuery(JSON.stringify([debouncedFilter, page]), (signal) =>
+    client.api.admin.listUsers({ ...toParameters(debouncedFilter), page, pageSize }, { signal }),
   )
   const change = (next: UserFilter) => {
     setFilter(next)
@@ -28,33 +28,61 @@ export function UsersSection({ self }: { self: User }) {
     <section className="stack" aria-label="Users">
       <h2 className="visually-hidden">Users</h2>
       <UserFilters filter={filter} onChange={change} />
-      <p className="small quiet" role="status">
-        {load.data ? `${load.data.total} ${load.data.total === 1 ? 'account' : 'accounts'}` : 'Looking…'}
+      <p className="small muted" role="status">
+        {query.data ? `${query.data.total} ${query.data.total === 1 ? 'account' : 'accounts'}` : 'Loading…'}
       </p>
-      <LoadProblem load={load} />
-      {!load.data && load.loading && <RowShimmer rows={6} />}
-      {load.data?.users.length === 0 && (
-        <Empty icon="search">
-          <p>Nobody matches this search.</p>
-        </Empty>
+      <QueryError query={query} />
+      {!query.data && query.loading && <ListSkeleton rows={6} />}
+      {query.data?.users.length === 0 && (
+        <EmptyState icon="search">
+          <p>No users match this search.</p>
+        </EmptyState>
       )}
-      {load.data && load.data.users.length > 0 && (
-        <ul className="wall rows people" aria-busy={load.loading}>
-          {load.data.users.map((user) => (
-            <UserRow key={user.id} user={user} isSelf={user.id === self.id} onChanged={load.reload} />
+      {query.data && query.data.users.length > 0 && (
+        <ul className="card list user-list" aria-busy={query.loading}>
+          {query.data.users.map((user) => (
+            <UserRow key={user.id} user={user} isSelf={user.id === self.id} onChanged={query.refetch} />
           ))}
         </ul>
       )}
-      {load.data && <Pager page={page} pages={Math.ceil(load.data.total / pageSize)} onPick={setPage} />}
+      {query.data && <Pager page={page} pageCount={Math.ceil(query.data.total / pageSize)} onPick={setPage} />}
     </section>
   )
 }
 
-function queryOf(filter: UserFilter) {
+function toParameters(filter: UserFilter) {
   return {
     sort: filter.sort,
     ...(filter.q.trim() ? { q: filter.q.trim() } : {}),
     ...(filter.role !== 'any' ? { role: filter.role } : {}),
     ...(filter.showDeleted ? { showDeleted: true } : {}),
   }
+}
+
+/** Previous and next page of a numbered list; nothing for a single page. */
+function Pager({ page, pageCount, onPick }: { page: number; pageCount: number; onPick: (page: number) => void }) {
+  if (pageCount < 2) return null
+  return (
+    <nav className="pager" aria-label="Pagination">
+      <Button size="small" aria-disabled={page === 1} onClick={() => onPick(page - 1)}>
+        Previous
+      </Button>
+      <span className="tabular small muted">
+        Page {page} of {pageCount}
+      </span>
+      <Button size="small" aria-disabled={page >= pageCount} onClick={() => onPick(page + 1)}>
+        Next
+      </Button>
+    </nav>
+  )
+}
+
+/** A value after it has not changed for `ms`, so that not every key press sends a request. */
+function useDebounced<T>(value: T, ms: number): T {
+  const [debounced, setDebounced] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setDebounced(value), ms)
+    return () => clearTimeout(timer)
+  }, [value, ms])
+  return debounced
 }

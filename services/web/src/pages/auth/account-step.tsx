@@ -1,67 +1,68 @@
-import { ApiError, findRegistrationProblems, type RegistrationEntry } from '@gatehouse/client'
-import { useEffect, useRef, useState, type FormEvent } from 'react'
+import { ApiError, type AvailabilityState, findRegistrationProblems, type RegistrationEntry } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
+import { type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
-import { client } from '../../client.ts'
-import type { Act } from '../../hooks/use-act.ts'
-import { useStore } from '../../hooks/use-store.ts'
-import { ActProblem, limitedLabel } from '../../parts/act-problem.tsx'
-import { Button } from '../../parts/button.tsx'
-import { PasswordField } from '../../parts/password-field.tsx'
+import { Button } from '../../components/button.tsx'
+import { formatError, MutationError, submitLabel } from '../../components/error-message.tsx'
+import { Field, PasswordField } from '../../components/field.tsx'
+import { useClient, useStore } from '../../context.ts'
+import type { Mutation } from '../../hooks/use-mutation.ts'
 import { InviteNotice } from './invite-notice.tsx'
 import type { InviteEntry } from './use-invite.ts'
-import { UsernameField } from './username-field.tsx'
 
 export type AccountEntry = RegistrationEntry
 
 type Props = {
   entry: AccountEntry
   onChange: (entry: AccountEntry) => void
-  /** The registration as a whole: what it refused of this step shows here. */
-  act: Act
+  /** The registration request: its errors about username and password are shown in this step. */
+  mutation: Mutation
   invite: InviteEntry
   closed: boolean
-  onDone: () => void
+  onContinue: () => void
 }
 
-export function AccountStep({ entry, onChange, act, invite, closed, onDone }: Props) {
-  const [availability] = useState(() => client.createAvailabilityCheck())
-  useEffect(() => () => availability.cancel(), [availability])
-  const free = useStore(availability)
-  const [pressed, setPressed] = useState(false)
+export function AccountStep({ entry, onChange, mutation, invite, closed, onContinue }: Props) {
+  const client = useClient()
+  const [availabilityCheck] = useState(() => client.createAvailabilityCheck())
+  useEffect(() => () => availabilityCheck.cancel(), [availabilityCheck])
+  const availability = useStore(availabilityCheck)
+  const [submitted, setSubmitted] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const search = useSearch()
 
-  const found = findRegistrationProblems(entry)
-  const problems = pressed ? found : {}
-  const refused = refusalOf(act.error)
-  const submit = (event: FormEvent) => {
+  const allProblems = findRegistrationProblems(entry)
+  const problems = submitted ? allProblems : {}
+  const refused = findRefusedField(mutation.error)
+  const focus = (name: string) => form.current?.querySelector<HTMLInputElement>(`[name=${name}]`)?.focus()
+  const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    setPressed(true)
-    const first = (['username', 'password', 'confirmation'] as const).find((name) => found[name])
-    if (first) return form.current?.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
-    if (free.status === 'unavailable') return form.current?.querySelector<HTMLInputElement>('[name=username]')?.focus()
-    if (closed && !invite.check?.valid) return form.current?.querySelector<HTMLInputElement>('[name=invite]')?.focus()
-    act.clear()
-    onDone()
+    setSubmitted(true)
+    const first = (['username', 'password', 'confirmation'] as const).find((name) => allProblems[name])
+    if (first) return focus(first)
+    if (availability.status === 'unavailable') return focus('username')
+    if (closed && !invite.check?.valid) return focus('invite')
+    mutation.clear()
+    onContinue()
   }
   return (
     <form ref={form} className="stack stack--tight" noValidate onSubmit={submit}>
-      <InviteNotice invite={invite} closed={closed} pressed={pressed} />
+      <InviteNotice invite={invite} closed={closed} submitted={submitted} />
       <UsernameField
         value={entry.username}
-        availability={free}
+        availability={availability}
         error={problems.username ?? refused.username ?? null}
-        onType={(username) => {
+        onChange={(username) => {
           onChange({ ...entry, username })
-          // A closed instance answers "closed" for every name; the registration itself then decides.
-          if (!closed) availability.check(username)
+          // A closed instance refuses the check for every name; the registration itself then decides.
+          if (!closed) availabilityCheck.check(username)
         }}
       />
       <PasswordField
         label="Password"
         name="password"
         autoComplete="new-password"
-        hint="8 characters or more."
+        hint={`${limits.passwordMinCodePoints} characters or more.`}
         value={entry.password}
         onChange={(event) => onChange({ ...entry, password: event.target.value })}
         error={problems.password ?? refused.password ?? null}
@@ -75,22 +76,52 @@ export function AccountStep({ entry, onChange, act, invite, closed, onDone }: Pr
         error={problems.confirmation ?? null}
         good={entry.confirmation && entry.confirmation === entry.password ? 'The passwords match.' : null}
       />
-      <ActProblem act={refused.username || refused.password ? { ...act, error: null } : act} />
-      <Button type="submit" look="primary" wide aria-disabled={act.waitSeconds > 0}>
-        {limitedLabel(act, 'Continue')}
+      <MutationError mutation={refused.username || refused.password ? { ...mutation, error: null } : mutation} />
+      <Button type="submit" variant="primary" wide aria-disabled={mutation.waitSeconds > 0}>
+        {submitLabel(mutation, 'Continue')}
       </Button>
-      <p className="auth__other">
+      <p className="auth__alternative">
         Already have an account? <Link href={search ? `/login?${search}` : '/login'}>Log in</Link>
       </p>
     </form>
   )
 }
 
-/** The server's refusal, at the field it is about. */
-function refusalOf(error: Error | null): { username?: string; password?: string } {
+/** The message of the server by the field that it is about; empty if it is about none. */
+function findRefusedField(error: Error | null): { username?: string; password?: string } {
   if (!(error instanceof ApiError)) return {}
   if (error.status === 409) return { username: error.message }
   if (error.status !== 400) return {}
   if (/password/i.test(error.message)) return { password: error.message }
   return /username/i.test(error.message) ? { username: error.message } : {}
+}
+
+const usernameHint = `${limits.localUsernameMin} to ${limits.localUsernameMax} letters, digits or underscores.`
+
+type UsernameFieldProps = {
+  value: string
+  availability: AvailabilityState
+  error: string | null
+  onChange: (username: string) => void
+}
+
+/** The username, with the result of the availability check. */
+function UsernameField({ value, availability, error, onChange }: UsernameFieldProps) {
+  const taken = availability.status === 'unavailable' ? availability.reason : null
+  const failed = availability.status === 'failed' ? formatError(availability.error) : null
+  return (
+    <Field
+      label="Username"
+      name="username"
+      autoComplete="username"
+      autoCapitalize="none"
+      spellCheck={false}
+      maxLength={40}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      error={error ?? taken}
+      good={availability.status === 'available' ? `${availability.username} is available.` : null}
+      hint={availability.status === 'checking' ? 'Checking…' : (failed ?? usernameHint)}
+    />
+  )
 }

@@ -1,12 +1,12 @@
-import { useEffect, useRef, type ReactNode } from 'react'
-import { GateScene } from '../../parts/gate-scene.tsx'
-import { ThemeToggle } from '../../parts/theme-toggle.tsx'
-import { Wordmark } from '../../parts/wordmark.tsx'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { ThemeToggle } from '../../components/theme-toggle.tsx'
+import { Wordmark } from '../../components/wordmark.tsx'
+import { AuthIllustration } from './auth-illustration.tsx'
 
-type Props = { title: string; lead?: ReactNode; above?: ReactNode; children: ReactNode }
+type Props = { title: string; subtitle?: ReactNode; above?: ReactNode; children: ReactNode }
 
-/** The frame of the pages before the gate. A new title takes the focus, so that a screen reader hears the new page. */
-export function AuthFrame({ title, lead, above, children }: Props) {
+/** The frame of the pages without a login. A new title takes the focus: screen readers announce it. */
+export function AuthFrame({ title, subtitle, above, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Gatehouse`
@@ -14,21 +14,21 @@ export function AuthFrame({ title, lead, above, children }: Props) {
   }, [title])
   return (
     <div className="auth">
-      <div className="auth__scene">
-        <GateScene />
+      <div className="auth__illustration">
+        <AuthIllustration />
       </div>
-      <main className="auth__side">
-        <div className="auth__bar">
+      <main className="auth__content">
+        <div className="auth__header">
           <Wordmark />
           <ThemeToggle />
         </div>
         <div className="auth__form">
-          <div className="auth__head">
+          <div className="auth__heading">
             {above}
             <h1 ref={heading} tabIndex={-1}>
               {title}
             </h1>
-            {lead && <p className="auth__lead">{lead}</p>}
+            {subtitle && <p className="auth__subtitle">{subtitle}</p>}
           </div>
           {children}
         </div>

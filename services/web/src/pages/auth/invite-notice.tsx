@@ -1,5 +1,5 @@
-import { Field } from '../../parts/field.tsx'
-import { Notice } from '../../parts/notice.tsx'
+import { Field } from '../../components/field.tsx'
+import { Notice } from '../../components/notice.tsx'
 import type { InviteEntry } from './use-invite.ts'
 
 const reasons = {
@@ -8,10 +8,10 @@ const reasons = {
   invalid: 'This invite is not valid. Check the link, or ask for a new one.',
 } as const
 
-type Props = { invite: InviteEntry; closed: boolean; pressed: boolean }
+type Props = { invite: InviteEntry; closed: boolean; submitted: boolean }
 
-/** What an invite opens, or what a closed instance asks for. An open instance needs none and says nothing. */
-export function InviteNotice({ invite, closed, pressed }: Props) {
+/** The valid invite, or the field for one. Only while registration is closed: an open instance ignores invites. */
+export function InviteNotice({ invite, closed, submitted }: Props) {
   if (!closed) return null
   if (invite.check?.valid) {
     return (
@@ -27,7 +27,7 @@ export function InviteNotice({ invite, closed, pressed }: Props) {
     <>
       <Notice>
         <p>
-          <strong>New accounts need an invite.</strong> Someone who runs this instance can send you a link.
+          <strong>New accounts need an invite.</strong> An admin of this instance can send you an invite link.
         </p>
       </Notice>
       <Field
@@ -37,8 +37,8 @@ export function InviteNotice({ invite, closed, pressed }: Props) {
         spellCheck={false}
         defaultValue={invite.token}
         onChange={(event) => invite.enter(event.target.value)}
-        error={problem ?? (pressed && !invite.checking ? 'Paste your invite link to go on.' : null)}
-        hint={invite.checking ? 'Looking…' : 'The whole link, or the code at its end.'}
+        error={problem ?? (submitted && !invite.checking ? 'Paste your invite link to continue.' : null)}
+        hint={invite.checking ? 'Checking…' : 'The whole link, or the code at its end.'}
       />
     </>
   )

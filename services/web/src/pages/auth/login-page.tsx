@@ -1,41 +1,42 @@
 import { ApiError } from '@gatehouse/client'
-import { useRef, useState, type FormEvent } from 'react'
+import { type SubmitEvent, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
-import { client } from '../../client.ts'
-import { forgetFarewell } from '../../farewell.ts'
-import { useAct } from '../../hooks/use-act.ts'
+import { Button } from '../../components/button.tsx'
+import { DeletionResults } from '../../components/deletion-results.tsx'
+import { MutationError, submitLabel } from '../../components/error-message.tsx'
+import { Field, PasswordField } from '../../components/field.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { useClient, useDeletionReport, useStore } from '../../context.ts'
 import { useInstanceInfo } from '../../hooks/use-instance-info.ts'
-import { ActProblem, limitedLabel } from '../../parts/act-problem.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Field } from '../../parts/field.tsx'
-import { PasswordField } from '../../parts/password-field.tsx'
+import { useMutation } from '../../hooks/use-mutation.ts'
 import { AuthFrame } from './auth-frame.tsx'
-import { SessionEnded } from './session-ended.tsx'
 
-/** Logs in. Refused credentials show at the fields, a limit counts down on the button. Spec: POST /api/auth/login. */
+/** Shows wrong credentials at the fields and a rate limit as a countdown on the button. Spec: POST /api/auth/login. */
 export function LoginPage() {
-  const act = useAct()
+  const client = useClient()
+  const [, setDeletionReport] = useDeletionReport()
+  const mutation = useMutation()
   const { info } = useInstanceInfo()
   const search = useSearch()
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
-  const [missing, setMissing] = useState(false)
+  const [submitted, setSubmitted] = useState(false)
   const nameInput = useRef<HTMLInputElement>(null)
   const passwordInput = useRef<HTMLInputElement>(null)
 
-  const refused = act.error instanceof ApiError && act.error.status === 401 ? act.error : null
-  const submit = async (event: FormEvent) => {
+  const refused = mutation.error instanceof ApiError && mutation.error.status === 401 ? mutation.error : null
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    setMissing(true)
+    setSubmitted(true)
     if (!username.trim()) return nameInput.current?.focus()
     if (!password) return passwordInput.current?.focus()
-    forgetFarewell()
-    const done = await act.run((signal) => client.logIn({ username: username.trim(), password }, { signal }))
+    setDeletionReport(null)
+    const done = await mutation.run((signal) => client.logIn({ username: username.trim(), password }, { signal }))
     if (!done) passwordInput.current?.select()
   }
   return (
-    <AuthFrame title="Log in" lead={info ? `Welcome back to ${info.name}.` : 'Welcome back.'}>
-      <SessionEnded />
+    <AuthFrame title="Log in" subtitle={info ? `Welcome back to ${info.name}.` : 'Welcome back.'}>
+      <SessionEndNotice />
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <Field
           label="Username"
@@ -44,8 +45,8 @@ export function LoginPage() {
           spellCheck={false}
           inputRef={nameInput}
           value={username}
-          onChange={(event) => (setUsername(event.target.value), act.clear())}
-          error={missing && !username.trim() ? 'Enter your username.' : null}
+          onChange={(event) => (setUsername(event.target.value), mutation.clear())}
+          error={submitted && !username.trim() ? 'Enter your username.' : null}
           aria-invalid={refused ? true : undefined}
         />
         <PasswordField
@@ -53,17 +54,42 @@ export function LoginPage() {
           autoComplete="current-password"
           inputRef={passwordInput}
           value={password}
-          onChange={(event) => (setPassword(event.target.value), act.clear())}
-          error={missing && !password ? 'Enter your password.' : refused ? refused.message : null}
+          onChange={(event) => (setPassword(event.target.value), mutation.clear())}
+          error={submitted && !password ? 'Enter your password.' : refused ? refused.message : null}
         />
-        <ActProblem act={refused ? { ...act, error: null } : act} />
-        <Button type="submit" look="primary" wide busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-          {limitedLabel(act, 'Log in')}
+        <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
+        <Button type="submit" variant="primary" wide busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+          {submitLabel(mutation, 'Log in')}
         </Button>
       </form>
-      <p className="auth__other">
+      <p className="auth__alternative">
         New here? <Link href={search ? `/register?${search}` : '/register'}>Create an account</Link>
       </p>
     </AuthFrame>
+  )
+}
+
+/** Why the last session ended; after an account deletion also its results on other instances. */
+function SessionEndNotice() {
+  const client = useClient()
+  const { ended } = useStore(client.session)
+  const [deletionReport] = useDeletionReport()
+  if (deletionReport) {
+    return (
+      <div className="session-end">
+        <Notice tone="good">
+          <p>Your account was deleted.</p>
+          <DeletionResults results={deletionReport} />
+        </Notice>
+      </div>
+    )
+  }
+  if (!ended || ended.reason === 'logged_out') return null
+  return (
+    <div className="session-end">
+      <Notice tone="warning">
+        <p>{ended.message}</p>
+      </Notice>
+    </div>
   )
 }

@@ -1,57 +1,59 @@
-import { avatarColors, type AvatarColor } from '@gatehouse/client'
-import { useState, type FormEvent } from 'react'
-import type { Act } from '../../hooks/use-act.ts'
-import { usePicture } from '../../hooks/use-picture.ts'
-import { ActProblem, limitedLabel } from '../../parts/act-problem.tsx'
-import { AvatarPicker } from '../../parts/avatar-picker.tsx'
-import { Button } from '../../parts/button.tsx'
-import { ColourSwatches } from '../../parts/colour-swatches.tsx'
-import { Field } from '../../parts/field.tsx'
+import { avatarColors, limits, type AvatarColor } from '@gatehouse/contracts/constants'
+import { type SubmitEvent, useState } from 'react'
+import { useAppContext } from '../../context.ts'
+import { AvatarPicker } from '../../components/avatar-picker.tsx'
+import { Button } from '../../components/button.tsx'
+import { MutationError, submitLabel } from '../../components/error-message.tsx'
+import { Field } from '../../components/field.tsx'
+import { useImageFile } from '../../hooks/use-image-file.ts'
+import type { Mutation } from '../../hooks/use-mutation.ts'
+import { ColorPicker } from '../../components/color-picker.tsx'
 
 export type ProfileEntry = { displayName: string | null; avatarColor: AvatarColor; avatar: Blob | null }
 
-type Props = { username: string; act: Act; onBack: () => void; onDone: (profile: ProfileEntry) => void }
+type Props = { username: string; mutation: Mutation; onBack: () => void; onSubmit: (profile: ProfileEntry) => void }
 
-export function ProfileStep({ username, act, onBack, onDone }: Props) {
+export function ProfileStep({ username, mutation, onBack, onSubmit }: Props) {
   const [displayName, setDisplayName] = useState('')
-  const [colour, setColour] = useState(randomColour)
-  const picture = usePicture()
-  const submit = (event: FormEvent) => {
+  const { random } = useAppContext()
+  const [color, setColor] = useState(() => pickColor(random))
+  const image = useImageFile()
+  const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    onDone({ displayName: displayName.trim() || null, avatarColor: colour, avatar: picture.blob })
+    onSubmit({ displayName: displayName.trim() || null, avatarColor: color, avatar: image.blob })
   }
   return (
     <form className="stack" noValidate onSubmit={submit}>
       <AvatarPicker
         name={displayName.trim() || username}
-        colour={colour}
-        src={picture.src}
-        onPick={picture.set}
-        onRemove={() => picture.set(null)}
+        color={color}
+        src={image.src}
+        onPick={image.set}
+        onRemove={() => image.set(null)}
       />
-      <ColourSwatches value={colour} onPick={setColour} />
+      <ColorPicker value={color} onPick={setColor} />
       <Field
         label="Display name"
         optional
         autoComplete="nickname"
-        maxLength={32}
+        maxLength={limits.displayNameMax}
         value={displayName}
         onChange={(event) => setDisplayName(event.target.value)}
-        hint={`Without one, others see ${username}.`}
+        hint={`If empty, others see ${username}.`}
       />
-      <ActProblem act={act} />
-      <div className="two-buttons">
-        <Button onClick={onBack} disabled={act.busy}>
+      <MutationError mutation={mutation} />
+      <div className="button-pair">
+        <Button onClick={onBack} disabled={mutation.busy}>
           Back
         </Button>
-        <Button type="submit" look="primary" busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-          {limitedLabel(act, 'Create account')}
+        <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+          {submitLabel(mutation, 'Create account')}
         </Button>
       </div>
     </form>
   )
 }
 
-function randomColour(): AvatarColor {
-  return avatarColors[Math.floor(Math.random() * avatarColors.length)] ?? 'mint'
+function pickColor(random: () => number): AvatarColor {
+  return avatarColors[Math.floor(random() * avatarColors.length)] ?? 'mint'
 }

@@ -1,31 +1,37 @@
 import type { InviteCheck } from '@gatehouse/client'
 import { useState } from 'react'
-import { client } from '../../client.ts'
-import { useLoad } from '../../hooks/use-load.ts'
-import { tokenIn } from './invite-token.ts'
+import { useClient } from '../../context.ts'
+import { useQuery } from '../../hooks/use-query.ts'
 
 export type InviteEntry = {
   token: string
-  /** What the server said of the token; null without one, and while it is asked. */
+  /** The answer of the server about the token; null without a token and while checking. */
   check: InviteCheck | null
   checking: boolean
-  /** True until the token of the address has been asked about for the first time. */
-  unasked: boolean
-  /** Takes an invite link or its token, as a person pastes it. */
+  /** True during the first check of the token in the URL. */
+  initialCheck: boolean
+  /** Takes an invite link or an invite token. */
   enter(typed: string): void
 }
 
-/** The invite of this registration, from the address or from what was pasted. */
-export function useInvite(fromAddress: string): InviteEntry {
-  const [token, setToken] = useState(fromAddress)
-  const load = useLoad(`invite ${token}`, async (signal) => {
+/** The invite of a registration, from the URL or from the field. */
+export function useInvite(tokenInUrl: string): InviteEntry {
+  const client = useClient()
+  const [token, setToken] = useState(tokenInUrl)
+  const query = useQuery(`invite ${token}`, async (signal) => {
     return token ? await client.api.auth.checkInvite(token, { signal }) : null
   })
   return {
     token,
-    check: load.loading ? null : load.data,
-    checking: load.loading && token !== '',
-    unasked: token === fromAddress && load.loading && load.data === null,
-    enter: (typed) => setToken(tokenIn(typed)),
+    check: query.loading ? null : query.data,
+    checking: query.loading && token !== '',
+    initialCheck: token === tokenInUrl && query.loading && query.data === null,
+    enter: (typed) => setToken(parseInviteToken(typed)),
   }
+}
+
+/** The token of an invite link; any other text is taken as the token itself. */
+export function parseInviteToken(typed: string): string {
+  const text = typed.trim()
+  return URL.parse(text)?.searchParams.get('invite') ?? text
 }

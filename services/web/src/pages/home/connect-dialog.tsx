@@ -1,40 +1,43 @@
 import { ApiError } from '@gatehouse/client'
-import { useState, type FormEvent } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { limitedLabel } from '../../parts/act-problem.tsx'
-import { useAnnounce } from '../../parts/announcer.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { hostOf } from '../../parts/host-of.ts'
-import { PasswordField } from '../../parts/password-field.tsx'
-import { readOrigin } from '../../parts/read-origin.ts'
+import { type SubmitEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { submitLabel } from '../../components/error-message.tsx'
+import { Field, PasswordField } from '../../components/field.tsx'
+import { hostOf, parseInstanceAddress } from '../../components/instance-address.ts'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
-/** Connects to another instance, or again to a listed one (`origin` not empty), with the password of the account here. */
+/** Connects to a new instance, or to the listed one at `origin` if it is not empty, with the password used here. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
-  const act = useAct()
-  const announce = useAnnounce()
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
   const [address, setAddress] = useState(origin)
   const [password, setPassword] = useState('')
-  const [pressed, setPressed] = useState(false)
-  const target = readOrigin(address)
-  const refused = isAboutPassword(act.error) ? act.error : null
+  const [submitted, setSubmitted] = useState(false)
+  const target = parseInstanceAddress(address)
+  const refused = isAboutPassword(mutation.error) ? mutation.error : null
 
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    setPressed(true)
+    setSubmitted(true)
     if (!target || !password) return
-    const done = await act.run((signal) => client.connections.connect(target, password, { signal }))
+    const done = await mutation.run((signal) => client.connections.connect(target, password, { signal }))
     if (!done) return
-    announce(`Connected to ${hostOf(target)}.`)
+    showToast(`Connected to ${hostOf(target)}.`)
     onClose()
   }
   return (
-    <Dialog title={origin ? `Connect to ${hostOf(origin)}` : 'Connect an instance'} onClose={onClose} held={act.busy}>
+    <Dialog
+      title={origin ? `Connect to ${hostOf(origin)}` : 'Connect an instance'}
+      onClose={onClose}
+      locked={mutation.busy}
+    >
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <p className="quiet">
-          You get an identity there that belongs to your account here. The password stays the same.
+        <p className="muted">
+          This creates an identity for you on that instance, linked to this account, with the same password.
         </p>
         <Field
           label="Address of the instance"
@@ -45,22 +48,22 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
           spellCheck={false}
           value={address}
           disabled={origin !== ''}
-          onChange={(event) => (setAddress(event.target.value), act.clear())}
-          error={pressed && !target ? 'Enter the address of an instance, like chat.example.' : null}
+          onChange={(event) => (setAddress(event.target.value), mutation.clear())}
+          error={submitted && !target ? 'Enter the address of an instance, like chat.example.' : null}
         />
         <PasswordField
           label="Your password"
           autoComplete="current-password"
           value={password}
-          onChange={(event) => (setPassword(event.target.value), act.clear())}
-          error={pressed && !password ? 'Enter your password.' : (refused?.message ?? null)}
+          onChange={(event) => (setPassword(event.target.value), mutation.clear())}
+          error={submitted && !password ? 'Enter your password.' : (refused?.message ?? null)}
         />
-        <DialogActions act={refused ? { ...act, error: null } : act}>
-          <Button onClick={onClose} disabled={act.busy}>
+        <DialogActions mutation={refused ? { ...mutation, error: null } : mutation}>
+          <Button onClick={onClose} disabled={mutation.busy}>
             Cancel
           </Button>
-          <Button type="submit" look="primary" busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-            {limitedLabel(act, 'Connect')}
+          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+            {submitLabel(mutation, 'Connect')}
           </Button>
         </DialogActions>
       </form>
@@ -68,7 +71,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
   )
 }
 
-/** A wrong password is refused by the own instance (403), one that differs there by the other (401). */
+/** The home instance refuses a wrong password with 403, the other instance one that differs there with 401. */
 function isAboutPassword(error: Error | null): error is ApiError {
   if (!(error instanceof ApiError)) return false
   return error.status === 401 || (error.status === 403 && /password/i.test(error.message))

@@ -1,49 +1,47 @@
 import { ApiError, listOwnedSpaces, type User } from '@gatehouse/client'
-import { useState, type FormEvent } from 'react'
-import { client } from '../../client.ts'
-import { keepFarewell } from '../../farewell.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { limitedLabel } from '../../parts/act-problem.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { IdentityResults } from '../../parts/identity-results.tsx'
-import { OwnedSpaces } from '../../parts/owned-spaces.tsx'
-import { PasswordField } from '../../parts/password-field.tsx'
-import { useDeletionResults } from './use-deletion-results.ts'
+import { type SubmitEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
+import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { submitLabel } from '../../components/error-message.tsx'
+import { Field, PasswordField } from '../../components/field.tsx'
+import { useClient, useDeletionReport } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
-/** Deletes the account once its name and password were typed. Owned spaces that stand in the way are named. */
+/** Deletes the account, confirmed by username and password. Lists the owned spaces because of which it is refused. */
 export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: () => void }) {
-  const act = useAct()
+  const client = useClient()
+  const [, setDeletionReport] = useDeletionReport()
+  const mutation = useMutation()
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
-  const [pressed, setPressed] = useState(false)
-  const [remotes, noteRemotes] = useDeletionResults()
+  const [submitted, setSubmitted] = useState(false)
+  const [remoteResults, addRemoteResults] = useDeletionResults()
   const local = user.homeInstance === null
-  const misspelt = username.trim().toLowerCase() !== user.username.toLowerCase()
-  const spaces = listOwnedSpaces(act.error)
-  const wrong = act.error instanceof ApiError && act.error.status === 403 ? act.error.message : null
+  const usernameMismatch = username.trim().toLowerCase() !== user.username.toLowerCase()
+  const spaces = listOwnedSpaces(mutation.error)
+  const refused = mutation.error instanceof ApiError && mutation.error.status === 403 ? mutation.error.message : null
 
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    setPressed(true)
-    if (misspelt || (local && !password)) return
-    await act.run(async () => {
+    setSubmitted(true)
+    if (usernameMismatch || (local && !password)) return
+    await mutation.run(async () => {
       const outcome = await client.deleteAccount({ username: user.username, password })
-      if (outcome.deleted) return keepFarewell(outcome.remotes)
-      noteRemotes(outcome.remotes)
+      if (outcome.deleted) return setDeletionReport(outcome.remotes)
+      addRemoteResults(outcome.remotes)
       throw outcome.error
     })
   }
   return (
-    <Dialog title="Delete this account" onClose={onClose} held={act.busy}>
+    <Dialog title="Delete this account" onClose={onClose} locked={mutation.busy}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <p>
-          Your profile, messages and friendships are removed, here and on connected instances. The name{' '}
-          <strong>{user.username}</strong> becomes free for others.
+          This deletes your profile, messages and friendships, here and on connected instances. The username{' '}
+          <strong>{user.username}</strong> becomes available to others.
         </p>
         <OwnedSpaces spaces={spaces} />
-        {remotes && <IdentityResults results={remotes} />}
+        {remoteResults && <DeletionResults results={remoteResults} />}
         <Field
           label="Your username"
           autoComplete="off"
@@ -51,24 +49,24 @@ export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: ()
           spellCheck={false}
           value={username}
           onChange={(event) => setUsername(event.target.value)}
-          error={pressed && misspelt ? `Type ${user.username} to go on.` : null}
-          hint={`Type ${user.username} to show that you mean it.`}
+          error={submitted && usernameMismatch ? `Type ${user.username} to confirm.` : null}
+          hint={`Type ${user.username} to confirm.`}
         />
         {local && (
           <PasswordField
             label="Your password"
             autoComplete="current-password"
             value={password}
-            onChange={(event) => (setPassword(event.target.value), act.clear())}
-            error={pressed && !password ? 'Enter your password.' : wrong}
+            onChange={(event) => (setPassword(event.target.value), mutation.clear())}
+            error={submitted && !password ? 'Enter your password.' : refused}
           />
         )}
-        <DialogActions act={spaces.length > 0 || wrong ? { ...act, error: null } : act}>
-          <Button onClick={onClose} disabled={act.busy}>
+        <DialogActions mutation={spaces.length > 0 || refused ? { ...mutation, error: null } : mutation}>
+          <Button onClick={onClose} disabled={mutation.busy}>
             Cancel
           </Button>
-          <Button type="submit" look="danger-solid" busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-            {limitedLabel(act, 'Delete for good')}
+          <Button type="submit" variant="danger-solid" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+            {submitLabel(mutation, 'Delete permanently')}
           </Button>
         </DialogActions>
       </form>

@@ -1,21 +1,20 @@
 import type { DeletionMode, RemoteInstance } from '@gatehouse/client'
-import { useState, type FormEvent } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { limitedLabel } from '../../parts/act-problem.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Choice } from '../../parts/choice.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
-import { hostOf } from '../../parts/host-of.ts'
-import { IdentityResults } from '../../parts/identity-results.tsx'
-import { useDeletionResults } from './use-deletion-results.ts'
+import { type SubmitEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { DeletionResults, useDeletionResults } from '../../components/deletion-results.tsx'
+import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { submitLabel } from '../../components/error-message.tsx'
+import { hostOf } from '../../components/instance-address.ts'
+import { RadioGroup } from '../../components/radio-group.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
 const modes = [
-  ['soft', 'Keep my messages', 'Others still read what you wrote, from a deleted user.'],
-  ['full', 'Delete my messages too', 'What you wrote there is removed with you.'],
+  ['soft', 'Keep my messages', 'Others can still read them. They are shown as written by a deleted user.'],
+  ['full', 'Delete my messages too', 'Your messages on these instances are deleted as well.'],
 ] as const
 
-/** Deletes identities on chosen instances and says what became of each. Contract: 7, fan-out. */
+/** Deletes the identities on selected instances and shows the result of each. Contract: 7, fan-out. */
 export function DeleteIdentitiesDialog({
   remotes,
   onClose,
@@ -23,48 +22,51 @@ export function DeleteIdentitiesDialog({
   remotes: readonly RemoteInstance[]
   onClose: () => void
 }) {
-  const act = useAct()
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const client = useClient()
+  const mutation = useMutation()
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [mode, setMode] = useState<DeletionMode>('soft')
-  const [results, noteResults] = useDeletionResults()
-  const origins = remotes.map((remote) => remote.origin).filter((origin) => chosen.has(origin))
+  const [results, addResults] = useDeletionResults()
+  const origins = remotes.map((remote) => remote.origin).filter((origin) => selected.has(origin))
 
   const toggle = (origin: string) => {
-    const next = new Set(chosen)
+    const next = new Set(selected)
     if (!next.delete(origin)) next.add(origin)
-    setChosen(next)
+    setSelected(next)
   }
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (origins.length === 0) return
-    await act.run(async (signal) => noteResults(await client.deleteFederationIdentities({ origins, mode }, { signal })))
+    await mutation.run(async (signal) =>
+      addResults(await client.deleteFederationIdentities({ origins, mode }, { signal })),
+    )
   }
   return (
-    <Dialog title="Leave other instances" onClose={onClose} held={act.busy}>
+    <Dialog title="Delete identities on other instances" onClose={onClose} locked={mutation.busy}>
       <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
         <fieldset className="stack stack--tight">
           <legend className="field__label">Delete my identity on</legend>
           {remotes.map((remote) => (
-            <label key={remote.origin} className="tick">
-              <input type="checkbox" checked={chosen.has(remote.origin)} onChange={() => toggle(remote.origin)} />
+            <label key={remote.origin} className="checkbox">
+              <input type="checkbox" checked={selected.has(remote.origin)} onChange={() => toggle(remote.origin)} />
               {hostOf(remote.origin)}
             </label>
           ))}
-          {remotes.length === 0 && <p className="quiet">No instance is left on your list.</p>}
+          {remotes.length === 0 && <p className="muted">No connected instances.</p>}
         </fieldset>
-        <Choice legend="My messages" value={mode} options={modes} onPick={setMode} />
-        <div role="status">{results && <IdentityResults results={results} />}</div>
-        <DialogActions act={act}>
-          <Button onClick={onClose} disabled={act.busy}>
+        <RadioGroup legend="My messages" value={mode} options={modes} onPick={setMode} />
+        <div role="status">{results && <DeletionResults results={results} />}</div>
+        <DialogActions mutation={mutation}>
+          <Button onClick={onClose} disabled={mutation.busy}>
             {results ? 'Done' : 'Cancel'}
           </Button>
           <Button
             type="submit"
-            look="danger-solid"
-            busy={act.busy}
-            aria-disabled={origins.length === 0 || act.waitSeconds > 0}
+            variant="danger-solid"
+            busy={mutation.busy}
+            aria-disabled={origins.length === 0 || mutation.waitSeconds > 0}
           >
-            {limitedLabel(act, 'Delete identities')}
+            {submitLabel(mutation, 'Delete identities')}
           </Button>
         </DialogActions>
       </form>

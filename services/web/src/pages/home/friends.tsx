@@ -1,51 +1,48 @@
-import type { User } from '@gatehouse/client'
-import { client } from '../../client.ts'
-import { useLoad } from '../../hooks/use-load.ts'
-import { useStore } from '../../hooks/use-store.ts'
-import { Lantern } from '../../parts/lantern.tsx'
-import { nameOf } from '../../parts/name-of.ts'
-import { UserAvatar } from '../../parts/user-avatar.tsx'
+import type { Client, User } from '@gatehouse/client'
+import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
+import { StatusDot } from '../../components/badge.tsx'
+import { useClient, useStore } from '../../context.ts'
+import { useQuery } from '../../hooks/use-query.ts'
 
-const shownAtMost = 50
+const maxFriendsShown = 50
 
-/** Who of one's friends is here, as the live connection tells it; online ones first. */
+/** The presence of friends, from the WebSocket; online ones first. */
 export function Friends({ user }: { user: User }) {
+  const client = useClient()
   const { presences, phase } = useStore(client.live)
   const ids = Object.keys(presences)
     .filter((id) => id !== user.id && !client.identity.selfIds.has(id))
     .sort((a, b) => Number(presences[b] === 'online') - Number(presences[a] === 'online') || a.localeCompare(b))
-    .slice(0, shownAtMost)
-  const known = useLoad([...ids].sort().join(' '), (signal) => findUsers(ids, signal))
+    .slice(0, maxFriendsShown)
+  const users = useQuery([...ids].sort().join(' '), (signal) => findUsers(client, ids, signal))
   const online = ids.filter((id) => presences[id] === 'online').length
 
   return (
-    <section className="wall" aria-labelledby="friends-head">
-      <div className="wall__head">
+    <section className="card" aria-labelledby="friends-head">
+      <div className="card__header">
         <h2 id="friends-head">Friends</h2>
         {ids.length > 0 && (
-          <span className="quiet small" role="status">
+          <span className="muted small" role="status">
             {online} online
           </span>
         )}
       </div>
       {ids.length === 0 && (
-        <p className="quiet">
-          {phase === 'ready' ? 'When friends are here, their lanterns are lit.' : 'Looking who is here…'}
-        </p>
+        <p className="muted">{phase === 'ready' ? 'Friends are listed here when they are online.' : 'Loading…'}</p>
       )}
       <ul className="friends">
         {ids.map((id) => {
-          const friend = known.data?.get(id)
-          const lit = presences[id] === 'online'
+          const friend = users.data?.get(id)
+          const isOnline = presences[id] === 'online'
           return (
-            <li key={id} className="person">
+            <li key={id} className="user-item">
               {friend ? <UserAvatar user={friend} /> : <span className="avatar" />}
-              <span className="person__names">
-                <span className="person__name">{friend ? nameOf(friend) : '…'}</span>
-                <span className="quiet small">{friend ? `@${friend.username}` : ' '}</span>
+              <span className="user-item__names">
+                <span className="user-item__name">{friend ? displayNameOf(friend) : '…'}</span>
+                <span className="muted small">{friend ? `@${friend.username}` : ' '}</span>
               </span>
-              <Lantern lit={lit} />
-              <span className="small quiet">{lit ? 'Online' : 'Offline'}</span>
+              <StatusDot on={isOnline} />
+              <span className="small muted">{isOnline ? 'Online' : 'Offline'}</span>
             </li>
           )
         })}
@@ -54,8 +51,8 @@ export function Friends({ user }: { user: User }) {
   )
 }
 
-/** Those who cannot be found (gone meanwhile) are left out. */
-async function findUsers(ids: string[], signal: AbortSignal): Promise<Map<string, User>> {
+/** Users that are not found, for example because they were deleted meanwhile, are left out. */
+async function findUsers(client: Client, ids: string[], signal: AbortSignal): Promise<Map<string, User>> {
   const found = await Promise.allSettled(ids.map((id) => client.api.users.find(id, { signal })))
   return new Map(found.flatMap((result) => (result.status === 'fulfilled' ? [[result.value.id, result.value]] : [])))
 }

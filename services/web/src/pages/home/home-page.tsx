@@ -1,12 +1,12 @@
 import type { User } from '@gatehouse/client'
-import { PageFrame } from '../../parts/page-frame.tsx'
+import { PageFrame } from '../../components/page-frame.tsx'
+import { ConnectedInstances } from './connected-instances.tsx'
+import { DeletionSection } from './deletion-section.tsx'
 import { Friends } from './friends.tsx'
-import { Instances } from './instances.tsx'
-import { Leaving } from './leaving.tsx'
 import { PasswordForm } from './password-form.tsx'
 import { ProfileCard } from './profile-card.tsx'
 
-/** One's own place: profile and friends on one side, instances, password and leaving on the other. */
+/** The account: profile and friends in one column; instances, password and deletion in the other. */
 export function HomePage({ user }: { user: User }) {
   return (
     <PageFrame user={user} title="Home">
@@ -14,9 +14,9 @@ export function HomePage({ user }: { user: User }) {
       <div className="home">
         <ProfileCard user={user} />
         <div className="home__main stack">
-          <Instances user={user} />
+          <ConnectedInstances user={user} />
           <PasswordForm user={user} />
-          <Leaving user={user} />
+          <DeletionSection user={user} />
         </div>
         <Friends user={user} />
       </div>

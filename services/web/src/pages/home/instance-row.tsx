@@ -1,47 +1,49 @@
 import type { RemoteInstance } from '@gatehouse/client'
-import { useState } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { Button, IconButton } from '../../parts/button.tsx'
-import { hostOf } from '../../parts/host-of.ts'
-import { Lantern } from '../../parts/lantern.tsx'
-import { Pill, type PillTone } from '../../parts/pill.tsx'
-import { sayProblem } from '../../parts/say-problem.ts'
-import { ResendDialog } from './resend-dialog.tsx'
+import { type SubmitEvent, useState } from 'react'
+import { Badge, type BadgeTone, StatusDot } from '../../components/badge.tsx'
+import { Button, IconButton } from '../../components/button.tsx'
+import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { formatError, submitLabel } from '../../components/error-message.tsx'
+import { PasswordField } from '../../components/field.tsx'
+import { hostOf } from '../../components/instance-address.ts'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 
-const states: Record<RemoteInstance['state'], { tone: PillTone; words: string }> = {
-  connecting: { tone: 'calm', words: 'Connecting…' },
-  connected: { tone: 'good', words: 'Connected' },
-  needs_password: { tone: 'warning', words: 'Needs your password' },
-  unreachable: { tone: 'bad', words: 'Unreachable' },
-  refused: { tone: 'bad', words: 'Refused' },
-  disconnected: { tone: 'calm', words: 'Disconnected' },
+const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: string }> = {
+  connecting: { tone: 'neutral', label: 'Connecting…' },
+  connected: { tone: 'good', label: 'Connected' },
+  needs_password: { tone: 'warning', label: 'Needs your password' },
+  unreachable: { tone: 'bad', label: 'Unreachable' },
+  refused: { tone: 'bad', label: 'Refused' },
+  disconnected: { tone: 'neutral', label: 'Disconnected' },
 }
 
-const syncs = { sending: 'Passing on the new password…', retrying: 'New password not passed on yet, still trying' }
+const passwordSyncs = { sending: 'Sending the new password…', retrying: 'New password not sent yet, retrying' }
 
 export function InstanceRow({ remote, onConnect }: { remote: RemoteInstance; onConnect: () => void }) {
-  const act = useAct()
+  const client = useClient()
+  const mutation = useMutation()
   const [resending, setResending] = useState(false)
   const host = hostOf(remote.origin)
-  const { tone, words } = states[remote.state]
-  const problem = act.error ? sayProblem(act.error) : remote.state === 'connected' ? null : remote.error
+  const { tone, label } = states[remote.state]
+  const problem = mutation.error ? formatError(mutation.error) : remote.state === 'connected' ? null : remote.error
   return (
     <li className="instance">
       <span className="instance__names">
-        <Lantern lit={remote.online} />
+        <StatusDot on={remote.online} />
         <strong>{host}</strong>
-        <span className="quiet small">{remote.username}</span>
+        <span className="muted small">{remote.username}</span>
       </span>
       <span className="instance__state" role="status">
-        <Pill tone={tone}>{words}</Pill>
-        {remote.passwordSync !== 'idle' && <Pill tone="warning">{syncs[remote.passwordSync]}</Pill>}
+        <Badge tone={tone}>{label}</Badge>
+        {remote.passwordSync !== 'idle' && <Badge tone="warning">{passwordSyncs[remote.passwordSync]}</Badge>}
         {remote.passwordSync === 'idle' && remote.pendingPasswordSync && (
-          <Pill tone="bad">Still has your old password</Pill>
+          <Badge tone="bad">Still has your old password</Badge>
         )}
-        {problem && <span className="small instance__problem">{problem}</span>}
+        {problem && <span className="small instance__error">{problem}</span>}
       </span>
-      <span className="instance__acts">
+      <span className="instance__actions">
         {remote.pendingPasswordSync && (
           <Button size="small" onClick={() => setResending(true)}>
             Send password again
@@ -51,8 +53,8 @@ export function InstanceRow({ remote, onConnect }: { remote: RemoteInstance; onC
           <Button
             size="small"
             icon="refresh"
-            busy={act.busy}
-            onClick={() => void act.run(() => client.connections.retry(remote.origin))}
+            busy={mutation.busy}
+            onClick={() => void mutation.run(() => client.connections.retry(remote.origin))}
           >
             Try again
           </Button>
@@ -65,7 +67,7 @@ export function InstanceRow({ remote, onConnect }: { remote: RemoteInstance; onC
         {remote.state === 'connected' && (
           <Button
             size="small"
-            look="plain"
+            variant="plain"
             aria-label={`Disconnect ${host}`}
             onClick={() => client.connections.disconnect(remote.origin)}
           >
@@ -74,11 +76,53 @@ export function InstanceRow({ remote, onConnect }: { remote: RemoteInstance; onC
         )}
         <IconButton
           icon="close"
-          label={`Take ${host} off the list`}
-          onClick={() => void act.run(() => client.connections.remove(remote.origin))}
+          label={`Remove ${host} from the list`}
+          onClick={() => void mutation.run(() => client.connections.remove(remote.origin))}
         />
       </span>
       {resending && <ResendDialog origin={remote.origin} onClose={() => setResending(false)} />}
     </li>
+  )
+}
+
+/** Sends the password to an instance that missed its change. Spec: Client session behaviour, password propagation. */
+function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const [password, setPassword] = useState('')
+  const [submitted, setSubmitted] = useState(false)
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    setSubmitted(true)
+    if (!password) return
+    const done = await mutation.run((signal) => client.passwordPropagation.resend(origin, password, { signal }))
+    if (!done) return
+    showToast(`Password sent to ${hostOf(origin)}.`)
+    onClose()
+  }
+  return (
+    <Dialog title={`Send your password to ${hostOf(origin)}`} onClose={onClose} locked={mutation.busy}>
+      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
+        <p className="muted">
+          This instance could not be reached when you changed your password and still has the old one.
+        </p>
+        <PasswordField
+          label="Your current password"
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+          error={submitted && !password ? 'Enter your password.' : null}
+        />
+        <DialogActions mutation={mutation}>
+          <Button onClick={onClose} disabled={mutation.busy}>
+            Cancel
+          </Button>
+          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+            {submitLabel(mutation, 'Send')}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
   )
 }

@@ -1,47 +1,49 @@
 import { ApiError, type User } from '@gatehouse/client'
-import { useRef, useState, type FormEvent } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { ActProblem, limitedLabel } from '../../parts/act-problem.tsx'
-import { useAnnounce } from '../../parts/announcer.tsx'
-import { Button } from '../../parts/button.tsx'
-import { findPasswordProblem } from '../../parts/find-password-problem.ts'
-import { PasswordField } from '../../parts/password-field.tsx'
+import { limits } from '@gatehouse/contracts/constants'
+import { type SubmitEvent, useRef, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { MutationError, submitLabel } from '../../components/error-message.tsx'
+import { PasswordField } from '../../components/field.tsx'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
+import { findPasswordProblem } from './find-password-problem.ts'
 
-const empty = { current: '', next: '', again: '' }
-type Entry = typeof empty
+const emptyEntry = { current: '', next: '', again: '' }
+type Entry = typeof emptyEntry
 
-/** Changes the password; other sessions end, this one goes on. A federated account needs no current one. Contract: 3. */
+/** Changes the password, which ends all other sessions. A federated account needs no current password. Contract: 3. */
 export function PasswordForm({ user }: { user: User }) {
-  const act = useAct()
-  const announce = useAnnounce()
-  const [entry, setEntry] = useState(empty)
-  const [pressed, setPressed] = useState(false)
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const [entry, setEntry] = useState(emptyEntry)
+  const [submitted, setSubmitted] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const local = user.homeInstance === null
-  const found = findProblems(entry, local)
-  const wrong = act.error instanceof ApiError && act.error.status === 403 ? act.error.message : null
-  const type = (change: Partial<Entry>) => (setEntry({ ...entry, ...change }), act.clear())
+  const allProblems = findProblems(entry, local)
+  const refused = mutation.error instanceof ApiError && mutation.error.status === 403 ? mutation.error.message : null
+  const edit = (change: Partial<Entry>) => (setEntry({ ...entry, ...change }), mutation.clear())
 
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    setPressed(true)
-    const first = (['current', 'next', 'again'] as const).find((name) => found[name])
+    setSubmitted(true)
+    const first = (['current', 'next', 'again'] as const).find((name) => allProblems[name])
     if (first) return form.current?.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
-    // Not aborted when the page is left: the answer holds the token that keeps this session alive.
+    // Not aborted on unmount: the response holds the new token of this session.
     const passwords = { newPassword: entry.next, ...(local ? { currentPassword: entry.current } : {}) }
-    const done = await act.run(() => client.changePassword(passwords))
+    const done = await mutation.run(() => client.changePassword(passwords))
     if (!done) return
-    setEntry(empty)
-    setPressed(false)
-    announce('Your password was changed.')
+    setEntry(emptyEntry)
+    setSubmitted(false)
+    showToast('Your password was changed.')
   }
-  const shown = pressed ? found : {}
+  const problems = submitted ? allProblems : {}
   return (
-    <section className="wall" aria-labelledby="password-head">
-      <div className="wall__head">
+    <section className="card" aria-labelledby="password-head">
+      <div className="card__header">
         <h2 id="password-head">Password</h2>
-        <p>A new password logs you out everywhere else.</p>
+        <p>Changing your password logs you out everywhere else.</p>
       </div>
       <form ref={form} className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <input
@@ -59,34 +61,34 @@ export function PasswordForm({ user }: { user: User }) {
             name="current"
             autoComplete="current-password"
             value={entry.current}
-            onChange={(event) => type({ current: event.target.value })}
-            error={shown.current ?? wrong}
+            onChange={(event) => edit({ current: event.target.value })}
+            error={problems.current ?? refused}
           />
         )}
-        <div className="split">
+        <div className="two-columns">
           <PasswordField
             label="New password"
             name="next"
             autoComplete="new-password"
-            hint="8 characters or more."
+            hint={`${limits.passwordMinCodePoints} characters or more.`}
             value={entry.next}
-            onChange={(event) => type({ next: event.target.value })}
-            error={shown.next ?? null}
+            onChange={(event) => edit({ next: event.target.value })}
+            error={problems.next ?? null}
           />
           <PasswordField
             label="New password again"
             name="again"
             autoComplete="new-password"
             value={entry.again}
-            onChange={(event) => type({ again: event.target.value })}
-            error={shown.again ?? null}
+            onChange={(event) => edit({ again: event.target.value })}
+            error={problems.again ?? null}
             good={entry.again && entry.again === entry.next ? 'The passwords match.' : null}
           />
         </div>
-        <ActProblem act={wrong ? { ...act, error: null } : act} />
+        <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
         <div className="button-row">
-          <Button type="submit" look="primary" busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-            {limitedLabel(act, 'Change password')}
+          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+            {submitLabel(mutation, 'Change password')}
           </Button>
         </div>
       </form>
@@ -97,8 +99,8 @@ export function PasswordForm({ user }: { user: User }) {
 function findProblems(entry: Entry, local: boolean): Partial<Record<keyof Entry, string>> {
   const problems: Partial<Record<keyof Entry, string>> = {}
   if (local && !entry.current) problems.current = 'Enter your current password.'
-  const weak = findPasswordProblem(entry.next)
-  if (weak) problems.next = weak
+  const problem = findPasswordProblem(entry.next)
+  if (problem) problems.next = problem
   if (entry.next !== entry.again) problems.again = 'The passwords do not match.'
   return problems
 }

@@ -1,76 +1,77 @@
 import type { User } from '@gatehouse/client'
-import { useState, type FormEvent } from 'react'
-import { client } from '../../client.ts'
-import { useAct } from '../../hooks/use-act.ts'
-import { limitedLabel } from '../../parts/act-problem.tsx'
-import { useAnnounce } from '../../parts/announcer.tsx'
-import { Button } from '../../parts/button.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Notice } from '../../parts/notice.tsx'
-import { Switch } from '../../parts/switch.tsx'
-import { LooksFields } from './looks-fields.tsx'
+import { limits } from '@gatehouse/contracts/constants'
+import { type SubmitEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { submitLabel } from '../../components/error-message.tsx'
+import { Field } from '../../components/field.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { Switch } from '../../components/switch.tsx'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
 import { useProfileDraft } from './profile-draft.ts'
+import { ProfileFields } from './profile-fields.tsx'
 
-/** Edits the profile. A federated account's looks belong to its home instance. Contract: 3, PATCH. */
+/** Edits the profile. Name and pictures of a federated account are edited on its home instance. Contract: 3, PATCH. */
 export function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
+  const client = useClient()
   const draft = useProfileDraft(user)
-  const act = useAct()
-  const announce = useAnnounce()
-  const [whole, setWhole] = useState(true)
+  const mutation = useMutation()
+  const showToast = useToast()
+  const [submitted, setSubmitted] = useState(false)
   const { values, set } = draft
 
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+  const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const valid = draft.problem === null
-    setWhole(valid)
-    if (!valid) return
-    const saved = await act.run(async (signal) => {
+    setSubmitted(true)
+    if (draft.problem) return
+    const saved = await mutation.run(async (signal) => {
       await client.updateProfile(await draft.toChange(signal), { signal })
     })
     if (!saved) return
-    announce('Your profile was saved.')
+    showToast('Your profile was saved.')
     onClose()
   }
   return (
-    <Dialog title="Edit profile" onClose={onClose} wide held={act.busy}>
+    <Dialog title="Edit profile" onClose={onClose} wide locked={mutation.busy}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         {user.homeInstance ? (
           <Notice>
             <p>
-              Your name and looks are kept by your home instance, <strong>{user.homeInstance}</strong>. Change them
-              there.
+              Your name, pictures and colors are managed by your home instance, <strong>{user.homeInstance}</strong>.
+              Change them there.
             </p>
           </Notice>
         ) : (
-          <LooksFields draft={draft} problem={whole ? null : draft.problem} />
+          <ProfileFields draft={draft} problem={submitted ? draft.problem : null} />
         )}
         <Field
           label="Status"
           optional
-          maxLength={128}
+          maxLength={limits.customStatusMax}
           value={values.customStatus}
           onChange={(event) => set({ customStatus: event.target.value })}
-          hint="A few words about what you are up to."
+          hint="A short text beside your name."
         />
         <Switch
-          name="Let others find me"
-          hint="Your account shows up when people of this instance search."
+          name="Show me in searches"
+          hint="Other users of this instance can find your account."
           on={values.discoverable}
           onChange={(discoverable) => set({ discoverable })}
         />
         <Switch
           name="Show my activity"
-          hint="Friends see what you are doing."
+          hint="Friends can see what you are doing."
           on={values.showActivity}
           onChange={(showActivity) => set({ showActivity })}
         />
-        <DialogActions act={act}>
-          <Button onClick={onClose} disabled={act.busy}>
+        <DialogActions mutation={mutation}>
+          <Button onClick={onClose} disabled={mutation.busy}>
             Cancel
           </Button>
-          <Button type="submit" look="primary" busy={act.busy} aria-disabled={act.waitSeconds > 0}>
-            {limitedLabel(act, 'Save')}
+          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
+            {submitLabel(mutation, 'Save')}
           </Button>
         </DialogActions>
       </form>

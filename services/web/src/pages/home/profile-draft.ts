@@ -1,29 +1,27 @@
-import type { ProfileChange, User } from '@gatehouse/client'
+import type { AvatarColor, ProfileChange, User } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
-import { client } from '../../client.ts'
-import { usePicture } from '../../hooks/use-picture.ts'
-import { changedFields, type ProfileValues } from './changed-fields.ts'
+import { useClient } from '../../context.ts'
+import { useImageFile } from '../../hooks/use-image-file.ts'
 
-export const displayNameMax = 32
-export const bioMax = 190
-
-/** A picture of the profile: as it is saved, newly chosen, or taken away. */
+/** A picture of the profile: the saved one, a newly selected one, or none. */
 function useProfilePicture(saved: string | null) {
-  const chosen = usePicture()
+  const client = useClient()
+  const selected = useImageFile()
   const [removed, setRemoved] = useState(false)
   return {
-    src: chosen.src ?? (removed ? null : client.api.uploads.url(saved)),
-    pick: (blob: Blob) => (chosen.set(blob), setRemoved(false)),
-    remove: () => (chosen.set(null), setRemoved(true)),
-    /** Sends a chosen picture. Undefined when nothing changed. */
-    save: async (signal: AbortSignal): Promise<string | null | undefined> => {
-      if (chosen.blob) return (await client.api.uploads.send(chosen.blob, { signal })).filename
+    src: selected.src ?? (removed ? null : client.api.uploads.url(saved)),
+    pick: (blob: Blob) => (selected.set(blob), setRemoved(false)),
+    remove: () => (selected.set(null), setRemoved(true)),
+    /** Uploads a selected picture and gives its file name; null if it was removed, undefined if nothing changed. */
+    upload: async (signal: AbortSignal): Promise<string | null | undefined> => {
+      if (selected.blob) return (await client.api.uploads.send(selected.blob, { signal })).filename
       return removed && saved ? null : undefined
     },
   }
 }
 
-/** The profile as it is being edited, and what of it must be sent. */
+/** The state of the profile form, and the request that saves its changes. */
 export function useProfileDraft(user: User) {
   const [values, setValues] = useState<ProfileValues>(() => valuesOf(user))
   const avatar = useProfilePicture(user.avatar)
@@ -33,12 +31,12 @@ export function useProfileDraft(user: User) {
   const toChange = async (signal: AbortSignal): Promise<ProfileChange> => {
     const change = changedFields(valuesOf(user), values)
     if (user.homeInstance) return change
-    const [newAvatar, newBanner] = [await avatar.save(signal), await banner.save(signal)]
+    const [newAvatar, newBanner] = [await avatar.upload(signal), await banner.upload(signal)]
     if (newAvatar !== undefined) change.avatar = newAvatar
     if (newBanner !== undefined) change.banner = newBanner
     return change
   }
-  const problem = [...values.bio].length > bioMax ? `Use at most ${bioMax} characters.` : null
+  const problem = [...values.bio].length > limits.bioMax ? `Use at most ${limits.bioMax} characters.` : null
   return { username: user.username, values, set, avatar, banner, problem, toChange }
 }
 
@@ -54,4 +52,27 @@ function valuesOf(user: User): ProfileValues {
     discoverable: user.discoverable,
     showActivity: user.showActivity ?? true,
   }
+}
+
+/** The values of the profile form; an empty text stands for null. */
+export type ProfileValues = {
+  displayName: string
+  bio: string
+  customStatus: string
+  accentColor: string | null
+  avatarColor: AvatarColor | null
+  discoverable: boolean
+  showActivity: boolean
+}
+
+/** The changed fields only, so that saving does not undo an edit made elsewhere meanwhile. Empty texts become null. */
+export function changedFields(before: ProfileValues, after: ProfileValues): ProfileChange {
+  const names = Object.keys(after) as Array<keyof ProfileValues>
+  const changed = names.filter((name) => after[name] !== before[name])
+  return Object.fromEntries(
+    changed.map((name) => {
+      const value = after[name]
+      return [name, typeof value === 'string' ? value.trim() || null : value]
+    }),
+  )
 }

@@ -1,0 +1,206 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { expect } from 'chai'
+import { entrypoints, roles } from '../cluster/roles.ts'
+import { projectRoot, readBase, readCompose, readKustomization, readText, variablesOf } from './read-manifests.ts'
+import type { ComposeService, Manifest } from './read-manifests.ts'
+
+const opsPorts = { gateway: 9090, identity: 8081, invite: 8082, 'session-gateway': 8083, 'federation-fanout': 8084 }
+const preStopSeconds = 5
+const stopLimitSeconds = Number(/stopLimitMs = (\d+)_000/.exec(readText('libs/service-kit/src/run-service.ts'))?.[1])
+
+/** Variables by the names that processes read: `X_FILE` stands for X. */
+const withoutFileSuffix = (names: string[]): string[] => names.map((name) => name.replace(/_FILE$/, '')).sort()
+
+describe('env.example', () => {
+  const named = [...readText('deploy/env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name!)
+
+  it('names every variable that a process reads, each once, and no others', () => {
+    const read = new Set([...roles, 'embedded' as const].flatMap((role) => variablesOf(role).read))
+
+    expect(named).to.have.members([...read, 'PUBLISH'])
+  })
+})
+
+describe('docker-compose.yml', () => {
+  const compose = readCompose()
+  const service = (name: string): ComposeService => compose.services[name]!
+
+  for (const role of roles) {
+    it(`gives ${role} every variable that has no default, and none that it does not read`, () => {
+      const { read, required } = variablesOf(role)
+      const names = withoutFileSuffix(Object.keys(service(role).environment!))
+
+      expect(names).to.include.members(required)
+      expect(read).to.include.members(names)
+    })
+
+    it(`runs ${role} from its entrypoint, and checks its health on its port`, () => {
+      expect(service(role).command).to.deep.equal([...(entrypoints[role].flags ?? []), entrypoints[role].file])
+      expect(existsSync(resolve(projectRoot, entrypoints[role].file))).to.equal(true)
+      expect(service(role).healthcheck?.test).to.deep.equal([
+        'CMD',
+        'node',
+        'deploy/healthcheck.ts',
+        String(opsPorts[role]),
+      ])
+    })
+
+    it(`gives ${role} no capabilities, a read-only root, and time to stop`, () => {
+      expect(service(role)).to.deep.include({ read_only: true, cap_drop: ['ALL'], stop_grace_period: '40s' })
+      expect(service(role).security_opt).to.include('no-new-privileges:true')
+      expect(stopLimitSeconds).to.be.greaterThan(0).and.lessThan(40)
+    })
+  }
+
+  it('mounts every secret that a variable or a server names, and declares each', () => {
+    const script = readText('deploy/make-secrets.sh')
+    for (const { environment = {}, secrets = [] } of Object.values(compose.services)) {
+      const mounted = secrets.map((secret) => (typeof secret === 'string' ? secret : secret.target))
+      const files = Object.entries(environment).flatMap(([name, value]) =>
+        name.endsWith('_FILE') ? [String(value)] : [],
+      )
+      expect(mounted).to.include.members(files.map((file) => file.replace('/run/secrets/', '')))
+      const sources = secrets.map((secret) => (typeof secret === 'string' ? secret : secret.source))
+      expect(Object.keys(compose.secrets)).to.include.members(sources)
+    }
+    for (const { file } of Object.values(compose.secrets)) {
+      const name = file.replace('deploy/secrets/', '').replace(/^(nats_url)_.*/, '$1')
+      expect(script).to.include(`keep ${name}`.replace('keep nats_url', 'keep "nats_url_$service"'))
+    }
+  })
+
+  it('publishes the port of the gateway only, and gives only identity and federation-fanout outbound access', () => {
+    const open = Object.entries(compose.services).filter(([, { ports }]) => ports)
+    expect(open.map(([name]) => name)).to.deep.equal(['gateway'])
+    expect(compose.networks).to.deep.include({ services: { internal: true }, servers: { internal: true } })
+    const outside = Object.entries(compose.services).filter(([, { networks }]) => networks?.includes('outside'))
+    expect(outside.map(([name]) => name)).to.have.members(['identity', 'federation-fanout'])
+  })
+
+  it('starts services after the migration, and when the servers that they use are healthy', () => {
+    const servers = { DATABASE_URL: 'postgres', NATS_URL: 'nats', REDIS_URL: 'redis' }
+    for (const role of roles.filter((name) => name !== 'gateway')) {
+      const used = Object.entries(servers).filter(([variable]) => variablesOf(role).required.includes(variable))
+      expect(service(role).depends_on).to.deep.equal({
+        migrate: { condition: 'service_completed_successfully' },
+        ...Object.fromEntries(used.map(([, server]) => [server, { condition: 'service_healthy' }])),
+      })
+    }
+    expect(service('gateway').depends_on).to.include.all.keys(...roles.filter((name) => name !== 'gateway'))
+    for (const name of ['postgres', 'nats', 'redis']) expect(service(name).healthcheck?.test).to.be.an('array')
+  })
+})
+
+describe('the Dockerfile', () => {
+  const text = readText('deploy/Dockerfile')
+
+  it('copies paths that exist, among them every entrypoint', () => {
+    const copies = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, sources]) => sources!.split(' '))
+    for (const path of copies) expect(existsSync(resolve(projectRoot, path)), path).to.equal(true)
+    for (const { file } of Object.values(entrypoints)) expect(copies).to.include(file.replace('/src/main.ts', ''))
+    expect(copies).to.include.members(['libs', 'deploy/migrate.ts', 'deploy/healthcheck.ts'])
+  })
+
+  it('runs as a user that is not root', () => {
+    expect(text.match(/^USER .*/gm)).to.deep.equal(['USER 10001:10001'])
+  })
+})
+
+describe('the Kubernetes base', () => {
+  const base = readBase()
+  const kustomization = readKustomization('base')
+  const find = (kind: string, name: string): Manifest =>
+    base.find((one) => one.kind === kind && one.metadata.name === name)!
+  const literals = (name: string): string[] =>
+    kustomization.configMapGenerator.find((map) => map.name === name)!.literals
+
+  for (const role of roles) {
+    const pod = () => find('Deployment', role).spec.template.spec
+    const container = () => pod().containers[0]
+
+    it(`gives ${role} every variable that has no default, and none that it does not read`, () => {
+      const { read, required } = variablesOf(role)
+      const fromMaps = (container().envFrom as { configMapRef: { name: string } }[]).flatMap(({ configMapRef }) =>
+        literals(configMapRef.name).map((literal) => literal.split('=', 1)[0]!),
+      )
+      const names = [...(container().env as { name: string }[]).map(({ name }) => name), ...fromMaps]
+
+      expect(names).to.include.members(required)
+      expect(read).to.include.members(names)
+    })
+
+    it(`probes ${role} on a port that it opens`, () => {
+      const ports = container().ports as { name: string; containerPort: number }[]
+      const probed = ports.find(({ name }) => name === container().readinessProbe.httpGet.port)
+      expect(probed?.containerPort).to.equal(opsPorts[role])
+      expect(container().readinessProbe.httpGet.path).to.equal('/readyz')
+      expect(container().livenessProbe.httpGet.path).to.equal('/healthz')
+      expect(container().args).to.deep.equal([...(entrypoints[role].flags ?? []), entrypoints[role].file])
+    })
+
+    it(`gives ${role} time to drain, a disruption budget, an autoscaler, and no privileges`, () => {
+      expect(container().lifecycle.preStop.exec.command).to.deep.equal(['sleep', String(preStopSeconds)])
+      expect(pod().terminationGracePeriodSeconds).to.be.at.least(preStopSeconds + stopLimitSeconds)
+      expect(find('PodDisruptionBudget', role).spec.selector.matchLabels).to.deep.equal(
+        find('Deployment', role).spec.selector.matchLabels,
+      )
+      expect(find('HorizontalPodAutoscaler', role).spec).to.deep.include({
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: role },
+        minReplicas: 2,
+      })
+      expect(pod()).to.deep.include({ automountServiceAccountToken: false })
+      expect(pod().securityContext.runAsNonRoot).to.equal(true)
+      expect(container().securityContext).to.deep.equal({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+    })
+  }
+
+  it('gives the gateway the URL of each Service', () => {
+    for (const role of roles.filter((name) => name !== 'gateway')) {
+      const { urlVariable } = entrypoints[role]
+      expect(literals('gatehouse-gateway')).to.include(`${urlVariable}=http://${role}:${opsPorts[role]}`)
+      expect(find('Service', role).spec.ports[0].port).to.equal(opsPorts[role])
+    }
+  })
+
+  it('denies all traffic by default: services accept connections of the gateway only, two have outbound access', () => {
+    const policies = base.filter(({ kind }) => kind === 'NetworkPolicy')
+    expect(find('NetworkPolicy', 'default-deny').spec).to.deep.equal({
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+    })
+    const outbound = policies.filter(({ spec }) => JSON.stringify(spec.egress ?? '').includes('0.0.0.0/0'))
+    expect(outbound.map(({ metadata }) => metadata.name)).to.have.members([
+      'identity-to-peers',
+      'federation-fanout-to-peers',
+    ])
+    for (const role of roles.filter((name) => name !== 'gateway')) {
+      const about = policies.filter(
+        ({ spec }) => spec.ingress && spec.podSelector.matchLabels?.['app.kubernetes.io/component'] === role,
+      )
+      expect(about.map(({ spec }) => spec.ingress)).to.deep.equal([
+        [
+          {
+            from: [{ podSelector: { matchLabels: { 'app.kubernetes.io/component': 'gateway' } } }],
+            ports: [{ port: opsPorts[role] }],
+          },
+        ],
+      ])
+    }
+  })
+
+  it('names every file of its folder, and the example generates every secret that a pod refers to', () => {
+    const example = readKustomization('example')
+    for (const file of kustomization.resources) expect(readText(`deploy/kubernetes/base/${file}`)).to.be.a('string')
+    const generated = example.secretGenerator![0]!.files.map((file) => file.replace('secrets/', ''))
+    const referred = base
+      .filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
+      .flatMap(({ spec }) => spec.template.spec.containers[0].env as { valueFrom: { secretKeyRef: { key: string } } }[])
+      .map(({ valueFrom }) => valueFrom.secretKeyRef.key)
+    expect(generated).to.have.members([...new Set(referred)])
+  })
+})

@@ -1,0 +1,46 @@
+import { callerHeader } from '@gatehouse/auth'
+import { accountStatesQuery, type AccountState } from '@gatehouse/contracts'
+import { commonErrors } from '@gatehouse/runtime'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+import type { Replica } from '../proxy/replicas.ts'
+
+/**
+ * Asks the replicas of identity for the stored states of accounts, one after the other. Rejects with unavailable when
+ * none answers. Design: invariant 1.
+ */
+export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Deps, 'replicas' | 'signCaller' | 'log'>) {
+  const { identity } = replicas
+
+  async function query({ pool }: Replica, userIds: readonly string[]): Promise<AccountState[]> {
+    const { statusCode, body } = await pool.request({
+      path: accountStatesQuery.path,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        [callerHeader]: signCaller({ address: 'gateway', account: null }),
+      },
+      body: JSON.stringify({ userIds }),
+      signal: AbortSignal.timeout(policy.accountStatesQueryMs),
+    })
+    const reply: unknown = await body.json()
+    if (statusCode !== 200) throw new Error(`identity answered ${statusCode}`)
+    return accountStatesQuery.reply.parse(reply).states
+  }
+
+  return async (userIds: readonly string[]): Promise<AccountState[]> => {
+    let cause: unknown
+    for (const replica of identity.candidates()) {
+      try {
+        const states = await query(replica, userIds)
+        identity.markHealthy(replica)
+        return states
+      } catch (error) {
+        identity.markFailed(replica)
+        log.warn({ err: error, replica: replica.origin }, 'account state query failed')
+        cause = error
+      }
+    }
+    throw commonErrors.unavailable({ headers: { 'Retry-After': '1' }, cause })
+  }
+}

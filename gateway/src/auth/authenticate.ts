@@ -1,0 +1,59 @@
+import { checkRevocation } from '@gatehouse/auth'
+import type { Access, AccountState } from '@gatehouse/contracts'
+import { commonErrors } from '@gatehouse/runtime'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+import type { CachedToken } from './token-cache.ts'
+
+type Credentials = { authorization: string | undefined; access: Access; clientAddress: string }
+
+/** Whether a route demands a bearer token. */
+export function requiresToken(access: Access): boolean {
+  return access === 'bearer' || access === 'admin'
+}
+
+/**
+ * The caller token of the account that a bearer token belongs to. The checks run in the order of the specification:
+ * token, signature and expiry, account, revocation, admin. Throws unauthorized, invalid_token, token_revoked,
+ * account_deleted, admin_required, and what finding the account's state throws. Spec: Bearer tokens.
+ */
+export async function authenticate(
+  deps: Pick<Deps, 'accountStates' | 'tokenCache' | 'clock' | 'signCaller'>,
+  { authorization, access, clientAddress }: Credentials,
+): Promise<string> {
+  const token = parseBearer(authorization)
+  if (token === undefined) throw commonErrors.unauthorized()
+  const cached = deps.tokenCache.verifyCached(token, deps.clock.now())
+  if (!cached) throw commonErrors.invalid_token()
+  const state = await deps.accountStates.find(cached.claims.userId)
+  const status = checkRevocation(cached.claims, state)
+  if (!state || status === 'missing') throw commonErrors.invalid_token()
+  if (status === 'deleted') throw commonErrors.account_deleted()
+  if (status === 'revoked') throw commonErrors.token_revoked()
+  if (access === 'admin' && !state.isAdmin) throw commonErrors.admin_required()
+  return reuseCallerToken(deps, cached, { state, clientAddress })
+}
+
+function parseBearer(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined
+  if (authorization.startsWith('Bearer ')) return authorization.slice(7).trim() || undefined
+  return /^bearer +(\S+)$/i.exec(authorization)?.[1]
+}
+
+/** Signing is the next expensive step, so a caller token is reused for a few seconds, for the same address and state. */
+function reuseCallerToken(
+  { clock, signCaller }: Pick<Deps, 'clock' | 'signCaller'>,
+  cached: CachedToken,
+  { state, clientAddress }: { state: AccountState; clientAddress: string },
+): string {
+  const now = clock.now()
+  const last = cached.signedCaller
+  if (last && last.reuseUntil > now && last.stateVersion === state.version && last.address === clientAddress) {
+    return last.token
+  }
+  const { userId, username, isAdmin } = state
+  const token = signCaller({ address: clientAddress, account: { userId, username, isAdmin } })
+  const reuseUntil = now + policy.callerTokenReuseMs
+  cached.signedCaller = { token, address: clientAddress, stateVersion: state.version, reuseUntil }
+  return token
+}

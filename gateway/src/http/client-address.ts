@@ -1,0 +1,68 @@
+import ipaddr from 'ipaddr.js'
+import { ConfigurationError } from '@gatehouse/service-kit'
+
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
+type Range = [IpAddress, number]
+
+/** Finds the client's address from the connection's remote address and `X-Forwarded-For`. */
+export type ClientAddress = (remote: string | undefined, forwardedFor: string | string[] | undefined) => string
+
+// proxy-addr is not used: it takes a port, brackets or a zone for part of the address, and refuses a range of /0.
+
+/**
+ * The client is the nearest address that is not a trusted proxy. `trustProxy` names the proxies: addresses, CIDRs or
+ * `loopback`, separated by commas. Throws ConfigurationError. Contract: 8, TRUST_PROXY.
+ */
+export function createClientAddress(trustProxy: string): ClientAddress {
+  const trusted = parseTrusted(trustProxy)
+  const isTrusted = (address: IpAddress): boolean => trusted.some((range) => contains(range, address))
+
+  return (remote = '', forwardedFor) => {
+    if (trusted.length === 0 || forwardedFor === undefined) return canonical(remote)
+    let client = parseAddress(remote)
+    for (const hop of String(forwardedFor).split(',').reverse()) {
+      if (!client || !isTrusted(client)) break
+      const previous = parseAddress(hop)
+      if (!previous) break
+      client = previous
+    }
+    return client ? client.toString() : remote
+  }
+}
+
+/** Parses an address as proxies write it: with or without a port, brackets and a zone. An IPv4-mapped one is IPv4. */
+export function parseAddress(text: string): IpAddress | undefined {
+  const bare = text
+    .trim()
+    .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+    .replace(/%.*$/, '')
+  const isAddress = ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare)
+  return isAddress ? ipaddr.process(bare) : undefined
+}
+
+function canonical(remote: string): string {
+  return remote.includes(':') ? (parseAddress(remote)?.toString() ?? remote) : remote
+}
+
+function parseTrusted(trustProxy: string): Range[] {
+  const names = trustProxy.split(',').map((name) => name.trim())
+  return names.filter(Boolean).flatMap((name) => (name === 'loopback' ? loopback : [parseRange(name)]))
+}
+
+const loopback: Range[] = [ipaddr.parseCIDR('127.0.0.0/8'), ipaddr.parseCIDR('::1/128')]
+
+function parseRange(name: string): Range {
+  try {
+    if (name.includes('/')) return ipaddr.parseCIDR(name)
+    const address = ipaddr.process(name)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  } catch (cause) {
+    const remedy = 'use addresses, CIDRs or loopback, separated by commas'
+    throw new ConfigurationError([`TRUST_PROXY: ${JSON.stringify(name)} is not an address; ${remedy}`], { cause })
+  }
+}
+
+function contains([base, bits]: Range, address: IpAddress): boolean {
+  return base.kind() === address.kind() && address.match(base, bits)
+}

@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http'
+import Koa from 'koa'
+import { serveWebApp } from '../static/web-app.ts'
+import type { LocalContext } from './local-context.ts'
+import { serveLocalRoutes } from './local-routes.ts'
+import type { RequestContext } from './request-context.ts'
+import type { FindRoute } from './route-table.ts'
+
+/**
+ * The Koa app for every request that no service answers: the gateway's own routes, preflights, 404 and 405, and the web
+ * app in `webRoot`.
+ */
+export function createLocalApp(webRoot: string, findRoute: FindRoute): (context: RequestContext) => Promise<void> {
+  const app = new Koa<LocalContext['state']>()
+  app.silent = true
+  // Error responses of this app are written where those of proxied requests are.
+  app.context.onerror = function (this: LocalContext, error: unknown) {
+    if (error === null || error === undefined || this.res.destroyed) return
+    if (!this.res.headersSent) for (const name of this.res.getHeaderNames()) this.remove(name)
+    this.res.statusMessage = ''
+    this.state.context.fail(error)
+  }
+  const contexts = new WeakMap<IncomingMessage, RequestContext>()
+  app.use(async (ctx, next) => {
+    const context = contexts.get(ctx.req)
+    if (context) ctx.state.context = context
+    await next()
+  })
+  app.use(serveLocalRoutes(findRoute))
+  app.use(serveWebApp(webRoot))
+  const handle = app.callback()
+  return async (context) => {
+    contexts.set(context.request, context)
+    await handle(context.request, context.response)
+  }
+}

@@ -1,0 +1,75 @@
+import { commonErrors } from '@gatehouse/runtime'
+import { sendApiDocs, sendOpenApi } from '../openapi/send-openapi.ts'
+import { policy } from '../policy.ts'
+import { setHeaders, type LocalContext, type LocalMiddleware } from './local-context.ts'
+import { hasUnreadBody } from './request-context.ts'
+import { apiContentPolicy } from './response-headers.ts'
+import type { FindRoute } from './route-table.ts'
+
+/** The routes under `/api` that the gateway answers itself, and `/ws` without an upgrade. Contract: 8. */
+const localRoutes: ReadonlyMap<string, (ctx: LocalContext) => void> = new Map([
+  ['/api/health', (ctx) => sendJson(ctx, 200, { status: 'ok' })],
+  ['/api/openapi.json', sendOpenApi],
+  ['/api/docs', sendApiDocs],
+  ['/ws', demandUpgrade],
+])
+const localMethods = ['GET', 'HEAD', 'OPTIONS']
+
+/** Serves everything under `/api`, and `/ws`, that is not an endpoint. Throws not_found, method_not_allowed. */
+export function serveLocalRoutes(findRoute: FindRoute): LocalMiddleware {
+  return async (ctx, next) => {
+    const { context } = ctx.state
+    const { path } = context
+    if (path !== '/api' && !path.startsWith('/api/') && path !== '/ws') {
+      await next()
+      return
+    }
+    setHeaders(ctx, context.withApiHeaders([]))
+    if (hasUnreadBody(ctx.req)) ctx.set('Connection', 'close')
+    const serve = localRoutes.get(path)
+    const allowed = serve ? localMethods : allowedOn(findRoute(ctx.method, path))
+    if (ctx.method === 'OPTIONS') {
+      answerOptions(ctx, allowed)
+      return
+    }
+    if (!allowed) throw commonErrors.not_found()
+    if (!serve || !localMethods.includes(ctx.method)) {
+      throw commonErrors.method_not_allowed({ headers: { Allow: allowed.join(', ') } })
+    }
+    context.route = path
+    serve(ctx)
+  }
+}
+
+function allowedOn(route: ReturnType<FindRoute>): readonly string[] | undefined {
+  return route && 'allowed' in route ? route.allowed : undefined
+}
+
+const allMethods = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS'
+
+/** Answers a preflight for every origin, and any other OPTIONS with what the path allows. Contract: 1, CORS. */
+function answerOptions(ctx: LocalContext, allowed: readonly string[] | undefined): void {
+  if (ctx.get('Access-Control-Request-Method') !== '') {
+    ctx.set('Access-Control-Allow-Methods', allMethods)
+    ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id, *')
+    ctx.set('Access-Control-Max-Age', String(policy.preflightSeconds))
+  } else if (allowed) {
+    ctx.set('Allow', allowed.join(', '))
+  } else {
+    throw commonErrors.not_found()
+  }
+  ctx.status = 204
+}
+
+function demandUpgrade(ctx: LocalContext): void {
+  ctx.set('Upgrade', 'websocket')
+  ctx.append('Connection', 'Upgrade')
+  sendJson(ctx, 426, { error: 'Connect with a WebSocket', statusCode: 426 })
+}
+
+function sendJson(ctx: LocalContext, status: number, body: object): void {
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('Content-Security-Policy', apiContentPolicy)
+  ctx.status = status
+  ctx.body = body
+}

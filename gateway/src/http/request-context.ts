@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toErrorResponse } from '@gatehouse/runtime'
+import type { Deps } from '../deps.ts'
+import { apiContentPolicy, type HeaderList } from './response-headers.ts'
+
+type ContextDeps = Pick<Deps, 'log' | 'responseHeaders' | 'gatewayMetrics'>
+
+/** What metrics record for a response whose client closed the connection first. */
+const clientClosedRequest = 499
+
+/** One request and its response, with what is known of them so far. */
+export class RequestContext {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  /** The request's target, normalized: the path, and `?` with the query or nothing. */
+  path = ''
+  search = ''
+  clientAddress = ''
+  /** The route as the contract writes it, for metrics. */
+  route = 'none'
+  /** `RateLimit-*`, for whatever response follows. */
+  rateLimitHeaders: HeaderList | undefined
+  /** The request to a service, which is aborted when the client closes the connection before the response has ended. */
+  upstream: { abort(): void } | undefined
+  readonly #deps: ContextDeps
+  readonly #started: number
+
+  constructor(deps: ContextDeps, parts: { request: IncomingMessage; response: ServerResponse; requestId: string }) {
+    this.#deps = deps
+    this.request = parts.request
+    this.response = parts.response
+    this.requestId = parts.requestId
+    this.#started = performance.now()
+    this.response.once('close', () => this.#closed())
+  }
+
+  /** The response has been written, or the client has closed the connection. */
+  #closed(): void {
+    const { writableFinished, statusCode } = this.response
+    const seconds = (performance.now() - this.#started) / 1000
+    this.#deps.gatewayMetrics.responseSent(this.route, writableFinished ? statusCode : clientClosedRequest, seconds)
+    if (!writableFinished) this.upstream?.abort()
+  }
+
+  /** Adds the headers of every API response to those of this one. */
+  withApiHeaders(own: HeaderList): HeaderList {
+    if (this.rateLimitHeaders) own.push(...this.rateLimitHeaders)
+    own.push('X-Request-Id', this.requestId, ...this.#deps.responseHeaders.api)
+    return own
+  }
+
+  /** Adds the headers of every response of the web app to those of this one. */
+  withPageHeaders(own: HeaderList): HeaderList {
+    own.push('X-Request-Id', this.requestId, ...this.#deps.responseHeaders.page)
+    return own
+  }
+
+  /** Sends the response of a thrown value; one that has begun is cut off, so that it is not taken for complete. */
+  fail(error: unknown): void {
+    const { refusal, fault } = toErrorResponse(error)
+    if (fault) this.#deps.log.error({ requestId: this.requestId, err: error, route: this.route }, 'request failed')
+    if (this.response.headersSent) return void this.response.destroy()
+    if (refusal.status === 401) this.#deps.gatewayMetrics.authRejected(refusal.code)
+    const text = JSON.stringify(refusal.body)
+    const headers = [
+      'Content-Type',
+      'application/json; charset=utf-8',
+      'Content-Length',
+      String(Buffer.byteLength(text)),
+    ]
+    headers.push('Cache-Control', 'no-store', 'Content-Security-Policy', apiContentPolicy)
+    for (const [name, value] of Object.entries(refusal.headers)) headers.push(name, value)
+    if (refusal.status === 401) headers.push('WWW-Authenticate', 'Bearer')
+    if (hasUnreadBody(this.request)) headers.push('Connection', 'close')
+    this.response.writeHead(refusal.status, this.withApiHeaders(headers))
+    this.response.end(text)
+  }
+}
+
+/** A connection whose request has not been read to its end cannot carry another one. */
+export function hasUnreadBody(request: IncomingMessage): boolean {
+  if (request.complete) return false
+  return request.headers['transfer-encoding'] !== undefined || request.headers['content-length'] !== undefined
+}

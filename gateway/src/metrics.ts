@@ -1,0 +1,55 @@
+import type { ServiceName } from '@gatehouse/contracts'
+import type { Metrics } from '@gatehouse/service-kit'
+
+/** The gateway's own metrics. Labels come from tables of the contract, never from a client's input. */
+export type GatewayMetrics = {
+  responseSent(route: string, status: number, seconds: number): void
+  rateLimited(limit: string): void
+  authRejected(reason: string): void
+  upstreamResponded(service: ServiceName, seconds: number): void
+  upstreamFailed(service: ServiceName, reason: string): void
+  revocationApplied(lagSeconds: number): void
+}
+
+/** Keeps the child metric of each label set, because looking it up by its labels costs more than counting. */
+export function createGatewayMetrics(metrics: Metrics, openSockets: () => number): GatewayMetrics {
+  const requests = metrics.counter('gatehouse_gateway_requests_total', 'Requests answered', ['route', 'status'])
+  const seconds = metrics.histogram('gatehouse_gateway_request_seconds', 'Time to answer a request', ['route'])
+  const rateLimited = metrics.counter('gatehouse_gateway_limited_total', 'Requests over a limit', ['limit'])
+  const authRejected = metrics.counter('gatehouse_gateway_auth_refusals_total', 'Requests without a valid token', [
+    'reason',
+  ])
+  const upstream = metrics.histogram('gatehouse_gateway_upstream_seconds', 'Time until a service responds', ['service'])
+  const failures = metrics.counter('gatehouse_gateway_upstream_failures_total', 'Requests that a service failed', [
+    'service',
+    'reason',
+  ])
+  const lag = metrics.histogram('gatehouse_gateway_revocation_lag_seconds', 'From a revocation to its event')
+  metrics.gauge('gatehouse_gateway_open_sockets', 'Client connections under /ws', openSockets)
+
+  const requestsOf = memoize((route: string) => memoize((status: number) => requests.labels({ route, status })))
+  const secondsOf = memoize((route: string) => seconds.labels({ route }))
+  const upstreamOf = memoize((service: string) => upstream.labels({ service }))
+  return {
+    responseSent: (route, status, took) => {
+      requestsOf(route)(status).inc()
+      secondsOf(route).observe(took)
+    },
+    rateLimited: (limit) => rateLimited.inc({ limit }),
+    authRejected: (reason) => authRejected.inc({ reason }),
+    upstreamResponded: (service, took) => upstreamOf(service).observe(took),
+    upstreamFailed: (service, reason) => failures.inc({ service, reason }),
+    revocationApplied: (lagSeconds) => lag.observe(lagSeconds),
+  }
+}
+
+function memoize<K, T>(create: (key: K) => T): (key: K) => T {
+  const known = new Map<K, T>()
+  return (key) => {
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const created = create(key)
+    known.set(key, created)
+    return created
+  }
+}

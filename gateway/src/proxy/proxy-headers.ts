@@ -1,0 +1,74 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { callerHeader } from '@gatehouse/auth'
+import { requestIdHeader } from '@gatehouse/service-kit'
+import type { HeaderList } from '../http/response-headers.ts'
+
+/** They hold for one connection only. RFC 9110, 7.6.1. */
+const hopByHopHeaders = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+/** The gateway sets them itself, or replaces them by the caller token. */
+const gatewayControlledHeaders = [
+  'host',
+  'expect',
+  'content-length',
+  'authorization',
+  'cookie',
+  'forwarded',
+  'x-real-ip',
+  requestIdHeader,
+  callerHeader,
+]
+
+const droppedFromRequests = new Set([...hopByHopHeaders, ...gatewayControlledHeaders])
+const droppedFromResponses = new Set([...hopByHopHeaders, requestIdHeader, 'x-powered-by', 'server'])
+
+/** The headers of a request to a service. Design: invariant 6. */
+export function toUpstreamHeaders(
+  received: IncomingHttpHeaders,
+  { callerToken, requestId }: { callerToken: string; requestId: string },
+): HeaderList {
+  const headers = [callerHeader, callerToken, requestIdHeader, requestId]
+  const named = namedInConnection(received.connection)
+  for (const name in received) {
+    if (droppedFromRequests.has(name) || isReserved(name) || named?.has(name)) continue
+    const value = received[name]
+    if (typeof value === 'string') headers.push(name, value)
+    else if (value) for (const one of value) headers.push(name, one)
+  }
+  return headers
+}
+
+/** Headers with which a client could pretend to be a proxy or the gateway. */
+export function isReserved(name: string): boolean {
+  return name.startsWith('x-') && (name.startsWith('x-gatehouse-') || name.startsWith('x-forwarded-'))
+}
+
+/** The headers of a service's response as they are sent to the client. */
+export function toClientHeaders(received: IncomingHttpHeaders): HeaderList {
+  const headers: HeaderList = []
+  const named = namedInConnection(received.connection)
+  for (const name in received) {
+    if (droppedFromResponses.has(name) || named?.has(name)) continue
+    const value = received[name]
+    if (typeof value === 'string') headers.push(name, value)
+    else if (value) for (const one of value) headers.push(name, one)
+  }
+  return headers
+}
+
+/** `Connection: close, X-Trace` makes X-Trace a hop-by-hop header too. */
+function namedInConnection(connection: string | string[] | undefined): Set<string> | undefined {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined
+  const names = String(connection).split(',')
+  return new Set(names.map((name) => name.trim().toLowerCase()))
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { commonErrors } from '@gatehouse/runtime'
+import { send } from '@koa/send'
+import { etagOf, setEtag, setHeaders, type LocalContext, type LocalMiddleware } from '../http/local-context.ts'
+import { pageContentPolicy } from '../http/response-headers.ts'
+import { policy } from '../policy.ts'
+
+/**
+ * Serves the files of the built web app, the compressed ones beside them where the client accepts these. A browser that
+ * navigates to any other path gets index.html: the app has routes of its own. Throws not_found, method_not_allowed.
+ */
+export function serveWebApp(root: string): LocalMiddleware {
+  return async (ctx) => {
+    const { context } = ctx.state
+    const { path } = context
+    context.route = 'web'
+    const isNavigation = ctx.get('Accept').includes('text/html') && !path.startsWith('/assets/')
+    const isFound = await sendFile(ctx, root, path === '/' ? '/index.html' : path)
+    if (!isFound && !isNavigation) throw commonErrors.not_found()
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      throw commonErrors.method_not_allowed({ headers: { Allow: 'GET, HEAD' } })
+    }
+    if (!isFound && !(await sendFile(ctx, root, '/index.html'))) sendNotBuilt(ctx)
+    setHeaders(ctx, context.withPageHeaders([]))
+  }
+}
+
+/** False when there is no such file. */
+async function sendFile(ctx: LocalContext, root: string, path: string): Promise<boolean> {
+  // The build names these files by their content.
+  const isImmutable = path.startsWith('/assets/')
+  const etag = await openFile(ctx, { root, path, isImmutable })
+  if (etag === undefined) return false
+  ctx.set('Cache-Control', isImmutable ? `public, max-age=${policy.immutableSeconds}, immutable` : 'no-cache')
+  ctx.set('Content-Security-Policy', pageContentPolicy)
+  ctx.set('Vary', 'Accept-Encoding')
+  // It may be the same after a build; the ETag never is.
+  ctx.remove('Last-Modified')
+  setEtag(ctx, etag)
+  if (ctx.status === 304) ctx.remove('Content-Encoding')
+  return true
+}
+
+type StaticFile = { root: string; path: string; isImmutable: boolean }
+
+/** Makes the file the response's body and gives its ETag; undefined when there is none. */
+async function openFile(ctx: LocalContext, { root, path, isImmutable }: StaticFile): Promise<string | undefined> {
+  try {
+    const file = await send(ctx, path, { root, hidden: true })
+    if (file === undefined) return undefined
+    // Without a listener the process ends when a build removes the file before it is open.
+    if (ctx.body instanceof Readable) ctx.body.on('error', () => undefined)
+    if (isImmutable) return etagOf(path + ctx.response.get('Content-Encoding'))
+    const content = await readFile(file)
+    ctx.body = content
+    return etagOf(content)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** @koa/send throws a 4xx for a path that is missing or leaves the folder. */
+function isMissing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return ('status' in error && Number(error.status) < 500) || ('code' in error && error.code === 'ENOENT')
+}
+
+const style = 'body{font:1.1rem/1.6 system-ui;max-width:36rem;margin:20vh auto;padding:0 1.5rem}code{font-size:1em}'
+const notBuiltPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Gatehouse</title><style>${style}</style>
+<h1>Gatehouse is running</h1><p>Its web app has not been built here. <code>npm start</code> builds it; in a container it
+comes with the image. The API works all the same: see <a href="/api/docs">its description</a>.</p></html>`
+const notBuiltPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`
+
+/** The response to a navigation while there is no web app. */
+function sendNotBuilt(ctx: LocalContext): void {
+  ctx.status = 503
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('Content-Security-Policy', notBuiltPolicy)
+  ctx.type = 'text/html; charset=utf-8'
+  ctx.body = notBuiltPage
+}

@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import { endpoints, type Endpoint } from '@gatehouse/contracts'
+import { startHarness, type Harness } from './harness.ts'
+
+describe('Local routes', () => {
+  let harness: Harness
+  before(async () => void (harness = await startHarness()))
+  after(() => harness[Symbol.asyncDispose]())
+  const get = (path: string, headers: Record<string, string> = {}) => fetch(harness.url + path, { headers })
+
+  describe('CORS: Contract 1', () => {
+    const origin = 'https://elsewhere.example'
+
+    it('answers preflights for every origin, cached for a day', async () => {
+      const headers = {
+        origin,
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization',
+      }
+      const response = await fetch(`${harness.url}/api/users/@me`, { method: 'OPTIONS', headers })
+
+      expect(response.status).to.equal(204)
+      expect(response.headers.get('access-control-allow-origin')).to.equal('*')
+      expect(response.headers.get('access-control-allow-methods')).to.include('PATCH')
+      expect(response.headers.get('access-control-allow-headers')).to.match(/Authorization.*Content-Type/)
+      expect(response.headers.get('access-control-max-age')).to.equal('86400')
+      expect(response.headers.has('access-control-allow-credentials')).to.equal(false)
+      expect(harness.stub.seen).to.have.length(0)
+    })
+
+    it('exposes responses, refusals and limits to every origin', async () => {
+      const answers = [
+        await get('/api/health', { origin }),
+        await get('/api/users/@me', { origin }),
+        await get('/api/nothing', { origin }),
+        await get('/api/auth/check-username', { origin }),
+      ]
+      for (const { headers } of answers) {
+        expect(headers.get('access-control-allow-origin')).to.equal('*')
+        expect(headers.get('access-control-expose-headers')).to.match(/Retry-After.*RateLimit-Reset.*X-Request-Id/)
+      }
+    })
+  })
+
+  it('have a health check for GET and HEAD, and answer other methods with what is allowed', async () => {
+    expect(await (await get('/api/health')).json()).to.deep.equal({ status: 'ok' })
+    expect((await fetch(`${harness.url}/api/health`, { method: 'HEAD' })).status).to.equal(200)
+    const wrong = await fetch(`${harness.url}/api/health`, { method: 'POST' })
+    expect([wrong.status, wrong.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS'])
+  })
+
+  it('do not include those of the operator port', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      expect((await get(path)).status).to.equal(404)
+      expect((await fetch(harness.opsUrl + path)).status).to.equal(200)
+    }
+  })
+
+  it('describe every endpoint in OpenAPI 3.1, with its body, refusals and limits', async () => {
+    const response = await get('/api/openapi.json')
+    const document = (await response.json()) as {
+      openapi: string
+      paths: Record<string, Record<string, { requestBody?: unknown; responses: object; security?: unknown }>>
+    }
+
+    expect(document.openapi).to.equal('3.1.0')
+    for (const { method, path, body, limit, access } of Object.values(endpoints as Record<string, Endpoint>)) {
+      const operation = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+      expect(operation, `${method} ${path}`).to.not.equal(undefined)
+      expect(Boolean(operation!.requestBody)).to.equal(Boolean(body))
+      expect('429' in operation!.responses).to.equal(Boolean(limit))
+      expect(Boolean(operation!.security)).to.equal(access !== 'anyone')
+    }
+    const again = await get('/api/openapi.json', { 'if-none-match': response.headers.get('etag')! })
+    expect(again.status).to.equal(304)
+  })
+
+  it('include that description as a page that loads nothing', async () => {
+    const response = await get('/api/docs')
+    const text = await response.text()
+
+    expect(response.headers.get('content-type')).to.equal('text/html; charset=utf-8')
+    expect(response.headers.get('content-security-policy')).to.match(/default-src 'none'; style-src 'sha256-/)
+    expect(text)
+      .to.include('/api/auth/register')
+      .and.to.not.match(/<script|src=|@import/)
+  })
+})

@@ -1,0 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AccountState } from '@gatehouse/contracts'
+import type { Clock } from '@gatehouse/runtime'
+import { cacheTimes, invalidationRetryMs } from '../policy.ts'
+import type { AccountStateCache } from './cache.ts'
+
+export type CacheInvalidator = {
+  /**
+   * Resolves when no cache can give an older state of this account any more. Call it after the commit and before the
+   * answer. It takes a round trip; while the cache is unavailable, until it answers or `cacheTimes.staleMs` have passed.
+   */
+  invalidate(state: AccountState): Promise<void>
+}
+
+type InvalidatorDeps = {
+  cache: AccountStateCache
+  clock: Clock
+  log: { warn(fields: object, message: string): void }
+}
+
+/** For the process that changes accounts. Design: invariant 1. */
+export function createCacheInvalidator({ cache, clock, log }: InvalidatorDeps): CacheInvalidator {
+  async function tryPut(state: AccountState): Promise<boolean> {
+    try {
+      await cache.put(state)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  return {
+    invalidate: async (state) => {
+      const expiredAt = clock.now() + cacheTimes.staleMs
+      while (!(await tryPut(state))) {
+        if (clock.now() >= expiredAt) {
+          const { userId, version } = state
+          return log.warn({ userId, version }, 'cache unavailable: waited until older account states expired')
+        }
+        await pause(invalidationRetryMs)
+      }
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import type { AccountState } from '@gatehouse/contracts'
+import type { Clock } from '@gatehouse/runtime'
+import { LRUCache } from 'lru-cache'
+import { cacheTimes, maxMemoryEntries } from '../policy.ts'
+import type { AccountStateCache } from './cache.ts'
+
+/** The cache of an embedded instance: one process, no network, the same rules. */
+export function createMemoryCache(clock: Clock): AccountStateCache {
+  const entries = createTtlMap<AccountState>(clock, cacheTimes.entryMs)
+  const leases = createTtlMap<string>(clock, cacheTimes.leaseMs)
+  let leasesTaken = 0
+
+  return {
+    find: async (userId) => entries.get(userId),
+    lease: async (userId) => {
+      const held = leases.get(userId)
+      if (held !== undefined) return held
+      leasesTaken += 1
+      const lease = String(leasesTaken)
+      leases.set(userId, lease)
+      return lease
+    },
+    fill: async (state, lease) => {
+      if (leases.get(state.userId) !== lease) return
+      const known = entries.get(state.userId)
+      if (!known || known.version < state.version) entries.set(state.userId, state)
+    },
+    put: async (state) => {
+      leases.delete(state.userId)
+      const known = entries.get(state.userId)
+      if (known && known.version < state.version) entries.set(state.userId, state, { noUpdateTTL: true })
+    },
+    ready: () => true,
+    [Symbol.asyncDispose]: async () => {
+      entries.clear()
+      leases.clear()
+    },
+  }
+}
+
+function createTtlMap<V extends object | string>(clock: Clock, ttlMs: number): LRUCache<string, V> {
+  return new LRUCache({
+    // Not `max`, which allocates the memory of all entries at once.
+    maxSize: maxMemoryEntries,
+    sizeCalculation: () => 1,
+    // An entry of the library lives up to and including its last millisecond.
+    ttl: ttlMs - 1,
+    // Asks the clock each time: it may be moved by more than real time passes.
+    ttlResolution: 0,
+    perf: clock,
+  })
+}

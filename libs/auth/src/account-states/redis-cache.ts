@@ -1,0 +1,126 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { accountState, type AccountState } from '@gatehouse/contracts'
+import type { Random } from '@gatehouse/runtime'
+import { Redis } from 'ioredis'
+import { cacheTimes, redisCommandMs, redisStartMs, redisStartRetryMs } from '../policy.ts'
+import { RedisTimeout, limitCommands, redisOptions } from '../redis.ts'
+import { batchReads } from './batch-reads.ts'
+import { CacheUnavailable, type AccountStateCache } from './cache.ts'
+import { defineScripts } from './redis-scripts.ts'
+
+export type RedisCacheOptions = {
+  url: string
+  random: Random
+  /** Before every key, so that tests can share a server. */
+  prefix?: string
+  log: { warn(fields: object, message: string): void }
+}
+
+/**
+ * The cache that all replicas share. Keys carry the run id of the Redis process: what a process before a crash or a
+ * fail-over left behind, perhaps from an old snapshot, is never read again. Waits up to 5 s for the first connection;
+ * rejects when there is none. Later it reconnects for ever, and rejects with CacheUnavailable meanwhile.
+ */
+export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
+  const redis = defineScripts(new Redis(options.url, { ...redisOptions, lazyConnect: true }))
+  const limited = limitCommands(redis, redisCommandMs)
+  const runId = followRunId(redis, limited, options.log)
+  const keysOf = (userId: string): { entry: string; lease: string } => {
+    const current = runId.current()
+    if (!current) throw new CacheUnavailable('not connected to Redis')
+    const prefix = `${options.prefix ?? ''}gh:${current}`
+    return { entry: `${prefix}:state:{${userId}}`, lease: `${prefix}:lease:{${userId}}` }
+  }
+  const run = async <T>(command: () => Promise<T>): Promise<T> => {
+    try {
+      return await limited(command)
+    } catch (cause) {
+      if (cause instanceof CacheUnavailable) throw cause
+      if (cause instanceof RedisTimeout) runId.forget()
+      throw new CacheUnavailable('Redis did not answer', { cause })
+    }
+  }
+
+  await connectFirst(redis, options.url)
+  await runId.read()
+  return {
+    find: batchReads(async (userIds) => {
+      const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
+      return entries.map(parseEntry)
+    }),
+    lease: (userId) => run(() => redis.takeLease(keysOf(userId).lease, options.random.uuid(), cacheTimes.leaseMs)),
+    fill: async (state, lease) => {
+      await run(() => {
+        const keys = keysOf(state.userId)
+        return redis.fillState(keys.entry, keys.lease, lease, state.version, formatEntry(state), cacheTimes.entryMs)
+      })
+    },
+    put: async (state) => {
+      await run(() => {
+        const keys = keysOf(state.userId)
+        return redis.putState(keys.entry, keys.lease, state.version, formatEntry(state))
+      })
+    },
+    ready: () => runId.current() !== undefined,
+    [Symbol.asyncDispose]: async () => {
+      if (runId.current()) await run(() => redis.quit()).catch(() => undefined)
+      redis.disconnect()
+    },
+  }
+}
+
+/** The id of the Redis process that the connection leads to; undefined while it is not known. */
+function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, log: RedisCacheOptions['log']) {
+  let runId: string | undefined
+  async function read(): Promise<void> {
+    try {
+      runId = /run_id:(\w+)/.exec(await limited(() => redis.info('server')))?.[1]
+    } catch (err) {
+      log.warn({ err }, 'Redis run id not readable')
+      forget()
+      redis.disconnect(true)
+    }
+  }
+  function forget(): void {
+    runId = undefined
+  }
+  redis.on('error', (err: Error) => log.warn({ err }, 'Redis connection failed'))
+  redis.on('close', forget)
+  redis.on('ready', () => void read())
+  return { current: () => runId, read, forget }
+}
+
+async function connectFirst(redis: Redis, url: string): Promise<void> {
+  const deadline = AbortSignal.timeout(redisStartMs)
+  for (;;) {
+    try {
+      await redis.connect()
+      return
+    } catch (cause) {
+      if (!deadline.aborted && redis.status !== 'ready') {
+        await pause(redisStartRetryMs)
+        if (redis.status === 'end' || redis.status === 'wait' || redis.status === 'close') continue
+      }
+      redis.disconnect()
+      const place = URL.canParse(url) ? new URL(url).host : 'an address that is not a URL'
+      throw new CacheUnavailable(`cannot reach Redis at ${place}: check REDIS_URL and that it runs`, { cause })
+    }
+  }
+}
+
+const formatEntry = (state: AccountState): string => `${state.version}|${JSON.stringify(state)}`
+
+/** An entry that is no account state, as another release may have written it, counts as a miss. */
+function parseEntry(entry: string | null): AccountState | undefined {
+  if (entry === null) return undefined
+  const parsed = accountState.safeParse(parseJson(entry.slice(entry.indexOf('|') + 1)))
+  return parsed.success ? parsed.data : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

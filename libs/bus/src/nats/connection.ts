@@ -1,0 +1,89 @@
+import { withTimeout } from '@gatehouse/runtime'
+import { ErrorCode, Events, NatsError } from 'nats'
+import type { NatsConnection } from 'nats'
+import { BusUnavailable } from '../bus-unavailable.ts'
+import type { BusLog } from '../bus.ts'
+import { drainMs } from '../policy.ts'
+
+/** A connection to NATS that reconnects by itself, and whose loss rejects what waits for it. */
+export type Connection = AsyncDisposable & {
+  nc: NatsConnection
+  isUp(): boolean
+  /** Does `work` if there is a connection, and rejects with `BusUnavailable` as soon as it is lost. */
+  whenConnected<T>(work: () => Promise<T>): Promise<T>
+  /** Calls `listener` after each reconnection; gives the function that stops that. */
+  onReconnect(listener: () => void): () => void
+}
+
+export function createConnection(nc: NatsConnection, log: BusLog): Connection {
+  let up = true
+  const pending = new Set<(reason: BusUnavailable) => void>()
+  const reconnectListeners = new Set<() => void>()
+
+  function markLost() {
+    up = false
+    for (const reject of pending) reject(new BusUnavailable('disconnected'))
+    pending.clear()
+  }
+
+  async function followStatus() {
+    for await (const { type, data } of nc.status()) {
+      if (type === Events.Disconnect) {
+        if (up) log.warn({ server: data }, 'NATS connection lost')
+        markLost()
+      }
+      if (type === Events.Reconnect) {
+        log.warn({ server: data }, 'NATS connection restored')
+        up = true
+        for (const listener of reconnectListeners) listener()
+      }
+      if (type === Events.Error) log.warn({ reason: data }, 'NATS error')
+    }
+    markLost()
+  }
+
+  async function whenConnected<T>(work: () => Promise<T>): Promise<T> {
+    if (!up) throw new BusUnavailable('disconnected')
+    const lost = Promise.withResolvers<never>()
+    pending.add(lost.reject)
+    try {
+      return await Promise.race([work(), lost.promise])
+    } catch (error) {
+      throw asUnavailable(error)
+    } finally {
+      pending.delete(lost.reject)
+    }
+  }
+
+  void followStatus()
+  return {
+    nc,
+    isUp: () => up,
+    whenConnected,
+    onReconnect(listener) {
+      reconnectListeners.add(listener)
+      return () => reconnectListeners.delete(listener)
+    },
+    async [Symbol.asyncDispose]() {
+      const wasUp = up
+      markLost()
+      const drained = wasUp ? nc.drain() : nc.close()
+      await withTimeout(drained, drainMs, () => new Error('NATS did not drain in time')).catch(() => {})
+      await nc.close()
+    },
+  }
+}
+
+const reasons: Record<string, BusUnavailable['reason']> = {
+  [ErrorCode.NoResponders]: 'no-responders',
+  [ErrorCode.Timeout]: 'timeout',
+  [ErrorCode.ConnectionClosed]: 'disconnected',
+  [ErrorCode.ConnectionDraining]: 'disconnected',
+  [ErrorCode.Disconnect]: 'disconnected',
+  [ErrorCode.RequestError]: 'disconnected',
+}
+
+function asUnavailable(error: unknown): unknown {
+  const reason = error instanceof NatsError ? reasons[error.code] : undefined
+  return reason ? new BusUnavailable(reason, error) : error
+}

@@ -1,0 +1,96 @@
+import { backoffMs } from '@gatehouse/runtime'
+import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats'
+import type { ConsumerConfig, JsMsg } from 'nats'
+import type { Subscription } from '../bus.ts'
+import type { MessageHandler } from '../event-message.ts'
+import { ackWaitMs, maxAckPending, prefetch, redeliveryBackoff, workingMs } from '../policy.ts'
+import type { EventStream } from './event-stream.ts'
+import { readEventMessage } from './message.ts'
+import { startPull } from './pull.ts'
+import type { Pull } from './pull.ts'
+import { recreateOnReconnect } from './recreate-on-reconnect.ts'
+
+const nameInUse = 10013
+
+/**
+ * Consumes an event as a member of `group`: each event goes to one of the members. The server keeps the position of the
+ * group, so that it resumes after any restart.
+ */
+export async function consumeDurably(
+  stream: EventStream,
+  { subject, group }: { subject: string; group: string },
+  handle: MessageHandler,
+): Promise<Subscription> {
+  const { connection, log } = stream
+  const config = consumerConfig(`${group}_${subject.replaceAll('.', '_')}`, stream.subjectOf(subject))
+  const held = new Map<number, JsMsg>()
+  let pull: Pull | undefined
+  let stopping = false
+  let work = Promise.resolve()
+
+  async function deliver(stored: JsMsg) {
+    if (stopping) return stored.nak()
+    const message = readEventMessage(stored, stored.info.deliveryCount)
+    try {
+      await handle(message)
+      stored.ack()
+    } catch (err) {
+      const retryInMs = backoffMs(message.deliveries - 1, redeliveryBackoff)
+      const { id, requestId } = message
+      log.error({ err, event: subject, group, id, requestId, retryInMs }, 'event handler failed, redelivery scheduled')
+      stored.nak(retryInMs)
+    }
+  }
+
+  function receive(stored: JsMsg) {
+    // Delivered again after a lost connection while the first delivery still waits here.
+    if (held.has(stored.seq)) return
+    held.set(stored.seq, stored)
+    work = work.then(() => deliver(stored)).finally(() => held.delete(stored.seq))
+  }
+
+  const working = setInterval(() => held.forEach((stored) => stored.working()), workingMs)
+  const consumer = await recreateOnReconnect(stream, async ({ isCurrent, recreateAfterLoss }) => {
+    // Before anything else: events delivered to the old one would be redelivered only after `ackWaitMs`.
+    pull?.stop()
+    await ensureConsumer(stream, config)
+    const opened = await startPull(stream, config.durable_name, { prefetch, receive, onLost: recreateAfterLoss })
+    if (isCurrent()) pull = opened
+    else opened.stop()
+  }).catch((error: unknown) => {
+    clearInterval(working)
+    throw error
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping = true
+      consumer.stop()
+      pull?.stop()
+      if (connection.isUp()) await connection.nc.flush().catch(() => {})
+      await work
+      clearInterval(working)
+    },
+  }
+}
+
+function consumerConfig(name: string, filterSubject: string) {
+  return {
+    durable_name: name,
+    filter_subject: filterSubject,
+    deliver_policy: DeliverPolicy.All,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(ackWaitMs),
+    max_ack_pending: maxAckPending,
+  } satisfies Partial<ConsumerConfig>
+}
+
+async function ensureConsumer(stream: EventStream, config: ReturnType<typeof consumerConfig>): Promise<void> {
+  await stream.ensure()
+  try {
+    await stream.jsm.consumers.add(stream.name, config)
+  } catch (error) {
+    const changed = error instanceof NatsError && error.api_error?.err_code === nameInUse
+    if (!changed) throw error
+    await stream.jsm.consumers.update(stream.name, config.durable_name, config)
+  }
+}

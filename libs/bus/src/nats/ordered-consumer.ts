@@ -1,0 +1,93 @@
+import { AckPolicy, DeliverPolicy, nanos } from 'nats'
+import type { JsMsg } from 'nats'
+import type { BusLog, Subscription } from '../bus.ts'
+import type { MessageHandler } from '../event-message.ts'
+import { inactiveThresholdMs, prefetch } from '../policy.ts'
+import type { EventStream } from './event-stream.ts'
+import { readEventMessage } from './message.ts'
+import { startPull } from './pull.ts'
+import type { Pull } from './pull.ts'
+import { recreateOnReconnect } from './recreate-on-reconnect.ts'
+
+/**
+ * Receives every event from now on, in order. Its consumer lives in the server's memory only; this side keeps the last
+ * sequence and creates a new consumer from there after a reconnection or a gap.
+ *
+ * NOTE: not the client's own ordered consumer. That keeps its sequence when the stream is created anew, and so skips as
+ * many events, and it notices events lost in a broken connection only when a later one arrives. Shown by
+ * nats-faults.test.ts; docs/decisions/nats-client.md.
+ */
+export async function subscribeOrdered(
+  stream: EventStream,
+  handlers: ReadonlyMap<string, MessageHandler>,
+): Promise<Subscription> {
+  const subjects = [...handlers.keys()]
+  const bySubject = new Map(subjects.map((subject) => [stream.subjectOf(subject), handlers.get(subject)]))
+  let lastSequence = 0
+  let streamCreated: string | undefined
+  let pull: Pull | undefined
+  let work = Promise.resolve()
+
+  function receive(stored: JsMsg) {
+    if (stored.seq <= lastSequence) return
+    lastSequence = stored.seq
+    const handle = bySubject.get(stored.subject)
+    if (handle) work = work.then(() => logFailure(stream.log, stored, handle))
+  }
+
+  const consumer = await recreateOnReconnect(stream, async ({ isCurrent, recreate, recreateAfterLoss }) => {
+    pull?.stop()
+    const { created, state } = await stream.ensure()
+    if (!isCurrent()) return
+    // A stream that was created anew counts from one again.
+    if (created !== streamCreated) lastSequence = streamCreated === undefined ? state.last_seq : 0
+    streamCreated = created
+    let delivered = 0
+
+    const { name } = await stream.jsm.consumers.add(stream.name, {
+      filter_subject: stream.subjectOf(commonSubject(subjects)),
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: lastSequence + 1,
+      ack_policy: AckPolicy.None,
+      inactive_threshold: nanos(inactiveThresholdMs),
+      mem_storage: true,
+    })
+    const opened = await startPull(stream, name, {
+      prefetch,
+      onLost: recreateAfterLoss,
+      receive(stored) {
+        if (!isCurrent()) return
+        delivered += 1
+        if (stored.info.deliverySequence === delivered) receive(stored)
+        else recreate()
+      },
+    })
+    if (isCurrent()) pull = opened
+    else opened.stop()
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      consumer.stop()
+      pull?.stop()
+      await work
+    },
+  }
+}
+
+async function logFailure(log: BusLog, stored: JsMsg, handle: MessageHandler): Promise<void> {
+  const message = readEventMessage(stored, 1)
+  try {
+    await handle(message)
+  } catch (err) {
+    log.error({ err, event: stored.subject, id: message.id, requestId: message.requestId }, 'event handler failed')
+  }
+}
+
+/** One filter for all subjects: a server before 2.10 takes no list. What it lets through beside them is dropped here. */
+function commonSubject(subjects: readonly string[]): string {
+  const [first = [], ...others] = subjects.map((subject) => subject.split('.'))
+  if (others.length === 0) return first.join('.')
+  const isShared = (token: string, index: number) => others.every((other) => other[index] === token)
+  const differing = first.findIndex((token, index) => !isShared(token, index))
+  return [...first.slice(0, differing), '>'].join('.')
+}

@@ -1,0 +1,7 @@
+import { fileURLToPath } from 'node:url'
+import { buildClient } from './build-client.ts'
+
+// npm run build:client [folder]
+const folder = process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url))
+const { tarball, gzipBytes } = await buildClient(folder)
+process.stdout.write(`${tarball}\nindex.js: ${gzipBytes} bytes gzipped\n`)

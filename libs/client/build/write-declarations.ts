@@ -1,0 +1,112 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import ts from 'typescript'
+
+const libraries = resolve(import.meta.dirname, '../..')
+const contracts = join(libraries, 'contracts/src')
+const contractTypes = join(libraries, 'client/src/api/records.ts')
+
+/** Prints types without the names of others and without an ellipsis for long ones. */
+const printed: ts.TypeFormatFlags = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias
+
+/**
+ * Writes the declarations of everything that is reachable from `entry` into `output/types`; gives the path of the
+ * entry's declaration, relative to `output`. The types in `records.ts` are written out, since those of the contract are
+ * inferred from zod schemas: the package needs zod neither at run time nor for its types. Throws when a declaration
+ * still refers to another package.
+ */
+export async function writeDeclarations({ entry, output }: { entry: string; output: string }): Promise<string> {
+  const program = createProgram(entry)
+  const emitted = emitDeclarations(program)
+  const types = join(output, 'types')
+  const written = new Set<string>()
+  const pending = [entry]
+  for (let source = pending.pop(); source; source = pending.pop()) {
+    if (written.has(source)) continue
+    written.add(source)
+    const text = source === contractTypes ? writeOutTypes(program, source) : (emitted.get(source) ?? '')
+    const { declaration, imports } = withRelativeImports(text, source)
+    pending.push(...imports)
+    const file = join(types, relative(libraries, source)).replace(/\.ts$/, '.d.ts')
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, declaration)
+  }
+  return `./types/${relative(libraries, entry).replace(/\.ts$/, '.d.ts')}`
+}
+
+function createProgram(entry: string): ts.Program {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    join(libraries, '../tsconfig.json'),
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: (diagnostic) => {
+        throw new Error(ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n'))
+      },
+    },
+  )
+  const options: ts.CompilerOptions = {
+    ...config?.options,
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: libraries,
+    types: [],
+    // As files of the project and not of a package: TypeScript emits no declarations for those of packages.
+    paths: {
+      '@gatehouse/contracts': [join(contracts, 'index.ts')],
+      '@gatehouse/contracts/*': [join(contracts, '*/index.ts')],
+    },
+  }
+  return ts.createProgram([entry], options)
+}
+
+/** The text of each declaration, by the path of its source. */
+function emitDeclarations(program: ts.Program): Map<string, string> {
+  const emitted = new Map<string, string>()
+  const { diagnostics } = program.emit(
+    undefined,
+    (_, text, __, ___, sources) => {
+      if (sources?.[0]) emitted.set(sources[0].fileName, text)
+    },
+    undefined,
+    true,
+  )
+  const problem = [...ts.getPreEmitDiagnostics(program), ...diagnostics][0]
+  if (problem) throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, '\n'))
+  return emitted
+}
+
+/** The source of type aliases with each type written out as the compiler resolves it. */
+function writeOutTypes(program: ts.Program, source: string): string {
+  const checker = program.getTypeChecker()
+  const file = program.getSourceFile(source)
+  const module = file && checker.getSymbolAtLocation(file)
+  if (!module) throw new Error(`${source} is not a module`)
+  return checker
+    .getExportsOfModule(module)
+    .map((exported) => {
+      const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
+      const type = checker.typeToString(checker.getDeclaredTypeOfSymbol(symbol), undefined, printed)
+      const comment = ts.displayPartsToString(symbol.getDocumentationComment(checker))
+      return `${comment && `/** ${comment} */\n`}export type ${exported.name} = ${type};\n`
+    })
+    .join('')
+}
+
+/** Turns the imports of a declaration into relative ones; gives the sources that they name. */
+function withRelativeImports(text: string, source: string): { declaration: string; imports: string[] } {
+  const imports: string[] = []
+  const declaration = text.replace(/(\bfrom |\bimport\()(['"])([^'"]+)\2/g, (_, before: string, __, name: string) => {
+    const imported = name.startsWith('.') ? resolve(dirname(source), name) : constantsOf(name, source)
+    imports.push(imported)
+    const path = relative(dirname(source), imported).replace(/\.ts$/, '.js')
+    return `${before}'${path.startsWith('.') ? path : `./${path}`}'`
+  })
+  return { declaration, imports }
+}
+
+function constantsOf(name: string, source: string): string {
+  if (name === '@gatehouse/contracts/constants') return join(contracts, 'constants/index.ts')
+  throw new Error(`The declaration of ${source} refers to ${name}: take types of the contract from records.ts`)
+}

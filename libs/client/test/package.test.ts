@@ -1,0 +1,154 @@
+import { launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { execFile } from 'node:child_process'
+import { mkdtemp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import ts from 'typescript'
+import { buildClient } from '../build/build-client.ts'
+import { buildUser } from './builders.ts'
+
+const run = promisify(execFile)
+const installed = 'node_modules/@gatehouse/client'
+const signedIn = JSON.stringify({ token: 't', user: buildUser() })
+
+/** Logs in against a fetch of its own and prints the session; ends by itself once the client is closed. */
+const programForNode = `
+import { createClient } from '@gatehouse/client'
+const stored = new Map()
+const client = createClient({
+  origin: 'https://home.example',
+  storage: {
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => stored.set(key, value),
+    removeItem: (key) => stored.delete(key),
+  },
+  fetch: async (url, { method, body }) => {
+    if (method + ' ' + url !== 'POST https://home.example/api/auth/login') return new Response('{}', { status: 404 })
+    return new Response(JSON.parse(body).username === 'alice' ? '${signedIn}' : '{}')
+  },
+  openSocket: () => ({ send() {}, close() {} }),
+  clock: { now: () => performance.now(), setTimeout, clearTimeout },
+  jitter: () => 0,
+})
+await client.logIn({ username: 'alice', password: 'secret' })
+const { token, user } = client.session.getSnapshot()
+client.close()
+console.log(JSON.stringify({ token, username: user.username, stored: stored.get('service_token') }))
+`
+
+const programForBrowser = `(async () => {
+  const { createBrowserClient, ApiError } = await import('/${installed}/index.js')
+  const client = createBrowserClient()
+  await client.logIn({ username: 'alice', password: 'secret' })
+  const { token, user } = client.session.getSnapshot()
+  const refusal = await client.api.instance.info().catch((error) => error)
+  client.close()
+  const stored = localStorage.getItem('service_token')
+  return { token, username: user.username, stored, refusal: refusal instanceof ApiError && refusal.message }
+})()`
+
+const typedProgram = `
+import { createBrowserClient, type Registration, type SignedIn, type User } from '@gatehouse/client'
+const client = createBrowserClient()
+const user: User = await client.logIn({ username: 'alice', password: 'secret' })
+const registration: Registration = { username: 'alice', password: 'secret', avatarColor: 'mint' }
+const signedIn: SignedIn = await client.api.auth.register(registration)
+const status: 'online' | 'offline' = signedIn.user.status
+// @ts-expect-error -- the types are those of the contract
+void client.api.admin.setRole(user.id, status)
+`
+
+describe('The packed client', function () {
+  this.timeout(180_000)
+  let folder: string
+  let project: string
+  let gzipBytes: number
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gatehouse-client-'))
+    project = join(folder, 'project')
+    await mkdir(project)
+    await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+    const built = await buildClient(join(folder, 'built'))
+    gzipBytes = built.gzipBytes
+    await run('npm', ['install', built.tarball, '--offline', '--no-audit', '--no-fund'], { cwd: project })
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  it('stays under 10 kB gzipped', () => {
+    expect(gzipBytes).to.be.within(5_000, 9_999)
+  })
+
+  it('brings no other package along', async () => {
+    const packages = await readdir(join(project, 'node_modules/@gatehouse'))
+    const others = await readdir(join(project, 'node_modules'))
+    const { dependencies, scripts } = JSON.parse(await readFile(join(project, installed, 'package.json'), 'utf8'))
+
+    expect(packages).to.deep.equal(['client'])
+    expect(others.filter((name) => !name.startsWith('.'))).to.deep.equal(['@gatehouse'])
+    expect([dependencies, scripts]).to.deep.equal([undefined, undefined])
+  })
+
+  it('works in Node', async () => {
+    await writeFile(join(project, 'use.js'), programForNode)
+
+    const { stdout } = await run(process.execPath, ['use.js'], { cwd: project, timeout: 20_000 })
+
+    expect(JSON.parse(stdout)).to.deep.equal({ token: 't', username: 'alice', stored: 't' })
+  })
+
+  it('works in a browser', async () => {
+    await using server = await serveProject(project)
+    await using browser = await launchChromium()
+    const page = await browser.newPage()
+    await page.goto(server.origin)
+
+    expect(await page.evaluate(programForBrowser)).to.deep.equal({
+      token: 't',
+      username: 'alice',
+      stored: 't',
+      refusal: 'Not found',
+    })
+  })
+
+  it('has its types with it', async () => {
+    const file = join(project, 'use.ts')
+    await writeFile(file, typedProgram)
+
+    const program = ts.createProgram([file], {
+      ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: false, types: [] },
+      target: ts.ScriptTarget.ES2024,
+      module: ts.ModuleKind.NodeNext,
+      lib: ['lib.es2024.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    })
+    const problems = ts.getPreEmitDiagnostics(program)
+
+    expect(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).to.deep.equal([])
+  })
+})
+
+/** Serves the project's modules and answers the log-in, all else with 404. */
+async function serveProject(project: string): Promise<{ origin: string } & AsyncDisposable> {
+  const module = await readFile(join(project, installed, 'index.js'))
+  const server = createServer((request, response) => {
+    const answer = (status: number, type: string, body: string | Buffer) =>
+      response.writeHead(status, { 'content-type': type }).end(body)
+    if (request.url === '/') return answer(200, 'text/html', '<!doctype html><title>client</title>')
+    if (request.url === `/${installed}/index.js`) return answer(200, 'text/javascript', module)
+    if (request.method === 'POST' && request.url === '/api/auth/login') return answer(200, 'application/json', signedIn)
+    return answer(404, 'application/json', '{"error":"Not found","statusCode":404}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import { endpoints } from '../endpoints/endpoints.ts'
+import { avatarColors } from './avatar-colors.ts'
+import { closures } from './closures.ts'
+import * as limits from './limits.ts'
+import { rateLimits } from './rate-limits.ts'
+
+describe('Limits', () => {
+  it('Limits: each limited endpoint has the number and the window of the specification', () => {
+    const limited = Object.values(endpoints).flatMap((endpoint) => {
+      if (!('limit' in endpoint)) return []
+      const { method, path, limit } = endpoint
+      return [`${method} ${path}: ${limit.requests} in ${limit.windowSeconds} s`]
+    })
+
+    expect(limited).to.have.members([
+      'POST /api/auth/register: 10 in 120 s',
+      'GET /api/auth/check-username: 30 in 60 s',
+      'GET /api/auth/check-invite: 30 in 60 s',
+      'POST /api/auth/login: 15 in 120 s',
+      'POST /api/users/@me/verify-password: 15 in 120 s',
+      'POST /api/users/@me/change-password: 5 in 900 s',
+      'DELETE /api/users/@me: 3 in 900 s',
+      'POST /api/users/@me/federation-identity/delete: 5 in 900 s',
+      'POST /api/federation/peer/accept: 10 in 60 s',
+    ])
+  })
+
+  it('Limits: are counted separately', () => {
+    const names = Object.values(rateLimits).map(({ name }) => name)
+
+    expect(new Set(names)).to.have.property('size', names.length)
+  })
+
+  it('Limits: the constants are those of the specification', () => {
+    expect(limits).to.include({
+      passwordMinCodePoints: 8,
+      localUsernameMin: 3,
+      localUsernameMax: 32,
+      federatedUsernameMax: 100,
+      hostMax: 253,
+      socketAuthTimeoutMs: 10_000,
+    })
+    expect(avatarColors).to.deep.equal(['mint', 'sky', 'lavender', 'coral', 'rose', 'teal', 'amber'])
+  })
+
+  it('are those of the contract where the specification is silent', () => {
+    expect(limits).to.include({
+      jsonBodyBytes: 65_536,
+      passwordMaxBytes: 72,
+      displayNameMax: 32,
+      bioMax: 190,
+      customStatusMax: 128,
+      replicatedInstancesMax: 20,
+      uploadBytes: 8_388_608,
+      inviteNameMax: 64,
+      fanoutOriginsMax: 100,
+      pageSizeMax: 100,
+      socketFirstMessageBytes: 4_096,
+      socketMessageBytes: 16_384,
+      socketBurst: 30,
+      socketRefillPerSecond: 2,
+      unauthenticatedSocketsPerAddress: 100,
+      socketHeartbeatMs: 30_000,
+      presenceGraceMs: 5_000,
+    })
+  })
+})
+
+describe('Close codes', () => {
+  it('are those of the contract, each with its message', () => {
+    const stated = Object.fromEntries(Object.values(closures).map(({ code, message }) => [code, message]))
+
+    expect(stated).to.include({
+      4001: 'Authentication timeout',
+      4002: 'First message must be auth',
+      4003: 'Invalid token',
+      4004: 'Token has been revoked',
+      4005: 'This account has been deleted',
+      4010: 'Password reset',
+      4011: 'Account deleted',
+      1012: 'Server is restarting',
+    })
+    expect(Object.keys(stated)).to.have.length(Object.keys(closures).length)
+  })
+})

@@ -1,0 +1,28 @@
+// Every number that the specification and the contract fix for clients, with its unit in the name.
+
+export const jsonBodyBytes = 64 * 1024
+export const passwordMinCodePoints = 8
+export const passwordMaxBytes = 72
+export const localUsernameMin = 3
+export const localUsernameMax = 32
+export const federatedUsernameMax = 100
+export const hostMax = 253
+export const displayNameMax = 32
+export const bioMax = 190
+export const customStatusMax = 128
+export const replicatedInstancesMax = 20
+export const uploadBytes = 8 * 1024 * 1024
+export const inviteNameMax = 64
+/** The end of the year 9999: PostgreSQL reads no year of five digits. */
+export const inviteExpiresAtMaxMs = 253_402_300_799_999
+export const fanoutOriginsMax = 100
+export const pageSizeDefault = 50
+export const pageSizeMax = 100
+export const socketAuthTimeoutMs = 10_000
+export const socketFirstMessageBytes = 4 * 1024
+export const socketMessageBytes = 16 * 1024
+export const socketBurst = 30
+export const socketRefillPerSecond = 2
+export const unauthenticatedSocketsPerAddress = 100
+export const socketHeartbeatMs = 30_000
+export const presenceGraceMs = 5_000

@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import {
+  baseUsername,
+  isFederatedUsername,
+  isHost,
+  isLocalUsername,
+  normalizeUsername,
+  parseFederatedUsername,
+} from './usernames.ts'
+
+const localPart = fc.stringMatching(/^[a-z0-9_]{3,32}$/)
+const host = fc.stringMatching(/^[a-zA-Z0-9._-]{1,60}$/)
+
+describe('Usernames', () => {
+  it('are stored trimmed and in lower case', () => {
+    expect(normalizeUsername('  Ada_99\t')).to.equal('ada_99')
+  })
+
+  it('Registration 1: a local one has 3 to 32 of a-z, 0-9 and _', () => {
+    const good = ['abc', '___', '0_9', 'a'.repeat(32)]
+    const bad = ['ab', 'a'.repeat(33), 'Abc', 'a b', 'abc\n', 'äbc', 'abc@x', 'a.c', '', 'ａｂｃ']
+
+    expect(good.map(isLocalUsername)).to.deep.equal(good.map(() => true))
+    expect(bad.map(isLocalUsername)).to.deep.equal(bad.map(() => false))
+  })
+
+  it('Registration 2: a federated one is a local name, an @ and a domain, 100 characters in all', () => {
+    const good = ['abc@x', 'abc@Chat.Example', `abc@${'d'.repeat(96)}`, `${'a'.repeat(32)}@${'d'.repeat(67)}`]
+    const bad = [
+      'abc',
+      'abc@',
+      '@chat.example',
+      'ab@chat.example',
+      'Abc@chat.example',
+      'abc@chat@example',
+      'abc@chat.example:8080',
+      'abc@chat example',
+      `abc@${'d'.repeat(97)}`,
+      `${'a'.repeat(33)}@x`,
+    ]
+
+    expect(good.map(isFederatedUsername)).to.deep.equal(good.map(() => true))
+    expect(bad.map(isFederatedUsername)).to.deep.equal(bad.map(() => false))
+  })
+
+  it('are never both local and federated, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 120 }), (name) => !(isLocalUsername(name) && isFederatedUsername(name))),
+    )
+    fc.assert(fc.property(localPart, (name) => isLocalUsername(name) && !isFederatedUsername(name)))
+  })
+
+  it('have a base name: what stands before the @', () => {
+    fc.assert(
+      fc.property(localPart, host, (local, domain) => {
+        expect(isFederatedUsername(`${local}@${domain}`)).to.equal(true)
+        expect(baseUsername(`${local}@${domain}`)).to.equal(local)
+        expect(baseUsername(local)).to.equal(local)
+      }),
+    )
+  })
+})
+
+describe('Client session behaviour: parseFederatedUsername', () => {
+  it('splits <base>@<domain> into base name and domain, null when there is no @', () => {
+    expect(parseFederatedUsername('alice@home.example')).to.deep.equal({ base: 'alice', domain: 'home.example' })
+    expect(parseFederatedUsername('alice')).to.deep.equal({ base: 'alice', domain: null })
+  })
+
+  it('loses no character, leaves no @ in the base, and gives a domain exactly when there is an @', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.stringMatching(/^[a@.]*$/)), (username) => {
+        const { base, domain } = parseFederatedUsername(username)
+        expect(domain === null ? base : `${base}@${domain}`).to.equal(username)
+        expect(base).not.to.include('@')
+        expect(domain !== null).to.equal(username.includes('@'))
+      }),
+    )
+  })
+})
+
+describe('Hosts', () => {
+  it('have 1 to 253 of the allowed characters', () => {
+    expect(['x', 'Chat.Example', 'a_b-c.d', 'x'.repeat(253)].map(isHost)).to.deep.equal([true, true, true, true])
+    expect(['', 'x'.repeat(254), 'a/b', 'a:1', 'a b', 'é', 'a\n'].map(isHost)).to.deep.equal(Array(7).fill(false))
+  })
+})

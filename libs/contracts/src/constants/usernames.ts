@@ -1,0 +1,45 @@
+import * as limits from './limits.ts'
+
+const localPattern = /^[a-z0-9_]+$/
+const hostPattern = /^[a-zA-Z0-9._-]+$/
+
+/** Trimmed and in lower case, as names are stored and looked up. Spec: User record. */
+export function normalizeUsername(username: string): string {
+  return username.trim().toLowerCase()
+}
+
+/** Spec: Registration 1. */
+export function isLocalUsername(username: string): boolean {
+  return (
+    username.length >= limits.localUsernameMin &&
+    username.length <= limits.localUsernameMax &&
+    localPattern.test(username)
+  )
+}
+
+/** Characters and length of `homeInstance` and of the domain in a federated username. Spec: Registration. */
+export function isHost(host: string): boolean {
+  return host.length >= 1 && host.length <= limits.hostMax && hostPattern.test(host)
+}
+
+/** Spec: Registration 2. */
+export function isFederatedUsername(username: string): boolean {
+  if (username.length > limits.federatedUsernameMax) return false
+  const { base, domain } = parseFederatedUsername(username)
+  return domain !== null && isLocalUsername(base) && isHost(domain)
+}
+
+/**
+ * Splits `<base>@<domain>` at the first `@`; the domain is null without one. Spec: Client session behaviour, identity
+ * helpers.
+ */
+export function parseFederatedUsername(username: string): { base: string; domain: string | null } {
+  const at = username.indexOf('@')
+  if (at < 0) return { base: username, domain: null }
+  return { base: username.slice(0, at), domain: username.slice(at + 1) }
+}
+
+/** The part before the `@`, or the whole name. Spec: Login 5. */
+export function baseUsername(username: string): string {
+  return parseFederatedUsername(username).base
+}

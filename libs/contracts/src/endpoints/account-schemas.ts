@@ -1,0 +1,57 @@
+import { fanoutBody, fanoutReply } from '../federation.ts'
+import * as users from '../users.ts'
+import type { EndpointSchemas } from './endpoints.ts'
+import type { EndpointName } from './table.ts'
+
+/** Contract: 3. */
+export const accountSchemas = {
+  register: {
+    summary: 'Register an account',
+    body: users.registerBody,
+    replies: { 200: users.credentialsReply, 201: users.credentialsReply },
+  },
+  checkUsername: {
+    summary: 'Whether a username is free',
+    query: users.checkUsernameQuery,
+    replies: { 200: users.checkUsernameReply },
+  },
+  checkInvite: {
+    summary: 'Whether an invite can still be used',
+    query: users.checkInviteQuery,
+    replies: { 200: users.checkInviteReply },
+  },
+  login: {
+    summary: 'Log in with username and password',
+    body: users.loginBody,
+    replies: { 200: users.credentialsReply },
+  },
+  getSelf: { summary: 'The current user', replies: { 200: users.userReply } },
+  patchSelf: { summary: 'Change the own profile', body: users.profileBody, replies: { 200: users.userReply } },
+  deleteSelf: {
+    summary: 'Delete the own account for good',
+    body: users.deleteSelfBody,
+    replies: { 200: users.successReply },
+  },
+  getUser: { summary: 'Another user', params: users.userParams, replies: { 200: users.userReply } },
+  verifyPassword: {
+    summary: 'Verify the own password',
+    body: users.verifyPasswordBody,
+    replies: { 200: users.verifyPasswordReply },
+  },
+  changePassword: {
+    summary: 'Change the own password; every earlier token is revoked',
+    body: users.changePasswordBody,
+    replies: { 200: users.tokenReply },
+  },
+  deleteFederationIdentity: {
+    summary: 'Delete the own identity on other instances',
+    body: fanoutBody,
+    replies: { 200: fanoutReply },
+  },
+  upload: { summary: 'Upload an image for the own profile', body: 'multipart', replies: { 201: users.uploadReply } },
+  getUpload: { summary: 'An uploaded image', params: users.uploadParams, replies: { 200: 'file', 206: 'file' } },
+  instanceInfo: {
+    summary: 'The name of this instance, and which registrations are open',
+    replies: { 200: users.instanceInfoReply },
+  },
+} as const satisfies Partial<Record<EndpointName, EndpointSchemas>>

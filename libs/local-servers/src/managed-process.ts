@@ -1,0 +1,146 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isRunning, killTree, listTree, signalProcess, signalTree } from './process-tree.ts'
+import { unwatchProcess, watchProcess } from './watchdog.ts'
+
+export type ProcessOptions = {
+  name: string
+  /** Detached: a Ctrl-C on the terminal is for this process, which ends its children in order. */
+  spawn: () => ChildProcess
+  /** Runs before each start. */
+  prepare?: () => Promise<void>
+  /** Rejects where waiting is of no use. */
+  isReady: () => Promise<boolean>
+  readyLimitMs: number
+  stopSignal: NodeJS.Signals
+  /** SIGKILL follows. */
+  stopLimitMs: number
+  /** Ends it on disposal and after the end of this process. */
+  discardSignal: NodeJS.Signals
+  /** Whether it is started again when it ends unasked. */
+  restarts?: boolean
+  /** The end of its log, for the error of a failed start. */
+  lastLines: () => string
+}
+
+const restartDelayMs = 500
+
+/** A child process that is started, stopped, killed and suspended on demand, and never outlives this process. */
+export class ManagedProcess implements AsyncDisposable {
+  readonly #options: ProcessOptions
+  #child: ChildProcess | undefined
+  #isStopRequested = false
+  #restarting: Promise<void> | undefined
+
+  constructor(options: ProcessOptions) {
+    this.#options = options
+  }
+
+  /** Of the running process; another one after each start. */
+  get pid(): number {
+    return pidOf(this.#child)
+  }
+
+  /** Runs it, unless it runs, and waits until it is ready. Otherwise throws with the last lines of its log. */
+  async start(): Promise<void> {
+    this.#isStopRequested = false
+    await this.#restarting
+    if (hasEnded(this.#child)) await this.#run()
+  }
+
+  /** Shuts it down, and resolves when it and its descendants have ended. */
+  async stop(): Promise<void> {
+    await this.#end(this.#options.stopSignal)
+  }
+
+  /** SIGKILL to it and its descendants. */
+  async kill(): Promise<void> {
+    if (hasEnded(this.#child)) return
+    await killTree(this.pid)
+    await exitOf(this.#child)
+  }
+
+  /** SIGSTOP to it and its descendants: connections stay open, nothing is answered. */
+  pause(): void {
+    signalTree(this.pid, 'SIGSTOP')
+  }
+
+  resume(): void {
+    signalTree(this.pid, 'SIGCONT')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end(this.#options.discardSignal)
+  }
+
+  async #run(): Promise<void> {
+    const { name, prepare, spawn, discardSignal, restarts, lastLines } = this.#options
+    await prepare?.()
+    const child = spawn()
+    child.unref()
+    await once(child, 'spawn')
+    const pid = pidOf(child)
+    watchProcess(pid, discardSignal)
+    child.once('exit', () => unwatchProcess(pid))
+    try {
+      await this.#waitUntilReady(child)
+    } catch (cause) {
+      await killTree(pid)
+      throw new Error(`${name} did not start: ${(cause as Error).message}\n${lastLines()}`, { cause })
+    }
+    this.#child = child
+    if (restarts) child.once('exit', () => this.#restartUnlessStopped())
+  }
+
+  #restartUnlessStopped(): void {
+    if (!this.#isStopRequested) this.#restarting = this.#restart()
+  }
+
+  async #restart(): Promise<void> {
+    do {
+      await pause(restartDelayMs)
+      if (this.#isStopRequested) return
+      await this.#run().catch(() => undefined)
+    } while (hasEnded(this.#child))
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    this.#isStopRequested = true
+    await this.#restarting
+    if (hasEnded(this.#child)) return
+    const { pid } = this
+    const members = listTree(pid)
+    for (const member of members) signalProcess(member, 'SIGCONT')
+    signalProcess(pid, signal)
+    const limit = setTimeout(() => void killTree(pid), this.#options.stopLimitMs)
+    await exitOf(this.#child)
+    clearTimeout(limit)
+    while (members.some(isRunning)) await pause(5)
+  }
+
+  async #waitUntilReady(child: ChildProcess): Promise<void> {
+    const { isReady, readyLimitMs } = this.#options
+    const deadline = performance.now() + readyLimitMs
+    while (!(await isReady())) {
+      if (hasEnded(child)) throw new Error(`it ended with ${child.signalCode ?? `exit code ${child.exitCode}`}`)
+      if (performance.now() >= deadline) throw new Error(`not ready within ${readyLimitMs} ms`)
+      await pause(20)
+    }
+    // The answer may be another process's, which took the port before this one could.
+    if (hasEnded(child)) throw new Error('address already in use')
+  }
+}
+
+function pidOf(child: ChildProcess | undefined): number {
+  if (child?.pid === undefined) throw new Error('the process was not started')
+  return child.pid
+}
+
+function hasEnded(child: ChildProcess | undefined): boolean {
+  return !child || child.exitCode !== null || child.signalCode !== null
+}
+
+async function exitOf(child: ChildProcess | undefined): Promise<void> {
+  if (child && !hasEnded(child)) await once(child, 'exit')
+}

@@ -1,0 +1,34 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findProgram, missingProgram } from './find-program.js'
+import { readFirstBytes } from './read-first-bytes.ts'
+import { createScratchFolder, removeFolder } from './scratch-folder.ts'
+import { startServer } from './server-process.ts'
+import type { LocalServer } from './server-process.ts'
+
+/**
+ * A NATS server with JetStream. `config` is added to its configuration (accounts, limits). Its streams stay in `folder`;
+ * without one they are removed with it.
+ */
+export async function startNats(options: { config?: string; folder?: string } = {}): Promise<LocalServer> {
+  const file = findProgram('nats-server')
+  if (!file) throw new Error(missingProgram('nats-server'))
+  await using opening = new AsyncDisposableStack()
+  const folder = options.folder ?? opening.adopt(await createScratchFolder('nats'), removeFolder)
+  await mkdir(folder, { recursive: true })
+  const configFile = join(folder, 'nats.conf')
+  await writeFile(configFile, options.config ?? '')
+  return await startServer({
+    name: 'nats-server',
+    folder,
+    command: (port) => ({
+      file,
+      args: ['-c', configFile, '-js', '-sd', join(folder, 'store'), '-a', '127.0.0.1', '-p', String(port)],
+    }),
+    url: (port) => `nats://127.0.0.1:${port}`,
+    isReady: async (port) => (await readFirstBytes(port)).startsWith('INFO '),
+    stopSignal: 'SIGTERM',
+    discardSignal: options.folder === undefined ? 'SIGKILL' : 'SIGTERM',
+    resources: opening.move(),
+  })
+}

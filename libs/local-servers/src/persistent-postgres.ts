@@ -1,0 +1,100 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, rename, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import { lockFolder } from './folder-lock.ts'
+import { acceptsQueries, initDatabase, loadPostgresPrograms, postgresCommand } from './postgres-commands.ts'
+import { commandLineOf, isRunning, killTree, signalProcess, signalTree } from './process-tree.ts'
+import { startServer } from './server-process.ts'
+import type { LocalServer } from './server-process.ts'
+
+const name = 'gatehouse'
+const shutdownLimitMs = 15_000
+
+/** Small enough for a machine that runs everything else too; fsync stays on. */
+const defaultSettings = {
+  shared_buffers: '32MB',
+  max_connections: '60',
+  max_wal_size: '256MB',
+  jit: 'off',
+  log_checkpoints: 'off',
+  password_encryption: 'scram-sha-256',
+}
+
+type Options = {
+  /** Created where it is missing, and locked for this process. */
+  folder: string
+  /** Of its one user; set when the folder is new. */
+  password: string
+  settings?: Record<string, string>
+}
+
+/**
+ * A PostgreSQL server whose data stay in `folder`, on 127.0.0.1 and with a password only. It ends with this process. A
+ * server that a killed process left running is shut down first. A server that ends unasked is started again on the same
+ * port. `url` holds the password. Throws FolderInUse while another process has the folder.
+ */
+export async function startPersistentPostgres(options: Options): Promise<LocalServer> {
+  const folder = resolve(options.folder)
+  await using opening = new AsyncDisposableStack()
+  opening.use(lockFolder(folder))
+  const data = join(folder, 'data')
+  if (!existsSync(data)) await createData(folder, data, options.password)
+  const { postgres } = await loadPostgresPrograms()
+  const settings = { ...defaultSettings, ...options.settings }
+  const urlOf = (database: string, port: number) =>
+    `postgres://${name}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`
+  return await startServer({
+    name: 'postgres',
+    folder,
+    command: (port) => postgresCommand({ postgres, data, port, settings }),
+    url: (port) => urlOf(name, port),
+    isReady: (port) => acceptsQueries(urlOf('postgres', port), createDatabase),
+    prepare: () => stopLeftOverServer(data),
+    stopSignal: 'SIGINT',
+    discardSignal: 'SIGINT',
+    restarts: true,
+    resources: opening.move(),
+  })
+}
+
+/** Created under another name and renamed, so that an interrupted start leaves no incomplete data folder. */
+async function createData(folder: string, data: string, password: string): Promise<void> {
+  const incomplete = `${data}-unfinished`
+  const passwordFile = join(folder, 'password')
+  await rm(incomplete, { recursive: true, force: true })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  try {
+    await initDatabase(incomplete, ['-U', name, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'], [passwordFile])
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+  await chmod(incomplete, 0o700)
+  await rename(incomplete, data)
+}
+
+async function createDatabase(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+  if (!rowCount) await client.query(`create database ${name}`)
+}
+
+/** Shuts down the server that a killed process left running on these data. Needs the lock of the folder. */
+async function stopLeftOverServer(data: string): Promise<void> {
+  const pid = readPostmasterPid(data)
+  // The pid may belong to another process by now.
+  if (!commandLineOf(pid).includes(`-D ${data} `)) return
+  signalTree(pid, 'SIGCONT')
+  signalProcess(pid, 'SIGINT')
+  const deadline = performance.now() + shutdownLimitMs
+  while (isRunning(pid) && performance.now() < deadline) await pause(20)
+  if (isRunning(pid)) await killTree(pid)
+}
+
+function readPostmasterPid(data: string): number {
+  try {
+    return Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'))
+  } catch {
+    return 0
+  }
+}

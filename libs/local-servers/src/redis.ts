@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findProgram, missingProgram } from './find-program.js'
+import { readFirstBytes } from './read-first-bytes.ts'
+import { createScratchFolder, removeFolder } from './scratch-folder.ts'
+import { startServer } from './server-process.ts'
+import type { LocalServer } from './server-process.ts'
+
+/** A Redis server without persistence: empty again after `stop` or `kill`. `config` is added to its configuration. */
+export async function startRedis(options: { config?: string } = {}): Promise<LocalServer> {
+  const file = findProgram('redis-server')
+  if (!file) throw new Error(missingProgram('redis-server'))
+  await using opening = new AsyncDisposableStack()
+  const folder = opening.adopt(await createScratchFolder('redis'), removeFolder)
+  const configFile = join(folder, 'redis.conf')
+  await writeFile(configFile, options.config ?? '')
+  const flags = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  return await startServer({
+    name: 'redis-server',
+    folder,
+    command: (port) => ({ file, args: [configFile, '--port', String(port), ...flags] }),
+    url: (port) => `redis://127.0.0.1:${port}`,
+    // A server that requires a password is ready too.
+    isReady: async (port) => /^(\+PONG|-NOAUTH)/.test(await readFirstBytes(port, 'PING\r\n')),
+    stopSignal: 'SIGTERM',
+    discardSignal: 'SIGKILL',
+    resources: opening.move(),
+  })
+}

@@ -1,0 +1,58 @@
+import { systemTimer, type Timer } from './timer.ts'
+
+export type PeriodicTask = AsyncDisposable & {
+  /** Runs it now, or once more after the run under way; resolves at the end of that run. Never rejects. */
+  runNow(): Promise<void>
+}
+
+export type PeriodicTaskOptions = {
+  /** For the log. */
+  name: string
+  /** From the end of one run to the start of the next; the first starts after it too. */
+  everyMs: number
+  log: { warn(fields: object, message: string): void }
+  timer?: Timer
+}
+
+/**
+ * Runs `work` periodically, never twice at the same time. A failure is logged and does not stop it. Disposing it waits
+ * for the run under way.
+ */
+export function startPeriodicTask(options: PeriodicTaskOptions, work: () => Promise<unknown>): PeriodicTask {
+  const { name, everyMs, log, timer = systemTimer } = options
+  let stopped = false
+  let pending: unknown
+  let running = Promise.resolve()
+  let queued: Promise<void> | undefined
+
+  async function run(): Promise<void> {
+    queued = undefined
+    timer.clear(pending)
+    if (stopped) return
+    try {
+      await work()
+    } catch (err) {
+      log.warn({ err, task: name }, 'periodic task failed')
+    }
+    schedule()
+  }
+
+  function schedule(): void {
+    if (!stopped) pending = timer.set(() => void runNow(), everyMs)
+  }
+
+  function runNow(): Promise<void> {
+    queued ??= running = running.then(run)
+    return queued
+  }
+
+  schedule()
+  return {
+    runNow,
+    async [Symbol.asyncDispose]() {
+      stopped = true
+      timer.clear(pending)
+      await running
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+/** The process's metrics. Asking for a name twice gives the same metric, so services can share a process. */
+export type Metrics = {
+  counter(name: string, help: string, labels?: readonly string[]): Counter
+  /** `read` is asked at each scrape. */
+  gauge(name: string, help: string, read?: () => number | Promise<number>): Gauge
+  /** Buckets in seconds. */
+  histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram
+  render(): Promise<{ contentType: string; text: string }>
+}
+
+const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+
+/** Metrics of one process, with those of the runtime. Names start with `gatehouse_`. */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  return {
+    counter: (name, help, labels = []) =>
+      (registry.getSingleMetric(name) as Counter | undefined) ??
+      new Counter({ name, help, labelNames: [...labels], registers }),
+    gauge: (name, help, read) =>
+      (registry.getSingleMetric(name) as Gauge | undefined) ??
+      new Gauge({
+        name,
+        help,
+        registers,
+        ...(read && {
+          async collect() {
+            this.set(await read())
+          },
+        }),
+      }),
+    histogram: (name, help, labels = [], buckets = latencyBuckets) =>
+      (registry.getSingleMetric(name) as Histogram | undefined) ??
+      new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers }),
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}

@@ -1,0 +1,68 @@
+import { connectRedisCache, type AccountStateCache } from '@gatehouse/auth'
+import { connectNats, type Bus } from '@gatehouse/bus'
+import { openDatabase } from '@gatehouse/database'
+import { systemClock, systemRandom, type Clock, type Random } from '@gatehouse/runtime'
+import type { MikroORM } from '@mikro-orm/postgresql'
+import { ConfigurationError } from '../config/configuration.ts'
+import { createLog, type Log } from '../log/log.ts'
+import { createMetrics, type Metrics } from '../metrics/metrics.ts'
+
+/** What every process has. */
+export type Context = { clock: Clock; random: Random; log: Log; metrics: Metrics }
+
+/** Everything that a process may open; each service names in its `Deps` what it uses of it. */
+export type Resources = Context & { orm: MikroORM; bus: Bus; accountStateCache: AccountStateCache }
+
+/** Which servers a process connects to; those that it does not name are not opened. */
+export type ResourceOptions = {
+  logLevel: string
+  postgres?: { url: string; connections?: number }
+  nats?: { url: string }
+  redis?: { url: string }
+}
+
+export type Opened<O extends ResourceOptions> = Context &
+  (O extends { postgres: object } ? Pick<Resources, 'orm'> : unknown) &
+  (O extends { nats: object } ? Pick<Resources, 'bus'> : unknown) &
+  (O extends { redis: object } ? Pick<Resources, 'accountStateCache'> : unknown)
+
+/**
+ * Connects to the servers that are named. `name` is that of the process, for logs and connections. Throws
+ * ConfigurationError with one line that names the variable when one of them is away, and DatabaseUnavailable also on
+ * pending migrations.
+ */
+export async function openResources<O extends ResourceOptions>(
+  name: string,
+  options: O,
+): Promise<Opened<O> & AsyncDisposable> {
+  const { postgres, nats, redis, logLevel } = options
+  const log = createLog({ level: logLevel, service: name })
+  await using opening = new AsyncDisposableStack()
+  const resources: Context & Partial<Resources> = {
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    metrics: createMetrics(),
+  }
+  if (postgres) {
+    resources.orm = await openDatabase({ ...postgres, applicationName: `gatehouse-${name}` })
+    opening.adopt(resources.orm, (orm) => orm.close())
+  }
+  if (nats) resources.bus = opening.use(await connecting('NATS_URL', connectNats({ url: nats.url, name, log })))
+  if (redis) {
+    const cache = connectRedisCache({ url: redis.url, random: systemRandom, log })
+    resources.accountStateCache = opening.use(await connecting('REDIS_URL', cache))
+  }
+  const open = opening.move()
+  return { ...(resources as Opened<O>), [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** A connection that fails at start is for the operator to repair: the message names the variable. */
+async function connecting<T>(variable: string, connection: Promise<T>): Promise<T> {
+  try {
+    return await connection
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ConfigurationError([`${variable}: ${reason}; check the variable and that the server runs`], { cause })
+  }
+}

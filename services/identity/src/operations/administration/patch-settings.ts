@@ -1,0 +1,38 @@
+import { enqueue } from '@gatehouse/bus'
+import { settingsChanged, type settingsBody } from '@gatehouse/contracts'
+import { InstanceSettings, recordAudit, type Actor } from '@gatehouse/domain'
+import { LockMode } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { Deps, OperationContext } from '../../deps.ts'
+
+type SettingsChange = { changes: z.infer<typeof settingsBody>; actor: Actor; requestId?: string | undefined }
+
+/**
+ * Changes the settings that are named; registrationOpen null hands the decision back to the environment. The event names
+ * those whose value changed. Contract: 5.
+ */
+export async function patchSettings(
+  deps: OperationContext & Pick<Deps, 'afterCommit'>,
+  { changes, actor, requestId }: SettingsChange,
+): Promise<InstanceSettings> {
+  const settings = await deps.orm.em.fork().transactional(async (em) => {
+    const settings = await em.findOneOrFail(InstanceSettings, { id: 1 }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+    const detail = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+    if (Object.keys(detail).length === 0) return settings
+    const now = deps.clock.now()
+    const changed = Object.keys(detail).filter((name) => settings[name as keyof typeof changes] !== detail[name])
+    em.assign(settings, detail)
+    recordAudit(em, {
+      action: 'settings.changed',
+      actor,
+      target: { type: 'settings', id: null },
+      detail,
+      at: new Date(now),
+    })
+    if (changed.length === 0) return settings
+    await enqueue(em, settingsChanged, { at: now, actor, changed }, { id: deps.random.uuid(), requestId })
+    return settings
+  })
+  deps.afterCommit.publishEvents()
+  return settings
+}

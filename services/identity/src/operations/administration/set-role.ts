@@ -1,0 +1,49 @@
+import { roleChanged } from '@gatehouse/contracts'
+import { selectRows } from '@gatehouse/database'
+import { accountStateOf, recordAudit, type Actor, type User } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { refuse } from '../../errors.ts'
+import { lockUser } from '../../queries/load-user.ts'
+import { recordAccountEvent } from '../account-events.ts'
+
+type RoleChange = { userId: string; isAdmin: boolean; actor: Actor; requestId?: string | undefined }
+
+/**
+ * Makes an account an admin or no longer one; a role that it has already changes nothing. Throws user_unknown,
+ * target_deleted, target_is_stub, last_admin. Contract: 5, role.
+ */
+export async function setRole(
+  deps: OperationContext & Pick<Deps, 'afterCommit'>,
+  { userId, isAdmin, actor, requestId }: RoleChange,
+): Promise<User> {
+  const { user, changed } = await deps.orm.em.fork().transactional(async (em) => {
+    const admins = await lockAdmins(em)
+    const target = requireChangeable(await lockUser(em, userId))
+    if (target.isAdmin === isAdmin) return { user: target, changed: false }
+    if (!isAdmin && admins.length === 1) throw refuse.last_admin()
+    target.setRole(isAdmin)
+    const now = deps.clock.now()
+    const action = isAdmin ? 'user.promoted' : 'user.demoted'
+    recordAudit(em, { action, actor, target: { type: 'user', id: userId }, at: new Date(now) })
+    await em.flush()
+    const facts = { state: accountStateOf(target), at: now, actor, isAdmin, requestId }
+    await recordAccountEvent(em, deps, roleChanged, facts)
+    return { user: target, changed: true }
+  })
+  if (changed) await deps.afterCommit.invalidateCache(accountStateOf(user))
+  return user
+}
+
+/** Locks all admins in the order of their ids: of two that demote each other one waits, and then reads the remaining ones. */
+async function lockAdmins(em: EntityManager): Promise<unknown[]> {
+  return await selectRows(em, 'select id from users where is_admin order by id for no key update')
+}
+
+/** A stub cannot log in: as the only admin it would leave the instance without one. */
+function requireChangeable(user: User | null): User {
+  if (!user) throw refuse.user_unknown()
+  if (user.isDeleted) throw refuse.target_deleted()
+  if (user.isStub()) throw refuse.target_is_stub()
+  return user
+}

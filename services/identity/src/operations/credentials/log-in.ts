@@ -1,0 +1,42 @@
+import { normalizeUsername } from '@gatehouse/contracts'
+import { User } from '@gatehouse/domain'
+import { LockMode } from '@mikro-orm/postgresql'
+import type { OperationContext } from '../../deps.ts'
+import { refuse } from '../../errors.ts'
+import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts'
+
+export type LoginAttempt = { username: string; password: string; requestId?: string | undefined }
+
+/** `issuedAt`, in milliseconds, is the time of issue of the token; `refreshed`: the home instance verified the password. */
+export type LoggedIn = { user: User; issuedAt: number; refreshed: boolean }
+
+/** A valid hash that no password fits: unknown names and stubs take the time of a wrong password. Contract: 1. */
+export const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
+
+/**
+ * Verifies username and password. Throws credentials_wrong, account_deleted, hashing_busy. A stub is refused without
+ * asking its home: it becomes an account by registration only. Spec: Login 1-6.
+ */
+export async function logIn(deps: RefreshDeps, attempt: LoginAttempt): Promise<LoggedIn> {
+  const found = await deps.orm.em.fork().findOne(User, { username: normalizeUsername(attempt.username) })
+  if (found?.isDeleted) throw refuse.account_deleted()
+  const account = found && !found.isStub() ? found : null
+
+  const fits = await deps.hasher.verify(attempt.password, account?.passwordHash ?? dummyHash)
+  if (!account || (!fits && account.isLocal())) throw refuse.credentials_wrong()
+  const verifiedHash = fits ? account.passwordHash : await refreshPasswordFromHome(deps, account, attempt)
+  return { ...(await reloadLocked(deps, account.id, verifiedHash)), refreshed: !fits }
+}
+
+/**
+ * The account as it is after the verification, which takes its time. The lock waits for a change that is not committed
+ * yet, and a later change is later than `issuedAt`: no token outlives a change. Contract: 3, login.
+ */
+async function reloadLocked({ orm, clock }: OperationContext, id: string, verifiedHash: string) {
+  return await orm.em.fork().transactional(async (em) => {
+    const user = await em.findOne(User, { id }, { lockMode: LockMode.PESSIMISTIC_READ })
+    if (user?.isDeleted) throw refuse.account_deleted()
+    if (!user || user.passwordHash !== verifiedHash) throw refuse.credentials_wrong()
+    return { user, issuedAt: clock.now() }
+  })
+}

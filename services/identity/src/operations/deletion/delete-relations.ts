@@ -1,0 +1,58 @@
+import { changeRows, selectRows } from '@gatehouse/database'
+import type { EntityManager } from '@mikro-orm/postgresql'
+
+/** Rows that belong to one user, so that no other tombstone wants them. */
+const ownRows = ['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'] as const
+
+type SharedTable = { table: string; key: string; columns: readonly string[] }
+
+/** Rows that two users share: two tombstones may want the same ones. */
+const sharedRows: readonly SharedTable[] = [
+  { table: 'friendships', key: 'user_id, friend_id', columns: ['user_id', 'friend_id'] },
+  { table: 'friend_requests', key: 'id', columns: ['from_user_id', 'to_user_id'] },
+]
+
+type Moderation = { table: string; key: string; moderator: string }
+
+/** Rows about the user go; rows that name the user as the moderator stay, without the name. An instance may lack them. */
+const moderation: readonly Moderation[] = [
+  { table: 'bans', key: 'space_id, user_id', moderator: 'banned_by' },
+  { table: 'join_requests', key: 'id', moderator: 'decided_by' },
+  { table: 'voice_restrictions', key: 'space_id, user_id', moderator: 'moderator_id' },
+]
+
+/** Removes the user from spaces, friendships and moderation. Spec: Tombstone, deleted rows and nulled references. */
+export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
+  for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
+  await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
+  for (const shared of sharedRows) {
+    await lockInOrder(em, shared, userId)
+    await changeRows(em, `delete from ${shared.table} where ${anyOf(shared.columns)}`, both(userId))
+  }
+  for (const { table, key, moderator } of await findExisting(em, moderation)) {
+    await lockInOrder(em, { table, key, columns: ['user_id', moderator] }, userId)
+    await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
+    await changeRows(em, `update ${table} set ${moderator} = null where ${moderator} = ?`, [userId])
+  }
+}
+
+/**
+ * Those whose table exists: naming a missing one would abort the transaction. Asked at each deletion, not once at the
+ * start: another service's migration may add one while this process runs, and its rows must go too.
+ */
+async function findExisting(em: EntityManager, tables: readonly Moderation[]): Promise<Moderation[]> {
+  const sql = 'select name from unnest(?::text[]) as name where to_regclass(name) is not null'
+  const rows = await selectRows<{ name: string }>(em, sql, [`{${tables.map(({ table }) => table).join(',')}}`])
+  const existing = new Set(rows.map(({ name }) => name))
+  return tables.filter(({ table }) => existing.has(table))
+}
+
+/** Always in the order of the key: of two users deleted at once, one waits and neither deadlocks. */
+async function lockInOrder(em: EntityManager, { table, key, columns }: SharedTable, userId: string): Promise<void> {
+  const sql = `with locked as (select 1 from ${table} where ${anyOf(columns)} order by ${key} for update)
+    select count(*) from locked`
+  await em.execute(sql, both(userId))
+}
+
+const anyOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(' or ')
+const both = (userId: string) => [userId, userId]

@@ -1,0 +1,32 @@
+import type { deleteIdentityBody } from '@gatehouse/contracts'
+import type { z } from 'zod'
+import { refuse } from '../../errors.ts'
+import { findIdentity } from '../../queries/find-federated-user.ts'
+import { lockUser } from '../../queries/load-user.ts'
+import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
+import { retryOnDeadlock } from '../deletion/retry-on-deadlock.ts'
+
+type IdentityDeletion = z.infer<typeof deleteIdentityBody> & { requestId?: string | undefined }
+
+/**
+ * Deletes the local account of a remote user at the request of the home instance; `absent` when no live one exists.
+ * Throws owns_spaces. Contract: 7, identity.
+ */
+export async function deleteFederatedIdentity(
+  deps: DeletionDeps,
+  { mode, requestId, ...identity }: IdentityDeletion,
+): Promise<'deleted' | 'absent'> {
+  const found = await findIdentity(deps.orm.em.fork(), identity)
+  if (!found || found.isDeleted) return 'absent'
+
+  const state = await retryOnDeadlock(deps.orm, async (em) => {
+    const user = await lockUser(em, found.id)
+    if (!user || user.isDeleted) return null
+    const deletion = await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId })
+    if (deletion.ownedSpaces) throw refuse.owns_spaces({ fields: { ownedSpaces: deletion.ownedSpaces } })
+    return deletion.state
+  })
+  if (!state) return 'absent'
+  await finishDeletion(deps, state)
+  return 'deleted'
+}

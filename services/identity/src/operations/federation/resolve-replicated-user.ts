@@ -1,0 +1,68 @@
+import { countCodePoints, limits, type resolveStubBody } from '@gatehouse/contracts'
+import { User, nextId, stubPasswordHash } from '@gatehouse/domain'
+import { commonErrors } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { OperationContext } from '../../deps.ts'
+import { refuse } from '../../errors.ts'
+import { policy } from '../../policy.ts'
+import { findIdentity } from '../../queries/find-federated-user.ts'
+import { stubBaseName, stubUsername } from './stub-names.ts'
+
+type RemoteIdentity = z.infer<typeof resolveStubBody>
+
+/**
+ * The live user of a remote identity, or a new stub; any number of concurrent calls make one. A deleted identity is not
+ * made again. The registration gates do not apply. Throws not_found, invalid_input. Spec: Registration 8; Contract: 7,
+ * stubs.
+ */
+export async function resolveReplicatedUser(
+  { orm, clock }: OperationContext,
+  identity: RemoteIdentity,
+): Promise<{ id: string; created: boolean }> {
+  const host = identity.homeInstance.toLowerCase()
+  const base = stubBaseName(identity)
+  for (let attempt = 0; attempt < policy.stubNameAttempts; attempt += 1) {
+    const em = orm.em.fork()
+    const known = await findLive(em, identity)
+    if (known) return { id: known.id, created: false }
+    const username = stubUsername(base, { host, attempt })
+    if (!username) throw commonErrors.invalid_input({ message: 'homeInstance is too long for a username' })
+    const stub = { ...identity, homeInstance: host, username, createdAt: new Date(clock.now()) }
+    const id = await insertStub(em, stub)
+    if (id) return { id, created: true }
+  }
+  throw refuse.username_taken()
+}
+
+async function findLive(em: EntityManager, identity: RemoteIdentity): Promise<User | null> {
+  const user = await findIdentity(em, identity)
+  if (user?.isDeleted) throw commonErrors.not_found()
+  return user
+}
+
+type NewStub = RemoteIdentity & { username: string; createdAt: Date }
+
+/** Undefined when the name or the identity has been taken meanwhile: the unique constraints decide between racers. */
+async function insertStub(em: EntityManager, stub: NewStub): Promise<string | undefined> {
+  const { username, homeInstance, homeUserId, createdAt } = stub
+  const id = await nextId(em)
+  const displayName = shortenedName(stub.displayName)
+  const row = { id, username, passwordHash: stubPasswordHash, displayName, homeInstance, homeUserId, createdAt }
+  const result = await em
+    .createQueryBuilder(User)
+    .insert(row)
+    .onConflict()
+    .ignore()
+    .execute<{ affectedRows: number }>('run')
+  return result.affectedRows === 1 ? id : undefined
+}
+
+/** Other instances have other limits: an overlong name is cut. */
+function shortenedName(displayName: string | null | undefined): string | null {
+  const trimmed = displayName?.trim() ?? ''
+  if (trimmed === '') return null
+  return countCodePoints(trimmed) <= limits.displayNameMax
+    ? trimmed
+    : [...trimmed].slice(0, limits.displayNameMax).join('').trim()
+}

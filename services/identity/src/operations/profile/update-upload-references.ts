@@ -1,0 +1,42 @@
+import type { ProfileBody } from '@gatehouse/contracts'
+import { FileRemoval, Upload, type User } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { refuse } from '../../errors.ts'
+
+type ReferenceUpdate = {
+  /** Locked, as it is before the change. */
+  user: User
+  changes: Pick<ProfileBody, 'avatar' | 'banner'>
+  now: Date
+}
+
+/**
+ * Claims the uploads that a profile is about to name and records those it will no longer name for removal, in the
+ * transaction of `em`. Gives how many are recorded. Throws file_not_own. Contract: 3, PATCH and uploads.
+ */
+export async function updateUploadReferences(
+  em: EntityManager,
+  { user, changes, now }: ReferenceUpdate,
+): Promise<number> {
+  const before = [user.avatar, user.banner]
+  const after = [changes.avatar, changes.banner].map((name, index) => (name === undefined ? before[index] : name))
+  const isFilename = (name: string | null | undefined): name is string => Boolean(name)
+  const added = new Set(after.filter(isFilename).filter((name) => !before.includes(name)))
+  const removed = new Set(before.filter(isFilename).filter((name) => !after.includes(name)))
+  for (const filename of added) await claimUpload(em, { filename, userId: user.id, now })
+  for (const filename of removed) await releaseUpload(em, { filename, userId: user.id, now })
+  return removed.size
+}
+
+type OwnUpload = { filename: string; userId: string; now: Date }
+
+/** One statement, as is the cleanup's deletion of unclaimed uploads: whichever commits first decides. */
+async function claimUpload(em: EntityManager, { filename, userId, now }: OwnUpload): Promise<void> {
+  const claimed = await em.nativeUpdate(Upload, { filename, userId }, { claimedAt: now })
+  if (claimed !== 1) throw refuse.file_not_own()
+}
+
+async function releaseUpload(em: EntityManager, { filename, userId, now }: OwnUpload): Promise<void> {
+  await em.nativeDelete(Upload, { filename, userId })
+  await em.insert(FileRemoval, { filename, createdAt: now })
+}

@@ -1,0 +1,21 @@
+import type { InstanceSettings } from '@gatehouse/domain'
+import { version } from '@gatehouse/service-kit'
+import type { IdentityConfig } from '../config.ts'
+import { isRegistrationOpen } from '../operations/registration/registration-gates.ts'
+
+/** The instance's public facts; the gate as it applies, not as it is stored. Contract: 3. */
+export function instanceReply(settings: InstanceSettings, config: Pick<IdentityConfig, 'registrationOpen'>) {
+  return {
+    name: settings.instanceName,
+    version,
+    registrationOpen: isRegistrationOpen(settings, config),
+    federatedRegistrationOpen: settings.federatedRegistrationOpen,
+    instanceId: settings.instanceId,
+  }
+}
+
+/** The settings as admins see them. Contract: 5. */
+export function settingsReply(settings: InstanceSettings) {
+  const { instanceName, registrationOpen, federatedRegistrationOpen, autoAcceptPeering } = settings
+  return { instanceName, registrationOpen: registrationOpen ?? null, federatedRegistrationOpen, autoAcceptPeering }
+}

@@ -1,0 +1,27 @@
+import {
+  deleteFederatedIdentity as deleteFederatedIdentityCall,
+  forgetReplicatedInstances as forgetReplicatedInstancesCall,
+  resolveReplicatedUser as resolveReplicatedUserCall,
+} from '@gatehouse/contracts'
+import type { Deps } from '../deps.ts'
+import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'
+import { forgetReplicatedInstances } from '../operations/federation/forget-replicated-instances.ts'
+import { resolveReplicatedUser } from '../operations/federation/resolve-replicated-user.ts'
+
+/** Responds to the calls of federation-fanout until disposed. Contract: 7. */
+export async function respondToFederation(deps: Deps): Promise<AsyncDisposable> {
+  await using opening = new AsyncDisposableStack()
+  opening.use(
+    await deps.bus.respond(deleteFederatedIdentityCall, async (input, { requestId }) => ({
+      outcome: await deleteFederatedIdentity(deps, { ...input, requestId }),
+    })),
+  )
+  opening.use(await deps.bus.respond(resolveReplicatedUserCall, (input) => resolveReplicatedUser(deps, input)))
+  opening.use(
+    await deps.bus.respond(forgetReplicatedInstancesCall, async (input, { requestId }) => {
+      await forgetReplicatedInstances(deps, { ...input, requestId })
+      return {}
+    }),
+  )
+  return opening.move()
+}

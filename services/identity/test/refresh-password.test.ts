@@ -1,0 +1,164 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import bcrypt from 'bcrypt'
+import { expect } from 'chai'
+import type { User } from '@gatehouse/domain'
+import { OutboundFailure, type Outbound, type OutboundRequest } from '@gatehouse/outbound'
+import { buildStub, buildUser, readUser } from './builders.ts'
+import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
+import { testPasswordHash } from './quick-hasher.ts'
+
+const homePassword = 'the new one at home'
+const generic = { error: 'Invalid username or password', statusCode: 401 }
+
+/** A home instance with one password; `meanwhile` runs before it answers. */
+function fakeHome() {
+  const home = {
+    asked: [] as OutboundRequest[],
+    meanwhile: async () => undefined as unknown,
+    failure: undefined as OutboundFailure | undefined,
+    outbound: {
+      request: async (request: OutboundRequest) => {
+        home.asked.push(request)
+        await home.meanwhile()
+        if (home.failure) throw home.failure
+        const { password } = JSON.parse(String(request.body)) as { password: string }
+        return { status: password === homePassword ? 200 : 401, headers: {}, body: Buffer.alloc(0) }
+      },
+      [Symbol.asyncDispose]: async () => undefined,
+    } satisfies Outbound,
+  }
+  return home
+}
+
+describe('Login 5: the home instance decides when a federated password does not fit here', () => {
+  let home: ReturnType<typeof fakeHome>
+  let identity: TestIdentity
+  let user: User
+
+  beforeEach(async () => {
+    home = fakeHome()
+    identity = await startTestIdentity({ overrides: { outbound: home.outbound } })
+    user = await buildUser(identity, {
+      username: 'ivy@home.example',
+      homeInstance: 'home.example',
+      passwordChangedAt: 5,
+    })
+  })
+  afterEach(async () => await identity[Symbol.asyncDispose]())
+
+  const logIn = async (password: string, username = user.username): Promise<TestResponse> =>
+    await identity.call('POST', '/api/auth/login', {
+      body: { username, password },
+      headers: { 'x-request-id': 'refresh-1' },
+    })
+
+  it('replaces the hash without touching passwordChangedAt, logs it, and asks the home only once', async () => {
+    const answer = await logIn(homePassword)
+
+    const refreshed = await readUser(identity, user.id)
+    expect(answer.status).to.equal(200)
+    expect(await bcrypt.compare(homePassword, refreshed.passwordHash)).to.equal(true)
+    expect(refreshed).to.include({ passwordChangedAt: 5, stateVersion: user.stateVersion, status: 'offline' })
+    const line = identity.logLines.find(({ msg }) => msg === 'password hash refreshed from home')
+    expect(line).to.include({ userId: user.id, homeInstance: 'home.example', requestId: 'refresh-1' })
+    expect(JSON.stringify(identity.logLines)).to.not.contain(homePassword)
+    expect((await logIn(homePassword)).status).to.equal(200)
+    expect(home.asked).to.have.length(1)
+  })
+
+  it('asks for the base name at https://<home>/api/auth/login, within 10 seconds', async () => {
+    await logIn(homePassword)
+
+    expect(home.asked[0]).to.include({ method: 'POST', url: 'https://home.example/api/auth/login', timeoutMs: 10_000 })
+    expect(JSON.parse(String(home.asked[0]!.body))).to.deep.equal({ username: 'ivy', password: homePassword })
+  })
+
+  it('rejects with the generic message when the home rejects or cannot be reached', async () => {
+    const rejected = await logIn('wrong everywhere')
+    home.failure = new OutboundFailure('timeout', 'too slow')
+    const unreachable = await logIn(homePassword)
+
+    for (const { status, body } of [rejected, unreachable]) expect([status, body]).to.deep.equal([401, generic])
+    expect((await readUser(identity, user.id)).passwordHash).to.equal(testPasswordHash)
+  })
+
+  it('does not ask for local users, stubs, deleted accounts and overlong passwords', async () => {
+    const local = await buildUser(identity)
+    const stub = await buildStub(identity)
+    const gone = await buildUser(identity, { username: '!deleted:7', homeInstance: 'home.example', isDeleted: true })
+
+    for (const { username } of [local, stub, gone]) expect((await logIn(homePassword, username)).status).to.equal(401)
+    expect((await logIn('x'.repeat(73))).status).to.equal(401)
+    expect(home.asked).to.have.length(0)
+  })
+
+  it('keeps a password change that commits meanwhile', async () => {
+    home.meanwhile = async () => {
+      const body = { newPassword: 'changed right here' }
+      expect((await identity.call('POST', '/api/users/@me/change-password', { as: user, body })).status).to.equal(200)
+    }
+
+    const { status, body } = await logIn(homePassword)
+
+    const { passwordHash } = await readUser(identity, user.id)
+    expect([status, body]).to.deep.equal([401, generic])
+    expect(await bcrypt.compare('changed right here', passwordHash)).to.equal(true)
+  })
+
+  it('keeps a deletion that commits meanwhile', async () => {
+    home.meanwhile = async () =>
+      await identity.deps.orm.em
+        .fork()
+        .execute(`update users set is_deleted = true, password_hash = '!' where id = ?`, [user.id])
+
+    expect((await logIn(homePassword)).status).to.equal(401)
+    expect((await readUser(identity, user.id)).passwordHash).to.equal('!')
+  })
+
+  it('accepts both of two logins that refresh the hash at once', async () => {
+    const answers = await Promise.all([logIn(homePassword), logIn(homePassword)])
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+  })
+})
+
+describe('Login 5: over the network', () => {
+  it('asks an instance that the operator has connected to this one by plain http', async () => {
+    const asked: unknown[] = []
+    const server = createServer((request, response) => {
+      asked.push([request.method, request.url, request.headers.host, request.headers['content-type']])
+      request.resume().on('end', () => response.writeHead(200).end('{}'))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await using identity = await startTestIdentity({
+      config: {
+        publicAddress: { origin: 'http://here.example', domain: 'here.example' },
+        reach: { allowPrivate: ['127.0.0.0/8'], resolve: { 'home.example': { address: '127.0.0.1', port } } },
+      },
+    })
+    const { username } = await buildUser(identity, { username: 'kim@home.example', homeInstance: 'home.example' })
+
+    const answer = await identity.call('POST', '/api/auth/login', { body: { username, password: homePassword } })
+    server.closeAllConnections()
+    server.close()
+
+    expect(answer.status).to.equal(200)
+    expect(asked).to.deep.equal([['POST', '/api/auth/login', 'home.example', 'application/json']])
+  })
+
+  it('rejects homes whose address outbound requests may not reach, however it is spelled', async () => {
+    await using identity = await startTestIdentity({ config: { reach: { allowPrivate: [], resolve: {} } } })
+    const homes = ['127.0.0.1', '2130706433', '0x7f.1', 'localhost', '169.254.169.254', '..', '-', '_.', 'a..b']
+
+    for (const [index, homeInstance] of homes.entries()) {
+      const { username } = await buildUser(identity, { username: `joe@h${index}`, homeInstance })
+      const { status, body } = await identity.call('POST', '/api/auth/login', {
+        body: { username, password: homePassword },
+      })
+      expect([homeInstance, status, body]).to.deep.equal([homeInstance, 401, generic])
+    }
+  })
+})

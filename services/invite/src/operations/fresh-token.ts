@@ -1,0 +1,22 @@
+import { violates } from '@gatehouse/database'
+import { randomToken, type Random } from '@gatehouse/runtime'
+import { refuse } from '../errors.ts'
+import { policy } from '../policy.ts'
+
+/**
+ * Makes an attempt with a fresh token, and up to three more when the token is taken. The attempt is a transaction
+ * of its own: a collision leaves nothing of it. Throws no_free_token. Spec: Invite link, token.
+ */
+export async function withFreshToken<T>(
+  { random }: { random: Pick<Random, 'bytes'> },
+  attempt: (token: string) => Promise<T>,
+): Promise<T> {
+  for (let retriesLeft: number = policy.tokenRetries; ; retriesLeft -= 1) {
+    try {
+      return await attempt(randomToken(random, policy.tokenBytes))
+    } catch (error) {
+      if (!violates(error, 'invites_token_unique')) throw error
+      if (retriesLeft === 0) throw refuse.no_free_token({ cause: error, headers: { 'Retry-After': '1' } })
+    }
+  }
+}

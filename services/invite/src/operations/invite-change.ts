@@ -1,0 +1,52 @@
+import { enqueue } from '@gatehouse/bus'
+import type { EventDefinition } from '@gatehouse/contracts'
+import { Invite, recordAudit } from '@gatehouse/domain'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { ChangeDeps } from '../deps.ts'
+import { refuse } from '../errors.ts'
+
+/** The admin who acts, as the audit log and the events name them. */
+export type Admin = { userId: string; username: string }
+
+export type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
+
+/**
+ * An invite whose row is locked until the transaction of `em` ends, against other admins and against redemptions.
+ * Throws invite_unknown.
+ */
+export async function loadLockedInvite(em: EntityManager, id: string): Promise<Invite> {
+  const invite = await em.findOne(Invite, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+  if (!invite) throw refuse.invite_unknown()
+  return invite
+}
+
+/** Sets the limits that are given; null lifts one. `expiresAt` in milliseconds. Contract: 4. */
+export function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): void {
+  if (maxUses !== undefined) invite.maxUses = maxUses
+  if (expiresAt !== undefined) invite.expiresAt = expiresAt === null ? null : new Date(expiresAt)
+}
+
+type Change<P extends z.ZodType> = {
+  event: EventDefinition<P>
+  /** What the event tells beside the invite, the admin and the time. */
+  facts?: Record<string, unknown>
+  /** Of the audit log. */
+  action: string
+  detail: Record<string, unknown>
+  invite: Invite
+  admin: Admin
+}
+
+/** Records a change in the audit log and in the outbox, in the transaction of `em`. Contract: 5; Design: invariant 2. */
+export async function recordInviteChange<P extends z.ZodType>(
+  em: EntityManager,
+  { clock, random }: Pick<ChangeDeps, 'clock' | 'random'>,
+  { event, facts, action, detail, invite, admin }: Change<P>,
+): Promise<void> {
+  const at = clock.now()
+  const actor = { userId: admin.userId, username: admin.username }
+  recordAudit(em, { action, actor, target: { type: 'invite', id: invite.id }, detail, at: new Date(at) })
+  const payload = { inviteId: invite.id, name: invite.name, at, actor, ...facts } as z.input<P>
+  await enqueue(em, event, payload, { id: random.uuid() })
+}

@@ -1,0 +1,78 @@
+import { bigintArray, changeRows, selectRows } from '@gatehouse/database'
+import type { Deps, OperationContext } from '../deps.ts'
+import { policy } from '../policy.ts'
+import type { PresenceChange } from '../presence/presence-store.ts'
+
+/** `seen_at` of a dead node, whose row stays until its users are evicted; its own heartbeats no longer renew it. */
+export const deadMark = "'-infinity'::timestamptz"
+
+/** Marks nodes as dead: this one, all others, or those without a heartbeat for `silentMs`. */
+export async function markDead(
+  { orm }: Pick<OperationContext, 'orm'>,
+  which: { id: string } | { allBut: string } | { silentMs: number },
+): Promise<void> {
+  const mark = (where: string, parameter: unknown) =>
+    changeRows(
+      orm.em.fork(),
+      `update session_nodes set seen_at = ${deadMark} where seen_at > ${deadMark} and ${where}`,
+      [parameter],
+    )
+  if ('id' in which) await mark('id = ?', which.id)
+  else if ('allBut' in which) await mark('id <> ?', which.allBut)
+  else await mark(`seen_at < now() - ? * interval '1 millisecond'`, which.silentMs)
+}
+
+/**
+ * Takes users of dead nodes offline, a batch at a time and without waiting for locks, so that any number of nodes may
+ * do it at once; rows that another transaction has locked are left for the next call. A node without users is removed.
+ * Contract: 6, status.
+ */
+export async function evictDeadNodes(
+  deps: Pick<OperationContext, 'orm'> & Pick<Deps, 'broadcaster' | 'sessionMetrics'>,
+): Promise<void> {
+  for (;;) {
+    const { evicted, changes } = await evictUsers(deps)
+    await deps.broadcaster.publishToAudience(changes)
+    if (evicted < policy.evictionBatch) break
+  }
+  const removed = await changeRows(
+    deps.orm.em.fork(),
+    `delete from session_nodes where seen_at = ${deadMark}
+     and not exists (select from presences where node_id = session_nodes.id)`,
+  )
+  deps.sessionMetrics.nodesEvicted.inc(removed)
+}
+
+async function evictUsers({
+  orm,
+}: Pick<OperationContext, 'orm'>): Promise<{ evicted: number; changes: PresenceChange[] }> {
+  return await orm.em.fork().transactional(async (em) => {
+    const rows = await selectRows<{ id: string }>(
+      em,
+      `select users.id::text from users
+       where users.id in (
+         select user_id from presences join session_nodes on session_nodes.id = node_id where seen_at = ${deadMark})
+       order by users.id limit ? for no key update skip locked`,
+      [policy.evictionBatch],
+    )
+    if (rows.length === 0) return { evicted: 0, changes: [] }
+    type Row = { user_id: string; version: string }
+    // A later statement than the one that locks, so that it sees what was committed until then.
+    const changed = await selectRows<Row>(
+      em,
+      `with dead as (select id from session_nodes where seen_at = ${deadMark}), removed as (
+         delete from presences where user_id = any(?::bigint[]) and node_id in (select id from dead) returning user_id
+       ), hidden as (
+         update users set status = 'offline' where id in (select user_id from removed) and not exists (
+           select from presences where user_id = users.id and node_id not in (select id from dead))
+         returning id
+       )
+       select id::text as user_id, nextval('presence_versions')::text as version from hidden`,
+      [bigintArray(rows.map((row) => row.id))],
+    )
+    const changes = changed.map((row): PresenceChange => {
+      return { userId: row.user_id, status: 'offline', version: Number(row.version) }
+    })
+    return { evicted: rows.length, changes }
+  })
+}

@@ -1,0 +1,60 @@
+import { changeRows, selectRows } from '@gatehouse/database'
+import { startPeriodicTask } from '@gatehouse/runtime'
+import type { Deps, OperationContext } from '../deps.ts'
+import { evictDeadNodes, markDead } from './dead-nodes.ts'
+import { HeartbeatHistory } from './heartbeat-history.ts'
+
+type MaintenanceDeps = OperationContext & Pick<Deps, 'node' | 'presence' | 'broadcaster' | 'sessionMetrics'>
+
+/**
+ * Sends this node's heartbeats and evicts dead nodes; disposed, it drains the node. `onlyNode`: every other row is left
+ * over from an earlier run.
+ */
+export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): Promise<AsyncDisposable> {
+  const { log, timer, timings, node } = deps
+  const heartbeats = new HeartbeatHistory(timer, timings.nodeSilenceMs)
+  if (onlyNode) {
+    await markDead(deps, { allBut: node.id })
+    await evictDeadNodes(deps)
+  }
+  const task = { name: 'node heartbeat', everyMs: timings.nodeHeartbeatMs, log, timer }
+  const heartbeat = startPeriodicTask(task, async () => {
+    await heartbeats.observe(() => node.heartbeat())
+    deps.presence.resync()
+    if (heartbeats.isComplete()) {
+      await markDead(deps, { silentMs: timings.nodeSilenceMs })
+      await evictDeadNodes(deps)
+    }
+    await deps.broadcaster.retryPostponed()
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      await heartbeat[Symbol.asyncDispose]()
+      await drainNode(deps)
+    },
+  }
+}
+
+/**
+ * With other nodes running, this one counts as dead after the grace period: users who reconnect by then never were
+ * offline. The last node takes its users offline itself. Without the database the others find out by its silence.
+ */
+async function drainNode(deps: MaintenanceDeps): Promise<void> {
+  const { node, log, timings } = deps
+  try {
+    if (await hasOtherNodes(deps)) {
+      const expire = `update session_nodes set seen_at = now() - ? * interval '1 millisecond' where id = ?`
+      await changeRows(deps.orm.em.fork(), expire, [timings.nodeSilenceMs - timings.graceMs, node.id])
+    } else {
+      await markDead(deps, { id: node.id })
+      await evictDeadNodes(deps)
+    }
+  } catch (err) {
+    log.warn({ err }, 'node drain failed')
+  }
+}
+
+async function hasOtherNodes({ orm, node, timings }: MaintenanceDeps): Promise<boolean> {
+  const others = `select id from session_nodes where id <> ? and seen_at > now() - ? * interval '1 millisecond'`
+  return (await selectRows(orm.em.fork(), others, [node.id, timings.nodeSilenceMs])).length > 0
+}

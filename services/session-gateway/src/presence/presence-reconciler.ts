@@ -1,0 +1,217 @@
+import { abortable } from '@gatehouse/runtime'
+import type { OperationContext } from '../deps.ts'
+import type { SessionNode } from '../nodes/session-node.ts'
+import { policy } from '../policy.ts'
+import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
+import { writeBatch, type BatchResult, type PresenceBatch } from './presence-batch.ts'
+import type { PresenceBroadcaster } from './presence-broadcaster.ts'
+import { isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
+import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
+import { PresenceTracker } from './presence-tracker.ts'
+import { Waiters, type Waiter } from './waiters.ts'
+
+/** What a handshake waits for: the account as it is, and the users of its audience who are online. */
+export type ConnectedUser = { snapshot: UserSnapshot; presentIds: string[] }
+
+type HandshakeWaiters = ReadonlyMap<LocalUser, Waiter<ConnectedUser | undefined>>
+
+export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
+  sessions: SessionRegistry
+  store: PresenceStore
+  broadcaster: Pick<PresenceBroadcaster, 'publish' | 'postpone'>
+  node: Pick<SessionNode, 'id' | 'heartbeat'>
+}
+
+/**
+ * Brings the record of presence in line with the sockets of this node. Users whose record differs from what is desired,
+ * or who have a handshake, are written in batches, one batch at a time. Changes during a batch belong to the next: a
+ * thousand handshakes cost a few statements, and changes of one user cannot overtake each other.
+ */
+export class PresenceReconciler implements AsyncDisposable {
+  readonly #deps: ReconcilerDeps
+  readonly #tracker: PresenceTracker
+  readonly #waiters = new Waiters<ConnectedUser | undefined>()
+  readonly #pending = new Set<LocalUser>()
+  readonly #publishing = new Set<Promise<void>>()
+  /** The node under whose id the users were last written. */
+  #syncedAs: string
+  #running: Promise<void> | undefined
+  #scheduled: unknown
+  #stopped = false
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps
+    this.#syncedAs = deps.node.id
+    this.#tracker = new PresenceTracker(deps, (user) => this.#enqueue(user))
+  }
+
+  /** A socket was registered. Resolves with what was read after that; undefined when there is no such account. */
+  userConnected(user: LocalUser): Promise<ConnectedUser | undefined> {
+    const connected = this.#waiters.wait(user.id)
+    this.#enqueue(user)
+    return connected
+  }
+
+  /** A socket of the user is `ready`. */
+  markOnline(user: LocalUser): void {
+    this.#apply(user, 'accepted')
+  }
+
+  /** A socket of the user has left. */
+  userDisconnected(user: LocalUser): void {
+    if (!hasReadySocket(user)) this.#apply(user, 'lastSocketClosed')
+  }
+
+  /** Every socket of the user is closed by force. */
+  forceOffline(user: LocalUser): void {
+    this.#apply(user, 'forcedOut')
+  }
+
+  /** Writes all users again if the node was registered anew. */
+  resync(): void {
+    const { id } = this.#deps.node
+    if (id === this.#syncedAs) return
+    this.#syncedAs = id
+    for (const user of this.#deps.sessions.users()) this.#apply(user, 'nodeReRegistered')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
+    this.#tracker.stop()
+    this.#deps.timer.clear(this.#scheduled)
+    await this.#running
+    await Promise.all(this.#publishing)
+  }
+
+  #apply(user: LocalUser, event: PresenceEvent): void {
+    this.#tracker.apply(user, event)
+    this.#enqueue(user)
+  }
+
+  /** Also users with nothing to write: they are forgotten when their turn comes. */
+  #enqueue(user: LocalUser): void {
+    if (!this.#needsBatch(user) && !isForgettable(user)) return
+    this.#pending.add(user)
+    this.#schedule(this.#deps.timings.gatherMs)
+  }
+
+  #needsBatch(user: LocalUser): boolean {
+    return needsWrite(user.presence) || this.#waiters.has(user.id)
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#running || this.#stopped) return
+    this.#scheduled ??= this.#deps.timer.set(() => {
+      this.#scheduled = undefined
+      this.#running = this.#reconcile()
+    }, afterMs)
+  }
+
+  async #reconcile(): Promise<void> {
+    let retryMs: number | undefined
+    while (this.#pending.size > 0 && retryMs === undefined && !this.#stopped) retryMs = await this.#reconcileBatch()
+    this.#running = undefined
+    if (this.#pending.size > 0) this.#schedule(retryMs ?? this.#deps.timings.gatherMs)
+  }
+
+  /** Writes the next batch; after a failure, and with locked rows, gives the delay before the one after it. */
+  async #reconcileBatch(): Promise<number | undefined> {
+    const { log, timings } = this.#deps
+    const waiters = new Map<LocalUser, Waiter<ConnectedUser | undefined>>()
+    const batch: PresenceBatch = { users: this.#takeUsers(waiters), planned: [] }
+    if (batch.users.length === 0) return undefined
+    try {
+      const result = await this.#write(batch)
+      this.#finish(result, waiters)
+      return result.locked.size > 0 ? timings.lockedRetryMs : undefined
+    } catch (err) {
+      log.warn({ err, users: batch.users.length }, 'presence write failed')
+      for (const user of batch.planned) this.#tracker.apply(user, 'commitUnconfirmed')
+      for (const waiter of waiters.values()) waiter.reject(err)
+      return timings.databaseRetryMs
+    } finally {
+      for (const user of batch.users) this.#enqueue(user)
+    }
+  }
+
+  /**
+   * Takes up to a batch of users that need one, with the handshakes that wait for it; forgets those with nothing left.
+   */
+  #takeUsers(waiters: Map<LocalUser, Waiter<ConnectedUser | undefined>>): LocalUser[] {
+    const users: LocalUser[] = []
+    for (const user of this.#pending) {
+      if (users.length >= policy.reconcileBatch) break
+      this.#pending.delete(user)
+      const waiter = this.#waiters.take(user.id)
+      if (user.sockets.size === 0) waiter?.resolve(undefined)
+      else if (waiter) waiters.set(user, waiter)
+      if (waiters.has(user) || needsWrite(user.presence)) users.push(user)
+      else if (isForgettable(user)) this.#deps.sessions.forget(user)
+    }
+    return users
+  }
+
+  /** With a limit over both attempts: a database that hangs must not hold up the next batch for longer. */
+  async #write(batch: PresenceBatch): Promise<BatchResult> {
+    const { timer, timings, node, store } = this.#deps
+    const limit = new AbortController()
+    const expire = () => limit.abort(new Error(`presence was not written within ${timings.databaseLimitMs} ms`))
+    const timeout = timer.set(expire, timings.databaseLimitMs)
+    const attempt = () =>
+      writeBatch({ store, tracker: this.#tracker }, batch, { nodeId: node.id, signal: limit.signal })
+    try {
+      return await abortable(attempt, limit.signal)
+    } catch (error) {
+      if (!(error instanceof NodeNotRegistered)) throw error
+      await abortable(() => node.heartbeat(), limit.signal)
+      this.resync()
+      return await abortable(attempt, limit.signal)
+    } finally {
+      timer.clear(timeout)
+    }
+  }
+
+  /** Takes over what is committed, and publishes it. */
+  #finish(result: BatchResult, waiters: HandshakeWaiters): void {
+    // Rows under an id that the node has lost meanwhile are gone, or will be.
+    const isCurrent = result.nodeId === this.#deps.node.id
+    for (const user of result.online) this.#tracker.apply(user, isCurrent ? 'onlineRecorded' : 'commitUnconfirmed')
+    for (const user of result.offline) this.#tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
+    const answered = new Map(waiters)
+    for (const user of result.locked) {
+      const waiter = waiters.get(user)
+      if (waiter) this.#waiters.requeue(user.id, waiter)
+      answered.delete(user)
+    }
+    const publishing = this.#publish(result, answered).finally(() => this.#publishing.delete(publishing))
+    this.#publishing.add(publishing)
+  }
+
+  async #publish({ snapshots, online, changes }: BatchResult, waiters: HandshakeWaiters): Promise<void> {
+    const { broadcaster, log, store } = this.#deps
+    try {
+      const userIds = new Set([...online.map(({ id }) => id), ...changes.map(({ userId }) => userId)])
+      const audience = await store.readAudience([...userIds])
+      const audienceOf = Map.groupBy(audience, ({ userId }) => userId)
+      for (const [user, waiter] of waiters) {
+        const snapshot = snapshots.get(user.id)
+        const presentIds = (audienceOf.get(user.id) ?? []).flatMap(({ recipients }) => recipients)
+        waiter.resolve(snapshot && { snapshot, presentIds })
+      }
+      broadcaster.publish(changes, audience)
+    } catch (err) {
+      log.warn({ err, changes: changes.length }, 'presence changes not published')
+      broadcaster.postpone(changes)
+      for (const waiter of waiters.values()) waiter.reject(err)
+    }
+  }
+}
+
+function hasReadySocket(user: LocalUser): boolean {
+  for (const socket of user.sockets) if (socket.phase === 'ready') return true
+  return false
+}
+
+function isForgettable(user: LocalUser): boolean {
+  return user.sockets.size === 0 && isIdle(user.presence)
+}

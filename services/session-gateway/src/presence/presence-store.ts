@@ -1,0 +1,120 @@
+import {
+  bigintArray,
+  columnsOf,
+  readPresentAudience,
+  selectRows,
+  violates,
+  type PresentAudience,
+} from '@gatehouse/database'
+import { User, plainUserProperties, type PlainUser } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { OperationContext } from '../deps.ts'
+
+/** An account as the database has it, and what the instance calls itself. */
+export type UserSnapshot = { user: PlainUser; instanceName: string; instanceId: string }
+
+/** A change of a user's status. `version` rises with every change of the same user. */
+export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
+
+/** Users whose row on this node is to be added, and to be removed. */
+export type PresenceWrite = { online: readonly string[]; offline: readonly string[] }
+
+export type PresenceTransaction = {
+  /** Locks the accounts that no other transaction has locked, without waiting. */
+  lockUsers(userIds: readonly string[]): Promise<Map<string, UserSnapshot>>
+  /** Which of the users exist. */
+  findExisting(userIds: readonly string[]): Promise<string[]>
+  /** Throws NodeNotRegistered. */
+  write(nodeId: string, users: PresenceWrite): Promise<PresenceChange[]>
+}
+
+/** The record of presence. Design: docs/decisions/presence-in-postgres.md. */
+export type PresenceStore = {
+  transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T>
+  /**
+   * Who sees the presence of the users, and is in their `ready`. Read it after the commit of their change: of two users
+   * who connect at the same time, the one who reads later sees the other, and the other's node is told.
+   */
+  readAudience(userIds: readonly string[]): Promise<PresentAudience[]>
+}
+
+/** The database no longer has a row of this node: it was evicted. */
+export class NodeNotRegistered extends Error {
+  override readonly name = 'NodeNotRegistered'
+}
+
+export function createPresenceStore({ orm }: Pick<OperationContext, 'orm'>): PresenceStore {
+  return {
+    async transaction(work) {
+      return await orm.em.fork().transactional(async (em) => {
+        return await work({
+          lockUsers: (userIds) => lockUsers(em, userIds),
+          findExisting: (userIds) => findExisting(em, userIds),
+          write: (nodeId, users) => writePresences(em, nodeId, users),
+        })
+      })
+    },
+    readAudience: async (userIds) => await readPresentAudience(orm.em.fork(), userIds),
+  }
+}
+
+/**
+ * The row locks come before the statement that writes, which therefore sees what was committed until then: two nodes
+ * that change the presence of one user cannot miss each other. Contract: 6, status.
+ */
+async function lockUsers(em: EntityManager, userIds: readonly string[]): Promise<Map<string, UserSnapshot>> {
+  type Row = { instance_name: string; instance_id: string }
+  const columns = columnsOf(em, User, plainUserProperties)
+  const rows = await selectRows<Row>(
+    em,
+    `select ${columns.sql}, instance_name, instance_id from users cross join instance_settings
+     where users.id = any(?::bigint[]) order by users.id for no key update of users skip locked`,
+    [bigintArray(userIds)],
+  )
+  return new Map(
+    rows.map((row) => {
+      const user = columns.read(row)
+      return [user.id, { user, instanceName: row.instance_name, instanceId: row.instance_id }]
+    }),
+  )
+}
+
+async function findExisting(em: EntityManager, userIds: readonly string[]): Promise<string[]> {
+  if (userIds.length === 0) return []
+  const query = 'select id::text from users where id = any(?::bigint[])'
+  const rows = await selectRows<{ id: string }>(em, query, [bigintArray(userIds)])
+  return rows.map((row) => row.id)
+}
+
+/** A row to remove may be missing: then the node was evicted, and the node that did it has announced the change. */
+async function writePresences(
+  em: EntityManager,
+  nodeId: string,
+  { online, offline }: PresenceWrite,
+): Promise<PresenceChange[]> {
+  if (online.length + offline.length === 0) return []
+  type Row = { user_id: string; status: 'online' | 'offline'; version: string }
+  const rows = await selectRows<Row>(
+    em,
+    `with input as (select ?::uuid as node_id, ?::bigint[] as online, ?::bigint[] as offline), added as (
+       insert into presences (user_id, node_id) select unnest(online), node_id from input on conflict do nothing
+     ), shown as (
+       update users set status = 'online' from input where id = any(online) and status <> 'online' returning id
+     ), removed as (
+       delete from presences using input
+       where user_id = any(offline) and presences.node_id = input.node_id returning user_id
+     ), hidden as (
+       update users set status = 'offline' from removed, input
+       where users.id = removed.user_id and not exists (
+         select from presences where presences.user_id = users.id and presences.node_id <> input.node_id)
+       returning users.id
+     )
+     select id::text as user_id, status, nextval('presence_versions')::text as version
+     from (select id, 'online' as status from shown union all select id, 'offline' from hidden) as changes`,
+    [nodeId, bigintArray(online), bigintArray(offline)],
+  ).catch((error: unknown) => {
+    if (!violates(error, 'presences_node_id_fkey')) throw error
+    throw new NodeNotRegistered('this session gateway was evicted', { cause: error })
+  })
+  return rows.map((row) => ({ userId: row.user_id, status: row.status, version: Number(row.version) }))
+}

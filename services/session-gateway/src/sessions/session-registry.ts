@@ -1,0 +1,71 @@
+import { initialPresence, type PresenceState } from '../presence/presence-state.ts'
+import type { SessionSocket } from '../socket/session-socket.ts'
+import type { TokenBucket } from '../socket/token-bucket.ts'
+
+/** A user with sockets on this node, or whose presence here has yet to be recorded as ended. */
+export type LocalUser = {
+  readonly id: string
+  readonly sockets: Set<AuthenticatedSocket>
+  presence: PresenceState
+  /** As of `stateVersion` of the account. */
+  isAdmin: boolean
+  stateVersion: number
+  bucket: TokenBucket | undefined
+}
+
+/** A socket whose token was verified, until it closes. */
+export type AuthenticatedSocket = SessionSocket & { user: LocalUser }
+
+export function isAuthenticated(socket: SessionSocket): socket is AuthenticatedSocket {
+  return socket.user !== undefined
+}
+
+/** Which sockets each user has on this node, and which of them follow a topic. */
+export class SessionRegistry {
+  readonly #users = new Map<string, LocalUser>()
+  /** Sockets that watch the topic `admin`. */
+  readonly adminWatchers = new Set<AuthenticatedSocket>()
+
+  add(socket: SessionSocket, userId: string): AuthenticatedSocket {
+    const user = this.#users.get(userId) ?? createLocalUser(userId)
+    this.#users.set(userId, user)
+    const authenticated = Object.assign(socket, { user })
+    user.sockets.add(authenticated)
+    return authenticated
+  }
+
+  /** Gives the user whose socket it was. */
+  remove(socket: SessionSocket): LocalUser | undefined {
+    if (!isAuthenticated(socket)) return undefined
+    const { user } = socket
+    user.sockets.delete(socket)
+    this.adminWatchers.delete(socket)
+    const released: SessionSocket = socket
+    released.user = undefined
+    return user
+  }
+
+  find(userId: string): LocalUser | undefined {
+    return this.#users.get(userId)
+  }
+
+  forget(user: LocalUser): void {
+    if (this.#users.get(user.id) === user) this.#users.delete(user.id)
+  }
+
+  users(): Iterable<LocalUser> {
+    return this.#users.values()
+  }
+
+  /** Sockets that have got their `ready`. */
+  countReady(): number {
+    let count = 0
+    for (const user of this.#users.values()) for (const socket of user.sockets) if (socket.phase === 'ready') count += 1
+    return count
+  }
+}
+
+function createLocalUser(id: string): LocalUser {
+  const sockets = new Set<AuthenticatedSocket>()
+  return { id, sockets, presence: initialPresence, isAdmin: false, stateVersion: -1, bucket: undefined }
+}

@@ -1,0 +1,42 @@
+import { limits } from '@gatehouse/contracts'
+import { handleWatch } from '../admin-watch/admin-watch.ts'
+import type { Deps } from '../deps.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+import { encodeMessage, sendText } from './send-text.ts'
+import { createTokenBucket, takeToken } from './token-bucket.ts'
+
+const pong = encodeMessage({ type: 'pong' })
+const rateLimited = encodeMessage({ type: 'error', message: 'Rate limited' })
+const invalidJson = encodeMessage({ type: 'error', message: 'Invalid JSON' })
+
+export const malformed = Symbol('malformed')
+
+/** A message after `ready`. `ping` is free; all others cost a token of the user, unknown types too. Contract: 6. */
+export function handleMessage(
+  deps: Pick<Deps, 'clock' | 'sessions' | 'sessionMetrics'>,
+  socket: AuthenticatedSocket,
+  message: unknown,
+): void {
+  const type = typeOf(message)
+  if (type === 'ping') return sendText(deps, socket, pong)
+  const { user } = socket
+  const now = deps.clock.now()
+  user.bucket ??= createTokenBucket(now)
+  if (!takeToken(user.bucket, now)) return sendText(deps, socket, rateLimited)
+  if (message === malformed) return sendText(deps, socket, invalidJson)
+  if (type === 'watch' || type === 'unwatch') handleWatch(deps, socket, message)
+}
+
+/** The JSON of a frame; `malformed` when it is binary, too large or no JSON. */
+export function parseFrame(data: Buffer, isBinary: boolean): unknown {
+  if (isBinary || data.length > limits.socketMessageBytes) return malformed
+  try {
+    return JSON.parse(data.toString()) as unknown
+  } catch {
+    return malformed
+  }
+}
+
+function typeOf(message: unknown): unknown {
+  return typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined
+}

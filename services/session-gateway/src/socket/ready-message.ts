@@ -1,0 +1,31 @@
+import type { ReadyMessage } from '@gatehouse/contracts'
+import { sanitizeUser } from '@gatehouse/domain'
+import { version } from '@gatehouse/service-kit'
+import type { ConnectedUser } from '../presence/presence-reconciler.ts'
+
+/** The first message of a session; other services of the chat system fill the empty parts. Contract: 6, `ready`. */
+export function readyMessage(
+  { snapshot, presentIds }: ConnectedUser,
+  { sessionId, now }: { sessionId: string; now: number },
+): ReadyMessage {
+  const { user, instanceName, instanceId } = snapshot
+  const presences: ReadyMessage['presences'] = { [user.id]: 'online' }
+  for (const userId of presentIds) presences[userId] = 'online'
+  return {
+    type: 'ready',
+    user: { ...sanitizeUser(user, true), status: 'online' },
+    sessionId,
+    serverTime: now,
+    instance: { name: instanceName, instanceId, version },
+    presences,
+    spaces: [],
+    dmChannels: [],
+    folders: [],
+    readStates: [],
+    activeCalls: [],
+    voiceStates: {},
+    voiceUserStates: {},
+    spaceVoiceStates: {},
+    userActivities: {},
+  }
+}

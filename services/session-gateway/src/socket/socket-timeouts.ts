@@ -1,0 +1,47 @@
+import type { Deps, OperationContext } from '../deps.ts'
+import { policy } from '../policy.ts'
+import { TimeoutSet } from '../timeout-set.ts'
+import { refuseHandshake } from './handshake.ts'
+import type { SessionSocket } from './session-socket.ts'
+
+export type SocketTimeouts = {
+  /** Sockets that have not got their `ready` yet. */
+  unauthenticated: TimeoutSet<SessionSocket>
+  /** Sockets until their next ping. */
+  pings: TimeoutSet<SessionSocket>
+  /** Sockets above the frame rate limit, until they are read again. */
+  paused: TimeoutSet<SessionSocket>
+}
+
+export function createSocketTimeouts({ timer, timings }: Pick<OperationContext, 'timer' | 'timings'>): SocketTimeouts {
+  return {
+    unauthenticated: new TimeoutSet(timings.authTimeoutMs, timer),
+    pings: new TimeoutSet(timings.pingMs, timer),
+    paused: new TimeoutSet(policy.framePauseMs, timer),
+  }
+}
+
+export function startSocketTimeouts(
+  deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
+): Disposable {
+  const { unauthenticated, pings, paused } = deps.timeouts
+  // A token that could not be checked in time is no fault of the client. Spec: WebSocket handshake 1.
+  unauthenticated.onTimeout((socket) =>
+    refuseHandshake(deps, socket, socket.phase === 'authenticating' ? 'unavailable' : 'authenticationTimeout'),
+  )
+  pings.onTimeout((socket) => pingOrTerminate(deps, socket))
+  paused.onTimeout((socket) => socket.resume())
+  return {
+    [Symbol.dispose]() {
+      for (const timeouts of [unauthenticated, pings, paused]) timeouts.stop()
+    },
+  }
+}
+
+/** Terminates a socket that has not answered the last ping. Contract: 6, heartbeat. */
+function pingOrTerminate({ timeouts }: Pick<Deps, 'timeouts'>, socket: SessionSocket): void {
+  if (socket.awaitsPong) return socket.terminate()
+  socket.awaitsPong = true
+  socket.ping()
+  timeouts.pings.add(socket)
+}

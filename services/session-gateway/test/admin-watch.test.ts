@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import {
+  inviteCreated,
+  inviteRedeemed,
+  peerChanged,
+  profileChanged,
+  roleChanged,
+  settingsChanged,
+  userCreated,
+  type AccountState,
+} from '@gatehouse/contracts'
+import { buildAccountState, eventually } from '@gatehouse/test-kit'
+import { signIn, type Client } from './client.ts'
+import { buildUser, openCluster, stateOf, type BuiltUser, type Cluster, type Node } from './harness.ts'
+
+describe('watch', () => {
+  let cluster: Cluster
+  let node: Node
+  let bus: Awaited<ReturnType<Cluster['openBus']>>
+
+  before(async () => {
+    cluster = await openCluster()
+    node = await cluster.startNode({ sweepMs: 50 })
+    bus = await cluster.openBus()
+  })
+  after(() => cluster[Symbol.asyncDispose]())
+
+  const at = Date.now()
+  const id = () => ({ id: randomUUID() })
+  const buildAdmin = () => buildUser(cluster, Date.now(), { isAdmin: true })
+
+  async function watch(user: BuiltUser): Promise<Client> {
+    const client = await signIn(node.url, user.token)
+    client.send({ type: 'watch', topic: 'admin' })
+    await client.synchronize()
+    return client
+  }
+
+  /** Settings are changed last: their message is the last of a subscription in order. */
+  async function changeSettings(...clients: Client[]): Promise<void> {
+    await bus.publish(settingsChanged, { at, actor: null, changed: ['instanceName'] }, id())
+    for (const client of clients) {
+      expect(await client.take('admin_changed')).to.deep.equal({ type: 'admin_changed', what: 'settings' })
+    }
+  }
+
+  /** Publishes a change of role without its row, or with it. */
+  async function publishRole(state: AccountState, isAdmin: boolean): Promise<void> {
+    const payload = { userId: state.userId, at, state: { ...state, isAdmin }, actor: null, isAdmin }
+    await bus.publish(roleChanged, payload, id())
+  }
+
+  it('tells an admin of changes of users, invites, peers and settings, with the id of a user or an invite', async () => {
+    const admin = await watch(await buildAdmin())
+    const state = buildAccountState({ userId: '77' })
+    const invite = { inviteId: '88', name: 'Summer', at }
+
+    await bus.publish(userCreated, { userId: '77', at, state, origin: 'local' }, id())
+    await bus.publish(profileChanged, { userId: '77', at, state, profileUpdatedAt: at, changed: ['bio'] }, id())
+    await bus.publish(inviteCreated, { ...invite, actor: null }, id())
+    await bus.publish(inviteRedeemed, { ...invite, userId: '77', usedCount: 1 }, id())
+    await bus.publish(peerChanged, { at, actor: null, origin: 'https://b.example', status: 'active' }, id())
+
+    const changes = [await admin.take('admin_changed')]
+    for (let taken = 1; taken < 5; taken += 1) changes.push(await admin.take('admin_changed'))
+    expect(changes.map(({ what, id: changed }) => [what, changed])).to.deep.equal([
+      ['users', '77'],
+      ['users', '77'],
+      ['invites', '88'],
+      ['invites', '88'],
+      ['peers', undefined],
+    ])
+    await changeSettings(admin)
+    admin.socket.terminate()
+  })
+
+  it('tells no socket that did not ask, nor one that has sent unwatch', async () => {
+    const user = await buildAdmin()
+    const watching = await watch(user)
+    const silent = await signIn(node.url, user.token)
+    const ended = await watch(user)
+    ended.send({ type: 'unwatch', topic: 'admin' })
+    const endedShortly = await watch(user)
+    endedShortly.send({ type: 'unwatch' })
+    for (const client of [ended, endedShortly]) await client.synchronize()
+
+    await changeSettings(watching)
+
+    for (const client of [silent, ended, endedShortly]) {
+      await client.synchronize()
+      expect(client.messages).to.deep.equal([])
+      client.socket.terminate()
+    }
+    watching.socket.terminate()
+  })
+
+  it('answers a user who is no admin, and a topic that is unknown, with an error', async () => {
+    const [admin, member] = [await watch(await buildAdmin()), await watch(await buildUser(cluster))]
+    admin.send({ type: 'watch', topic: 'weather' })
+    await admin.synchronize()
+
+    expect(member.messages).to.deep.equal([{ type: 'error', message: 'Admin access required' }])
+    expect(admin.messages).to.deep.equal([{ type: 'error', message: 'Unknown topic' }])
+    admin.messages.length = 0
+    await changeSettings(admin)
+    await member.synchronize()
+    expect(member.messages).to.have.length(1)
+    for (const client of [admin, member]) client.socket.terminate()
+  })
+
+  it('costs a token as any message but ping', async () => {
+    const client = await signIn(node.url, (await buildAdmin()).token)
+
+    client.sendTogether(...Array.from({ length: 40 }, () => ({ type: 'watch', topic: 'admin' })))
+    await client.synchronize()
+
+    expect(client.messages).to.have.length.within(5, 10)
+    expect(new Set(client.messages.map(({ message }) => message))).to.deep.equal(new Set(['Rate limited']))
+    client.socket.terminate()
+  })
+
+  it('ends with the role, in the order of the events, and is allowed as soon as the role is given', async () => {
+    const [user, other] = [await buildAdmin(), await watch(await buildAdmin())]
+    const loser = await watch(user)
+    const state = await stateOf(cluster, user)
+
+    await publishRole({ ...state, version: state.version + 1 }, false)
+    expect(await other.take('admin_changed')).to.include({ what: 'users', id: user.id })
+    await changeSettings(other)
+    await loser.synchronize()
+    expect(loser.messages).to.deep.equal([])
+
+    await publishRole({ ...state, version: state.version + 2 }, true)
+    await other.take('admin_changed')
+    loser.send({ type: 'watch', topic: 'admin' })
+    await loser.synchronize()
+    await changeSettings(other, loser)
+    for (const client of [loser, other]) client.socket.terminate()
+  })
+
+  it('does not go back to the role of an older event', async () => {
+    const [user, other] = [await buildAdmin(), await watch(await buildAdmin())]
+    const client = await watch(user)
+    const state = await stateOf(cluster, user)
+
+    await publishRole({ ...state, version: state.version - 1 }, false)
+    expect(await other.take('admin_changed')).to.include({ what: 'users', id: user.id })
+    expect(await client.take('admin_changed')).to.include({ what: 'users', id: user.id })
+
+    await changeSettings(client, other)
+    for (const each of [client, other]) each.socket.terminate()
+  })
+
+  it('ends with the role although the event was lost: the sweep finds it', async () => {
+    const user = await buildAdmin()
+    const [client, other] = [await watch(user), await watch(await buildAdmin())]
+
+    await cluster.sql('update users set is_admin = false, state_version = state_version + 1 where id = ?', [user.id])
+    await eventually('the subscription has ended', async () => {
+      client.messages.length = 0
+      await changeSettings(other)
+      await client.synchronize()
+      return client.messages.length === 0
+    })
+    client.send({ type: 'watch', topic: 'admin' })
+    await client.synchronize()
+
+    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Admin access required' }])
+    for (const each of [client, other]) each.socket.terminate()
+  })
+})

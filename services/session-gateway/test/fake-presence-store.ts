@@ -1,0 +1,118 @@
+import type { PlainUser } from '@gatehouse/domain'
+import {
+  NodeNotRegistered,
+  type PresenceChange,
+  type PresenceStore,
+  type PresenceTransaction,
+  type UserSnapshot,
+} from '../src/presence/presence-store.ts'
+
+/** How a transaction ends; `lost`: its connection breaks before the answer of the commit. */
+export type TransactionEnd = 'committed' | 'failed' | 'lostAfterCommit' | 'lostBeforeCommit'
+
+/** The record of presence in memory. If told to, each transaction waits before its locks and while it writes. */
+export class FakePresenceStore implements PresenceStore {
+  readonly accounts = new Map<string, { isDeleted: boolean; passwordChangedAt: number | null }>()
+  /** Which users are recorded under which node. */
+  readonly rows = new Map<string, Set<string>>()
+  /** Users whose account another transaction has locked. */
+  readonly locked = new Set<string>()
+  transactions = 0
+  /** Whether transactions wait until `end` is called. */
+  isHeld = false
+  #held: PromiseWithResolvers<TransactionEnd> | undefined
+  #running = 0
+  #version = 0
+
+  /** Whether a transaction waits. */
+  get isWaiting(): boolean {
+    return this.#held !== undefined
+  }
+
+  /** Ends the transaction that waits, or lets it go on to its commit. */
+  end(how: TransactionEnd = 'committed'): void {
+    const held = this.#held
+    this.#held = undefined
+    held?.resolve(how)
+  }
+
+  /** Lets transactions pass from now on. */
+  release(): void {
+    this.isHeld = false
+    this.end()
+  }
+
+  /** As another node does it with a dead one. */
+  evict(nodeId: string): void {
+    this.rows.delete(nodeId)
+  }
+
+  isRecorded(nodeId: string, userId: string): boolean {
+    return this.rows.get(nodeId)?.has(userId) ?? false
+  }
+
+  async transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T> {
+    if (this.#running > 0) throw new Error('two transactions at the same time')
+    this.#running += 1
+    this.transactions += 1
+    const commits: (() => void)[] = []
+    const transaction: { end: TransactionEnd } = { end: 'committed' }
+    try {
+      if ((await this.#wait()) !== 'committed') throw new Error('connection refused')
+      const result = await work({
+        lockUsers: async (userIds) => this.#lockUsers(userIds),
+        findExisting: async (userIds) => userIds.filter((id) => this.accounts.has(id)),
+        write: async (nodeId, users) => {
+          const changes = this.#write(nodeId, users, commits)
+          transaction.end = await this.#wait()
+          return changes
+        },
+      })
+      const { end } = transaction
+      if (end === 'committed' || end === 'lostAfterCommit') for (const commit of commits) commit()
+      if (end !== 'committed') throw new Error('connection lost')
+      return result
+    } finally {
+      this.#running -= 1
+    }
+  }
+
+  async readAudience(): Promise<[]> {
+    return []
+  }
+
+  async #wait(): Promise<TransactionEnd> {
+    if (!this.isHeld) return 'committed'
+    this.#held = Promise.withResolvers()
+    return await this.#held.promise
+  }
+
+  #lockUsers(userIds: readonly string[]): Map<string, UserSnapshot> {
+    const free = userIds.filter((id) => this.accounts.has(id) && !this.locked.has(id))
+    return new Map(free.map((id) => [id, { user: this.#userOf(id), instanceName: 'Test', instanceId: 'test' }]))
+  }
+
+  #userOf(id: string): PlainUser {
+    const { isDeleted, passwordChangedAt } = this.accounts.get(id)!
+    return { id, username: `user${id}`, isDeleted, passwordChangedAt, isAdmin: false, stateVersion: 0 } as PlainUser
+  }
+
+  #write(
+    nodeId: string,
+    { online, offline }: { online: readonly string[]; offline: readonly string[] },
+    commits: (() => void)[],
+  ): PresenceChange[] {
+    const rows = this.rows.get(nodeId)
+    if (!rows && online.length > 0) throw new NodeNotRegistered('evicted')
+    commits.push(() => {
+      for (const id of online) rows?.add(id)
+      for (const id of offline) rows?.delete(id)
+    })
+    this.#version += 1
+    const change = (status: 'online' | 'offline') => (userId: string) => ({ userId, status, version: this.#version })
+    return [
+      ...online.filter((id) => !rows?.has(id)).map(change('online')),
+      ...offline.filter((id) => rows?.has(id)).map(change('offline')),
+    ]
+  }
+}

@@ -1,0 +1,114 @@
+import { manualTimer, systemClock, systemRandom } from '@gatehouse/runtime'
+import { createMetrics } from '@gatehouse/service-kit'
+import { capturedLog } from '@gatehouse/test-kit'
+import { createSessionMetrics } from '../src/metrics.ts'
+import { timings } from '../src/policy.ts'
+import type { PresenceChange } from '../src/presence/presence-store.ts'
+import { PresenceReconciler } from '../src/presence/presence-reconciler.ts'
+import { closeSessionsIssuedBefore, sessionEndings } from '../src/sessions/end-sessions.ts'
+import { SessionRegistry, type AuthenticatedSocket } from '../src/sessions/session-registry.ts'
+import { releaseSocket } from '../src/socket/close-socket.ts'
+import type { SessionSocket } from '../src/socket/session-socket.ts'
+import { createSocketTimeouts } from '../src/socket/socket-timeouts.ts'
+import { FakePresenceStore } from './fake-presence-store.ts'
+
+/** What a client saw of its handshake. */
+export type Handshake = { socket: SessionSocket; outcome: 'pending' | 'ready' | 'refused' | 'unavailable' }
+
+/** A node whose reconciler runs on a record in memory, with a timer that a test moves. Timings are the default ones. */
+export class ReconciledNode {
+  readonly timer = manualTimer()
+  readonly store = new FakePresenceStore()
+  readonly sessions = new SessionRegistry()
+  readonly published: PresenceChange[] = []
+  readonly handshakes: Handshake[] = []
+  readonly presence: PresenceReconciler
+  readonly lines: Record<string, unknown>[]
+  /** The process as a node of the record. */
+  readonly node = {
+    id: 'node-1',
+    heartbeat: async () => {
+      if (this.store.rows.has(this.node.id)) return
+      this.node.id = `node-${Number(this.node.id.slice(5)) + 1}`
+      this.store.rows.set(this.node.id, new Set())
+    },
+  }
+
+  readonly #deps
+
+  constructor() {
+    this.store.rows.set(this.node.id, new Set())
+    const { log, lines } = capturedLog()
+    this.lines = lines
+    const { timer, sessions, store, node } = this
+    const broadcaster = {
+      publish: (changes: readonly PresenceChange[]) => void this.published.push(...changes),
+      postpone: () => undefined,
+    }
+    const context = { log, timer, timings, clock: systemClock, random: systemRandom }
+    this.presence = new PresenceReconciler({ ...context, sessions, store, broadcaster, node })
+    const counts = { authenticated: () => 0, unauthenticated: () => 0 }
+    const sessionMetrics = createSessionMetrics(createMetrics(), counts)
+    this.#deps = { sessions, presence: this.presence, timeouts: createSocketTimeouts(context), sessionMetrics }
+  }
+
+  /** A handshake as `authenticate` does it, with a token issued at `iat`. */
+  connect(userId: string, iat = 1): Handshake {
+    const socket = { phase: 'authenticating', iat, resume() {}, close() {} } as unknown as SessionSocket
+    const handshake: Handshake = { socket, outcome: 'pending' }
+    this.handshakes.push(handshake)
+    void this.#admit(handshake, this.sessions.add(socket, userId))
+    return handshake
+  }
+
+  /** The client leaves. */
+  disconnect({ socket }: Handshake): void {
+    if (socket.phase !== 'closing') releaseSocket(this.#deps, socket)
+  }
+
+  /** An admin reset or a deletion that was committed at the second `at`. */
+  forceOut(userId: string, ending: keyof typeof sessionEndings, at: number): void {
+    const user = this.sessions.find(userId)
+    const issuedBefore = ending === 'UserDeleted' ? Infinity : at
+    if (user) closeSessionsIssuedBefore(this.#deps, user, { ...sessionEndings[ending], issuedBefore })
+  }
+
+  /** Lets `ms` pass in small steps, and everything happen that follows from each. */
+  async advance(ms: number): Promise<void> {
+    for (let left = ms, step = 5; left > 0; left -= step, step = 500) {
+      this.timer.advance(Math.min(step, left))
+      await this.settle()
+    }
+  }
+
+  /** Lets everything happen that needs no time. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve))
+  }
+
+  isOnline(userId: string): boolean {
+    return this.store.isRecorded(this.node.id, userId)
+  }
+
+  async #admit(handshake: Handshake, socket: AuthenticatedSocket): Promise<void> {
+    const { user } = socket
+    const end = (outcome: Handshake['outcome']) => {
+      handshake.outcome = outcome
+      if (outcome === 'ready') socket.phase = 'ready'
+      else this.disconnect(handshake)
+    }
+    try {
+      const connected = await this.presence.userConnected(user)
+      const account = this.store.accounts.get(user.id)
+      if (handshake.socket.phase !== 'authenticating') return void (handshake.outcome = 'refused')
+      if (!connected || !account) return end('refused')
+      const { isDeleted, passwordChangedAt } = connected.snapshot.user
+      if (isDeleted || socket.iat * 1000 < (passwordChangedAt ?? 0)) return end('refused')
+      end('ready')
+      this.presence.markOnline(user)
+    } catch {
+      if (handshake.socket.phase === 'authenticating') end('unavailable')
+      else handshake.outcome = 'refused'
+    }
+  }
+}

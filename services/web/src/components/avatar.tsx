@@ -1,0 +1,45 @@
+import type { User } from '@gatehouse/client'
+import { useClient } from '../context.ts'
+
+type AvatarSize = 'small' | 'normal' | 'large'
+
+type AvatarProps = {
+  name: string
+  color: string | null
+  src?: string | null | undefined
+  size?: AvatarSize
+  deleted?: boolean
+}
+
+/** A picture, else the first letter of the name on a color. Hidden from screen readers: the name is beside it. */
+export function Avatar({ name, color, src, size = 'normal', deleted = false }: AvatarProps) {
+  return (
+    <span
+      className={size === 'normal' ? 'avatar' : `avatar avatar--${size}`}
+      data-color={color ?? 'mint'}
+      data-deleted={deleted}
+      aria-hidden="true"
+    >
+      {src ? <img src={src} alt="" /> : deleted ? '–' : [...name.trim()][0]}
+    </span>
+  )
+}
+
+/** The avatar of a user of this instance. */
+export function UserAvatar({ user, size = 'normal' }: { user: User; size?: AvatarSize }) {
+  const client = useClient()
+  return (
+    <Avatar
+      name={displayNameOf(user)}
+      color={user.avatarColor}
+      src={client.api.uploads.url(user.avatar)}
+      size={size}
+      deleted={user.isDeleted === true}
+    />
+  )
+}
+
+/** The display name, else the username. */
+export function displayNameOf(user: Pick<User, 'displayName' | 'username'>): string {
+  return user.displayName ?? user.username
+}

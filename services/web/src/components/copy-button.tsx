@@ -1,0 +1,44 @@
+import { useState } from 'react'
+import { Button } from './button.tsx'
+
+/** Copies a text to the clipboard; over plain http, where the clipboard API is missing, by `execCommand`. */
+export function CopyButton({ text, label, small = false }: { text: string; label: string; small?: boolean }) {
+  const [copied, setCopied] = useState(false)
+  const copy = async () => {
+    setCopied(await copyText(text))
+    setTimeout(() => setCopied(false), 2500)
+  }
+  return (
+    <>
+      <Button
+        icon={copied ? 'check' : 'copy'}
+        size={small ? 'small' : 'normal'}
+        aria-label={label}
+        onClick={() => void copy()}
+      >
+        {copied ? 'Copied' : 'Copy'}
+      </Button>
+      <span className="visually-hidden" role="status">
+        {copied ? 'Copied to the clipboard' : ''}
+      </span>
+    </>
+  )
+}
+
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const field = document.createElement('textarea')
+    field.value = text
+    // A modal dialog makes everything outside it inert, and an inert field cannot be selected.
+    const parent = document.querySelector('dialog[open]') ?? document.body
+    parent.append(field)
+    field.select()
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way without the clipboard API
+    const done = document.execCommand('copy')
+    field.remove()
+    return done
+  }
+}

@@ -1,0 +1,72 @@
+import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from 'react'
+import { Button } from './button.tsx'
+import { clampView, dragView, maxZoom, initialView, visibleSquare } from './crop-geometry.ts'
+import { Dialog, DialogActions } from './dialog.tsx'
+
+const outputSide = 512
+
+type Props = { picture: ImageBitmap; onCrop: (cropped: Blob) => void; onClose: () => void }
+
+/** Selects a square of a picture, by dragging, arrow keys and a zoom slider. */
+export function CropDialog({ picture, onCrop, onClose }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [view, setView] = useState(() => initialView(picture))
+
+  useEffect(() => {
+    const { left, top, side } = visibleSquare(picture, view)
+    const context = canvas.current?.getContext('2d')
+    context?.clearRect(0, 0, outputSide, outputSide)
+    context?.drawImage(picture, left, top, side, side, 0, 0, outputSide, outputSide)
+  }, [picture, view])
+
+  const drag = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (event.buttons === 0) return
+    const side = event.currentTarget.clientWidth
+    setView((current) => dragView(picture, current, { x: event.movementX, y: event.movementY }, side))
+  }
+  const moveByKey = (event: KeyboardEvent) => {
+    const movement = { ArrowLeft: [12, 0], ArrowRight: [-12, 0], ArrowUp: [0, 12], ArrowDown: [0, -12] }[event.key]
+    if (!movement) return
+    event.preventDefault()
+    setView((current) => dragView(picture, current, { x: movement[0] ?? 0, y: movement[1] ?? 0 }, 280))
+  }
+  const crop = () => canvas.current?.toBlob((blob) => blob && onCrop(blob), 'image/png')
+
+  return (
+    <Dialog title="Crop picture" onClose={onClose}>
+      <canvas
+        ref={canvas}
+        className="crop-canvas"
+        width={outputSide}
+        height={outputSide}
+        tabIndex={0}
+        role="application"
+        aria-label="Picture. Use the arrow keys to move it."
+        onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+        onPointerMove={drag}
+        onKeyDown={moveByKey}
+      />
+      <label className="crop-zoom">
+        <span className="field__label">Zoom</span>
+        <input
+          type="range"
+          min={1}
+          max={maxZoom}
+          step={0.05}
+          value={view.zoom}
+          onChange={(event) => {
+            const zoom = Number(event.target.value)
+            setView((current) => clampView(picture, { ...current, zoom }))
+          }}
+        />
+      </label>
+      <p className="small muted">Drag the picture, or use the arrow keys.</p>
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button variant="primary" onClick={crop}>
+          Use this picture
+        </Button>
+      </DialogActions>
+    </Dialog>
+  )
+}

@@ -1,0 +1,68 @@
+import type { IdentityDeletion, IdentityDeletions, OwnedSpace } from '@gatehouse/client'
+import { useState } from 'react'
+import { Icon } from './icon.tsx'
+import { hostOf } from './instance-address.ts'
+import { Notice } from './notice.tsx'
+
+const reasons: Record<string, string> = {
+  no_active_peer: 'This instance is not a peer of your home instance.',
+  owns_spaces: 'You own spaces there. Transfer or delete them first:',
+  timeout: 'It did not answer in time.',
+  unreachable: 'It could not be reached.',
+}
+
+/** For each instance, whether the identity there was deleted, and if not, why. */
+export function DeletionResults({ results }: { results: IdentityDeletions }) {
+  return (
+    <ul className="results">
+      {Object.entries(results).map(([origin, result]) => (
+        <li key={origin} className={result.success ? 'results__row' : 'results__row results__row--bad'}>
+          <Icon name={result.success ? 'check' : 'alert'} />
+          <span>
+            <strong>{hostOf(origin)}</strong> <Outcome result={result} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Outcome({ result }: { result: IdentityDeletion }) {
+  if (result.success) return <>Deleted.</>
+  const spaces = result.ownedSpaces ?? []
+  return (
+    <>
+      {reasons[result.error] ?? result.error} {spaces.map((space) => space.name).join(', ')}
+    </>
+  )
+}
+
+/** The results of deletions on other instances; those of a retry are added. Null without any. */
+export function useDeletionResults(): [IdentityDeletions | null, (results: IdentityDeletions) => void] {
+  const [results, setResults] = useState<IdentityDeletions | null>(null)
+  const addResults = (next: IdentityDeletions) => {
+    if (Object.keys(next).length > 0) setResults((before) => ({ ...before, ...next }))
+  }
+  return [results, addResults]
+}
+
+/** The owned spaces because of which a deletion was refused. */
+export function OwnedSpaces({
+  spaces,
+  owner = 'You own',
+}: {
+  spaces: OwnedSpace[]
+  owner?: 'You own' | 'This user owns'
+}) {
+  if (spaces.length === 0) return null
+  return (
+    <Notice tone="error">
+      <p>{owner} spaces. Transfer or delete them first. Nothing was deleted.</p>
+      <ul className="bullet-list">
+        {spaces.map((space) => (
+          <li key={space.id}>{space.name}</li>
+        ))}
+      </ul>
+    </Notice>
+  )
+}

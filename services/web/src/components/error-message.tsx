@@ -1,0 +1,51 @@
+import { ApiError, NetworkFailure } from '@gatehouse/client'
+import type { Mutation } from '../hooks/use-mutation.ts'
+import type { Query } from '../hooks/use-query.ts'
+import { Button } from './button.tsx'
+import { formatCountdown } from './format-time.ts'
+import { Icon } from './icon.tsx'
+import { Notice } from './notice.tsx'
+
+/** The error of a mutation. Takes its space without an error too, so that the layout does not shift. */
+export function MutationError({ mutation }: { mutation: Mutation }) {
+  const waiting = mutation.waitSeconds > 0
+  const text = waiting ? 'Too many attempts. Wait a moment.' : mutation.error && formatError(mutation.error)
+  return (
+    <div className={waiting ? 'form-message form-message--wait' : 'form-message form-message--error'} role="alert">
+      {text && <Icon name="alert" />}
+      {text}
+    </div>
+  )
+}
+
+/** The label of a submit button; with a countdown while rate limited: "Try again in 0:42". */
+export function submitLabel(mutation: Mutation, label: string): string {
+  return mutation.waitSeconds > 0 ? `Try again in ${formatCountdown(mutation.waitSeconds)}` : label
+}
+
+/** The error of a query, with a button to try again. */
+export function QueryError({ query }: { query: Pick<Query<unknown>, 'error' | 'refetch'> }) {
+  if (!query.error) return null
+  return (
+    <Notice tone="error">
+      <p>{formatError(query.error)}</p>
+      <Button size="small" icon="refresh" onClick={query.refetch}>
+        Try again
+      </Button>
+    </Notice>
+  )
+}
+
+/** An error as text: the message of the server, or what to do when there was no answer. */
+export function formatError(error: Error): string {
+  if (error instanceof NetworkFailure) {
+    const host = new URL(error.origin, location.origin).host
+    const who = host === location.host ? 'This instance' : host
+    return error.timedOut
+      ? `${who} took too long to answer. Try again.`
+      : `${who} could not be reached. Check your connection and try again.`
+  }
+  if (error instanceof ApiError)
+    return error.status === 503 ? 'The instance is busy. Try again in a moment.' : error.message
+  return 'Something went wrong. Try again.'
+}

@@ -1,0 +1,43 @@
+const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
+  ['year', 31_557_600_000],
+  ['month', 2_629_800_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+]
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const dateTime = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
+const date = new Intl.DateTimeFormat('en', { dateStyle: 'long' })
+
+/** A time relative to `now` (both in ms): "in 3 days", "5 minutes ago", "just now". */
+export function formatRelativeTime(at: number, now: number): string {
+  const found = units.find(([, ms]) => Math.abs(at - now) >= ms)
+  if (!found) return at > now ? 'in a moment' : 'just now'
+  return relative.format(Math.round((at - now) / found[1]), found[0])
+}
+
+/** Date and time of a time (ms), in the local time zone. */
+export function formatDateTime(at: number): string {
+  return dateTime.format(at)
+}
+
+/** Date of a time (ms), in the local time zone. */
+export function formatDate(at: number): string {
+  return date.format(at)
+}
+
+/** A time (ms) as the value of a datetime-local input, in the local time zone. */
+export function toDateTimeInput(at: number): string {
+  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+/** The time (ms) of the value of a datetime-local input; null when it is empty. */
+export function fromDateTimeInput(value: string): number | null {
+  return value === '' ? null : new Date(value).getTime()
+}
+
+/** Seconds as a countdown: "0:09", "1:30". */
+export function formatCountdown(seconds: number): string {
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}

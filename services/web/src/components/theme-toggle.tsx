@@ -1,0 +1,39 @@
+import { useState } from 'react'
+import { IconButton } from './button.tsx'
+
+type Theme = 'light' | 'dark'
+
+// public/theme.js reads the same key before the first paint.
+const storageKey = 'gatehouse_theme'
+
+export function ThemeToggle() {
+  const [theme, setTheme] = useState(currentTheme)
+  const other = theme === 'dark' ? 'light' : 'dark'
+  return (
+    <IconButton
+      icon={theme === 'dark' ? 'sun' : 'moon'}
+      label={`Switch to ${other} theme`}
+      onClick={() => {
+        saveTheme(other)
+        setTheme(other)
+      }}
+    />
+  )
+}
+
+/** The chosen theme, else the one that the system prefers. */
+function currentTheme(): Theme {
+  const chosen = document.documentElement.dataset['theme']
+  if (chosen === 'light' || chosen === 'dark') return chosen
+  return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+}
+
+/** Applies and stores the theme. Where the browser refuses storage, it applies until the page is closed. */
+function saveTheme(theme: Theme): void {
+  document.documentElement.dataset['theme'] = theme
+  try {
+    localStorage.setItem(storageKey, theme)
+  } catch {
+    return
+  }
+}

@@ -1,0 +1,132 @@
+import { listOwnedSpaces, type User } from '@gatehouse/client'
+import { useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { OwnedSpaces } from '../../components/deletion-results.tsx'
+import { ConfirmDialog, Dialog, DialogActions } from '../../components/dialog.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
+
+type RoleDialogProps = { user: User; isSelf: boolean; onClose: () => void; onChanged: () => void }
+
+export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps) {
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const promote = !user.isAdmin
+  const confirm = async () => {
+    const done = await mutation.run(() => client.api.admin.setRole(user.id, promote))
+    if (!done) return
+    showToast(promote ? `${user.username} is now an admin.` : `${user.username} is no longer an admin.`)
+    onClose()
+    const self = client.session.getSnapshot().user
+    if (isSelf && self) client.session.setUser({ ...self, isAdmin: promote })
+    else onChanged()
+  }
+  return (
+    <ConfirmDialog
+      title={promote ? `Make ${user.username} an admin` : `Remove admin rights of ${user.username}`}
+      confirmLabel={promote ? 'Make admin' : 'Remove admin'}
+      dangerous={!promote}
+      mutation={mutation}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>
+        {promote
+          ? 'Admins can see and delete all accounts, reset passwords, and change the settings of this instance.'
+          : isSelf
+            ? 'You will no longer be able to open this page. The last admin cannot be removed.'
+            : 'This user keeps the account but can no longer open the administration.'}
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+/** Resets a password and shows the temporary one, once. Spec: POST reset-password. */
+export function ResetPasswordDialog({ user, isSelf, onClose }: { user: User; isSelf: boolean; onClose: () => void }) {
+  const client = useClient()
+  const mutation = useMutation()
+  const [temporaryPassword, setTemporaryPassword] = useState<string | null>(null)
+  if (temporaryPassword)
+    return <TemporaryPassword username={user.username} password={temporaryPassword} onClose={onClose} />
+
+  const reset = () =>
+    mutation.run(async () => setTemporaryPassword((await client.api.admin.resetPassword(user.id)).temporaryPassword))
+  return (
+    <ConfirmDialog
+      title={`Reset the password of ${user.username}`}
+      confirmLabel="Reset password"
+      mutation={mutation}
+      onConfirm={() => void reset()}
+      onClose={onClose}
+    >
+      <p>
+        {isSelf
+          ? 'This would log you out before you see the new password. Change your password on your home page instead.'
+          : 'This logs the user out everywhere. You get a temporary password to pass on.'}
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+function TemporaryPassword({
+  username,
+  password,
+  onClose,
+}: {
+  username: string
+  password: string
+  onClose: () => void
+}) {
+  return (
+    <Dialog title={`New password for ${username}`} onClose={onClose}>
+      <Notice tone="warning">
+        <p>This password is shown only once. Pass it on over a channel that you trust.</p>
+      </Notice>
+      <div className="secret-value">
+        <code className="secret-value__text" data-testid="temporary-password">
+          {password}
+        </code>
+        <CopyButton text={password} label="Copy the temporary password" />
+      </div>
+      <DialogActions>
+        <Button variant="primary" onClick={onClose}>
+          I have saved it
+        </Button>
+      </DialogActions>
+    </Dialog>
+  )
+}
+
+type DeleteUserDialogProps = { user: User; onClose: () => void; onChanged: () => void }
+
+export function DeleteUserDialog({ user, onClose, onChanged }: DeleteUserDialogProps) {
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const spaces = listOwnedSpaces(mutation.error)
+  const confirm = async () => {
+    if (!(await mutation.run(() => client.api.admin.deleteUser(user.id)))) return
+    showToast(`${user.username} was deleted.`)
+    onClose()
+    onChanged()
+  }
+  return (
+    <ConfirmDialog
+      title={`Delete ${user.username}`}
+      confirmLabel="Delete permanently"
+      mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>
+        This deletes the profile, messages and friendships. The username becomes available to others. This cannot be
+        undone.
+      </p>
+      <OwnedSpaces spaces={spaces} owner="This user owns" />
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { capturedLog, freePort, testDatabase } from '@gatehouse/test-kit'
+import { ensureWebBuilt } from '../../tools/setup/build-web.js'
+import { dataFolder } from '../../tools/setup/project.js'
+import { readConfig } from '../../deploy/embedded/config.ts'
+import { startEmbedded } from '../../deploy/embedded/embedded.ts'
+
+export type Instance = AsyncDisposable & {
+  origin: string
+  host: string
+  port: number
+  /** Makes two users friends, as the friend service of the chat system would. */
+  addFriendship: (one: string, other: string) => Promise<void>
+}
+
+/** Browsers resolve every name below `localhost` to this machine, so that each instance can have its own host. */
+export const hostOf = (name: string) => `${name}.localhost`
+
+/** Starts an instance with its web app and its own database. `peers`: the ports of the instances it can resolve. */
+export async function startInstance(name: string, options: { port?: number; peers?: Record<string, number> } = {}) {
+  await using starting = new AsyncDisposableStack()
+  await ensureWebBuilt()
+  const database = starting.use(await testDatabase())
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-browser-'))
+  starting.defer(() => rm(folder, { recursive: true, force: true }))
+  const port = options.port ?? (await freePort())
+  const host = hostOf(name)
+  const peers = Object.entries(options.peers ?? {})
+  const config = readConfig({
+    PORT: String(port),
+    PUBLIC_ORIGIN: `http://${host}:${port}`,
+    GATEHOUSE_DATA: folder,
+    WEB_ROOT: join(dataFolder(), 'web'),
+    FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
+    FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
+  })
+  const running = starting.use(await startEmbedded(config, database.url, { log: capturedLog().log }))
+  const addFriendship = async (one: string, other: string) => {
+    const sql = `insert into friendships (user_id, friend_id)
+      select a.id, b.id from users a, users b where a.username = ? and b.username = ?`
+    await running.deps.orm.em.fork().getConnection().execute(sql, [one, other])
+  }
+  const stack = starting.move()
+  const instance: Instance = {
+    origin: `http://${host}:${port}`,
+    host,
+    port,
+    addFriendship,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+  return instance
+}
+
+/** Sends a request to an instance without the browser, to set up what a test needs. */
+export async function postJson(instance: Instance, path: string, body: object, token?: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${instance.port}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+    body: JSON.stringify(body),
+  })
+}

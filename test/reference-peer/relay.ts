@@ -1,0 +1,66 @@
+import { requireSigned } from './checks.ts'
+import { field, textField } from './fields.ts'
+import type { Instance, RelayEvent, RelayVerdict } from './instance.ts'
+import { learnInstanceId } from './peering.ts'
+import { applyProfileOrPresence } from './profiles.ts'
+import { refused, reply } from './replies.ts'
+import type { ReceivedRequest, Reply } from './replies.ts'
+
+const mostEvents = 50
+const maxUploadSize = 8 * 1024 * 1024
+
+/** Names in full, and beginnings that end in an underscore. wire: 6, relay events */
+const knownTypes = [
+  ...['create', 'update', 'delete', 'profile_update', 'presence_update', 'read_state_update', 'dm_close', 'dm_reopen'],
+  ...['file_rejected', 'ownership_transfer', 'group_metadata_update', 'friend_request_create', 'friend_request_update'],
+  ...['friend_request_cancel', 'friend_add', 'friend_remove', 'dm_call_start', 'dm_call_accept', 'dm_call_reject'],
+  ...['dm_call_end', 'reaction_', 'dm_typing_', 'member_'],
+]
+
+/** Every event is answered by its messageId, in one of three lists. wire: 3, relay */
+export function answerRelay(instance: Instance, request: ReceivedRequest): Reply {
+  const peer = requireSigned(instance, request, { limit: 'relay', obligesToNonce: true })
+  const { source, events } = parseRelay(request.body)
+  learnInstanceId(peer, textField(request.body, 'sourceInstanceId'))
+  const accepted: string[] = []
+  const rejected: { messageId: string; reason: string }[] = []
+  const undeliverable: { messageId: string; reason: string }[] = []
+  for (const event of events) {
+    const verdict = instance.relayVerdicts.get(event.eventType) ?? receive(instance, event, source)
+    const { messageId } = event
+    if (verdict === 'accepted') accepted.push(messageId)
+    else if (verdict === 'unmentioned') continue
+    else if ('rejected' in verdict) rejected.push({ messageId, reason: verdict.rejected })
+    else undeliverable.push({ messageId, reason: verdict.undeliverable })
+  }
+  const body = { accepted, rejected, ...(undeliverable.length > 0 ? { undeliverable } : {}), maxUploadSize }
+  return reply(200, body)
+}
+
+function receive(instance: Instance, event: RelayEvent, source: string): RelayVerdict {
+  if (event.eventType === 'profile_update' || event.eventType === 'presence_update') {
+    const applied = applyProfileOrPresence(instance, event, source)
+    return applied === 'done' ? 'accepted' : { rejected: applied }
+  }
+  const isKnown = knownTypes.some((type) => isTypeOrBeginning(type, event.eventType))
+  return isKnown ? 'accepted' : { rejected: 'unknown_event_type' }
+}
+
+function isTypeOrBeginning(known: string, eventType: string): boolean {
+  return known.endsWith('_') ? eventType.startsWith(known) : eventType === known
+}
+
+function parseRelay(body: unknown): { source: string; events: RelayEvent[] } {
+  const source = textField(body, 'sourceInstance')
+  const given = field(body, 'events')
+  if (source === null || !Array.isArray(given)) throw refused(400, 'sourceInstance and events are required')
+  if (given.length === 0 || given.length > mostEvents) throw refused(400, `1 to ${mostEvents} events are taken`)
+  const events = given.map(parseEvent)
+  if (events.includes(null)) throw refused(400, 'An event has no eventType or messageId')
+  return { source, events: events.filter((event) => event !== null) }
+}
+
+export function parseEvent(given: unknown): RelayEvent | null {
+  const isEvent = textField(given, 'eventType') !== null && textField(given, 'messageId') !== null
+  return isEvent ? (given as RelayEvent) : null
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import type { Instance, User } from './instance.ts'
+import { hostOf, isSameHost } from './origins.ts'
+
+export function addUser(instance: Instance, given: Partial<User> & { username: string }): User {
+  const user: User = {
+    id: instance.newId(),
+    password: null,
+    homeInstance: null,
+    homeUserId: null,
+    detached: false,
+    deleted: false,
+    markedInstanceId: null,
+    displayName: null,
+    avatar: null,
+    banner: null,
+    accentColor: null,
+    avatarColor: null,
+    bio: null,
+    status: 'offline',
+    profileUpdatedAt: 0,
+    ownedSpaces: [],
+    replicatedInstances: [],
+    registry: [],
+    registryUpdatedAt: 0,
+    ...given,
+  }
+  instance.users.set(user.id, user)
+  return user
+}
+
+export function liveUsers(instance: Instance): User[] {
+  return [...instance.users.values()].filter((user) => !user.deleted)
+}
+
+export function nativeUsers(instance: Instance): User[] {
+  return liveUsers(instance).filter((user) => user.homeInstance === null)
+}
+
+export function isStub(user: User): boolean {
+  return user.homeInstance !== null && user.password === null && !user.detached
+}
+
+/** Everybody whose home is that host, but for detached accounts, which are local in all but name. wire: 4 */
+export function usersOfHost(instance: Instance, host: string): User[] {
+  return liveUsers(instance).filter(
+    (user) => !user.detached && user.homeInstance !== null && isSameHost(user.homeInstance, host),
+  )
+}
+
+export function findUserOfHost(instance: Instance, host: string, homeUserId: string): User | undefined {
+  return usersOfHost(instance, host).find((user) => user.homeUserId === homeUserId)
+}
+
+export function baseName(username: string): string {
+  return username.split('@')[0] ?? username
+}
+
+/** The identity stays on the row, so that no stub is made of it again. wire: 3 */
+export function tombstone(user: User): void {
+  Object.assign(user, {
+    username: `!deleted:${user.id}`,
+    password: null,
+    deleted: true,
+    markedInstanceId: null,
+    displayName: null,
+    avatar: null,
+    banner: null,
+    accentColor: null,
+    avatarColor: null,
+    bio: null,
+    status: 'offline',
+    replicatedInstances: [],
+  })
+}
+
+export type RemoteUser = {
+  homeUserId: string
+  homeInstance: string
+  usernameHint?: string
+  status?: string
+  displayName?: string | null
+  deleted?: boolean
+}
+
+/** Never for the own host, a deleted identity, or a snapshot that says deleted. wire: 4, stubs */
+export function findOrMakeStub(instance: Instance, remote: RemoteUser): User | null {
+  const host = hostOf(remote.homeInstance)
+  if (host === null || isSameHost(instance.origin, host)) return null
+  const known = findUserOfHost(instance, host, remote.homeUserId)
+  if (known) return known
+  if (remote.deleted || isDeletedIdentity(instance, host, remote.homeUserId)) return null
+  return addUser(instance, {
+    username: freeStubName(instance, `${remote.usernameHint ?? remote.homeUserId}@${host}`.toLowerCase()),
+    homeInstance: host,
+    homeUserId: remote.homeUserId,
+    status: remote.status ?? 'offline',
+    displayName: remote.displayName ?? null,
+  })
+}
+
+function isDeletedIdentity(instance: Instance, host: string, homeUserId: string): boolean {
+  return [...instance.users.values()].some(
+    (user) =>
+      user.deleted &&
+      user.homeUserId === homeUserId &&
+      user.homeInstance !== null &&
+      isSameHost(user.homeInstance, host),
+  )
+}
+
+/** The page does not say where the suffix goes; here it follows the base name. wire: 4, stubs */
+function freeStubName(instance: Instance, name: string): string {
+  const [base, host] = [baseName(name), name.slice(name.indexOf('@'))]
+  const taken = new Set(liveUsers(instance).map((user) => user.username))
+  const suffixes = ['', ...Array.from({ length: 10 }, (_, index) => `_${index + 1}`)]
+  const free = suffixes.find((suffix) => !taken.has(base + suffix + host))
+  return `${base}${free ?? `_${randomBytes(4).toString('hex')}`}${host}`
+}
+
+/** The instance behind a host is another one than before; what that means is settled later. wire: 2.6 */
+export function markUsersOfHost(instance: Instance, host: string, formerInstanceId: string): void {
+  for (const user of usersOfHost(instance, host)) user.markedInstanceId ??= formerInstanceId
+}
+
+/** At the next handshake: the same instance after all, or stubs end and accounts lose their home. wire: 2.6 */
+export function settleMarkedUsers(instance: Instance, host: string, instanceId: string): void {
+  for (const user of usersOfHost(instance, host)) {
+    if (user.markedInstanceId === null) continue
+    const isAnother = user.markedInstanceId !== instanceId
+    user.markedInstanceId = null
+    if (!isAnother) continue
+    if (isStub(user)) tombstone(user)
+    else user.detached = true
+  }
+}

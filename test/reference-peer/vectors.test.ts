@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import type { PeerStatus } from './instance.ts'
+import { openNetwork, send } from './network.ts'
+import { signatureOf, signedText } from './signature.ts'
+
+type Vector = {
+  name: string
+  secret: string
+  timestamp: string
+  nonce: string | null
+  body: string
+  bodyBytes: number
+  signedText: string
+  signature: string
+}
+
+type VectorRequest = {
+  name: string
+  peerState: PeerStatus
+  headers: Record<string, string>
+  body: string
+  status: number
+  after?: string
+}
+
+type Vectors = {
+  signatures: Vector[]
+  receiver: { now: number; peer: { origin: string; secret: string }; method: string; path: string }
+  requests: VectorRequest[]
+}
+
+const file = new URL('../../docs/federation/vectors.json', import.meta.url)
+const { signatures, receiver, requests } = JSON.parse(await readFile(file, 'utf8')) as Vectors
+
+describe('docs/federation/vectors.json', () => {
+  for (const vector of signatures) {
+    it(`gives the signature of: ${vector.name}`, () => {
+      expect(signedText(vector)).to.equal(vector.signedText)
+      expect(signatureOf(vector.secret, vector)).to.equal(vector.signature)
+      expect(Buffer.byteLength(vector.body)).to.equal(vector.bodyBytes)
+      expect(JSON.stringify(JSON.parse(vector.body))).to.equal(vector.body)
+    })
+  }
+
+  for (const request of requests) {
+    it(`answers ${request.status} to: ${request.name}`, async () => {
+      await using network = openNetwork()
+      const peer = await network.start('nova.example', { clock: { now: () => receiver.now } })
+      peer.addPeer(receiver.peer.origin, { status: request.peerState, secret: receiver.peer.secret })
+      const earlier = requests.find(({ name }) => name === request.after)
+      if (earlier) await send(peer, { ...receiver, headers: earlier.headers, body: earlier.body })
+
+      const answer = await send(peer, { ...receiver, headers: request.headers, body: request.body })
+
+      expect(answer.status).to.equal(request.status)
+    })
+  }
+})

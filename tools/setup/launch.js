@@ -1,0 +1,26 @@
+// node tools/setup/launch.js <npm script> [arguments]: installs and builds what the script needs, then runs its program.
+import './require-node.js'
+import { ensureWebBuilt } from './build-web.js'
+import { ensureInstalled } from './install.js'
+import { ensurePrograms } from './programs.js'
+import { log } from './project.js'
+import { runProgram } from './run-program.js'
+
+/** @type {Record<string, { file: string, programs: ('nats-server' | 'redis-server')[] }>} */
+const scripts = {
+  start: { file: 'deploy/embedded/main.ts', programs: [] },
+  cluster: { file: 'deploy/cluster/main.ts', programs: ['nats-server', 'redis-server'] },
+  bench: { file: 'bench/main.ts', programs: ['nats-server', 'redis-server'] },
+  'test:faults': { file: 'test/faults/main.ts', programs: ['nats-server', 'redis-server'] },
+}
+
+const [name = '', ...args] = process.argv.slice(2)
+const script = scripts[name]
+if (!script) {
+  log(`unknown script "${name}": one of ${Object.keys(scripts).join(', ')}`)
+  process.exit(1)
+}
+await ensureInstalled()
+await ensurePrograms(script.programs)
+await ensureWebBuilt()
+process.exitCode = await runProgram(script.file, args)

@@ -1,0 +1,69 @@
+// npm test [-- path ...]: runs the test files at or below the paths, by default all of them, over one set of servers.
+import { join } from 'node:path'
+import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
+import { ensureWebBuilt } from '../setup/build-web.js'
+import { ensurePrograms } from '../setup/programs.js'
+import { dataFolder, log, root } from '../setup/project.js'
+import { listTestFiles, needsBrowser, planRun, readDurations, writeDurations } from './test-files.ts'
+import { runTestFile } from './run-test-file.ts'
+import type { FileReport } from './run-test-file.ts'
+
+const parallelFiles = 2
+
+const stopping = new AbortController()
+const isStopped = () => stopping.signal.aborted
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopping.abort(signal))
+
+const paths = process.argv.slice(2)
+const files = selectFiles()
+await ensurePrograms(['nats-server', 'redis-server', ...(needsBrowser(root, files) ? (['chromium'] as const) : [])])
+if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
+
+const reporter = paths.length > 0 ? 'spec' : 'dot'
+const durationsFile = join(dataFolder(), 'test-durations.json')
+const { parallel, exclusive } = planRun(files, readDurations(durationsFile))
+const reports: FileReport[] = []
+console.log('starting PostgreSQL, NATS and Redis for the tests')
+{
+  await using servers = await startRunEnvironment()
+  const env = { ...process.env, ...servers.variables }
+  await runAll(parallel, parallelFiles, env)
+  await runAll(exclusive, 1, env)
+}
+writeDurations(durationsFile, reports)
+
+const passed = reports.reduce((sum, report) => sum + report.passed, 0)
+const failed = reports.reduce((sum, report) => sum + report.failed, 0)
+const failedFiles = reports.filter((report) => report.failed > 0).map(({ file }) => file)
+if (failedFiles.length > 0) console.log(`\nfailed in: ${failedFiles.join(', ')}`)
+if (isStopped()) console.log(`stopped by ${String(stopping.signal.reason)} before all tests had run`)
+process.exitCode = failed > 0 || passed === 0 || isStopped() ? 1 : 0
+console.log(`\n${passed} passed, ${failed} failed`)
+
+function selectFiles(): string[] {
+  try {
+    return listTestFiles(root, paths)
+  } catch (error) {
+    log((error as Error).message)
+    process.exit(1)
+  }
+}
+
+async function runAll(queue: string[], processes: number, env: NodeJS.ProcessEnv): Promise<void> {
+  async function runNext(): Promise<void> {
+    const file = queue.shift()
+    if (!file || isStopped()) return
+    const report = await runTestFile({ file, env, reporter, signal: stopping.signal })
+    if (isStopped()) return
+    reports.push(report)
+    print(report)
+    await runNext()
+  }
+  await Promise.all(Array.from({ length: processes }, runNext))
+}
+
+function print({ file, passed, failed, seconds, output }: FileReport): void {
+  const failures = failed > 0 ? `, ${failed} FAILED` : ''
+  console.log(`${failed > 0 ? '✗' : '✓'} ${file}  ${passed} passed${failures}  (${seconds.toFixed(1)} s)`)
+  if ((failed > 0 || reporter === 'spec') && output.trim()) console.log(output.trimEnd().replace(/^/gm, '  '))
+}

@@ -1,0 +1,74 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { root as projectRoot } from '../setup/project.js'
+import { exclusiveFiles, listTestFiles, needsBrowser, planRun, readDurations, writeDurations } from './test-files.ts'
+
+describe('the test files', () => {
+  let root: string
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'gatehouse-test-files-'))
+    await create('libs/b/src/b.test.ts', '')
+    await create('libs/b/src/b.ts', '')
+    await create('libs/b/node_modules/c/c.test.ts', '')
+    await create('libs/bb/bb.test.tsx', '')
+    await create('test/browser/journey.test.ts', 'await launchChromium()')
+  })
+  afterEach(() => rm(root, { recursive: true }))
+
+  async function create(path: string, source: string): Promise<void> {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), source)
+  }
+
+  it('are all of the project, except those of installed packages', () => {
+    const all = ['libs/b/src/b.test.ts', 'libs/bb/bb.test.tsx', 'test/browser/journey.test.ts']
+
+    expect(listTestFiles(root, [])).to.deep.equal(all)
+  })
+
+  it('can be selected by folder and by file, each once', () => {
+    expect(listTestFiles(root, ['libs/b', 'libs/b/src/b.test.ts'])).to.deep.equal(['libs/b/src/b.test.ts'])
+    expect(listTestFiles(root, ['./test/'])).to.deep.equal(['test/browser/journey.test.ts'])
+  })
+
+  it('must exist at each of the paths', () => {
+    expect(() => listTestFiles(root, ['libs', 'libs/c'])).to.throw('no test file at libs/c')
+  })
+
+  it('are searched for the use of a browser', () => {
+    expect(needsBrowser(root, ['libs/b/src/b.test.ts'])).to.equal(false)
+    expect(needsBrowser(root, listTestFiles(root, []))).to.equal(true)
+  })
+})
+
+describe('the plan of a run', () => {
+  it('begins with the files that took longest, or else with the whole system', () => {
+    const files = ['libs/a.test.ts', 'libs/b.test.ts', 'services/c.test.ts', 'test/d.test.ts']
+
+    expect(planRun(files, {}).parallel[0]).to.equal('test/d.test.ts')
+    expect(
+      planRun(files, { 'libs/b.test.ts': 9, 'services/c.test.ts': 5, 'test/d.test.ts': 7 }).parallel,
+    ).to.deep.equal(['libs/b.test.ts', 'test/d.test.ts', 'services/c.test.ts', 'libs/a.test.ts'])
+  })
+
+  it('keeps apart the files that need the whole machine, which exist', () => {
+    const { exclusive, parallel } = planRun(listTestFiles(projectRoot, []), {})
+
+    expect(exclusive).to.have.members(exclusiveFiles)
+    expect(parallel).to.not.include.members(exclusive)
+  })
+
+  it('knows the durations of earlier runs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-durations-'))
+    const path = join(folder, 'durations.json')
+    expect(readDurations(path)).to.deep.equal({})
+
+    writeDurations(path, [{ file: 'a', seconds: 1 }])
+    writeDurations(path, [{ file: 'b', seconds: 2 }])
+
+    expect(readDurations(path)).to.deep.equal({ a: 1, b: 2 })
+    await rm(folder, { recursive: true })
+  })
+})
