@@ -4,6 +4,4 @@ export const policy = {
   tokenBytes: 16,
   /** How often another token is tried when one is taken. Spec: Invite link, token. */
   tokenRetries: 3,
-  /** What a tombstone is called. Contract: 4. */
-  deletedUsername: 'Deleted User',
 } as const

@@ -1,7 +1,6 @@
 import type { InviteReply, RedemptionReply } from '@gatehouse/contracts'
-import { User, deriveInviteStatus, type Invite, type InviteRedemption } from '@gatehouse/domain'
+import { User, deletedUsername, deriveInviteStatus, type Invite, type InviteRedemption } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
-import { policy } from '../policy.ts'
 
 type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
 
@@ -67,5 +66,5 @@ async function findCurrentNames(
 }
 
 function nameOf({ username, isDeleted }: CurrentName): CurrentName {
-  return { username: isDeleted ? policy.deletedUsername : username, isDeleted }
+  return { username: isDeleted ? deletedUsername : username, isDeleted }
 }

@@ -1,6 +1,7 @@
 import type { Deps, OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { TimeoutSet } from '../timeout-set.ts'
+import { resumeWithinLimit } from './frame-rate-limit.ts'
 import { refuseHandshake } from './handshake.ts'
 import type { SessionSocket } from './session-socket.ts'
 
@@ -21,16 +22,17 @@ export function createSocketTimeouts({ timer, timings }: Pick<OperationContext, 
   }
 }
 
+/** Ends sockets that do not authenticate in time, and those whose client is silent. Spec: WebSocket handshake 1; Contract: 6. */
 export function startSocketTimeouts(
-  deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
+  deps: Pick<Deps, 'clock' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
 ): Disposable {
   const { unauthenticated, pings, paused } = deps.timeouts
-  // A token that could not be checked in time is no fault of the client. Spec: WebSocket handshake 1.
+  // A token that could not be checked in time is no fault of the client.
   unauthenticated.onTimeout((socket) =>
     refuseHandshake(deps, socket, socket.phase === 'authenticating' ? 'unavailable' : 'authenticationTimeout'),
   )
   pings.onTimeout((socket) => pingOrTerminate(deps, socket))
-  paused.onTimeout((socket) => socket.resume())
+  paused.onTimeout((socket) => resumeWithinLimit(deps, socket))
   return {
     [Symbol.dispose]() {
       for (const timeouts of [unauthenticated, pings, paused]) timeouts.stop()
