@@ -128,7 +128,10 @@ async function deleteThroughService(url: string): Promise<number> {
 
 async function deleteSelf(url: string, internalSecret: string): Promise<void> {
   const { id: userId, username, password } = leaving
-  const caller = { address: '127.0.0.1', account: { userId, username, isAdmin: false } }
+  const caller = {
+    address: '127.0.0.1',
+    account: { userId, username, isAdmin: false, tokenIssuedAt: Math.floor(systemClock.now() / 1000) },
+  }
   const statement = signCallerToken(createCallerKey(internalSecret), caller, systemClock.now())
   const answer = await fetch(`${url}/api/users/@me`, {
     method: 'DELETE',

@@ -31,10 +31,12 @@ async function startPlace(host: string, ports: Record<string, number>): Promise<
       .map(([name, port]) => `${name}=127.0.0.1:${port}`)
       .join(','),
   })
+  // Test databases are copies of one template, and with it of one instanceId.
+  await instance.deps.orm.em.fork().execute('update instance_settings set instance_id = gen_random_uuid()')
   const place = { ...instance, origin, host, adminToken: '' }
   const admin = await register(place, 'admin')
   const body = { autoAcceptPeering: true }
-  await ask(place, 'PATCH /api/admin/settings', { token: admin.token, body })
+  await ask(place, 'PATCH /api/settings/instance', { token: admin.token, body })
   return Object.assign(place, { adminToken: admin.token })
 }
 

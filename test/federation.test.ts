@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { eventually } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import {
   ask,
@@ -43,15 +44,18 @@ describe('two whole instances', function () {
   it('become peers, and say so without their secret', async () => {
     const { adminToken: token } = a
     const asked = await ask(a, 'POST /api/federation/peer/initiate', { token, body: { remoteOrigin: b.origin } })
-    const listed = [
+    const list = async () => [
       await ask(a, 'GET /api/federation/peers', { token }),
       await ask(b, 'GET /api/federation/peers', { token: b.adminToken }),
     ]
+    await eventually('both are active', async () =>
+      (await list()).every(({ body }) => (body.peers as { status: string }[])[0]?.status === 'active'),
+    )
+    const listed = await list()
     const secret = await secretFor(a)
 
-    expect(asked.status).to.equal(200)
+    expect(asked.status).to.equal(202)
     expect(listed.map(({ body }) => (body.peers as object[]).length)).to.deep.equal([1, 1])
-    expect(listed[0]?.body.peers).to.deep.equal([asked.body.peer])
     expect(await secretFor(b)).to.equal(secret)
     expect(JSON.stringify([asked.body, ...listed.map(({ body }) => body), a.log, b.log])).to.not.include(secret)
   })

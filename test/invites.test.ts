@@ -23,7 +23,7 @@ describe('Registration 11: an invite of 50 uses for 200 guests at once', functio
     database = new pg.Client({ connectionString: cluster.postgres.url })
     await database.connect()
     adminToken = (await register({ username: 'founder', address: '203.0.113.1' })).body.token!
-    await asAdmin('PATCH /api/admin/settings', { registrationOpen: false })
+    await asAdmin('PATCH /api/settings/instance', { registrationOpen: false })
     invite = await asAdmin<InviteReply>('POST /api/admin/invites', { name: 'opening', maxUses: slots })
     inviteToken = invite.token
   })

@@ -3,6 +3,7 @@ import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
 import { insertAccounts, type Account } from './revocation/accounts.ts'
 import { revocationsOf } from './revocation/changes.ts'
 import { tokenClients, type TokenClient } from './revocation/clients.ts'
+import { holdRequests, type HeldRequest } from './revocation/held-requests.ts'
 import { injectFaults, seededPick } from './revocation/inject-faults.ts'
 
 const seconds = Number(process.env.REVOCATION_SECONDS ?? 45)
@@ -14,6 +15,8 @@ type Tally = {
   unanswered: number
   acceptedBefore: number
   checks: { accepted: number; refused: number; unavailable: number }
+  /** Requests that were begun before the revocation and ended after it. */
+  held: { accepted: number; refused: number; unavailable: number }
   stale: string[]
 }
 
@@ -36,6 +39,7 @@ describe('A revoked token is rejected once the revocation was answered', functio
       unanswered: 0,
       acceptedBefore: 0,
       checks: { accepted: 0, refused: 0, unavailable: 0 },
+      held: { accepted: 0, refused: 0, unavailable: 0 },
       stale: [],
     }
     const revoked: Account[] = []
@@ -53,6 +57,7 @@ describe('A revoked token is rejected once the revocation was answered', functio
     report(tally, done)
     expect(tally.stale).to.deep.equal([])
     expect(tally.acceptedBefore).to.be.greaterThan(0)
+    expect(tally.held.refused).to.be.greaterThan(0)
     expect(tally.checks.refused).to.be.greaterThan(tally.acceptedBefore)
   })
 })
@@ -75,6 +80,7 @@ async function revokeTokens({ cluster, admin, accounts, tally, revoked, stop, wo
     const { token } = account
     const before = await Promise.all(clients.slice(0, 2).map((client) => client.present(token)))
     tally.acceptedBefore += before.filter((verdict) => verdict === 'accepted').length
+    const held = await holdRequests(cluster, token)
     const changes = revocationsOf(account, admin)
     const change = changes[pick(changes.length)]!
     const gateway = cluster.gateways[pick(cluster.gateways.length)]!
@@ -84,10 +90,12 @@ async function revokeTokens({ cluster, admin, accounts, tally, revoked, stop, wo
     )
     if (!answered) {
       tally.unanswered += 1
+      await Promise.all(held.map((one) => one.sendLastByte()))
       continue
     }
     tally.changes.set(change.kind, (tally.changes.get(change.kind) ?? 0) + 1)
-    await Promise.all(clients.map((client) => check(client, account, tally)))
+    const ended = held.map((one) => endHeld(one, account, tally))
+    await Promise.all([...ended, ...clients.map((client) => check(client, account, tally))])
     revoked.push(account)
   }
 }
@@ -119,12 +127,19 @@ async function check(client: TokenClient, account: Account, tally: Tally): Promi
   if (verdict === 'accepted') tally.stale.push(`${client.name} accepted ${account.username}`)
 }
 
-function report({ changes, unanswered, acceptedBefore, checks, stale }: Tally, done: Map<string, number>): void {
+async function endHeld(request: HeldRequest, account: Account, tally: Tally): Promise<void> {
+  const verdict = await request.sendLastByte()
+  tally.held[verdict] += 1
+  if (verdict === 'accepted') tally.stale.push(`${request.name} accepted ${account.username}`)
+}
+
+function report({ changes, unanswered, acceptedBefore, checks, held, stale }: Tally, done: Map<string, number>): void {
   const list = (counts: Map<string, number>): string =>
     [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
   const lines = [
     `answered: ${list(changes)}; ${unanswered} not answered`,
     `revoked tokens presented: ${checks.refused + checks.accepted} (${checks.unavailable} times a process was unavailable)`,
+    `requests with a held last byte: ${held.refused + held.accepted} (${held.unavailable} times a process was unavailable)`,
     `accepted before: ${acceptedBefore}; accepted after: ${stale.length}`,
     `faults: ${list(done)}`,
   ]

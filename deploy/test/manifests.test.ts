@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
+import { parse } from 'yaml'
 import { entrypoints, roles } from '../cluster/roles.ts'
 import { projectRoot, readBase, readCompose, readKustomization, readText, variablesOf } from './read-manifests.ts'
 import type { ComposeService, Manifest } from './read-manifests.ts'
@@ -100,6 +101,10 @@ describe('the Dockerfile', () => {
     for (const path of copies) expect(existsSync(resolve(projectRoot, path)), path).to.equal(true)
     for (const { file } of Object.values(entrypoints)) expect(copies).to.include(file.replace('/src/main.ts', ''))
     expect(copies).to.include.members(['libs', 'deploy/migrate.ts', 'deploy/healthcheck.ts'])
+  })
+
+  it('holds the list of its packages', () => {
+    expect(text).to.match(/^RUN npm sbom .*--omit=dev .*> sbom\.cdx\.json$/m)
   })
 
   it('runs as a user that is not root', () => {
@@ -202,5 +207,27 @@ describe('the Kubernetes base', () => {
       .flatMap(({ spec }) => spec.template.spec.containers[0].env as { valueFrom: { secretKeyRef: { key: string } } }[])
       .map(({ valueFrom }) => valueFrom.secretKeyRef.key)
     expect(generated).to.have.members([...new Set(referred)])
+  })
+})
+
+describe('the Kubernetes example', () => {
+  const example = readKustomization('example')
+
+  it('lets only the ingress controller reach the gateway, and believes addresses from its small range only', () => {
+    const { patch } = example.patches!.find(({ target }) => target.name === 'anyone-to-gateway')!
+    const [operation] = parse(patch) as { op: string; path: string; value: object[] }[]
+    const trusted = example.configMapGenerator
+      .flatMap(({ literals }) => literals)
+      .find((one) => /^TRUST_PROXY=/.test(one))
+    const [, bits] = /^TRUST_PROXY=[\d.]+\/(\d+)$/.exec(trusted!)!
+
+    expect(operation).to.deep.include({ op: 'add', path: '/spec/ingress/0/from' })
+    expect(operation!.value).to.deep.equal([
+      {
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress-nginx' } },
+        podSelector: { matchLabels: { 'app.kubernetes.io/component': 'controller' } },
+      },
+    ])
+    expect(Number(bits)).to.be.at.least(24)
   })
 })

@@ -99,6 +99,7 @@ export type Kustomization = {
   resources: string[]
   configMapGenerator: { name: string; literals: string[] }[]
   secretGenerator?: { name: string; files: string[] }[]
+  patches?: { target: { kind: string; name: string }; patch: string }[]
 }
 
 export function readKustomization(folder: string): Kustomization {

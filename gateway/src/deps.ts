@@ -5,9 +5,13 @@ import type { TokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { ResponseHeaders } from './http/response-headers.ts'
+import type { ConnectionLimits } from './limits/connection-limits.ts'
+import type { Quota } from './limits/quota.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
+import type { UploadLimits } from './limits/upload-limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import type { Timeouts } from './policy.ts'
+import type { Capacity, Timeouts } from './policy.ts'
+import type { BufferBudget } from './proxy/buffer-budget.ts'
 import type { Replicas } from './proxy/replicas.ts'
 
 /** What the gateway opens: no database, because identity answers for the accounts. */
@@ -16,8 +20,14 @@ export type GatewayResources = Omit<Resources, 'orm'>
 export type Deps = GatewayResources & {
   config: GatewayConfig
   timeouts: Timeouts
+  capacity: Capacity
   clientAddress: ClientAddress
   rateLimits: RateLimits
+  connectionLimits: ConnectionLimits
+  /** The requests under way of each client network. */
+  requestQuota: Quota
+  uploadLimits: UploadLimits
+  bufferBudget: BufferBudget
   tokenCache: TokenCache
   accountStates: AccountStates
   /** Signs the caller token, by which a service knows the client's address and account. Design: invariant 6. */

@@ -6,13 +6,16 @@ export type GatewayMetrics = {
   responseSent(route: string, status: number, seconds: number): void
   rateLimited(limit: string): void
   authRejected(reason: string): void
+  connectionRefused(reason: 'network' | 'total' | 'sockets'): void
   upstreamResponded(service: ServiceName, seconds: number): void
   upstreamFailed(service: ServiceName, reason: string): void
   revocationApplied(lagSeconds: number): void
 }
 
+type Gauges = { openSockets: () => number; waitingRequests: () => number }
+
 /** Keeps the child metric of each label set, because looking it up by its labels costs more than counting. */
-export function createGatewayMetrics(metrics: Metrics, openSockets: () => number): GatewayMetrics {
+export function createGatewayMetrics(metrics: Metrics, gauges: Gauges): GatewayMetrics {
   const requests = metrics.counter('gatehouse_gateway_requests_total', 'Requests answered', ['route', 'status'])
   const seconds = metrics.histogram('gatehouse_gateway_request_seconds', 'Time to answer a request', ['route'])
   const rateLimited = metrics.counter('gatehouse_gateway_limited_total', 'Requests over a limit', ['limit'])
@@ -24,8 +27,11 @@ export function createGatewayMetrics(metrics: Metrics, openSockets: () => number
     'service',
     'reason',
   ])
+  const refused = metrics.counter('gatehouse_gateway_refused_connections_total', 'Connections over a limit', ['reason'])
   const lag = metrics.histogram('gatehouse_gateway_revocation_lag_seconds', 'From a revocation to its event')
-  metrics.gauge('gatehouse_gateway_open_sockets', 'Client connections under /ws', openSockets)
+  metrics.gauge('gatehouse_gateway_open_sockets', 'Client connections under /ws', gauges.openSockets)
+  const waiting = 'Requests that wait for a connection to a service'
+  metrics.gauge('gatehouse_gateway_waiting_requests', waiting, gauges.waitingRequests)
 
   const requestsOf = memoize((route: string) => memoize((status: number) => requests.labels({ route, status })))
   const secondsOf = memoize((route: string) => seconds.labels({ route }))
@@ -37,6 +43,7 @@ export function createGatewayMetrics(metrics: Metrics, openSockets: () => number
     },
     rateLimited: (limit) => rateLimited.inc({ limit }),
     authRejected: (reason) => authRejected.inc({ reason }),
+    connectionRefused: (reason) => refused.inc({ reason }),
     upstreamResponded: (service, took) => upstreamOf(service).observe(took),
     upstreamFailed: (service, reason) => failures.inc({ service, reason }),
     revocationApplied: (lagSeconds) => lag.observe(lagSeconds),

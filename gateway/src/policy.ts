@@ -10,9 +10,11 @@ export const policy = {
   cachedTokens: 50_000,
   /** How long one caller token is reused; it is valid for 30 s. */
   callerTokenReuseMs: 5_000,
-  /** Concurrent requests to one replica; more get 503, so that a slow service does not fill the memory. */
-  requestsPerReplica: 2_048,
-  connectionsPerReplica: 256,
+  /** Requests that wait for a connection to a service; more get 503, so that a slow service does not fill the memory. */
+  waitingRequests: 2_048,
+  waitingRequestsPerNetwork: 512,
+  /** For account states: not among the connections that requests take, so that these cannot keep them waiting. */
+  stateConnectionsPerReplica: 4,
   upstreamKeepAliveMs: 30_000,
   /** A replica is ejected for this long after a failure, twice as long after each further one, up to the maximum. */
   ejectionMs: 500,
@@ -23,9 +25,43 @@ export const policy = {
   rateLimitCommandMs: 300,
   /** How long the client of a raw error response may keep its side of the connection open. */
   errorLingerMs: 1_000,
+  /** Connections beyond a limit that are kept open for that long to answer them with 503; more are closed at once. */
+  refusedConnections: 256,
+  /** Requests that a client may send ahead on one connection before their turn. */
+  pipelinedRequests: 16,
+  /** What a WebSocket takes: the client's connection and the one to the session gateway, and embedded that one's other end. */
+  descriptorsPerSocket: 3,
+  /** The part of the file descriptors that WebSockets may take. */
+  socketShare: 0.75,
+  /** File descriptors beside clients and services: log, Redis, NATS, the operator port, and embedded the database. */
+  reservedDescriptors: 512,
+  /** Of one response: so much is taken off a service although the client does not read it. */
+  bufferedBytes: 1024 * 1024,
   /** How long clients may cache a file that is named by its content. */
   immutableSeconds: 31_536_000,
 } as const
+
+/** How much the gateway takes at a time. Tests lessen it. */
+export type Capacity = typeof defaultCapacity & {
+  /** File descriptors of this process, where they are not read from the system. */
+  descriptors?: number
+}
+
+export const defaultCapacity = {
+  connectionsPerReplica: 256,
+  /** For uploads and files, which take as long as the client likes. */
+  fileConnectionsPerReplica: 64,
+  /** HTTP connections, and requests under way, of one client network: also behind a trusted proxy. */
+  connectionsPerNetwork: 256,
+  /** WebSockets of one client network. Contract: 6. */
+  socketsPerNetwork: 1_000,
+  uploads: 32,
+  uploadsPerNetwork: 8,
+  uploadsPerAccount: 2,
+  /** What responses hold for clients that read slowly: a network beyond it is cut off, in total services have to wait. */
+  bufferedBytesPerNetwork: 32 * 1024 * 1024,
+  bufferedBytes: 128 * 1024 * 1024,
+}
 
 /** How long the gateway waits, in milliseconds. Tests shorten it. */
 export type Timeouts = typeof defaultTimeouts
@@ -35,11 +71,15 @@ export const defaultTimeouts = {
   clientHeadersMs: 15_000,
   clientRequestMs: 120_000,
   connectMs: 1_500,
+  /** For a free connection to a service. */
+  queueMs: 5_000,
   /** For the head of a response: of a read, and of anything else, which may hash, call a peer or delete. */
   readMs: 10_000,
   writeMs: 60_000,
   /** Between two chunks of a response body. */
   bodyMs: 30_000,
+  /** For a client to read the part of a response that is buffered for it. */
+  clientReadMs: 60_000,
   /** For the session gateway's response to an upgrade. */
   upgradeMs: 10_000,
   /** For session gateways to close their sockets when this gateway stops. */

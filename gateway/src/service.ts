@@ -6,14 +6,20 @@ import { createAccountStateLoader } from './account-states/load-account-states.t
 import { createTokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
-import { createClientAddress } from './http/client-address.ts'
+import { createClientAddress, createProxyCheck } from './http/client-address.ts'
 import { handleClientErrors } from './http/client-errors.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { startOperatorPort } from './http/operator-port.ts'
 import { createResponseHeaders } from './http/response-headers.ts'
+import { clientNetwork } from './limits/client-network.ts'
+import { createConnectionLimits, type ConnectionLimits } from './limits/connection-limits.ts'
+import { readDescriptorLimit } from './limits/descriptor-limit.ts'
+import { createQuota } from './limits/quota.ts'
 import { openRateLimits } from './limits/rate-limits.ts'
-import { createGatewayMetrics } from './metrics.ts'
-import { defaultTimeouts, policy, type Timeouts } from './policy.ts'
+import { createUploadLimits } from './limits/upload-limits.ts'
+import { createGatewayMetrics, type GatewayMetrics } from './metrics.ts'
+import { defaultCapacity, defaultTimeouts, policy, type Capacity, type Timeouts } from './policy.ts'
+import { createBufferBudget } from './proxy/buffer-budget.ts'
 import { openReplicas } from './proxy/replicas.ts'
 import { createSocketPairs } from './websocket/socket-pairs.ts'
 import { createUpgradeHandler, isWebSocketUpgrade, type UpgradeHandler } from './websocket/upgrades.ts'
@@ -25,13 +31,14 @@ export { tuneGc } from './tune-gc.ts'
 export async function startGateway(
   config: GatewayConfig,
   resources: GatewayResources,
-  overrides: { timeouts?: Partial<Timeouts> } = {},
+  overrides: { timeouts?: Partial<Timeouts>; capacity?: Partial<Capacity> } = {},
 ) {
   await using opening = new AsyncDisposableStack()
   const timeouts = { ...defaultTimeouts, ...overrides.timeouts }
+  const capacity = { ...defaultCapacity, ...overrides.capacity }
   const lifecycle: Lifecycle = { draining: false }
   const socketPairs = createSocketPairs()
-  const deps = await openDeps({ ...resources, config, timeouts }, { opening, openSockets: socketPairs.count })
+  const deps = await openDeps({ ...resources, config, timeouts, capacity }, { opening, openSockets: socketPairs.count })
   opening.use(await startCacheUpdater(deps))
   const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
   const upgrades = createUpgradeHandler(deps, socketPairs)
@@ -40,16 +47,16 @@ export async function startGateway(
   opening.defer(async () => {
     await Promise.all([http[Symbol.asyncDispose](), upgrades[Symbol.asyncDispose]()])
   })
-  attach(http.server, upgrades, timeouts)
+  attach(http.server, upgrades, deps)
   const open = opening.move()
   return { ...http, opsUrl: operatorPort.url, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-type Started = GatewayResources & Pick<Deps, 'config' | 'timeouts'>
+type Started = GatewayResources & Pick<Deps, 'config' | 'timeouts' | 'capacity'>
 type Opening = { opening: AsyncDisposableStack; openSockets: () => number }
 
 async function openDeps(started: Started, { opening, openSockets }: Opening): Promise<Deps> {
-  const { config, clock, log, metrics, accountStateCache } = started
+  const { config, clock, log, metrics, accountStateCache, capacity } = started
   const callerKey = createCallerKey(config.internalSecret)
   const signCaller: Deps['signCaller'] = (caller) => signCallerToken(callerKey, caller, clock.now())
   const openAll = (origins: readonly string[]) => opening.use(openReplicas(origins, started))
@@ -59,6 +66,13 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
     'session-gateway': openAll(config.services['session-gateway']),
     'federation-fanout': openAll(config.services['federation-fanout']),
   }
+  const gatewayMetrics = createGatewayMetrics(metrics, {
+    openSockets,
+    waitingRequests: () => {
+      const queues = Object.values(replicas).flatMap((service) => Object.values(service.queues))
+      return queues.reduce((sum, queue) => sum + queue.waiting(), 0)
+    },
+  })
   const load = createAccountStateLoader({ replicas, signCaller, log })
   return {
     ...started,
@@ -69,8 +83,25 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
     clientAddress: createClientAddress(config.trustProxy),
     rateLimits: opening.use(await openRateLimits({ redisUrl: config.redisUrl, log })),
     responseHeaders: createResponseHeaders(config.publicAddress),
-    gatewayMetrics: createGatewayMetrics(metrics, openSockets),
+    gatewayMetrics,
+    connectionLimits: openConnectionLimits(started, gatewayMetrics),
+    requestQuota: createQuota(capacity.connectionsPerNetwork),
+    uploadLimits: createUploadLimits(capacity),
+    bufferBudget: createBufferBudget(capacity),
   }
+}
+
+function openConnectionLimits({ config, capacity }: Started, gatewayMetrics: GatewayMetrics): ConnectionLimits {
+  const isProxy = createProxyCheck(config.trustProxy)
+  const perReplica = capacity.connectionsPerReplica + capacity.fileConnectionsPerReplica
+  const toServices = Object.values(config.services).flat().length * perReplica
+  const limit = capacity.descriptors ?? readDescriptorLimit()
+  return createConnectionLimits({
+    capacity,
+    descriptors: limit - Math.min(Math.floor(limit / 2), policy.reservedDescriptors + toServices),
+    networkOf: (remote = '') => (isProxy(remote) ? undefined : clientNetwork(remote)),
+    onRefused: gatewayMetrics.connectionRefused,
+  })
 }
 
 /** Stricter than Node's defaults, so that slow and endless requests hold no connection. */
@@ -85,7 +116,8 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
   }
 }
 
-function attach(server: Server, upgrades: UpgradeHandler, timeouts: Timeouts): void {
+function attach(server: Server, upgrades: UpgradeHandler, { timeouts, connectionLimits }: Deps): void {
+  server.on('connection', connectionLimits.add)
   server.timeout = timeouts.clientRequestMs
   server.on('upgrade', upgrades.handleUpgrade)
   // Without this listener Node sends 100 Continue itself, also for a request that is refused before its body is read.

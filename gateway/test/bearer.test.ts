@@ -28,7 +28,7 @@ describe('Bearer tokens at the gateway', () => {
     const { headers } = harness.stub.seen[0]!
     expect(harness.callerIn(headers)).to.deep.equal({
       address: '127.0.0.1',
-      account: { userId: '42', username: 'ada', isAdmin: false },
+      account: { userId: '42', username: 'ada', isAdmin: false, tokenIssuedAt: Math.floor(harness.clock.now() / 1000) },
     })
     expect(headers).not.to.have.property('authorization')
   })

@@ -13,7 +13,7 @@ import type { AccountState } from '@gatehouse/contracts'
 import { createMetrics } from '@gatehouse/service-kit'
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
 import { startGateway, type GatewayConfig } from '../src/service.ts'
-import type { Timeouts } from '../src/policy.ts'
+import type { Capacity, Timeouts } from '../src/policy.ts'
 import { startStub, type StubService } from './stub-service.ts'
 
 const secrets = { internalSecret: 'i'.repeat(32), jwtSecret: 'j'.repeat(32) }
@@ -23,6 +23,7 @@ const callerKey = createCallerKey(secrets.internalSecret)
 export type Options = {
   config?: Partial<GatewayConfig>
   timeouts?: Partial<Timeouts>
+  capacity?: Partial<Capacity>
   accountStateCache?: AccountStateCache
   /** How many stubs each service has. */
   replicas?: number
@@ -52,7 +53,7 @@ export async function startHarness(options: Options = {}) {
   const bus = opening.use(createLocalBus({ log }))
   const accountStateCache = options.accountStateCache ?? createMemoryCache(clock)
   const resources = { bus, accountStateCache, clock, random: systemRandom, log, metrics: createMetrics() }
-  const gateway = opening.use(await startGateway(config, resources, { timeouts: options.timeouts ?? {} }))
+  const gateway = opening.use(await startGateway(config, resources, options))
   const open = opening.move()
   return {
     url: gateway.url,

@@ -16,8 +16,11 @@ const table: [string, string, number, number][] = [
   ['POST', '/api/auth/login', 15, 120],
   ['POST', '/api/users/@me/verify-password', 15, 120],
   ['POST', '/api/users/@me/change-password', 5, 900],
+  ['POST', '/api/users/@me/sessions/end', 5, 900],
   ['DELETE', '/api/users/@me', 3, 900],
   ['POST', '/api/users/@me/federation-identity/delete', 5, 900],
+  ['POST', '/api/auth/attach-proof', 5, 900],
+  ['POST', '/api/users/@me/reattach', 5, 900],
   ['POST', '/api/federation/peer/accept', 10, 60],
 ]
 
@@ -51,11 +54,38 @@ describe('Limits', () => {
     }
 
     it('apply to no other route', () => {
-      const limited = Object.values(endpoints as Record<string, Endpoint>).filter(({ limit }) => limit)
+      const limited = Object.values(endpoints as Record<string, Endpoint>).filter(
+        ({ limit }) => limit && limit.by !== 'account',
+      )
 
       expect(limited.map(({ method, path }) => `${method} ${path}`)).to.have.members(
         table.map(([method, path]) => `${method} ${path}`),
       )
+    })
+
+    it('of uploads are 30 in an hour for each account, whatever its address', async () => {
+      const upload = (token: string, address: string) => {
+        const { headers } = from(address)
+        const body = new FormData()
+        body.set('file', new File(['x'], 'x.png'))
+        return fetch(`${harness.url}/api/uploads`, {
+          method: 'POST',
+          headers: { ...headers, authorization: `Bearer ${token}` },
+          body,
+        })
+      }
+      const [one, other] = [harness.member({ userId: '1' }), harness.member({ userId: '2' })]
+      for (let count = 1; count <= 30; count += 1) {
+        const response = await upload(one, `203.0.113.${count}`)
+        await response.text()
+        expect([response.status, ...limitsOf(response)]).to.deep.equal([200, '30', String(30 - count), '3600'])
+      }
+
+      const refused = await upload(one, '198.51.100.1')
+
+      expect(refused.status).to.equal(429)
+      expect(await refused.json()).to.include({ message: 'Rate limit exceeded', retryAfter: 3600 })
+      expect((await upload(other, '198.51.100.1')).status).to.equal(200)
     })
 
     it('count by IPv4 address and by /64 of IPv6', async () => {

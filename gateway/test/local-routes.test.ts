@@ -21,7 +21,9 @@ describe('Local routes', () => {
 
       expect(response.status).to.equal(204)
       expect(response.headers.get('access-control-allow-origin')).to.equal('*')
-      expect(response.headers.get('access-control-allow-methods')).to.include('PATCH')
+      for (const method of ['PATCH', 'PUT']) {
+        expect(response.headers.get('access-control-allow-methods')).to.include(method)
+      }
       expect(response.headers.get('access-control-allow-headers')).to.match(/Authorization.*Content-Type/)
       expect(response.headers.get('access-control-max-age')).to.equal('86400')
       expect(response.headers.has('access-control-allow-credentials')).to.equal(false)

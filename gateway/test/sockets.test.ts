@@ -112,7 +112,7 @@ describe('Sockets through the gateway', () => {
     expect(performance.now() - started).to.be.within(190, 5_000)
     expect(statusLine).to.equal('HTTP/1.1 504 Gateway Timeout')
     expect(headers).to.include({ 'content-type': 'application/json; charset=utf-8', connection: 'close' })
-    expect(JSON.parse(body)).to.deep.equal({ error: 'The session gateway did not answer in time', statusCode: 504 })
+    expect(JSON.parse(body)).to.deep.equal({ error: 'The service did not answer in time', statusCode: 504 })
     await allAreClosed(hanging)
   })
 
@@ -122,20 +122,39 @@ describe('Sockets through the gateway', () => {
       const head = 'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\nX-Internal: 1\r\nConnection: close'
       socket.write(`${head}\r\n\r\n5\r\nnever\r\n`)
     })
-    const { statusLine, headers, body } = parseResponse(await sendRaw(harness.port, handshake))
+    const withId = handshake.replace('Host: a', 'Host: a\r\nX-Request-Id: mine-1')
+    const { statusLine, headers, body } = parseResponse(await sendRaw(harness.port, withId))
 
     expect(statusLine).to.equal('HTTP/1.1 403 Forbidden')
     expect(headers).to.deep.equal({
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(body.length),
+      'cache-control': 'no-store',
       'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'retry-after, x-request-id',
       connection: 'close',
+      'x-request-id': 'mine-1',
     })
-    expect(JSON.parse(body)).to.deep.equal({
-      error: 'The session gateway does not take this socket',
-      statusCode: 403,
-    })
+    expect(JSON.parse(body)).to.deep.equal({ error: 'Forbidden', statusCode: 403 })
     await allAreClosed()
+  })
+
+  it('are answered with the Retry-After of a session gateway that refuses, and the body of the contract', async () => {
+    let refusal = ['429 Too Many Requests', 'Retry-After: 7']
+    onUpgrade((_request, socket) =>
+      socket.end(`HTTP/1.1 ${refusal.join('\r\n')}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`),
+    )
+    const limited = parseResponse(await sendRaw(harness.port, handshake))
+    refusal = ['503 Service Unavailable']
+    const unavailable = parseResponse(await sendRaw(harness.port, handshake))
+
+    expect(limited.statusLine).to.equal('HTTP/1.1 429 Too Many Requests')
+    expect(limited.headers['retry-after']).to.equal('7')
+    expect(limited.headers['x-request-id']).to.match(/^[0-9a-f-]{36}$/)
+    const fixed = { statusCode: 429, error: 'Too Many Requests', message: 'Rate limit exceeded', retryAfter: 7 }
+    expect(JSON.parse(limited.body)).to.deep.equal(fixed)
+    expect(unavailable.statusLine).to.equal('HTTP/1.1 503 Service Unavailable')
+    expect(unavailable.headers['retry-after']).to.equal('1')
   })
 
   it('are answered with 502 when the session gateway breaks off, and closed', async () => {
@@ -143,7 +162,7 @@ describe('Sockets through the gateway', () => {
     const { statusLine, body } = parseResponse(await sendRaw(harness.port, handshake))
 
     expect(statusLine).to.equal('HTTP/1.1 502 Bad Gateway')
-    expect(JSON.parse(body)).to.deep.equal({ error: 'The session gateway broke off', statusCode: 502 })
+    expect(JSON.parse(body)).to.deep.equal({ error: 'The service broke off', statusCode: 502 })
     await allAreClosed()
   })
 
@@ -193,7 +212,7 @@ describe('Sockets through the gateway', () => {
     expect(statusLine).to.equal('HTTP/1.1 503 Service Unavailable')
     expect(headers['retry-after']).to.equal('1')
     expect(JSON.parse(body)).to.deep.equal({
-      error: 'No session gateway is reachable, please try again',
+      error: 'Service temporarily unavailable, please try again',
       statusCode: 503,
     })
   })

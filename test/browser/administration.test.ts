@@ -68,6 +68,12 @@ describe('the administration in the browser', function () {
 
     await actions.logIn(guestPage, guest)
     await actions.waitForHomePage(guestPage)
+
+    const notice = guestPage.getByText('An admin has given you a temporary password.')
+    await notice.waitFor()
+    await actions.changePassword(guestPage, guest.password, 'a password of my own')
+    guest.password = 'a password of my own'
+    await notice.waitFor({ state: 'detached' })
     await guestPage.context().close()
   })
 
@@ -87,6 +93,29 @@ describe('the administration in the browser', function () {
     await actions.waitForText(admin, 'guest was deleted.')
 
     await admin.getByText('@guest').waitFor({ state: 'detached' })
+  })
+
+  it('follows what others change, without a reload', async () => {
+    await admin.goto(`${instance.origin}/admin/settings`)
+    const follower = await admin.context().newPage()
+    await follower.goto(`${instance.origin}/admin/settings`)
+    await follower.getByRole('radio', { name: /^Invite only/, checked: true }).waitFor()
+
+    await admin.getByRole('radio', { name: /^Open/ }).check()
+    await follower.getByRole('radio', { name: /^Open/, checked: true }).waitFor()
+
+    await follower.goto(`${instance.origin}/admin/users`)
+    await actions.waitForText(follower, '@alice')
+    const visitor = await actions.openPage(browser, instance, '/register')
+    await actions.register(visitor, { username: 'latecomer', password: 'a long password' })
+    await actions.waitForText(follower, '@latecomer')
+
+    await follower.goto(`${instance.origin}/admin/invites`)
+    await actions.waitForText(follower, 'No active invites.')
+    await createInvite(admin, instance, 'Seen at once')
+    await actions.waitForText(follower, 'Seen at once')
+    await visitor.context().close()
+    await follower.close()
   })
 
   it('lists these actions in the audit log', async () => {

@@ -65,20 +65,38 @@ describe('federation in the browser', function () {
     await actions.clickInDialog(page, 'Done')
   })
 
-  it('sends a peering request, which the admin of the other instance approves', async () => {
+  it('asks the admin for a peering with the instance to which the user has connected', async () => {
     await page.goto(`${home.origin}/admin/federation`)
+
+    await actions.waitForText(page, 'Requests of your users')
+    await page.getByRole('button', { name: `Approve ${remote.host}` }).waitFor()
+  })
+
+  it('sends a peering request, which the admin of the other instance approves, and both pages follow', async () => {
     await actions.fillField(page, 'Address of an instance', remote.origin)
     await actions.click(page, 'Send request')
-    await actions.waitForText(page, 'pending')
+    await peerState(page, remote).getByText('awaiting approval').waitFor()
 
     const admin = await actions.openPage(browser, remote, '/login?redirect=/admin/federation')
     await actions.logIn(admin, remoteAdmin)
     await actions.click(admin, `Approve ${home.host}`)
-    await actions.waitForText(admin, 'active')
 
-    await page.reload()
-    await actions.waitForText(page, 'active')
+    await peerState(admin, home).getByText('active', { exact: true }).waitFor()
+    await peerState(page, remote).getByText('active', { exact: true }).waitFor()
     await admin.context().close()
+  })
+
+  it('rotates the secret of a peer, and sets how often', async () => {
+    await actions.click(page, `Secret of ${remote.host}`)
+    await actions.clickInDialog(page, 'Rotate now')
+    await actions.waitForText(page, 'The secret was rotated.')
+
+    await actions.click(page, `Secret of ${remote.host}`)
+    await actions.fillField(page, 'Rotate every … days', '366')
+    await actions.waitForText(page, 'Enter a number from 1 to 365.')
+    await actions.fillField(page, 'Rotate every … days', '30')
+    await actions.clickInDialog(page, 'Save')
+    await actions.waitForText(page, 'every 30 days')
   })
 
   it('deletes the identity on the other instance once they are peers', async () => {
@@ -91,6 +109,19 @@ describe('federation in the browser', function () {
 
     expect((await logInAtRemote(newPassword)).status).to.equal(401)
     await actions.clickInDialog(page, 'Done')
+  })
+
+  it('revokes a peer, and forgets it', async () => {
+    await page.goto(`${home.origin}/admin/federation`)
+    await actions.click(page, `Revoke ${remote.host}`)
+    await actions.clickInDialog(page, 'Revoke')
+    await peerState(page, remote).getByText('revoked', { exact: true }).waitFor()
+
+    await actions.click(page, `Forget ${remote.host}`)
+    await actions.clickInDialog(page, 'Forget')
+
+    await actions.waitForText(page, /was forgotten\./)
+    await peerState(page, remote).waitFor({ state: 'detached' })
   })
 
   it('deletes an account with its identities on other instances, and shows the results', async () => {
@@ -115,6 +146,11 @@ describe('federation in the browser', function () {
   const logInAtRemote = (password: string) =>
     postJson(remote, '/api/auth/login', { username: `rosa@${home.host}`, password })
 })
+
+/** The heading of a peer's row, with its state. */
+function peerState(page: Page, peer: Instance) {
+  return page.getByRole('region', { name: 'Peers' }).getByRole('heading', { name: peer.host })
+}
 
 async function connect(page: Page, instance: Instance, password: string): Promise<void> {
   await page.getByRole('button', { name: 'Connect', exact: true }).click()

@@ -81,7 +81,7 @@ async function registerUsers(instance: InstanceClient): Promise<TestUsers> {
   const writers = await register(['writer_one', 'writer_two', 'writer_three'])
   const changers = await register(['changer_one', 'changer_two'])
   const clients = await register(['client_one', 'client_two', 'client_three', 'client_four'])
-  await instance.call('PATCH', '/api/admin/settings', { token: admin.token, body: { registrationOpen: false } })
+  await instance.call('PATCH', '/api/settings/instance', { token: admin.token, body: { registrationOpen: false } })
   return { admin, writers, changers, clients, all: [admin, ...writers, ...changers, ...clients] }
 }
 

@@ -1,4 +1,4 @@
-// npm run check: types, lint, format, index of rules. All of them run, and any failure is exit code 1.
+// npm run check: types, lint, format, index of rules, licenses. All of them run, and any failure is exit code 1.
 import './require-node.js'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ const checks = [
   { heading: 'lint (eslint)', file: 'node_modules/eslint/bin/eslint.js', args: ['.'] },
   { heading: 'format (prettier)', file: 'node_modules/prettier/bin/prettier.cjs', args: ['--check', '.'] },
   { heading: 'index of rules', file: 'tools/rules/main.ts', args: ['--check'] },
+  { heading: 'licenses', file: 'tools/supply-chain/licenses-main.ts', args: ['--check'] },
 ]
 
 await ensureInstalled()

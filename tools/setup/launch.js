@@ -12,6 +12,7 @@ const scripts = {
   cluster: { file: 'deploy/cluster/main.ts', programs: ['nats-server', 'redis-server'] },
   bench: { file: 'bench/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:faults': { file: 'test/faults/main.ts', programs: ['nats-server', 'redis-server'] },
+  'test:fuzz': { file: 'test/fuzz/main.ts', programs: [] },
 }
 
 const [name = '', ...args] = process.argv.slice(2)

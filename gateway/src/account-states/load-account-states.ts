@@ -12,8 +12,8 @@ import type { Replica } from '../proxy/replicas.ts'
 export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Deps, 'replicas' | 'signCaller' | 'log'>) {
   const { identity } = replicas
 
-  async function query({ pool }: Replica, userIds: readonly string[]): Promise<AccountState[]> {
-    const { statusCode, body } = await pool.request({
+  async function query({ pools }: Replica, userIds: readonly string[]): Promise<AccountState[]> {
+    const { statusCode, body } = await pools.states.request({
       path: accountStatesQuery.path,
       method: 'POST',
       headers: {

@@ -3,7 +3,7 @@ import type { Access, AccountState } from '@gatehouse/contracts'
 import { commonErrors } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import type { CachedToken } from './token-cache.ts'
+import type { CachedToken, SignedCaller } from './token-cache.ts'
 
 type Credentials = { authorization: string | undefined; access: Access; clientAddress: string }
 
@@ -13,18 +13,31 @@ export function requiresToken(access: Access): boolean {
 }
 
 /**
- * The caller token of the account that a bearer token belongs to. The checks run in the order of the specification:
- * token, signature and expiry, account, revocation, admin. Throws unauthorized, invalid_token, token_revoked,
- * account_deleted, admin_required, and what finding the account's state throws. Spec: Bearer tokens.
+ * The token with a valid signature of an Authorization header; whether it still counts is for `authenticate`. Throws
+ * unauthorized, invalid_token.
+ */
+export function verifyBearer(
+  { tokenCache, clock }: Pick<Deps, 'tokenCache' | 'clock'>,
+  authorization: string | undefined,
+): CachedToken {
+  const token = parseBearer(authorization)
+  if (token === undefined) throw commonErrors.unauthorized()
+  const cached = tokenCache.verifyCached(token, clock.now())
+  if (!cached) throw commonErrors.invalid_token()
+  return cached
+}
+
+/**
+ * The caller token of the account that a bearer token belongs to, which holds at the time of the call: it is called when
+ * the body has arrived. The checks run in the order of the specification: token, signature and expiry, account,
+ * revocation, admin. Throws unauthorized, invalid_token, token_revoked, account_deleted, admin_required, and what finding
+ * the account's state throws. Spec: Bearer tokens; Design: invariant 1.
  */
 export async function authenticate(
   deps: Pick<Deps, 'accountStates' | 'tokenCache' | 'clock' | 'signCaller'>,
   { authorization, access, clientAddress }: Credentials,
-): Promise<string> {
-  const token = parseBearer(authorization)
-  if (token === undefined) throw commonErrors.unauthorized()
-  const cached = deps.tokenCache.verifyCached(token, deps.clock.now())
-  if (!cached) throw commonErrors.invalid_token()
+): Promise<SignedCaller> {
+  const cached = verifyBearer(deps, authorization)
   const state = await deps.accountStates.find(cached.claims.userId)
   const status = checkRevocation(cached.claims, state)
   if (!state || status === 'missing') throw commonErrors.invalid_token()
@@ -45,15 +58,16 @@ function reuseCallerToken(
   { clock, signCaller }: Pick<Deps, 'clock' | 'signCaller'>,
   cached: CachedToken,
   { state, clientAddress }: { state: AccountState; clientAddress: string },
-): string {
+): SignedCaller {
   const now = clock.now()
   const last = cached.signedCaller
   if (last && last.reuseUntil > now && last.stateVersion === state.version && last.address === clientAddress) {
-    return last.token
+    return last
   }
   const { userId, username, isAdmin } = state
-  const token = signCaller({ address: clientAddress, account: { userId, username, isAdmin } })
+  const account = { userId, username, isAdmin, tokenIssuedAt: Math.floor(cached.claims.iat) }
+  const token = signCaller({ address: clientAddress, account })
   const reuseUntil = now + policy.callerTokenReuseMs
-  cached.signedCaller = { token, address: clientAddress, stateVersion: state.version, reuseUntil }
-  return token
+  cached.signedCaller = { token, userId, address: clientAddress, stateVersion: state.version, reuseUntil }
+  return cached.signedCaller
 }

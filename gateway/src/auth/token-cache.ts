@@ -2,7 +2,13 @@ import { verifyToken, type TokenClaims, type TokenKey } from '@gatehouse/auth'
 import { LRUCache } from 'lru-cache'
 
 /** The last caller token of a bearer token, and what it was signed for. */
-export type SignedCaller = { token: string; address: string; stateVersion: number; reuseUntil: number }
+export type SignedCaller = {
+  token: string
+  userId: string
+  address: string
+  stateVersion: number
+  reuseUntil: number
+}
 
 /** A bearer token whose signature is valid. */
 export type CachedToken = { readonly claims: TokenClaims; signedCaller: SignedCaller | undefined }

@@ -15,7 +15,7 @@ export type ClientAddress = (remote: string | undefined, forwardedFor: string | 
  */
 export function createClientAddress(trustProxy: string): ClientAddress {
   const trusted = parseTrusted(trustProxy)
-  const isTrusted = (address: IpAddress): boolean => trusted.some((range) => contains(range, address))
+  const isTrusted = isIn(trusted)
 
   return (remote = '', forwardedFor) => {
     if (trusted.length === 0 || forwardedFor === undefined) return canonical(remote)
@@ -30,6 +30,16 @@ export function createClientAddress(trustProxy: string): ClientAddress {
   }
 }
 
+/** Whether a connection comes from a proxy that `trustProxy` names. Throws ConfigurationError. */
+export function createProxyCheck(trustProxy: string): (remote: string | undefined) => boolean {
+  const trusted = parseTrusted(trustProxy)
+  const isTrusted = isIn(trusted)
+  return (remote = '') => {
+    const address = trusted.length > 0 ? parseAddress(remote) : undefined
+    return address !== undefined && isTrusted(address)
+  }
+}
+
 /** Parses an address as proxies write it: with or without a port, brackets and a zone. An IPv4-mapped one is IPv4. */
 export function parseAddress(text: string): IpAddress | undefined {
   const bare = text
@@ -39,6 +49,10 @@ export function parseAddress(text: string): IpAddress | undefined {
     .replace(/%.*$/, '')
   const isAddress = ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare)
   return isAddress ? ipaddr.process(bare) : undefined
+}
+
+function isIn(ranges: readonly Range[]): (address: IpAddress) => boolean {
+  return (address) => ranges.some((range) => contains(range, address))
 }
 
 function canonical(remote: string): string {

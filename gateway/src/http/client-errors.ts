@@ -11,17 +11,29 @@ export function handleClientErrors(server: Server): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => endWithError(socket, 405))
 }
 
-/** Writes an error response to a connection that has no `ServerResponse`, and closes it. */
-export function endWithError(socket: Duplex, status: number, message = STATUS_CODES[status] ?? 'Error'): void {
+type RawError = { message?: string; requestId?: string; retryAfterSeconds?: number | undefined }
+
+/** Writes an error response to a connection that has no `ServerResponse`, and closes it. Contract: 1. */
+export function endWithError(socket: Duplex, status: number, error: RawError = {}): void {
   socket.on('error', () => socket.destroy())
-  const body = JSON.stringify({ error: message, statusCode: status })
+  const { message = STATUS_CODES[status] ?? 'Error', requestId } = error
+  const retryAfter = error.retryAfterSeconds ?? 1
+  const isRetryable = status === 429 || status === 503 || status === 504
+  const body = JSON.stringify(
+    status === 429
+      ? { error: 'Too Many Requests', statusCode: 429, message: 'Rate limit exceeded', retryAfter }
+      : { error: message, statusCode: status },
+  )
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
     'Access-Control-Allow-Origin: *',
+    'Access-Control-Expose-Headers: Retry-After, X-Request-Id',
     'Connection: close',
-    ...(status === 503 ? ['Retry-After: 1'] : []),
+    ...(requestId === undefined ? [] : [`X-Request-Id: ${requestId}`]),
+    ...(isRetryable ? [`Retry-After: ${retryAfter}`] : []),
   ]
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
   setTimeout(() => socket.destroy(), policy.errorLingerMs).unref()

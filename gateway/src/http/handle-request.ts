@@ -1,15 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Endpoint, RateLimit } from '@gatehouse/contracts'
 import { commonErrors, defineErrors } from '@gatehouse/runtime'
 import { acceptRequestId, requestIdHeader } from '@gatehouse/service-kit'
-import { authenticate, requiresToken } from '../auth/authenticate.ts'
+import { authenticate, requiresToken, verifyBearer } from '../auth/authenticate.ts'
+import type { SignedCaller } from '../auth/token-cache.ts'
 import type { Deps } from '../deps.ts'
+import { tooManyConnections } from '../errors.ts'
+import { clientNetwork } from '../limits/client-network.ts'
 import { proxyRequest } from '../proxy/proxy-request.ts'
+import { checkBodyLength, hasBody, openUpload, readBody, type Body } from '../proxy/read-body.ts'
+import { policy } from '../policy.ts'
 import { createLocalApp } from './local-app.ts'
+import { isRelay } from './relay-bodies.ts'
 import { RequestContext } from './request-context.ts'
 import { parseRequestTarget } from './request-target.ts'
 import { createRouteTable } from './route-table.ts'
 
+const noBody: Body = { buffer: null }
 const limitErrors = defineErrors({ rate_limited: { status: 429, message: 'Too Many Requests' } })
 
 /**
@@ -21,6 +29,7 @@ export function createRequestHandler(deps: Deps) {
   const serveLocally = createLocalApp(deps.config.webRoot, findRoute)
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!response.socket && !(await waitForTurn(request.socket, response))) return
     const requestId = acceptRequestId(request.headers[requestIdHeader], deps.random)
     const context = new RequestContext(deps, { request, response, requestId })
     try {
@@ -28,6 +37,8 @@ export function createRequestHandler(deps: Deps) {
       context.path = path
       context.search = search
       context.clientAddress = deps.clientAddress(request.socket.remoteAddress, request.headers['x-forwarded-for'])
+      context.network = clientNetwork(context.clientAddress)
+      limitRequests(deps, context)
       const route = findRoute(request.method ?? '', path)
       if (route && 'endpoint' in route) await serveEndpoint(deps, context, route.endpoint)
       else await serveLocally(context)
@@ -37,20 +48,83 @@ export function createRequestHandler(deps: Deps) {
   }
 }
 
-async function serveEndpoint(deps: Deps, context: RequestContext, endpoint: Endpoint): Promise<void> {
-  context.route = `${endpoint.method} ${endpoint.path}`
-  if (endpoint.limit) await enforceRateLimit(deps, context, endpoint.limit)
-  const callerToken = await callerTokenOf(deps, context, endpoint)
-  await proxyRequest(deps, context, { endpoint, callerToken })
+const pipelined = new WeakMap<Socket, number>()
+
+/**
+ * Waits until the responses to earlier requests of the connection have been sent. A response that has no connection yet
+ * hears nothing of its end. False when the client sends more ahead than any does. RFC 9112, 9.3.2.
+ */
+async function waitForTurn(socket: Socket, response: ServerResponse): Promise<boolean> {
+  const ahead = (pipelined.get(socket) ?? 0) + 1
+  if (ahead > policy.pipelinedRequests) {
+    socket.destroy()
+    return false
+  }
+  pipelined.set(socket, ahead)
+  await new Promise((resolve) => void response.once('socket', resolve))
+  pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1)
+  return true
 }
 
-/** Counts the request before anything else is done for it. Throws rate_limited. Spec: Limits; Contract: 1. */
+async function serveEndpoint(deps: Deps, context: RequestContext, endpoint: Endpoint): Promise<void> {
+  context.route = `${endpoint.method} ${endpoint.path}`
+  const { limit } = endpoint
+  if (limit && limit.by !== 'account') await enforceRateLimit(deps, context, { limit, key: context.clientAddress })
+  if (endpoint.body === 'multipart') return await serveUpload(deps, context, endpoint)
+  if (isRelay(endpoint)) return await serveRelay(deps, context, endpoint)
+  let body = noBody
+  if (hasBody(context.request, endpoint)) {
+    // Nobody's body is read without a token of ours. Whether it still counts is judged when the body is here.
+    if (requiresToken(endpoint.access)) verifyBearer(deps, authorizationOf(context))
+    checkBodyLength(context, endpoint)
+    body = await readBody(context)
+  }
+  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, endpoint)
+  await proxyRequest(deps, context, { endpoint, caller: await judgeAgain(), judgeAgain, openBody: () => body })
+}
+
+/** An upload is judged before it is streamed, and by the service again when it has arrived. Throws too_many_uploads, rate_limited. */
+async function serveUpload(deps: Deps, context: RequestContext, endpoint: Endpoint): Promise<void> {
+  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, endpoint)
+  const caller = await judgeAgain()
+  checkBodyLength(context, endpoint)
+  const end = deps.uploadLimits.start(caller.userId, context.network)
+  if (context.response.destroyed) return end()
+  context.response.once('close', end)
+  const { limit } = endpoint
+  if (limit) await enforceRateLimit(deps, context, { limit, key: caller.userId })
+  const openBody = (): Body => (hasBody(context.request, endpoint) ? openUpload(context) : noBody)
+  await proxyRequest(deps, context, { endpoint, caller, judgeAgain, openBody })
+}
+
+/** The batch of a peer is streamed: the federation service refuses it by its headers, before it is read. */
+async function serveRelay(deps: Deps, context: RequestContext, endpoint: Endpoint): Promise<void> {
+  checkBodyLength(context, endpoint)
+  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, endpoint)
+  const openBody = (): Body => (hasBody(context.request, endpoint) ? openUpload(context) : noBody)
+  await proxyRequest(deps, context, { endpoint, caller: await judgeAgain(), judgeAgain, openBody })
+}
+
+/** Throws too_many_connections: for a connection beyond a limit, and for too many requests of one network at a time. */
+function limitRequests({ connectionLimits, requestQuota }: Deps, { request, response, network }: RequestContext): void {
+  if (connectionLimits.isRefused(request.socket)) {
+    response.setHeader('Connection', 'close')
+    throw tooManyConnections()
+  }
+  if (!requestQuota.take(network)) throw tooManyConnections()
+  response.once('close', () => requestQuota.release(network))
+}
+
+/**
+ * Counts the request by its address before anything else is done for it, by account once the caller is known. Throws
+ * rate_limited. Spec: Limits; Contract: 1, 3.
+ */
 async function enforceRateLimit(
   deps: Pick<Deps, 'rateLimits' | 'gatewayMetrics'>,
   context: RequestContext,
-  limit: RateLimit,
+  { limit, key }: { limit: RateLimit; key: string },
 ): Promise<void> {
-  const { allowed, requests, remaining, resetSeconds } = await deps.rateLimits.consume(limit, context.clientAddress)
+  const { allowed, requests, remaining, resetSeconds } = await deps.rateLimits.consume(limit, key)
   const reset = String(resetSeconds)
   context.rateLimitHeaders = ['RateLimit-Limit', String(requests), 'RateLimit-Remaining', String(remaining)]
   context.rateLimitHeaders.push('RateLimit-Reset', reset)
@@ -60,16 +134,20 @@ async function enforceRateLimit(
   throw limitErrors.rate_limited({ fields, headers: { 'Retry-After': reset } })
 }
 
-function callerTokenOf(
-  deps: Pick<Deps, 'accountStates' | 'tokenCache' | 'clock' | 'signCaller'>,
-  { request, clientAddress }: RequestContext,
-  { access }: Endpoint,
-): string | Promise<string> {
-  if (!requiresToken(access)) return deps.signCaller({ address: clientAddress, account: null })
+async function judgeCaller(deps: Deps, context: RequestContext, { access }: Endpoint): Promise<SignedCaller> {
+  const { clientAddress: address } = context
+  if (requiresToken(access)) {
+    return await authenticate(deps, { authorization: authorizationOf(context), access, clientAddress: address })
+  }
+  const token = deps.signCaller({ address, account: null })
+  return { token, userId: '', address, stateVersion: 0, reuseUntil: 0 }
+}
+
+function authorizationOf({ request }: RequestContext): string | undefined {
   if (isRepeated(request, 'authorization')) {
     throw commonErrors.invalid_input({ message: 'Send one Authorization header' })
   }
-  return authenticate(deps, { authorization: request.headers.authorization, access, clientAddress })
+  return request.headers.authorization
 }
 
 /** Node keeps the first of two equal headers; a proxy in front of the gateway may have checked the second one. */

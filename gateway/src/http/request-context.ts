@@ -17,6 +17,8 @@ export class RequestContext {
   path = ''
   search = ''
   clientAddress = ''
+  /** The network of that address, by which clients are limited. */
+  network = ''
   /** The route as the contract writes it, for metrics. */
   route = 'none'
   /** `RateLimit-*`, for whatever response follows. */
@@ -59,6 +61,11 @@ export class RequestContext {
   /** Sends the response of a thrown value; one that has begun is cut off, so that it is not taken for complete. */
   fail(error: unknown): void {
     const { refusal, fault } = toErrorResponse(error)
+    // A client that leaves is counted as 499. Nobody can answer it, so nobody needs to know.
+    if (this.response.destroyed && (!fault || isConnectionError(error))) {
+      this.#deps.log.debug({ requestId: this.requestId, err: error, route: this.route }, 'client closed the connection')
+      return
+    }
     if (fault) this.#deps.log.error({ requestId: this.requestId, err: error, route: this.route }, 'request failed')
     if (this.response.headersSent) return void this.response.destroy()
     if (refusal.status === 401) this.#deps.gatewayMetrics.authRejected(refusal.code)
@@ -76,6 +83,12 @@ export class RequestContext {
     this.response.writeHead(refusal.status, this.withApiHeaders(headers))
     this.response.end(text)
   }
+}
+
+/** An error that says no more than that the connection has ended. */
+function isConnectionError(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
 /** A connection whose request has not been read to its end cannot carry another one. */

@@ -11,8 +11,8 @@ import { clientNetwork } from './client-network.ts'
 export type RateLimitResult = { allowed: boolean; requests: number; remaining: number; resetSeconds: number }
 
 export type RateLimits = AsyncDisposable & {
-  /** Counts one request, refused ones included. Never rejects. Spec: Limits; Contract: 1. */
-  consume(limit: RateLimit, clientAddress: string): Promise<RateLimitResult>
+  /** Counts one request by its client address or account, refused ones included. Never rejects. Spec: Limits; Contract: 1. */
+  consume(limit: RateLimit, key: string): Promise<RateLimitResult>
 }
 
 /** Counts one request by its key. Undefined while Redis is unavailable. */
@@ -37,9 +37,9 @@ export async function openRateLimits({ redisUrl, log }: { redisUrl: string | nul
   }
 
   return {
-    consume: async (limit, clientAddress) => {
+    consume: async (limit, addressOrAccount) => {
       const { local, countShared } = limitersOf(limit)
-      const key = clientNetwork(clientAddress)
+      const key = limit.by === 'account' ? addressOrAccount : clientNetwork(addressOrAccount)
       const [here, everywhere] = await Promise.all([count(local, key), countShared?.(key)])
       if (countShared && !everywhere) log.debug({ limit: limit.name }, 'rate limit counted locally: redis unavailable')
       return resultOf(limit, everywhere ?? here)

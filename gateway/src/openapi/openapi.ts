@@ -167,7 +167,7 @@ function describeReplies({ replies, access, limit, body, params }: Endpoint): Op
   if (body) described[413] = refusal('The body is too large')
   if (limit) {
     described[429] = {
-      description: `More than ${limit.requests} requests in ${limit.windowSeconds} seconds from one address`,
+      description: `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${limit.by === 'account' ? 'of one account' : 'from one address'}`,
       headers: { ...limited, 'Retry-After': seconds },
       content: { 'application/json': { schema: limitSchema } },
     }

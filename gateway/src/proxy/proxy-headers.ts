@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { callerHeader } from '@gatehouse/auth'
 import { requestIdHeader } from '@gatehouse/service-kit'
-import type { HeaderList } from '../http/response-headers.ts'
+import { apiContentPolicy, type HeaderList } from '../http/response-headers.ts'
 
 /** They hold for one connection only. RFC 9110, 7.6.1. */
 const hopByHopHeaders = [
@@ -53,7 +53,7 @@ export function isReserved(name: string): boolean {
   return name.startsWith('x-') && (name.startsWith('x-gatehouse-') || name.startsWith('x-forwarded-'))
 }
 
-/** The headers of a service's response as they are sent to the client. */
+/** The headers of a service's response as they are sent to the client: not cached, and no page, unless the service says so. */
 export function toClientHeaders(received: IncomingHttpHeaders): HeaderList {
   const headers: HeaderList = []
   const named = namedInConnection(received.connection)
@@ -63,6 +63,8 @@ export function toClientHeaders(received: IncomingHttpHeaders): HeaderList {
     if (typeof value === 'string') headers.push(name, value)
     else if (value) for (const one of value) headers.push(name, one)
   }
+  if (received['cache-control'] === undefined) headers.push('Cache-Control', 'no-store')
+  if (received['content-security-policy'] === undefined) headers.push('Content-Security-Policy', apiContentPolicy)
   return headers
 }
 

@@ -1,28 +1,67 @@
-import type { Endpoint } from '@gatehouse/contracts'
+import { endpoints, type Endpoint } from '@gatehouse/contracts'
 import type { Dispatcher } from 'undici'
+import { busy } from '../errors.ts'
+import type { SignedCaller } from '../auth/token-cache.ts'
 import type { Deps } from '../deps.ts'
+import { isRelay } from '../http/relay-bodies.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { toUpstreamHeaders } from './proxy-headers.ts'
-import { hasBody, readBody, type Body } from './read-body.ts'
-import type { Replica, Replicas } from './replicas.ts'
+import type { Body } from './read-body.ts'
+import type { Lane, Replica, Replicas } from './replicas.ts'
+import { ResponseBuffer } from './response-buffer.ts'
 import { ProxyResponseHandler, type ProxyObserver } from './response-handler.ts'
 import { kindOfFailure, upstreamRefusal, type FailureKind } from './upstream-failure.ts'
 
-type ProxyDeps = Pick<Deps, 'replicas' | 'timeouts' | 'gatewayMetrics' | 'log'>
-type ProxyTarget = { endpoint: Endpoint; callerToken: string }
+type ProxyDeps = Pick<Deps, 'replicas' | 'timeouts' | 'gatewayMetrics' | 'log' | 'bufferBudget'>
+type ProxyTarget = {
+  endpoint: Endpoint
+  caller: SignedCaller
+  /** Judges the caller again, because time has passed. */
+  judgeAgain: () => Promise<SignedCaller>
+  openBody: () => Body
+}
 
-const noBody: Body = { buffer: null }
+/** The endpoints whose requests or responses take as long as the client likes. */
+const fileEndpoints: ReadonlySet<Endpoint> = new Set(
+  Object.values(endpoints as Record<string, Endpoint>).filter(
+    (endpoint) =>
+      endpoint.body === 'multipart' || isRelay(endpoint) || Object.values(endpoint.replies).includes('file'),
+  ),
+)
 
 /**
  * Sends a request to a replica of its service with the caller token, and streams the response to the client. Another
  * replica is tried when the first cannot have seen the request, or when it broke off a request that changes nothing.
- * Returns a promise only where there is a body to read, and rejects with what reading it throws; failures of the service
- * are answered. Design: invariant 6.
+ * Rejects with busy when no connection comes free in time, and with what `judgeAgain` throws after that wait; failures of
+ * the service are answered. Design: invariant 6.
  */
-export function proxyRequest(deps: ProxyDeps, context: RequestContext, target: ProxyTarget): void | Promise<void> {
-  const send = (body: Body): void => new ProxyRequest(deps, context, { ...target, body }).attempt()
-  return hasBody(context.request, target.endpoint) ? readBody(context, target.endpoint).then(send) : send(noBody)
+export async function proxyRequest(deps: ProxyDeps, context: RequestContext, target: ProxyTarget): Promise<void> {
+  const { service } = target.endpoint
+  const lane: Lane = fileEndpoints.has(target.endpoint) ? 'file' : 'json'
+  const queue = deps.replicas[service].queues[lane]
+  const { network } = context
+  let { caller } = target
+  if (!queue.tryTake(network)) {
+    const { granted, cancel } = queue.wait(network)
+    context.upstream = { abort: cancel }
+    if (!(await granted)) throw refuseBusy(deps, service)
+    try {
+      caller = await target.judgeAgain()
+    } catch (error) {
+      queue.release(network)
+      throw error
+    }
+  }
+  const options = { ...target, caller, lane, release: () => queue.release(network) }
+  new ProxyRequest(deps, context, options).attempt()
 }
+
+function refuseBusy({ gatewayMetrics }: ProxyDeps, service: Endpoint['service']): Error {
+  gatewayMetrics.upstreamFailed(service, 'busy')
+  return busy()
+}
+
+type RequestOptions = Pick<ProxyTarget, 'endpoint' | 'caller' | 'openBody'> & { lane: Lane; release: () => void }
 
 /** One request to a service, which may take several attempts. */
 class ProxyRequest implements ProxyObserver {
@@ -30,19 +69,24 @@ class ProxyRequest implements ProxyObserver {
   readonly #context: RequestContext
   readonly #endpoint: Endpoint
   readonly #replicas: Replicas
+  readonly #lane: Lane
   readonly #body: Body
   readonly #options: Dispatcher.DispatchOptions
   readonly #tried: Replica[] = []
+  /** Gives the connection back, once. */
+  #release: (() => void) | undefined
 
-  constructor(deps: ProxyDeps, context: RequestContext, target: ProxyTarget & { body: Body }) {
-    const { endpoint, callerToken, body } = target
+  constructor(deps: ProxyDeps, context: RequestContext, { endpoint, caller, openBody, lane, release }: RequestOptions) {
     const { request, requestId, path, search } = context
-    const headers = toUpstreamHeaders(request.headers, { callerToken, requestId })
+    const body = openBody()
+    const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId })
     if ('stream' in body && body.length !== undefined) headers.push('content-length', body.length)
     this.#deps = deps
     this.#context = context
     this.#endpoint = endpoint
     this.#replicas = deps.replicas[endpoint.service]
+    this.#lane = lane
+    this.#release = release
     this.#body = body
     this.#options = {
       path: path + search,
@@ -56,10 +100,20 @@ class ProxyRequest implements ProxyObserver {
   }
 
   attempt(): void {
-    const replica = this.#replicas.pick(this.#tried)
-    if (!replica) return this.#context.fail(upstreamRefusal('unreached'))
+    const replica = this.#replicas.pick(this.#lane, this.#tried)
+    if (!replica) return this.#fail('unreached')
     this.#tried.push(replica)
-    replica.pool.dispatch(this.#options, new ProxyResponseHandler(this.#context, replica, this))
+    const handler = new ProxyResponseHandler(this.#context, { replica, lane: this.#lane }, this)
+    replica.pools[this.#lane].dispatch(this.#options, handler)
+  }
+
+  openBuffer(): ResponseBuffer {
+    return new ResponseBuffer({ budget: this.#deps.bufferBudget, timeouts: this.#deps.timeouts }, this.#context)
+  }
+
+  requestEnded(): void {
+    this.#release?.()
+    this.#release = undefined
   }
 
   responseStarted(replica: Replica, seconds: number): void {
@@ -75,6 +129,11 @@ class ProxyRequest implements ProxyObserver {
     this.#deps.gatewayMetrics.upstreamFailed(service, kind)
     this.#deps.log.warn({ requestId, service, replica: replica.origin, kind }, 'upstream request failed')
     if (this.#canRetryAfter(kind) && this.#tried.length < this.#replicas.size) return this.attempt()
+    this.#fail(kind)
+  }
+
+  #fail(kind: FailureKind): void {
+    this.requestEnded()
     this.#context.fail(upstreamRefusal(kind))
   }
 

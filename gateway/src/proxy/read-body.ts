@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Endpoint } from '@gatehouse/contracts'
 import { commonErrors } from '@gatehouse/runtime'
+import { isRelay, relayBodyBytes } from '../http/relay-bodies.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { policy } from '../policy.ts'
 
@@ -15,17 +16,29 @@ export function hasBody({ headers }: IncomingMessage, { method }: Endpoint): boo
   return encoding !== undefined || (length !== undefined && length !== '0')
 }
 
+/** Throws body_too_large for a body whose declared length is too large. Contract: 1. */
+export function checkBodyLength({ request }: RequestContext, endpoint: Endpoint): void {
+  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes(endpoint)) throw commonErrors.body_too_large()
+}
+
+function maxBodyBytes(endpoint: Endpoint): number {
+  if (endpoint.body === 'multipart') return policy.uploadBodyBytes
+  return isRelay(endpoint) ? relayBodyBytes : policy.jsonBodyBytes
+}
+
 /**
- * Buffers a JSON body, so that a slow client occupies no service and the request can be retried; an upload is streamed.
- * Throws body_too_large as soon as that is known. Contract: 1.
+ * Buffers a JSON body, so that a slow client occupies no service and the request can be retried. Throws body_too_large as
+ * soon as that is known. Contract: 1.
  */
-export async function readBody({ request, response }: RequestContext, endpoint: Endpoint): Promise<Body> {
-  const { 'content-length': length } = request.headers
-  const maxBytes = endpoint.body === 'multipart' ? policy.uploadBodyBytes : policy.jsonBodyBytes
-  if (Number(length ?? 0) > maxBytes) throw commonErrors.body_too_large()
+export async function readBody({ request, response }: RequestContext): Promise<Body> {
   if (request.headers.expect !== undefined) response.writeContinue()
-  if (endpoint.body === 'multipart') return { stream: streamBody(request), length }
-  return { buffer: await bufferBody(request, maxBytes) }
+  return { buffer: await bufferBody(request, policy.jsonBodyBytes) }
+}
+
+/** An upload, or the batch of a peer, is streamed: it is too large to keep many of. */
+export function openUpload({ request, response }: RequestContext): Body {
+  if (request.headers.expect !== undefined) response.writeContinue()
+  return { stream: streamBody(request), length: request.headers['content-length'] }
 }
 
 async function bufferBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {

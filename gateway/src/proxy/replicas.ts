@@ -1,12 +1,16 @@
 import { Pool } from 'undici'
 import type { Clock } from '@gatehouse/runtime'
-import { policy, type Timeouts } from '../policy.ts'
+import { policy, type Capacity, type Timeouts } from '../policy.ts'
+import { createConnectionQueue, type ConnectionQueue } from './connection-queue.ts'
+
+/** What a connection is for: JSON, which comes and goes at once, or uploads and files, which take as long as the client. */
+export type Lane = 'json' | 'file'
 
 /** One running instance of a service. */
 export type Replica = {
   readonly origin: string
-  readonly pool: Pool
-  activeRequests: number
+  readonly pools: Readonly<Record<Lane | 'states', Pool>>
+  activeRequests: Record<Lane, number>
   /** In a row. */
   failures: number
   ejectedUntil: number
@@ -15,11 +19,13 @@ export type Replica = {
 /** The replicas of one service, with passive health checks. */
 export type Replicas = AsyncDisposable & {
   readonly size: number
+  /** Grants the connections that `pick` then finds. */
+  readonly queues: Readonly<Record<Lane, ConnectionQueue>>
   /**
-   * The next replica in turn that is not among `tried` and has room for another request: a healthy one, else an ejected
-   * one, else undefined.
+   * The next replica in turn that is not among `tried` and has a free connection: a healthy one, else an ejected one, else
+   * undefined.
    */
-  pick(tried?: readonly Replica[]): Replica | undefined
+  pick(lane: Lane, tried?: readonly Replica[]): Replica | undefined
   /** Replicas to try one after the other, each once. */
   candidates(): Iterable<Replica>
   markHealthy(replica: Replica): void
@@ -27,31 +33,47 @@ export type Replicas = AsyncDisposable & {
   markFailed(replica: Replica): void
 }
 
-type ReplicaDeps = { clock: Clock; timeouts: Pick<Timeouts, 'connectMs' | 'bodyMs'> }
+type ReplicaDeps = { clock: Clock; timeouts: Pick<Timeouts, 'connectMs' | 'bodyMs' | 'queueMs'>; capacity: Capacity }
 
 /** Opens a connection pool for each replica of a service. The requests themselves are the health checks. */
 export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Replicas {
   const replicas = origins.map((origin) => openReplica(origin, deps))
+  const connections = { json: deps.capacity.connectionsPerReplica, file: deps.capacity.fileConnectionsPerReplica }
   let turn = 0
 
-  function choose(tried: readonly Replica[], includeEjected: boolean): Replica | undefined {
+  const isEjected = ({ failures, ejectedUntil }: Replica): boolean => failures > 0 && ejectedUntil > deps.clock.now()
+
+  function choose(lane: Lane | undefined, tried: readonly Replica[], includeEjected: boolean): Replica | undefined {
     for (let step = 0; step < replicas.length; step += 1) {
       const replica = replicas[(turn + step) % replicas.length]
-      if (!replica || replica.activeRequests >= policy.requestsPerReplica || tried.includes(replica)) continue
-      if (!includeEjected && replica.failures > 0 && replica.ejectedUntil > deps.clock.now()) continue
+      if (!replica || tried.includes(replica)) continue
+      if (lane && replica.activeRequests[lane] >= connections[lane]) continue
+      if (!includeEjected && isEjected(replica)) continue
       turn = (turn + step + 1) % replicas.length
       return replica
     }
     return undefined
   }
 
-  const pick = (tried: readonly Replica[] = []): Replica | undefined => choose(tried, false) ?? choose(tried, true)
+  const next = (lane: Lane | undefined, tried: readonly Replica[]): Replica | undefined =>
+    choose(lane, tried, false) ?? choose(lane, tried, true)
+
+  function openQueue(lane: Lane): ConnectionQueue {
+    return createConnectionQueue({
+      capacity: () => (replicas.filter((one) => !isEjected(one)).length || replicas.length) * connections[lane],
+      waitMs: deps.timeouts.queueMs,
+      maxWaiting: policy.waitingRequests,
+      maxWaitingPerNetwork: policy.waitingRequestsPerNetwork,
+    })
+  }
+
   return {
     size: replicas.length,
-    pick,
+    queues: { json: openQueue('json'), file: openQueue('file') },
+    pick: (lane, tried = []) => next(lane, tried),
     *candidates() {
       const tried: Replica[] = []
-      for (let replica = pick(); replica; replica = pick(tried)) {
+      for (let replica = next(undefined, tried); replica; replica = next(undefined, tried)) {
         tried.push(replica)
         yield replica
       }
@@ -63,18 +85,24 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
       replica.ejectedUntil = deps.clock.now() + ejectionMs
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(replicas.map(({ pool }) => pool.close()))
+      await Promise.all(replicas.flatMap(({ pools }) => Object.values(pools).map((pool) => pool.close())))
     },
   }
 }
 
-function openReplica(origin: string, { timeouts }: ReplicaDeps): Replica {
-  const pool = new Pool(origin, {
-    connections: policy.connectionsPerReplica,
-    pipelining: 1,
-    keepAliveTimeout: policy.upstreamKeepAliveMs,
-    connect: { timeout: timeouts.connectMs },
-    bodyTimeout: timeouts.bodyMs,
-  })
-  return { origin, pool, activeRequests: 0, failures: 0, ejectedUntil: 0 }
+function openReplica(origin: string, { timeouts, capacity }: ReplicaDeps): Replica {
+  const openPool = (connections: number): Pool =>
+    new Pool(origin, {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: policy.upstreamKeepAliveMs,
+      connect: { timeout: timeouts.connectMs },
+      bodyTimeout: timeouts.bodyMs,
+    })
+  const pools = {
+    json: openPool(capacity.connectionsPerReplica),
+    file: openPool(capacity.fileConnectionsPerReplica),
+    states: openPool(policy.stateConnectionsPerReplica),
+  }
+  return { origin, pools, activeRequests: { json: 0, file: 0 }, failures: 0, ejectedUntil: 0 }
 }

@@ -2,34 +2,42 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { RequestContext } from '../http/request-context.ts'
 import { toClientHeaders } from './proxy-headers.ts'
-import type { Replica } from './replicas.ts'
+import type { Lane, Replica } from './replicas.ts'
+import type { ResponseBuffer } from './response-buffer.ts'
 
 /** Receives the outcome of a request to a replica. */
 export type ProxyObserver = {
   responseStarted(replica: Replica, seconds: number): void
+  /** The service has sent its whole response, or the client has closed the connection. */
+  requestEnded(): void
   /** Not called when the client has closed the connection. `wasSent`: the service may have seen the request. */
   requestFailed(replica: Replica, error: Error, wasSent: boolean): void
+  /** Opens what holds the rest of a response that the client does not read at once. */
+  openBuffer(): ResponseBuffer
 }
 
 /**
- * Streams one response from a service to the client, with back-pressure. When the client closes the connection the
- * upstream request is aborted; when the service breaks off, the client's connection is cut.
+ * Streams one response from a service to the client. When the client closes the connection the upstream request is
+ * aborted; when the service breaks off, the client's connection is cut.
  */
 export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
   readonly #context: RequestContext
   readonly #replica: Replica
+  readonly #lane: Lane
   readonly #observer: ProxyObserver
   readonly #started = performance.now()
   #controller: Dispatcher.DispatchController | undefined
   #hasEnded = false
   /** Of the body, when the service declared it. */
   #contentLength: number | undefined
+  #buffer: ResponseBuffer | undefined
 
-  constructor(context: RequestContext, replica: Replica, observer: ProxyObserver) {
+  constructor(context: RequestContext, target: { replica: Replica; lane: Lane }, observer: ProxyObserver) {
     this.#context = context
-    this.#replica = replica
+    this.#replica = target.replica
+    this.#lane = target.lane
     this.#observer = observer
-    replica.activeRequests += 1
+    this.#replica.activeRequests[this.#lane] += 1
     context.upstream = this
   }
 
@@ -54,27 +62,30 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
     const { response } = this.#context
     // Written as latin1 text, head and body leave in one write when both are there: a third less work than two buffers.
     if (chunk.length === this.#contentLength) return void response.end(chunk.toString('latin1'), 'latin1')
-    if (response.write(chunk)) return
-    controller.pause()
-    response.once('drain', () => controller.resume())
+    if (response.write(chunk) || response.destroyed) return
+    this.#buffer ??= this.#observer.openBuffer()
+    this.#buffer.hold(controller, chunk.length)
   }
 
   onResponseEnd(): void {
     const { response } = this.#context
     this.#end()
-    if (!response.writableEnded) response.end()
+    this.#observer.requestEnded()
+    if (response.writableEnded) return
+    this.#buffer?.end()
+    response.end()
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     if (this.#hasEnded) return
     this.#end()
-    if (this.#context.response.destroyed) return
+    if (this.#context.response.destroyed) return this.#observer.requestEnded()
     this.#observer.requestFailed(this.#replica, error, this.#controller !== undefined)
   }
 
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    this.#replica.activeRequests -= 1
+    this.#replica.activeRequests[this.#lane] -= 1
   }
 }

@@ -4,6 +4,7 @@ import { callerHeader } from '@gatehouse/auth'
 import { acceptRequestId, requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { endWithError } from '../http/client-errors.ts'
+import { clientNetwork } from '../limits/client-network.ts'
 import { isReserved } from '../proxy/proxy-headers.ts'
 import { connectReplica } from './connect-replica.ts'
 import type { SocketPairs } from './socket-pairs.ts'
@@ -31,6 +32,10 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
     const pair = pairs.add(socket)
     const address = deps.clientAddress(socket.remoteAddress, request.headers['x-forwarded-for'])
     const requestId = acceptRequestId(request.headers[requestIdHeader], deps.random)
+    if (!deps.connectionLimits.upgrade(socket, clientNetwork(address))) {
+      endWithError(socket, 503, { message: 'Too many connections, please try again', requestId })
+      return
+    }
     const callerToken = deps.signCaller({ address, account: null })
     request.headers = toUpgradeHeaders(request.headers, { callerToken, requestId })
     for (const replica of sessionGateways.candidates()) {
@@ -38,14 +43,14 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
       if (upstream) {
         sessionGateways.markHealthy(replica)
         pair.pairWith(upstream)
-        proxy.forwardUpgrade({ request, socket, head, upstream, replica })
+        proxy.forwardUpgrade({ request, requestId, socket, head, upstream, replica })
         return
       }
       sessionGateways.markFailed(replica)
       if (socket.destroyed) return
     }
     log.warn({ requestId }, 'no session gateway reachable')
-    endWithError(socket, 503, 'No session gateway is reachable, please try again')
+    endWithError(socket, 503, { message: 'Service temporarily unavailable, please try again', requestId })
   }
 
   return {

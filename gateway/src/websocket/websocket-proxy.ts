@@ -6,6 +6,7 @@ import { endWithError } from '../http/client-errors.ts'
 
 export type Upgrade = {
   request: IncomingMessage
+  requestId: string
   socket: Socket
   head: Buffer
   upstream: Socket
@@ -37,32 +38,34 @@ export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 
   proxy.on('proxyReqWs', (upgradeRequest, request) => void outgoing.set(request, upgradeRequest))
   proxy.on('error', () => undefined)
 
-  function forwardUpgrade({ request, socket, head, upstream, replica }: Upgrade): void {
+  function forwardUpgrade({ request, requestId, socket, head, upstream, replica }: Upgrade): void {
     let isSettled = false
     const settle = (): void => {
       isSettled = true
       clearTimeout(timer)
     }
-    const refuse = (status: number, message: string): void => {
+    const refuse = (status: number, error: { message?: string; retryAfterSeconds?: number | undefined } = {}): void => {
       if (isSettled) return
       settle()
       if (!socket.destroyed) {
-        log.warn({ replica: replica.origin, status }, 'websocket upgrade refused')
-        endWithError(socket, status, message)
+        log.warn({ requestId, replica: replica.origin, status }, 'websocket upgrade refused')
+        endWithError(socket, status, { ...error, requestId })
       }
       upstream.destroy()
     }
-    const timer = setTimeout(refuse, timeouts.upgradeMs, 504, 'The session gateway did not answer in time')
+    const late = { message: 'The service did not answer in time' }
+    const timer = setTimeout(refuse, timeouts.upgradeMs, 504, late)
     socket.once('close', () => clearTimeout(timer))
     const options = { target: replica.origin, agent: new SingleSocketAgent(upstream) }
-    proxy.ws(request, socket, head, options, () => refuse(502, 'The session gateway broke off'))
+    proxy.ws(request, socket, head, options, () => refuse(502, { message: 'The service broke off' }))
     const upgradeRequest = outgoing.get(request)
     upgradeRequest?.once('upgrade', settle)
     // http-proxy would send a refusal to the client as it comes, its body for as long as that lasts.
     upgradeRequest?.removeAllListeners('response')
     upgradeRequest?.once('response', (response) => {
       response.resume()
-      refuse(response.statusCode ?? 502, 'The session gateway does not take this socket')
+      const retryAfterSeconds = Number(response.headers['retry-after']) || undefined
+      refuse(response.statusCode ?? 502, { retryAfterSeconds })
     })
   }
 

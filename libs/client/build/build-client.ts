@@ -3,57 +3,79 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { build } from 'vite'
+import { build, type Plugin } from 'vite'
 import { writeDeclarations } from './write-declarations.ts'
 
 const source = resolve(import.meta.dirname, '..')
 const run = promisify(execFile)
 
+/** The modules of the package, each whole in itself; without a path: loaded by the main one, later. */
+const modules = [
+  { path: '.', file: 'index.js', entry: 'src/index.ts' },
+  { path: './identity', file: 'identity.js', entry: 'src/identity/index.ts' },
+  { path: null, file: 'admin-api.js', entry: 'src/api/admin-api.ts' },
+]
+const imported = modules.flatMap(({ path, ...module }) => (path === null ? [] : [{ path, ...module }]))
+
+/** Leaves the import of a module that is built on its own as it is, for the built one. */
+const importsBuiltModule: Plugin = {
+  name: 'imports-built-module',
+  enforce: 'pre',
+  resolveId: (name, importer) =>
+    importer && name === './admin-api.ts' ? { id: './admin-api.js', external: true } : null,
+}
+
 /**
  * Builds the client library into `folder`: a package of JavaScript and declarations in `folder/package`, and its
- * tarball. The package has no dependencies: what it uses of the contracts is bundled.
+ * tarball. The package has no dependencies: what it uses of the contracts is bundled. `gzipBytes`: of each module.
  */
-export async function buildClient(folder: string): Promise<{ tarball: string; gzipBytes: number }> {
+export async function buildClient(folder: string): Promise<{ tarball: string; gzipBytes: Record<string, number> }> {
   const output = resolve(folder, 'package')
   await rm(output, { recursive: true, force: true })
   await mkdir(output, { recursive: true })
-  await bundle(output)
-  const types = await writeDeclarations({ entry: join(source, 'src/index.ts'), output })
+  for (const module of modules) await bundle(module, output)
+  const types = await writeDeclarations({ entries: imported.map(({ entry }) => join(source, entry)), output })
   await writePackageJson(output, types)
   await cp(join(source, 'README.md'), join(output, 'README.md'))
   const packed = await run('npm', ['pack', '--json', '--pack-destination', resolve(folder)], { cwd: output })
   const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }]
-  const gzipBytes = gzipSync(await readFile(join(output, 'index.js')), { level: 9 }).length
+  const gzipBytes: Record<string, number> = {}
+  for (const { file } of modules) {
+    gzipBytes[file] = gzipSync(await readFile(join(output, file)), { level: 9 }).length
+  }
   return { tarball: join(resolve(folder), filename), gzipBytes }
 }
 
 /** One minified module; its source map holds the sources. */
-async function bundle(output: string): Promise<void> {
+async function bundle({ file, entry }: { file: string; entry: string }, output: string): Promise<void> {
   await build({
     root: source,
     configFile: false,
+    plugins: [importsBuiltModule],
     logLevel: 'warn',
     build: {
       outDir: output,
       emptyOutDir: false,
       target: 'es2024',
       sourcemap: true,
-      lib: { entry: 'src/index.ts', formats: ['es'], fileName: () => 'index.js' },
+      lib: { entry, formats: ['es'], fileName: () => file },
       // Vite leaves the whitespace in a library's module unless it is told otherwise.
       rolldownOptions: { output: { minify: true, comments: false } },
     },
   })
 }
 
-async function writePackageJson(output: string, types: string): Promise<void> {
+async function writePackageJson(output: string, types: string[]): Promise<void> {
   const { name, version, description, sideEffects } = JSON.parse(
     await readFile(join(source, 'package.json'), 'utf8'),
   ) as Record<string, unknown>
   const manifest = {
     ...{ name, version, description, sideEffects },
     type: 'module',
-    exports: { types, default: './index.js' },
-    types,
+    exports: Object.fromEntries(
+      imported.map(({ path, file }, index) => [path, { types: types[index], default: `./${file}` }]),
+    ),
+    types: types[0],
     engines: { node: '>=22' },
   }
   await writeFile(join(output, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)

@@ -10,17 +10,17 @@ const contractTypes = join(libraries, 'client/src/api/records.ts')
 const printed: ts.TypeFormatFlags = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias
 
 /**
- * Writes the declarations of everything that is reachable from `entry` into `output/types`; gives the path of the
- * entry's declaration, relative to `output`. The types in `records.ts` are written out, since those of the contract are
+ * Writes the declarations of everything that is reachable from `entries` into `output/types`; gives the paths of the
+ * entries' declarations, relative to `output`. The types in `records.ts` are written out, since those of the contract are
  * inferred from zod schemas: the package needs zod neither at run time nor for its types. Throws when a declaration
  * still refers to another package.
  */
-export async function writeDeclarations({ entry, output }: { entry: string; output: string }): Promise<string> {
-  const program = createProgram(entry)
+export async function writeDeclarations({ entries, output }: { entries: string[]; output: string }): Promise<string[]> {
+  const program = createProgram(entries)
   const emitted = emitDeclarations(program)
   const types = join(output, 'types')
   const written = new Set<string>()
-  const pending = [entry]
+  const pending = [...entries]
   for (let source = pending.pop(); source; source = pending.pop()) {
     if (written.has(source)) continue
     written.add(source)
@@ -31,10 +31,10 @@ export async function writeDeclarations({ entry, output }: { entry: string; outp
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, declaration)
   }
-  return `./types/${relative(libraries, entry).replace(/\.ts$/, '.d.ts')}`
+  return entries.map((entry) => `./types/${relative(libraries, entry).replace(/\.ts$/, '.d.ts')}`)
 }
 
-function createProgram(entry: string): ts.Program {
+function createProgram(entries: string[]): ts.Program {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(libraries, '../tsconfig.json'),
     {},
@@ -58,7 +58,7 @@ function createProgram(entry: string): ts.Program {
       '@gatehouse/contracts/*': [join(contracts, '*/index.ts')],
     },
   }
-  return ts.createProgram([entry], options)
+  return ts.createProgram(entries, options)
 }
 
 /** The text of each declaration, by the path of its source. */

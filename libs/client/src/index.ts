@@ -36,10 +36,11 @@ export type { AccountDeletion } from './connections/account-deletion.ts'
 
 export type { LiveConnection, LiveState } from './live/live-connection.ts'
 export { isPresenceUpdate, isReady } from './live/frames.ts'
-export type { OtherEvent, PresenceUpdate, ReadyEvent, ServerEvent } from './live/frames.ts'
+export type { AdminChange, OtherEvent, PresenceUpdate, ReadyEvent, ServerEvent } from './live/frames.ts'
 
 export { canonicalUserMatch } from './identity/identity.ts'
-export type { Identity, KnownUser, SelfIds } from './identity/identity.ts'
+export type { Identity, SelfIds } from './identity/identity.ts'
+export type { KnownUser } from './identity/known-user.ts'
 
 export type { Store } from './store.ts'
 export type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, Socket, WatchStorage } from './platform.ts'

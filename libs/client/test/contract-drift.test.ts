@@ -41,7 +41,7 @@ describe('A change of the contract', function () {
   it('is a type error in the client wherever it is not followed', () => {
     const lines = linesThatBreak([
       { file: 'endpoints/client-rows.ts', from: "'/api/users/:id'", to: "'/api/users/:userId'" },
-      { file: 'endpoints/client-rows.ts', from: 'deleteInvite: ', to: 'removeInvite: ' },
+      { file: 'endpoints/admin-rows.ts', from: 'deleteInvite: ', to: 'removeInvite: ' },
       { file: 'endpoints/admin-schemas.ts', from: 'deleteInvite: ', to: 'removeInvite: ' },
       { file: 'users.ts', from: 'verifyPasswordReply = z.object({ valid:', to: 'verifyPasswordReply = z.object({ ok:' },
       { file: 'admin.ts', from: 'roleBody = z.object({ isAdmin:', to: 'roleBody = z.object({ role:' },
@@ -55,7 +55,7 @@ describe('A change of the contract', function () {
 
     expect(lines).to.have.members([
       "find: (id: string, options?: CallOptions) => call('getUser', { params: { id }, ...options }),",
-      "remove: (id: string, options?: CallOptions) => call('deleteInvite', { params: { id }, ...options }),",
+      "remove: byId('deleteInvite'),",
       "call('setRole', { params: { id }, body: { isAdmin }, ...options }),",
       'const { valid } = await api.users.verifyPassword(password, options)',
       '[closeCodes.passwordReset]: {',

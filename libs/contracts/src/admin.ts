@@ -5,16 +5,39 @@ import { userReply } from './users.ts'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
-/** `homeInstance` is a host, or `local` for native users. `sort` may start with `-` for descending. */
+/** A whole number from 1 to `max`: others are clamped, and what is no number reads as `preset`. */
+function clamped(preset: number, max: number) {
+  const numeral = z.string().trim().min(1).transform(Number).pipe(z.number())
+  return numeral.transform((value) => Math.min(Math.max(Math.trunc(value), 1), max)).catch(preset)
+}
+
+/** A day, `2026-11-21`, also read from a time with its zone. What is neither, or beyond any account, reads as absent. */
+const day = z
+  .union([
+    z.iso.date(),
+    z.iso.datetime({ offset: true }).transform((time) => new Date(time).toISOString().slice(0, 10)),
+  ])
+  .refine((value) => value >= '1970-01-01' && value <= '2999-12-31')
+  .optional()
+  .catch(undefined)
+
+/**
+ * `homeInstance` is a host, or `local` for native users. Unknown values read as the default, as existing clients expect.
+ * Contract: 5, users.
+ */
 export const listUsersQuery = z.object({
   q: text('q').max(100).optional(),
-  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-  pageSize: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeDefault),
-  showDeleted: flag.default(false),
-  homeInstance: text('homeInstance').max(limits.hostMax).optional(),
-  role: z.enum(['admin', 'user']).optional(),
-  sort: z.enum(['createdAt', '-createdAt', 'username', '-username']).default('-createdAt'),
+  page: clamped(1, 1_000_000),
+  pageSize: clamped(limits.pageSizeDefault, limits.pageSizeMax),
+  showDeleted: flag.catch(false),
+  homeInstance: text('homeInstance').max(limits.hostMax).optional().catch(undefined),
+  role: z.enum(['admin', 'non-admin']).optional().catch(undefined),
+  joinedAfter: day,
+  joinedBefore: day,
+  sort: z.enum(['newest', 'oldest', 'az', 'za']).catch('newest'),
 })
+/** The home instances that users have, by their hosts. */
+export const userInstancesReply = z.object({ instances: z.array(z.string()) })
 export const listUsersReply = z.object({
   users: z.array(userReply),
   total: z.number().int(),
@@ -29,7 +52,15 @@ export const settingsReply = z.object({
   registrationOpen: z.boolean().nullable(),
   federatedRegistrationOpen: z.boolean(),
   autoAcceptPeering: z.boolean(),
+  // For existing clients, which ask one instance for everything: what others decide, or nobody here. Contract: 5.
+  discoveryEnabled: z.literal(false),
+  gifEnabled: z.literal(false),
+  federationRelayEnabled: z.literal(true),
+  federationRelayTtlDays: z.literal(30),
+  defaultAutoRotateIntervalDays: z.literal(90),
+  maxUploadSizeMb: z.literal(8),
 })
+/** Fields that are not named here are ignored. */
 export const settingsBody = z.object({
   instanceName: trimmedText('instanceName', 64)
     .refine((value) => value.length > 0, { error: 'instanceName is required' })

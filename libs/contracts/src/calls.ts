@@ -2,7 +2,21 @@ import { z } from 'zod'
 import { accountState } from './accounts.ts'
 import { defineCall } from './define.ts'
 import { deleteIdentityBody, resolveStubBody } from './federation.ts'
-import { snowflake } from './text.ts'
+import { snowflake, timestampMs } from './text.ts'
+
+/** What a peer reports of the profile of one of its users. Wire: 3, profile_update. */
+const remoteProfile = z.object({
+  homeUserId: z.string(),
+  profileUpdatedAt: timestampMs,
+  username: z.string(),
+  displayName: z.string().nullable(),
+  avatar: z.string().nullable(),
+  banner: z.string().nullable(),
+  accentColor: z.string().nullable(),
+  avatarColor: z.string().nullable(),
+  bio: z.string().nullable(),
+})
+export type RemoteProfile = z.infer<typeof remoteProfile>
 
 /** Asks identity to tombstone a federated identity. Refusal: `owns_spaces`. Contract: 7, identity. */
 export const deleteFederatedIdentity = defineCall({
@@ -23,6 +37,58 @@ export const forgetReplicatedInstances = defineCall({
   subject: 'call.identity.forget-replicated-instances.v1',
   request: z.object({ userId: snowflake, origins: z.array(z.string()) }),
   reply: z.object({}),
+})
+
+/** Asks identity to apply profiles that a peer reports of its own users to their replicas here. Contract: 7, relay. */
+export const applyRemoteProfiles = defineCall({
+  subject: 'call.identity.apply-remote-profiles.v1',
+  request: z.object({
+    /** The signer's: pictures are fetched from this origin only. */
+    origin: z.string(),
+    /** The signer's host; replicas of another home instance are left alone. */
+    host: z.string(),
+    profiles: z.array(remoteProfile).max(50),
+  }),
+  reply: z.object({ applied: z.number().int() }),
+})
+
+/** Asks identity to end what a reset peer left: stubs are tombstoned (soft), real accounts detached. Contract: 7. */
+export const detachHome = defineCall({
+  subject: 'call.identity.detach-home.v1',
+  request: z.object({ host: z.string() }),
+  reply: z.object({ tombstoned: z.number().int(), detached: z.number().int() }),
+})
+
+/**
+ * Asks federation-fanout whether a home instance is still the one that is known: `unknown` when it is no peer or its
+ * instanceId was never learnt, `same` and `changed` from a signed answer, else `unverified`. Contract: 7, login repair.
+ */
+export const checkHomeEpoch = defineCall({
+  subject: 'call.federation.check-home-epoch.v1',
+  request: z.object({ host: z.string(), timeoutMs: z.number().int().positive() }),
+  reply: z.object({ outcome: z.enum(['unknown', 'same', 'changed', 'unverified']) }),
+})
+
+/** Asks federation-fanout for the user of a peer by id (users/by-home-id). `no_peer` when the host is no active peer. */
+export const lookUpByHomeId = defineCall({
+  subject: 'call.federation.look-up-by-home-id.v1',
+  request: z.object({ host: z.string(), homeUserId: z.string() }),
+  reply: z.object({
+    outcome: z.enum(['no_peer', 'found', 'not_found', 'unreachable']),
+    username: z.string().optional(),
+    profile: remoteProfile.partial().optional(),
+  }),
+})
+
+/** Asks federation-fanout to have a home instance verify an attach proof (verify-attach-proof). Contract: 7. */
+export const verifyAttachProof = defineCall({
+  subject: 'call.federation.verify-attach-proof.v1',
+  request: z.object({ host: z.string(), token: z.string() }),
+  reply: z.object({
+    outcome: z.enum(['no_peer', 'valid', 'invalid', 'unreachable']),
+    homeUserId: z.string().optional(),
+    username: z.string().optional(),
+  }),
 })
 
 /**

@@ -41,6 +41,9 @@ export const sessionsEnded = defineEvent({
   payload: z.object({ ...ofAccount, actor }),
 })
 
+/** User ids in one event: its message stays under the limit of NATS. */
+export const audiencePerEvent = 20_000
+
 /** An account was tombstoned; all sockets close, and voice services take it out of their rooms. Spec: DELETE self 4. */
 export const userDeleted = defineEvent({
   name: 'UserDeleted',
@@ -50,9 +53,16 @@ export const userDeleted = defineEvent({
     actor,
     /** `soft` keeps the message history. Spec: Tombstone. */
     mode: z.enum(['full', 'soft']),
-    /** Who was to see its presence while its memberships still stood. */
+    /** Who was to see its presence while its memberships still stood; the rest of many is in DeletedPresence. */
     audience: z.array(snowflake),
   }),
+})
+
+/** Further users who were to see the presence of a tombstoned account, beyond those that UserDeleted names. Contract: 6. */
+export const deletedPresence = defineEvent({
+  name: 'DeletedPresence',
+  subject: 'event.user.deleted-presence.v1',
+  payload: z.object({ userId: snowflake, at: timestampMs, audience: z.array(snowflake) }),
 })
 
 /** An admin made an account an admin, or no longer one. Contract: 5. */
@@ -83,6 +93,13 @@ export const presenceChanged = defineEvent({
     version: z.number().int(),
     recipients: z.array(snowflake),
   }),
+})
+
+/** What a peer reports of its user, for the replica here. Broadcast: it may be lost. Contract: 6. */
+export const remotePresenceReported = defineEvent({
+  name: 'RemotePresenceReported',
+  subject: 'event.user.remote-presence-reported.v1',
+  payload: z.object({ userId: snowflake, status: z.enum(['online', 'offline']), until: timestampMs }),
 })
 
 const ofInvite = { inviteId: snowflake, name: z.string(), at: timestampMs }

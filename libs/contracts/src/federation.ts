@@ -17,56 +17,100 @@ export const resolveStubBody = z.object({
   displayName: text('displayName').max(200).nullish(),
 })
 export const resolveStubReply = z.object({ id: snowflake })
-export const epochReply = z.object({ instanceId: z.string() })
 
 export const acceptPeerBody = z.object({
   sourceOrigin: text('sourceOrigin').max(300),
   hmacSecret: text('hmacSecret').min(32, { error: 'hmacSecret is too short' }).max(256),
   instanceName: text('instanceName').max(128).nullish(),
   instanceId: text('instanceId').max(128).nullish(),
+  approvalToken: text('approvalToken').max(256).nullish(),
 })
 export const acceptPeerReply = z.object({
   accepted: z.literal(true),
   instanceName: z.string(),
   instanceId: z.string(),
 })
-/** The offer waits for an admin of this instance. */
-export const acceptPeerPendingReply = z.object({ accepted: z.literal(false), pending: z.literal(true) })
+/** The offer waits: for an admin of this instance, or for this instance's own offer, which presents the token. */
+export const acceptPeerPendingReply = z.object({
+  queued: z.literal(true),
+  message: z.string(),
+  approvalToken: z.string(),
+})
 export const initiatePeerBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) })
+export const deniedBody = z.object({ reason: z.string().max(64).nullish(), message: z.string().max(2_000).nullish() })
+export const deniedReply = z.object({ acknowledged: z.literal(true) })
+export const rotateBody = z.object({
+  newSecret: z.string({ error: 'newSecret is required' }).regex(/^[0-9a-f]{64}$/, {
+    error: 'newSecret must be 64 lower-case hexadecimal digits',
+  }),
+})
+export const rotateReply = z.object({ accepted: z.literal(true), gracePeriodMs: z.number().int() })
 
-export const peerStatus = z.enum(['pending', 'active', 'revoked'])
+/** A signed epoch answer of another instance. */
+export const epochReply = z.object({ instanceId: z.uuid() })
+
+export const peerStatus = z.enum([
+  'pending',
+  'awaiting_approval',
+  'active',
+  'unreachable',
+  'needs_attention',
+  'rejected',
+  'revoked',
+])
 export const peerReply = z.object({
   id: snowflake,
   origin: z.string(),
   status: peerStatus,
+  /** Why, where the status has more than one cause. */
+  reason: z.string().nullable(),
   instanceName: z.string().nullable(),
   instanceId: z.string().nullable(),
   createdAt: timestampMs,
   activatedAt: timestampMs.nullable(),
   revokedAt: timestampMs.nullable(),
+  rotatedAt: timestampMs.nullable(),
+  autoRotateIntervalDays: z.number().int(),
 })
 export type PeerReply = z.infer<typeof peerReply>
 export const initiatePeerReply = z.object({ peer: peerReply })
+export const onePeerReply = z.object({ peer: peerReply })
 export const peersReply = z.object({ peers: z.array(peerReply) })
+export const patchPeerBody = z.object({
+  autoRotateIntervalDays: z
+    .number({ error: 'autoRotateIntervalDays must be a number of days' })
+    .int({ error: 'autoRotateIntervalDays must be a whole number' })
+    .min(1, { error: 'autoRotateIntervalDays must be at least 1' })
+    .max(365, { error: 'autoRotateIntervalDays must be at most 365' }),
+})
+
+export const ensurePeerBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) })
+export const ensurePeerReply = z.object({
+  peeringStatus: z.enum(['active', 'pending', 'awaiting_approval', 'rejected', 'admin_required']),
+  peerId: snowflake.optional(),
+  error: z.string().optional(),
+})
 
 export const approvalRequestReply = z.object({
   id: snowflake,
-  sourceOrigin: z.string(),
+  origin: z.string(),
+  direction: z.enum(['inbound', 'outbound']),
   instanceName: z.string().nullable(),
-  instanceId: z.string().nullable(),
-  status: z.enum(['pending', 'approved', 'denied']),
-  createdAt: timestampMs,
+  requestedAt: timestampMs,
+  expiresAt: timestampMs,
 })
 export const approvalRequestsReply = z.object({ requests: z.array(approvalRequestReply) })
 
-/** Spec: federation-identity/delete. Contract: 7, fan-out. */
+export const fanoutMode = z.enum(['leave', 'soft', 'full'], { error: 'mode must be leave, soft or full' })
+/** Spec: federation-identity/delete. Contract: 7, fan-out; `leave` only forgets the instance. */
 export const fanoutBody = z.object({
   origins: z
     .array(text('origins').max(300))
     .min(1, { error: 'origins must name at least one instance' })
     .max(limits.fanoutOriginsMax, { error: `origins may name at most ${limits.fanoutOriginsMax} instances` }),
-  mode: deletionMode,
+  mode: fanoutMode,
 })
+export type FanoutMode = z.infer<typeof fanoutMode>
 export const fanoutResult = z.union([
   z.object({ success: z.literal(true) }),
   z.object({ success: z.literal(false), error: z.string(), ownedSpaces: ownedSpaces.optional() }),

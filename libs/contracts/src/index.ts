@@ -9,13 +9,20 @@ export {
   roleBody,
   settingsBody,
   settingsReply,
+  userInstancesReply,
 } from './admin.ts'
 export {
   accountStatesQuery,
+  applyRemoteProfiles,
+  checkHomeEpoch,
   deleteFederatedIdentity,
+  detachHome,
   forgetReplicatedInstances,
+  lookUpByHomeId,
   resolveReplicatedUser,
+  verifyAttachProof,
 } from './calls.ts'
+export type { RemoteProfile } from './calls.ts'
 export {
   avatarColors,
   baseUsername,
@@ -50,6 +57,8 @@ export { clientRows, endpointTable, peerRows } from './endpoints/table.ts'
 export type { Access, ClientEndpointName, EndpointName, EndpointRow, ServiceName } from './endpoints/table.ts'
 export {
   accountEvents,
+  audiencePerEvent,
+  deletedPresence,
   durableEvents,
   inviteChanged,
   inviteCreated,
@@ -63,6 +72,7 @@ export {
   peerChanged,
   presenceChanged,
   profileChanged,
+  remotePresenceReported,
   roleChanged,
   sessionEndingEvents,
   sessionsEnded,
@@ -78,19 +88,46 @@ export {
   approvalRequestsReply,
   deleteIdentityBody,
   deletionMode,
+  deniedBody,
+  deniedReply,
+  ensurePeerBody,
+  ensurePeerReply,
   epochReply,
   fanoutBody,
+  fanoutMode,
   fanoutReply,
   fanoutResult,
   initiatePeerBody,
   initiatePeerReply,
+  onePeerReply,
+  patchPeerBody,
   peerReply,
   peersReply,
   peerStatus,
   resolveStubBody,
   resolveStubReply,
+  rotateBody,
+  rotateReply,
 } from './federation.ts'
-export type { DeletionMode, FanoutResult, PeerReply } from './federation.ts'
+export type { DeletionMode, FanoutMode, FanoutResult, PeerReply } from './federation.ts'
+export {
+  attachProofReply,
+  attachTokenBody,
+  byHomeIdBody,
+  byHomeIdReply,
+  lookupBody,
+  lookupReply,
+  presenceUpdate,
+  profileUpdate,
+  relayBody,
+  relayEvent,
+  relayReply,
+  relayVerdict,
+  remoteUser,
+  syncBody,
+  syncReply,
+} from './relay.ts'
+export type { RelayEvent, RemoteUser } from './relay.ts'
 export {
   createInviteBody,
   inviteReply,
@@ -106,6 +143,7 @@ export {
   reinstateReply,
 } from './invites.ts'
 export type { InviteReply, InviteStatus, RedemptionReply } from './invites.ts'
+export { attachProofBody, putRegistryReply, reattachReply, registryBody, registryReply } from './identities.ts'
 export { newPassword, passwordAttempt } from './passwords.ts'
 export {
   adminChangedMessage,
@@ -125,11 +163,13 @@ export {
   checkUsernameReply,
   credentialsReply,
   deleteSelfBody,
+  endSessionsBody,
   instanceInfoReply,
   loginBody,
   ownedSpaces,
   profileBody,
   registerBody,
+  registeredIdentity,
   replicatedInstance,
   successReply,
   tokenReply,

@@ -12,9 +12,17 @@ export const readyMessage = z.object({
   serverTime: timestampMs,
   instance: z.object({ name: z.string(), instanceId: z.string(), version: z.string() }),
   presences: z.record(snowflake, userStatus),
+  /** Origins of peers by their state. Contract: 7, states of a peer. */
+  activePeerOrigins: z.array(z.string()),
+  rejectedPeerOrigins: z.array(z.string()),
+  awaitingApprovalPeerOrigins: z.array(z.string()),
+  /** For admins: peering requests that wait for a decision. */
+  pendingApprovalCount: z.number().int().optional(),
   spaces: z.array(z.unknown()),
   dmChannels: z.array(z.unknown()),
   folders: z.array(z.unknown()),
+  spaceLayout: z.null(),
+  layoutUpdatedAt: z.literal(0),
   readStates: z.array(z.unknown()),
   activeCalls: z.array(z.unknown()),
   voiceStates: z.record(z.string(), z.unknown()),

@@ -3,14 +3,17 @@ import { avatarColors } from './constants/avatar-colors.ts'
 import type { AvatarColor } from './constants/avatar-colors.ts'
 import * as limits from './constants/limits.ts'
 import { newPassword, passwordAttempt } from './passwords.ts'
-import { optionalText, snowflake, text, timestampMs } from './text.ts'
+import { optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
 
 export const userStatus = z.enum(['online', 'offline'])
 
 /** An instance on which this user also has an account, and the name there. */
-export const replicatedInstance = z.object({ origin: text('origin').max(300), username: text('username').max(100) })
+export const replicatedInstance = z.object({
+  origin: text('origin').max(300),
+  username: trimmedText('username', limits.replicatedUsernameMax),
+})
 
-/** What the API returns of a user; `showActivity` only of the caller's own account. Contract: 2. */
+/** What the API returns of a user; optional fields but `isDeleted` only of the caller's own account. Contract: 2. */
 export const userReply = z.object({
   id: snowflake,
   username: z.string(),
@@ -31,6 +34,10 @@ export const userReply = z.object({
   homeUserId: z.string().nullable(),
   replicatedInstances: z.array(replicatedInstance),
   showActivity: z.boolean().optional(),
+  /** Of the own account: its password is the temporary one of an admin's reset. */
+  passwordChangeRequired: z.boolean().optional(),
+  /** Of the own account: its home instance was lost and set up anew. */
+  federationHomeOrphaned: z.boolean().optional(),
 })
 export type UserReply = z.infer<typeof userReply>
 
@@ -51,13 +58,16 @@ export const registerBody = z.object({
   displayName: optionalText('displayName', limits.displayNameMax).optional(),
   avatarColor: anyValue<AvatarColor>(),
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
-  homeUserId: absentWhenEmpty('homeUserId', 64),
+  homeUserId: anyValue<string>(),
   inviteToken: anyValue<string>(),
 })
 
+/** What a federated registration reads; a local one ignores it. Spec: Registration, homeUserId. */
+export const registeredIdentity = z.object({ homeUserId: absentWhenEmpty('homeUserId', limits.homeUserIdMax) })
+
 export const loginBody = z.object({
   username: z.string({ error: 'username is required' }),
-  password: passwordAttempt('password'),
+  password: passwordAttempt('password').min(1, { error: 'password is required' }),
 })
 
 export const credentialsReply = z.object({ token: z.string(), user: userReply })
@@ -81,21 +91,39 @@ const fileName = z
 
 export const uploadParams = z.object({ filename: fileName })
 
-/** Contract: 3, PATCH. Absent fields stay as they are. */
+/** The name of an upload, or null; an empty text is null. */
+const clearableFile = z
+  .union([fileName, z.literal('')], { error: 'must be the filename of an upload' })
+  .transform((value) => value || null)
+  .nullable()
+  .optional()
+
+const colorFault = `avatarColor must be one of ${avatarColors.join(', ')}`
+
+/** Contract: 3, PATCH. Absent fields stay as they are; an empty text clears a field as null does. */
 export const profileBody = z.object({
   displayName: optionalText('displayName', limits.displayNameMax).optional(),
   bio: optionalText('bio', limits.bioMax).optional(),
   customStatus: optionalText('customStatus', limits.customStatusMax).optional(),
   accentColor: z
-    .string()
-    .regex(/^#[0-9a-fA-F]{6}$/, { error: 'accentColor must look like #rrggbb' })
+    .string({ error: 'accentColor must look like #rrggbb' })
+    .regex(/^(#[0-9a-fA-F]{6})?$/, { error: 'accentColor must look like #rrggbb' })
+    .transform((value) => value || null)
     .nullable()
     .optional(),
-  avatarColor: z.enum(avatarColors, { error: `avatarColor must be one of ${avatarColors.join(', ')}` }).optional(),
-  avatar: fileName.nullable().optional(),
-  banner: fileName.nullable().optional(),
+  avatarColor: z
+    .enum([...avatarColors, ''], { error: colorFault })
+    .transform((value) => value || null)
+    .nullable()
+    .optional(),
+  avatar: clearableFile,
+  banner: clearableFile,
   discoverable: z.boolean({ error: 'discoverable must be true or false' }).optional(),
   showActivity: z.boolean({ error: 'showActivity must be true or false' }).optional(),
+  homeUserId: text('homeUserId')
+    .min(1, { error: 'homeUserId is required' })
+    .max(limits.homeUserIdMax, { error: `homeUserId must be at most ${limits.homeUserIdMax} characters` })
+    .optional(),
   replicatedInstances: z
     .array(replicatedInstance)
     .max(limits.replicatedInstancesMax, { error: `replicatedInstances holds at most ${limits.replicatedInstancesMax}` })
@@ -107,14 +135,18 @@ export const verifyPasswordBody = z.object({ password: passwordAttempt('password
 export const verifyPasswordReply = z.object({ valid: z.boolean() })
 
 export const changePasswordBody = z.object({
-  currentPassword: passwordAttempt('currentPassword').nullish(),
+  /** Federated accounts need none: whatever they send is ignored. Contract: 3. */
+  currentPassword: anyValue<string>(),
   newPassword: newPassword('newPassword'),
 })
+/** As `currentPassword` above. Contract: 3, sessions/end. */
+export const endSessionsBody = z.object({ password: anyValue<string>() })
 export const tokenReply = z.object({ token: z.string() })
 
 export const deleteSelfBody = z.object({
   username: z.string({ error: 'username is required' }),
-  password: passwordAttempt('password').nullish(),
+  /** As `currentPassword` above. */
+  password: anyValue<string>(),
 })
 export const ownedSpaces = z.array(z.object({ id: snowflake, name: z.string() }))
 export const successReply = z.object({ success: z.literal(true) })

@@ -1,5 +1,4 @@
 import { Unavailable } from '@gatehouse/runtime'
-import { PostgreSqlDriver, type DriverException } from '@mikro-orm/postgresql'
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
 
 /** PostgreSQL cannot be used. At the start `message` is one line that names the variable and the remedy. */
@@ -16,15 +15,7 @@ export function guardPool(pool: Pool): void {
   reclaimDeadConnections(pool)
 }
 
-/** The ORM's driver with faults of the connection as they are: it would turn them into exceptions of the ORM. */
-export class GuardedDriver extends PostgreSqlDriver {
-  override convertException(fault: Error): DriverException {
-    if (fault instanceof DatabaseUnavailable) return fault
-    return super.convertException(fault)
-  }
-}
-
-/** Connections that cannot be had, or that end while a statement runs, reject with DatabaseUnavailable. */
+/** Connections that cannot be had or that end while a statement runs, and timeouts, reject with DatabaseUnavailable. */
 function wrapConnectionFaults(pool: Pool): void {
   const connect = pool.connect.bind(pool) as (...given: unknown[]) => unknown
   pool.connect = ((...given: unknown[]) => rejecting(connect(...given), unavailable)) as Pool['connect']
@@ -33,7 +24,7 @@ function wrapConnectionFaults(pool: Pool): void {
     client.once('error', () => (lost = true))
     client.once('end', () => (lost = true))
     const query = client.query.bind(client) as (...given: unknown[]) => unknown
-    const classified = (fault: unknown) => (lost || endsConnection(fault) ? unavailable(fault) : fault)
+    const classified = (fault: unknown) => (lost || isUnavailable(fault) ? unavailable(fault) : fault)
     client.query = ((...given: unknown[]) => rejecting(query(...given), classified)) as PoolClient['query']
   })
 }
@@ -46,12 +37,22 @@ function rejecting(result: unknown, classify: (fault: unknown) => unknown): unkn
 }
 
 function unavailable(cause: unknown): DatabaseUnavailable {
-  return new DatabaseUnavailable('the connection to PostgreSQL was refused or lost', { cause })
+  const isTimeout = cause instanceof DatabaseError && timeouts.test(cause.code ?? '')
+  const message = isTimeout
+    ? 'PostgreSQL ended a statement in time'
+    : 'the connection to PostgreSQL was refused or lost'
+  return new DatabaseUnavailable(message, { cause })
 }
 
 /** Class 08 of the SQLSTATEs is connection faults; 57P01 to 57P03 are shutdown, crash and start of the server. */
-function endsConnection(fault: unknown): boolean {
-  return fault instanceof DatabaseError && /^(08...|57P0[123])$/.test(fault.code ?? '')
+const endedConnections = /^(08...|57P0[123])$/
+
+/** A lock, a statement or an idle transaction that lasted longer than the session's timeouts allow. */
+const timeouts = /^(55P03|57014|25P0[34])$/
+
+function isUnavailable(fault: unknown): boolean {
+  if (!(fault instanceof DatabaseError)) return false
+  return endedConnections.test(fault.code ?? '') || timeouts.test(fault.code ?? '')
 }
 
 /**

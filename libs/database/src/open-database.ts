@@ -1,9 +1,14 @@
 import { entities } from '@gatehouse/domain'
 import { Migrator } from '@mikro-orm/migrations'
 import { MikroORM, type Options } from '@mikro-orm/postgresql'
-import { DatabaseUnavailable, GuardedDriver, guardPool } from './connection-faults.ts'
+import { DatabaseUnavailable, guardPool } from './connection-faults.ts'
+import { GuardedDriver } from './guarded-driver.ts'
 import { Migration20261121Accounts } from './migrations/migration-20261121-accounts.ts'
 import { Migration20261121Chat } from './migrations/migration-20261121-chat.ts'
+import { Migration20261121Federation } from './migrations/migration-20261121-federation.ts'
+import { Migration20261121Identities } from './migrations/migration-20261121-identities.ts'
+import { Migration20261121Sessions } from './migrations/migration-20261121-sessions.ts'
+import { connectTimeoutMs, defaultConnections, sessionTimeouts } from './policy.ts'
 
 export type DatabaseOptions = {
   url: string
@@ -13,10 +18,13 @@ export type DatabaseOptions = {
   applicationName?: string
 }
 
-const defaultConnections = 10
-const connectTimeoutMs = 5_000
-
-const migrations = [Migration20261121Accounts, Migration20261121Chat].map((migration) => ({
+const migrations = [
+  Migration20261121Accounts,
+  Migration20261121Chat,
+  Migration20261121Federation,
+  Migration20261121Identities,
+  Migration20261121Sessions,
+].map((migration) => ({
   name: migration.name,
   class: migration,
 }))
@@ -33,6 +41,7 @@ export function databaseOptions(options: DatabaseOptions): Options {
     driverOptions: {
       application_name: options.applicationName ?? 'gatehouse',
       connectionTimeoutMillis: connectTimeoutMs,
+      ...sessionTimeouts,
       onPoolCreated: guardPool,
     },
     forceUtcTimezone: true,
@@ -72,8 +81,10 @@ const migrationLock = 0x6761_7465
 /** Brings the schema up to date, once for any number of concurrent callers. Gives the names of the applied migrations. */
 export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
+    await em.execute('set local lock_timeout = 0')
+    await em.execute('set local statement_timeout = 0')
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
-    const applied = await orm.migrator.up()
+    const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
     return applied.map((migration) => migration.name)
   })
 }

@@ -6,9 +6,13 @@ export type PresentAudience = { userId: string; nodeId: string; recipients: stri
 
 /**
  * The connected users, with their nodes, who may see the presence of the given users: friends, DM co-members and space
- * co-members, never the users themselves. Contract: 6, presence_update.
+ * co-members; with `withThemselves` also the users, where they are connected. Contract: 6, presence_update.
  */
-export async function readPresentAudience(em: EntityManager, userIds: readonly string[]): Promise<PresentAudience[]> {
+export async function readPresentAudience(
+  em: EntityManager,
+  userIds: readonly string[],
+  { withThemselves = false } = {},
+): Promise<PresentAudience[]> {
   if (userIds.length === 0) return []
   type Row = { user_id: string; node_id: string; recipients: string }
   const rows = await selectRows<Row>(
@@ -31,10 +35,12 @@ export async function readPresentAudience(em: EntityManager, userIds: readonly s
        from space_members mine join space_members theirs using (space_id)
        join presences on presences.user_id = theirs.user_id
        where mine.user_id = any((select ids from input)::bigint[])
+       union
+       select user_id, node_id, user_id from presences where user_id = any((select ids from input)::bigint[])
      )
      select user_id::text, node_id::text, string_agg(recipient::text, ',') as recipients
-     from audience where recipient <> user_id group by 1, 2`,
-    [bigintArray(userIds)],
+     from audience where ? or recipient <> user_id group by 1, 2`,
+    [bigintArray(userIds), withThemselves],
   )
   return rows.map((row) => ({ userId: row.user_id, nodeId: row.node_id, recipients: row.recipients.split(',') }))
 }

@@ -1,13 +1,19 @@
+export { assertCallerCurrent, assertCurrent } from './assert-caller-current.ts'
+export type { ActingAdmin, ActingCaller } from './assert-caller-current.ts'
 export {
   ApprovalRequest,
+  AttachProof,
   AuditEntry,
+  FederationDelivery,
   FederationNonce,
+  FederationRegistry,
   FileRemoval,
   InstanceSettings,
   Invite,
   InviteRedemption,
   OutboxEvent,
   Peer,
+  PeerReset,
   Presence,
   SessionNode,
   Upload,

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { requireAdmin, callerOf, requireUser } from '../src/index.ts'
 import { callerKey, exchange, startServiceHarness, type ServiceHarness } from './harness.ts'
 
-const account = { userId: '1', username: 'ada', isAdmin: false }
+const account = { userId: '1', username: 'ada', isAdmin: false, tokenIssuedAt: 1_700_000_000 }
 
 describe('A service', () => {
   let service: ServiceHarness

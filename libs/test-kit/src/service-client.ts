@@ -1,8 +1,8 @@
 import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import type { Clock } from '@gatehouse/runtime'
 
-/** Whom the gateway would name as the caller; `isAdmin` is false unless told. */
-export type TestCaller = { id: string; username: string; isAdmin?: boolean }
+/** Whom the gateway would name as the caller; `isAdmin` is false and the token one of this second unless told. */
+export type TestCaller = { id: string; username: string; isAdmin?: boolean; tokenIssuedAt?: number }
 
 export type TestResponse<Body = Record<string, unknown>> = {
   status: number
@@ -29,8 +29,16 @@ export type ServiceClient = <Body = Record<string, unknown>>(
 export function createServiceClient(service: { url: string; internalSecret: string; clock: Clock }): ServiceClient {
   const key = createCallerKey(service.internalSecret)
   return async <Body>(method: string, path: string, { as, body, headers = {} }: TestRequest = {}) => {
-    const account = as ? { userId: as.id, username: as.username, isAdmin: as.isAdmin ?? false } : null
-    const caller = signCallerToken(key, { address: '127.0.0.1', account }, service.clock.now())
+    const now = service.clock.now()
+    const account = as
+      ? {
+          userId: as.id,
+          username: as.username,
+          isAdmin: as.isAdmin ?? false,
+          tokenIssuedAt: as.tokenIssuedAt ?? Math.floor(now / 1000),
+        }
+      : null
+    const caller = signCallerToken(key, { address: '127.0.0.1', account }, now)
     const isRaw = typeof body === 'string' || body instanceof FormData
     const isJson = body !== undefined && !(body instanceof FormData)
     const response = await fetch(service.url + path, {

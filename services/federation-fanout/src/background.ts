@@ -4,6 +4,8 @@ import type { Log } from '@gatehouse/service-kit'
 export type BackgroundTasks = AsyncDisposable & {
   /** Starts the work unless work of that name is under way. A failure is logged. */
   start(name: string, work: () => Promise<unknown>): void
+  /** Resolves when no work is under way. */
+  idle(): Promise<void>
 }
 
 export function createBackgroundTasks(log: Pick<Log, 'warn'>): BackgroundTasks {
@@ -17,12 +19,14 @@ export function createBackgroundTasks(log: Pick<Log, 'warn'>): BackgroundTasks {
       underWay.delete(name)
     }
   }
+  const idle = async () => {
+    while (underWay.size > 0) await Promise.all(underWay.values())
+  }
   return {
     start: (name, work) => {
       if (!underWay.has(name)) underWay.set(name, attempt(name, work))
     },
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(underWay.values())
-    },
+    idle,
+    [Symbol.asyncDispose]: idle,
   }
 }

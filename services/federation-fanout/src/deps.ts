@@ -1,5 +1,6 @@
 import type { OutboxRelay } from '@gatehouse/bus'
 import type { Outbound } from '@gatehouse/outbound'
+import type { PeriodicTask } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { BackgroundTasks } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
@@ -16,4 +17,6 @@ export type Deps = FederationResources & {
   outbound: Outbound
   relay: OutboxRelay
   background: BackgroundTasks
+  /** Sends what the stored states demand. */
+  maintenance: PeriodicTask
 }

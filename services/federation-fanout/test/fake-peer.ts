@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer as readAll } from 'node:stream/consumers'
-import { readSignature, signBody, verifySignature } from '../src/peers/signature.ts'
+import { readSignedHeaders, signAnswer, signBody, verifySignature } from '../src/peers/signature.ts'
+import type { Peer } from '@gatehouse/domain'
 import type { TestAnswer, TestInstance } from './harness.ts'
 
 export const secretOfPeer = 'a'.repeat(64)
+export const fakeInstanceId = '0b8a5b0e-6a52-4b0c-9d0e-3f1f2a3b4c5d'
 
 export type Received = { method: string; path: string; headers: IncomingMessage['headers']; body: Buffer }
 
@@ -16,6 +18,8 @@ export type FakePeer = AsyncDisposable & {
   /** What it signs with; `undefined` while it knows none. Offers set it. */
   secret: string | undefined
   received: Received[]
+  /** Its clock, which signs. */
+  now: () => number
   /** Answers instead of the usual; gives false to leave it to the usual. */
   answer: (request: Received, response: ServerResponse) => boolean | void
 }
@@ -30,6 +34,7 @@ export async function startFakePeer(name: string): Promise<FakePeer> {
     host,
     secret: undefined,
     received: [],
+    now: () => Date.now(),
     answer: () => false,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
@@ -67,29 +72,29 @@ function answerAsUsual(peer: FakePeer, request: Received, response: ServerRespon
   if (request.path === '/api/federation/epoch') return answerEpoch(peer, request, response)
   if (request.path === '/api/federation/peer/accept') {
     peer.secret = (JSON.parse(request.body.toString()) as { hmacSecret: string }).hmacSecret
-    return sendJson(response, 200, { accepted: true, instanceName: 'Fake', instanceId: 'fake-id' })
+    return sendJson(response, 200, { accepted: true, instanceName: 'Fake', instanceId: fakeInstanceId })
   }
   sendJson(response, 200, { success: true })
 }
 
 function answerEpoch(peer: FakePeer, request: Received, response: ServerResponse): void {
-  const signed = readSignature(request.headers)
+  const signed = readSignedHeaders(request.headers)
   const { secret } = peer
   if (!secret || !signed) return sendJson(response, 403, { error: 'unknown', statusCode: 403 })
-  if (verifySignature({ secret, body: request.body, signed, now: Date.now() }) !== 'ok') {
+  if (verifySignature({ secrets: [secret], body: request.body, signed, now: peer.now() }).verdict !== 'ok') {
     return sendJson(response, 401, { error: 'bad signature', statusCode: 401 })
   }
-  sendSignedJson(response, { secret, origin: peer.origin, body: { instanceId: 'fake-id' } })
+  sendSignedJson(response, { secret, body: { instanceId: fakeInstanceId }, timestamp: peer.now() })
 }
 
-type SignedJson = { secret: string; origin: string; body: object; timestamp?: number }
+type SignedJson = { secret: string; body: object; timestamp?: number; nonce?: string }
 
 export function sendSignedJson(response: ServerResponse, answer: SignedJson): void {
-  const { secret, origin, timestamp = Date.now() } = answer
+  const { secret, timestamp = Date.now(), nonce = randomUUID() } = answer
   const body = JSON.stringify(answer.body)
   response.writeHead(200, {
     'content-type': 'application/json',
-    ...signBody({ secret, origin, body, timestamp, nonce: randomUUID() }),
+    ...signAnswer({ secret, body, timestamp, nonce }),
   })
   response.end(body)
 }
@@ -102,7 +107,7 @@ export function sendJson(response: ServerResponse, status: number, body: object)
 /** A peer that needs no server, because nobody asks it anything. */
 export async function buildPeer(
   instance: TestInstance,
-  peer: { host: string; origin?: string; secret?: string; status?: 'pending' | 'active' | 'revoked' },
+  peer: { host: string; origin?: string; secret?: string; status?: Peer['status'] },
 ) {
   const { host, origin = `https://${host}`, secret = secretOfPeer, status = 'active' } = peer
   await instance.deps.orm.em

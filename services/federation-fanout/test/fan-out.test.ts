@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { forgetReplicatedInstances } from '@gatehouse/contracts'
 import { createOutbound, parseCidrs, type OutboundRequest } from '@gatehouse/outbound'
 import { expect } from 'chai'
-import { readSignature, verifySignature } from '../src/peers/signature.ts'
+import { readSignedHeaders, verifySignature } from '../src/peers/signature.ts'
 import { buildPeer, secretOfPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { buildUser, startTestInstance, type TestAnswer, type TestInstance } from './harness.ts'
 
@@ -62,8 +62,11 @@ describe('federation-identity/delete: deletes an identity on other instances and
     expect(resultsOf(answer)).to.deep.equal(Object.fromEntries(peers.map(({ origin }) => [origin, { success: true }])))
     for (const peer of peers) {
       const [request, ...more] = peer.received
-      const signed = readSignature(request!.headers)!
-      const verdict = verifySignature({ secret: secretOfPeer, body: request!.body, signed, now: instance.clock.now() })
+      const signed = readSignedHeaders(request!.headers)!
+      const { verdict } = verifySignature({
+        ...{ secrets: [secretOfPeer], body: request!.body, signed },
+        now: instance.clock.now(),
+      })
       expect(more).to.deep.equal([])
       expect(request).to.include({ method: 'DELETE', path: '/api/federation/identity' })
       expect(JSON.parse(request!.body.toString())).to.deep.equal({

@@ -5,10 +5,10 @@ import { buffer as readAll } from 'node:stream/consumers'
 import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { openDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
-import type { MovableClock } from '@gatehouse/runtime'
+import { manualTimer, type MovableClock } from '@gatehouse/runtime'
 import { migratedDatabase, openTestResources } from '@gatehouse/test-kit'
 import type { Deps, FederationResources } from '../src/deps.ts'
-import { startFederationFanout } from '../src/service.ts'
+import { startFederationFanout, type FederationOverrides } from '../src/service.ts'
 
 export type TestAnswer = { status: number; headers: Headers; body: Record<string, unknown>; bytes: Buffer }
 
@@ -24,7 +24,11 @@ export type TestInstance = AsyncDisposable & {
   /** Where peers find it: `http://a.test:<port>`. */
   origin: string
   host: string
+  /** Where its stand-in for the gateway listens. */
+  address: string
   deps: Deps
+  /** Sends what is due, until nothing is under way. */
+  runDue(): Promise<void>
   clock: MovableClock
   databaseUrl: string
   logLines: Record<string, unknown>[]
@@ -38,7 +42,9 @@ type Options = {
   databaseUrl?: string
   resources?: Partial<Pick<FederationResources, 'bus' | 'log'>> & { clock?: MovableClock }
   allowPrivate?: string
-  overrides?: Partial<Deps>
+  overrides?: FederationOverrides
+  /** Where peers find it by name; `address` is where it listens. */
+  publicOrigin?: string
 }
 
 const internalSecret = 'an internal secret for the tests of federation'
@@ -59,8 +65,8 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
   const { resources, lines } = opening.use(await openTestResources({ ...options.resources, database }))
   const { clock } = resources
   const gateway = opening.use(await startTestGateway())
-  const host = `${name}.test`
-  const origin = `http://${host}:${gateway.port}`
+  const origin = options.publicOrigin ?? `http://${name}.test:${gateway.port}`
+  const host = new URL(origin).hostname
   const config = {
     host: '127.0.0.1',
     port: 0,
@@ -68,7 +74,9 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
     publicAddress: { origin, domain: host },
     reach: { allowPrivate: parseCidrs(options.allowPrivate ?? 'loopback'), resolve },
   }
-  const service = opening.use(await startFederationFanout(config, resources, options.overrides))
+  const service = opening.use(
+    await startFederationFanout(config, resources, { timer: manualTimer(), ...options.overrides }),
+  )
   gateway.route(service.url, () => callerHeaderOf(resources, undefined))
   const call: TestInstance['call'] = async (method, path, given = {}) => {
     const headers = { [callerHeader]: callerHeaderOf(resources, given.as), ...given.headers }
@@ -78,7 +86,12 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
   return {
     origin,
     host,
+    address: `http://127.0.0.1:${gateway.port}`,
     deps: service.deps,
+    runDue: async () => {
+      await service.deps.maintenance.runNow()
+      await service.deps.background.idle()
+    },
     clock,
     databaseUrl,
     logLines: lines,
@@ -104,12 +117,17 @@ export async function buildUser(
 
 async function seed(orm: FederationResources['orm'], autoAccept: boolean): Promise<void> {
   const em = orm.em.fork()
-  await em.execute('update instance_settings set auto_accept_peering = ?', [autoAccept])
+  await em.execute('update instance_settings set auto_accept_peering = ?, instance_id = gen_random_uuid()', [
+    autoAccept,
+  ])
   await em.execute("insert into users (id, username, password_hash, is_admin) values (1, 'admin', '!', true)")
 }
 
 function callerHeaderOf({ clock }: Pick<FederationResources, 'clock'>, as: TestCall['as']): string {
-  const account = as ? { userId: as.id, username: as.username ?? `user${as.id}`, isAdmin: as.isAdmin ?? false } : null
+  const tokenIssuedAt = Math.floor(clock.now() / 1000)
+  const account = as
+    ? { userId: as.id, username: as.username ?? `user${as.id}`, isAdmin: as.isAdmin ?? false, tokenIssuedAt }
+    : null
   return signCallerToken(callerKey, { address: '127.0.0.1', account }, clock.now())
 }
 

@@ -2,6 +2,8 @@
 export const policy = {
   /** bcrypt. Spec: Bearer tokens, password storage. */
   hashCost: 12,
+  /** The part of the hashing queue that one /48 or IPv4 /24 may hold. Contract: 3. */
+  hashingShareOfNetwork: 1 / 4,
   /** Retry-After while the hashing queue is full. */
   hashingRetryAfterSeconds: 2,
   /** Delay before another hashing process is started after one that completed no job. */
@@ -10,10 +12,16 @@ export const policy = {
   temporaryPasswordBytes: 12,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
+  /** federation-fanout has 10 s for the other instance. Contract: 3, PATCH, homeUserId; 7, reattach. */
+  lookupCallTimeoutMs: 12_000,
+  /** federation-wire.md 4, attach 1. */
+  attachProofBytes: 32,
+  attachProofMs: 60_000,
+  /** Pictures of replicas: how long one may take at its home, and how many users' wait to be fetched. */
+  remotePictureTimeoutMs: 10_000,
+  remotePictureQueue: 1_000,
   /** Of the random text in place of a tombstone's password hash. */
   unverifiableHashBytes: 32,
-  /** How often a deletion that PostgreSQL ended to break a deadlock is run again. */
-  deadlockRetries: 2,
   /** Files of a deleted account that leave the disk before the answer; the cleanup removes the rest. */
   filesRemovedAtOnce: 1_000,
   fileRemovalBatch: 200,
@@ -25,12 +33,23 @@ export const policy = {
   /** Age at which a temporary file belongs to an interrupted upload. */
   temporaryFileMs: 60 * 60 * 1000,
   uploadCleanupIntervalMs: 60_000,
-  /** Images that wait to be converted; one is converted at a time. */
-  imageQueue: 16,
-  imageSeconds: 20,
+  /** Images that wait to be converted, in all and of one account; one is converted at a time. */
+  imageQueue: 32,
+  imagesPerAccount: 2,
+  /** How long one conversion may take: at the lowest priority, and within the time that the gateway waits. */
+  imageSeconds: 40,
+  /** Resident memory at which the conversion process is killed. */
+  imageMemoryBytes: 384 * 1024 * 1024,
+  /** What of it the process takes before it decodes; measured 60 to 70 MiB, and what the allocator kept. */
+  imageProcessBytes: 80 * 1024 * 1024,
+  /** How often the memory of the conversion process is read. */
+  imageWatchMs: 10,
+  /** Delay before another conversion process is started after one that completed no image. */
+  imageRestartDelayMs: 1_000,
   imagesRetryAfterSeconds: 2,
+  /** Free space on the disk of the uploads below which none is taken: PostgreSQL may share it. */
+  uploadFreeBytesMin: 512 * 1024 * 1024,
+  diskRetryAfterSeconds: 60,
   /** How many names are tried for a new stub. */
   stubNameAttempts: 50,
-  /** How many users are told that a deleted account is offline: their ids travel in one event. */
-  maxPresenceRecipients: 20_000,
 } as const

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { createCacheInvalidator, createTokenKey } from '@gatehouse/auth'
 import { startOutboxRelay, type OutboxRelay } from '@gatehouse/bus'
-import { accountEvents, inviteRedeemed, settingsChanged } from '@gatehouse/contracts'
+import { accountEvents, deletedPresence, inviteRedeemed, settingsChanged } from '@gatehouse/contracts'
+import { databaseTime } from '@gatehouse/database'
 import { createOutbound } from '@gatehouse/outbound'
 import { startHttpService, type Metrics, type Resources, type RunningService } from '@gatehouse/service-kit'
 import { createAfterCommit } from './after-commit.ts'
@@ -9,21 +10,24 @@ import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { createIdentityMetrics } from './metrics.ts'
+import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { accountStateRoutes } from './routes/account-states.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
+import { identityRoutes } from './routes/identities.ts'
 import { instanceRoutes } from './routes/instance.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { userRoutes } from './routes/users.ts'
 import { respondToFederation } from './rpc/federation.ts'
-import { createImageConverter } from './uploads/image-converter.ts'
+import { freeDiskBytes } from './uploads/free-disk.ts'
+import { startImageConverter } from './uploads/image-converter.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
 import { tempUploadDir } from './uploads/upload-files.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'
 
 /** InviteRedeemed belongs to the registration; the invite service relays the other events of invites. */
-const relayedEvents = [...accountEvents, inviteRedeemed, settingsChanged]
+const relayedEvents = [...accountEvents, deletedPresence, inviteRedeemed, settingsChanged]
 
 /** Starts the identity service: accounts, credentials, profiles, deletion and administration. */
 export async function startIdentity(
@@ -35,8 +39,9 @@ export async function startIdentity(
   await mkdir(tempUploadDir(config.uploadDir), { recursive: true })
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
-  const deps: Deps = {
+  const basis = {
     ...resources,
+    databaseTime,
     config,
     counters: createIdentityMetrics(resources.metrics),
     hasher: overrides.hasher ?? opening.use(startPasswordHasher({ ...config.hashing, ...resources })),
@@ -44,10 +49,13 @@ export async function startIdentity(
     afterCommit: createAfterCommit({ relay, cacheInvalidator }),
     outbound: opening.use(createOutbound(config.reach)),
     tokenKey: createTokenKey(config.jwtSecret),
-    images: createImageConverter(),
+    images: opening.use(startImageConverter(resources)),
+    freeDiskBytes,
     uploadCleanup: opening.use(startUploadCleanup({ ...resources, config })),
     ...overrides,
   }
+  const remotePictures = opening.use(createRemotePictures(basis))
+  const deps: Deps = { ...basis, remotePictures, ...overrides }
   measureOutbox(resources.metrics, relay)
   opening.use(await respondToFederation(deps))
   const routers = [
@@ -55,6 +63,7 @@ export async function startIdentity(
     authRoutes(deps),
     instanceRoutes(deps),
     userRoutes(deps),
+    identityRoutes(deps),
     uploadRoutes(deps),
     adminRoutes(deps),
   ]

@@ -27,8 +27,6 @@ describe('administration of accounts', () => {
       ['PATCH', `/users/${user.id}/role`],
       ['POST', `/users/${user.id}/reset-password`],
       ['DELETE', `/users/${user.id}`],
-      ['GET', '/settings'],
-      ['PATCH', '/settings'],
       ['GET', '/audit'],
     ] as const
 
@@ -146,7 +144,7 @@ describe('administration of accounts', () => {
 
         const answers = await Promise.all([demote(pair[0]!, pair[1]!), demote(pair[1]!, pair[0]!)])
 
-        expect(answers.map((answer) => answer.status).toSorted()).to.deep.equal([200, 409])
+        expect(answers.map((answer) => answer.status).toSorted()).to.deep.equal([200, 403])
         expect(await column(own, 'select count(*) from users where is_admin')).to.deep.equal(['1'])
         await own.deps.orm.em.fork().execute('update users set is_admin = false')
       }
@@ -190,5 +188,59 @@ describe('administration of accounts', () => {
       expect((await act('DELETE', '/users/x')).status).to.equal(400)
       expect(await lastAudit()).to.deep.equal(before)
     })
+  })
+})
+
+describe('the last admin', () => {
+  let identity: TestIdentity
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+  beforeEach(async () => void (await identity.deps.orm.em.fork().execute('update users set is_admin = false')))
+
+  const remove = (actor: User, target: User) => identity.call('DELETE', `/api/admin/users/${target.id}`, { as: actor })
+
+  it('does not delete the own account through the admin route', async () => {
+    const admin = await buildUser(identity, { isAdmin: true })
+
+    expect((await remove(admin, admin)).status).to.equal(400)
+    expect((await readUser(identity, admin.id)).isDeleted).to.equal(false)
+  })
+
+  it('is not deleted while the only other admins are federated, and is once there is a local one', async () => {
+    const remote = { homeInstance: 'home.example', isAdmin: true }
+    const federated = await buildUser(identity, { username: 'fed@home.example', ...remote })
+    const last = await buildUser(identity, { isAdmin: true })
+
+    expect((await remove(federated, last)).status).to.equal(409)
+    expect((await readUser(identity, last.id)).isDeleted).to.equal(false)
+    await buildUser(identity, { isAdmin: true })
+    expect((await remove(federated, last)).status).to.equal(200)
+  })
+
+  it('stays when three admins delete each other in a circle at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      await identity.deps.orm.em.fork().execute('update users set is_admin = false')
+      const circle: User[] = []
+      for (let count = 0; count < 3; count += 1) circle.push(await buildUser(identity, { isAdmin: true }))
+
+      const answers = await Promise.all(circle.map((admin, index) => remove(admin, circle[(index + 1) % 3]!)))
+
+      expect(answers.map(({ status }) => status).every((status) => [200, 401, 409].includes(status))).to.equal(true)
+      const live = await column(identity, 'select count(*) from users where is_admin and not is_deleted')
+      expect(Number(live[0])).to.be.greaterThan(0)
+    }
+  })
+
+  it('is no federated account: it cannot be made one', async () => {
+    const admin = await buildUser(identity, { isAdmin: true })
+    const federated = await buildUser(identity, { username: 'eve@home.example', homeInstance: 'home.example' })
+
+    const answer = await identity.call('PATCH', `/api/admin/users/${federated.id}/role`, {
+      as: admin,
+      body: { isAdmin: true },
+    })
+
+    expect([answer.status, answer.body['error']]).to.deep.equal([403, 'A federated account cannot become an admin'])
+    expect((await readUser(identity, federated.id)).isAdmin).to.equal(false)
   })
 })

@@ -1,5 +1,13 @@
 import type { EventDefinition } from '@gatehouse/contracts'
-import { InstanceSettings, Invite, User, accountStateOf, nextId, stubPasswordHash } from '@gatehouse/domain'
+import {
+  InstanceSettings,
+  Invite,
+  User,
+  accountStateOf,
+  nextId,
+  stubPasswordHash,
+  type ActingCaller,
+} from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import { eventually, insertUser, type UserOverrides } from '@gatehouse/test-kit'
 import type { RequiredEntityData } from '@mikro-orm/postgresql'
@@ -91,4 +99,9 @@ export async function collectEvents({ deps }: Where, events: readonly EventDefin
     },
     [Symbol.asyncDispose]: () => subscription[Symbol.asyncDispose](),
   }
+}
+
+/** Who acts with a token of this second, as the caller token tells it. */
+export function callerOf({ deps }: Where, userId: string): ActingCaller {
+  return { userId, tokenIssuedAt: Math.floor(deps.clock.now() / 1000) }
 }

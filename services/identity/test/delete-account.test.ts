@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { userDeleted } from '@gatehouse/contracts'
+import { deletedPresence, userDeleted } from '@gatehouse/contracts'
 import { accountStateOf } from '@gatehouse/domain'
 import { startUploadCleanup } from '../src/uploads/upload-cleanup.ts'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
@@ -43,9 +43,12 @@ describe('DELETE /api/users/@me', () => {
 
     const missing = await identity.call('DELETE', path, { as: user, body: { username } })
     const empty = await identity.call('DELETE', path, { as: user, body: { username, password: '' } })
+    const number = await identity.call('DELETE', path, { as: user, body: { username, password: 12345678 } })
+    const nothing = await identity.call('DELETE', path, { as: user })
     const wrong = await identity.call('DELETE', path, { as: user, body: { username, password: 'not this one' } })
 
-    expect([missing.status, empty.status, wrong.status]).to.deep.equal([400, 400, 403])
+    const malformed = [missing, empty, number, nothing].map(({ status }) => status)
+    expect([...malformed, wrong.status]).to.deep.equal([400, 400, 400, 400, 403])
     expect(wrong.body).to.deep.equal({ error: 'Incorrect password', statusCode: 403 })
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
@@ -119,6 +122,30 @@ describe('DELETE /api/users/@me', () => {
 
     const published = await events.ofUser(user.id, 1)
     expect(published.map(({ payload }) => payload['audience'])).to.deep.equal([[friend.id]])
+  })
+
+  it('DELETE self 4: publishes all who saw it online, however many, in events of 20,000', async () => {
+    const user = await buildUser(identity)
+    const nodeId = randomUUID()
+    await insertRow(identity, 'session_nodes', { id: nodeId })
+    await identity.deps.orm.em.fork().execute(
+      `with added as (
+         insert into users (id, username, password_hash) select next_snowflake(), 'watcher' || n, '!none'
+         from generate_series(1, 20001) n returning id
+       ), seen as (insert into friendships (user_id, friend_id) select ?, id from added)
+       insert into presences (user_id, node_id) select id, ? from added`,
+      [user.id, nodeId],
+    )
+    await using events = await collectEvents(identity, [userDeleted, deletedPresence])
+
+    const body = { username: user.username, password: testPassword }
+    const { status } = await identity.call('DELETE', path, { as: user, body })
+
+    expect(status).to.equal(200)
+    const published = await events.ofUser(user.id, 2)
+    const audiences = published.map(({ payload }) => payload['audience'] as string[])
+    expect(audiences.map(({ length }) => length)).to.have.members([20_000, 1])
+    expect(new Set(audiences.flat())).to.have.property('size', 20_001)
   })
 
   it('DELETE self 4: removes avatar, banner, unclaimed uploads and the files of purged attachments, and no others', async () => {

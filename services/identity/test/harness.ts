@@ -1,14 +1,26 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Bus } from '@gatehouse/bus'
+import { checkHomeEpoch, lookUpByHomeId, verifyAttachProof } from '@gatehouse/contracts'
 import { connectDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
 import type { MovableClock, Random } from '@gatehouse/runtime'
 import { createServiceClient, openTestResources, type ServiceClient } from '@gatehouse/test-kit'
+import type { z } from 'zod'
 import type { IdentityConfig } from '../src/config.ts'
 import type { Deps } from '../src/deps.ts'
 import { startIdentity } from '../src/service.ts'
 import { quickHasher, type QuickHasher } from './quick-hasher.ts'
+
+type Replies = {
+  epoch: z.infer<typeof checkHomeEpoch.reply>
+  user: z.infer<typeof lookUpByHomeId.reply>
+  proof: z.infer<typeof verifyAttachProof.reply>
+}
+
+/** Stands for federation-fanout: what it answers, and what it was asked. No home is a peer, unless told otherwise. */
+export type FakeFederation = Replies & { asked: unknown[] }
 
 export type { TestResponse } from '@gatehouse/test-kit'
 
@@ -20,6 +32,7 @@ export type TestIdentity = AsyncDisposable & {
   clock: MovableClock
   /** Counts what it did; only when no hasher was given. */
   hasher: QuickHasher
+  federation: FakeFederation
   logLines: Record<string, unknown>[]
   /** Calls a route as the gateway would. */
   call: ServiceClient
@@ -30,25 +43,35 @@ type Options = {
   /** Another replica's, to share its database. */
   databaseUrl?: string
   random?: Random
+  /** Of the pool. */
+  connections?: number
   overrides?: Partial<Deps>
 }
 
 /** One identity service over a database of its own, an in-process bus and cache, and a clock that stands still. */
 export async function startTestIdentity(options: Options = {}): Promise<TestIdentity> {
   await using opening = new AsyncDisposableStack()
-  const { databaseUrl: sharedUrl, random } = options
+  const { databaseUrl: sharedUrl, random, connections } = options
   const database = sharedUrl && {
     url: sharedUrl,
     orm: opening.adopt(await connectDatabase({ url: sharedUrl }), (orm) => orm.close()),
   }
   const { resources, databaseUrl, lines } = opening.use(
-    await openTestResources({ ...(database && { database }), ...(random && { random }) }),
+    await openTestResources({
+      ...(database && { database }),
+      ...(random && { random }),
+      ...(connections && { connections }),
+    }),
   )
   // A folder above that of the uploads: what tests put beside it is removed too.
   const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'identity-')), (path) => rm(path, { recursive: true }))
   const config = { ...testConfig(join(folder, 'uploads')), ...options.config }
+  const federation = await fakeFederation(opening, resources.bus)
   const hasher = quickHasher()
-  const identity = opening.use(await startIdentity(config, resources, { hasher, ...options.overrides }))
+  // Tests move the clock, and the database's with it.
+  const databaseTime = async () => resources.clock.now()
+  const overrides = { hasher, databaseTime, ...options.overrides }
+  const identity = opening.use(await startIdentity(config, resources, overrides))
   const { clock } = resources
   const call = createServiceClient({ url: identity.url, internalSecret: config.internalSecret, clock })
   const open = opening.move()
@@ -59,10 +82,24 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
     deps: identity.deps,
     clock,
     hasher,
+    federation,
     logLines: lines,
     call,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
+}
+
+async function fakeFederation(opening: AsyncDisposableStack, bus: Bus): Promise<FakeFederation> {
+  const fake: FakeFederation = {
+    epoch: { outcome: 'unknown' },
+    user: { outcome: 'no_peer' },
+    proof: { outcome: 'no_peer' },
+    asked: [],
+  }
+  opening.use(await bus.respond(checkHomeEpoch, async (asked) => (fake.asked.push(asked), fake.epoch)))
+  opening.use(await bus.respond(lookUpByHomeId, async (asked) => (fake.asked.push(asked), fake.user)))
+  opening.use(await bus.respond(verifyAttachProof, async (asked) => (fake.asked.push(asked), fake.proof)))
+  return fake
 }
 
 function testConfig(uploadDir: string): IdentityConfig {

@@ -1,11 +1,11 @@
 import { crc32, deflateSync } from 'node:zlib'
 
 /** A small PNG whose header claims `width` by `height` pixels; only the first, black ones are in it. */
-export function bombPng(width: number, height: number): Buffer {
+export function bombPng(width: number, height: number, { depth = 8, isInterlaced = false } = {}): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  header.set([8, 2, 0, 0, 0], 8)
+  header.set([depth, 2, 0, 0, isInterlaced ? 1 : 0], 8)
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
   const pixels = deflateSync(Buffer.alloc(4 * 1024 * 1024), { level: 9 })
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))])

@@ -44,6 +44,7 @@ describe('Login', () => {
   it('requires both fields, as texts', async () => {
     expect((await logIn(undefined)).status).to.equal(400)
     expect((await logIn('ada', null)).status).to.equal(400)
+    expect((await logIn('ada', '')).status).to.equal(400)
     expect((await logIn({ $gt: '' }, 'x')).status).to.equal(400)
     expect((await identity.call('POST', '/api/auth/login', { body: '[]' })).status).to.equal(400)
     expect((await identity.call('POST', '/api/auth/login', { body: '{' })).status).to.equal(400)

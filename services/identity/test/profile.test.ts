@@ -95,7 +95,7 @@ describe('profiles', () => {
 
     await patch(user, { bio: 'stays', replicatedInstances: instances, displayName: '' })
     await patch(user, { bio: 'stays', displayName: 'Ada', replicatedInstances: [], showActivity: false })
-    await patch(user, {})
+    await patch(user, { nickname: 'x' })
     await patch(user, { displayName: 'Ada L.' })
 
     const state = accountStateOf(await readUser(identity, user.id))
@@ -112,6 +112,35 @@ describe('profiles', () => {
     })
     expect(others).to.deep.equal([])
     expect(state.version).to.equal(user.stateVersion)
+  })
+
+  it('PATCH refuses a body without any field', async () => {
+    const user = await buildUser(identity)
+
+    expect((await patch(user, {})).status).to.equal(400)
+    expect((await identity.call('PATCH', '/api/users/@me', { as: user })).status).to.equal(400)
+  })
+
+  it('PATCH clears every nullable field by an empty text as by null', async () => {
+    const fields = ['displayName', 'bio', 'customStatus', 'accentColor', 'avatarColor', 'avatar', 'banner']
+    const texts = {
+      displayName: 'Ada',
+      bio: 'b',
+      customStatus: 'c',
+      accentColor: '#aabbcc',
+      avatarColor: 'mint',
+    } as const
+    for (const empty of ['', null]) {
+      const user = await buildUser(identity, texts)
+      const file = await buildUpload(user)
+      await patch(user, { avatar: file, banner: file })
+
+      const answer = await patch(user, Object.fromEntries(fields.map((field) => [field, empty])))
+
+      expect(answer.status, String(empty)).to.equal(200)
+      for (const field of fields) expect(answer.body[field], field).to.equal(null)
+      expect(await onDisk(file)).to.equal(false)
+    }
   })
 
   it('PATCH without a known field changes nothing', async () => {
@@ -134,7 +163,9 @@ describe('profiles', () => {
       ])
     }
     expect((await readUser(identity, user.id)).customStatus).to.equal(null)
-    expect((await patch(user, { customStatus: 'away', discoverable: false })).status).to.equal(200)
+    const { status, body } = await patch(user, { customStatus: 'away', discoverable: false })
+    // The time is that of the home's last change: a later one there still counts.
+    expect([status, body.profileUpdatedAt]).to.deep.equal([200, 0])
   })
 
   it('PATCH takes an own upload as avatar and removes the one it replaces from the disk', async () => {
@@ -179,13 +210,14 @@ describe('profiles', () => {
     expect([await onDisk(own), await onDisk(foreign)]).to.deep.equal([true, true])
   })
 
-  it('PATCH stores replicated instances as origins, each once', async () => {
+  it('PATCH stores replicated instances as origins, the first of each', async () => {
     const user = await buildUser(identity)
 
     const answer = await patch(user, {
       replicatedInstances: [
         { origin: 'https://Chat.Example:443/', username: ' ada@here ' },
         { origin: 'http://127.0.0.1:4000', username: 'ada' },
+        { origin: 'https://CHAT.example/', username: 'second' },
       ],
     })
 
@@ -195,7 +227,7 @@ describe('profiles', () => {
     ])
   })
 
-  it('PATCH refuses replicated instances that are no origins, come twice or are too many', async () => {
+  it('PATCH refuses replicated instances that are no origins or are too many', async () => {
     const user = await buildUser(identity)
     const instance = (origin: string, username = 'ada') => ({ origin, username })
     const bad = [
@@ -204,14 +236,15 @@ describe('profiles', () => {
       [instance('https://user:pass@chat.example')],
       [instance('ftp://chat.example')],
       [instance('https://chat.example', ' ')],
-      [instance('https://chat.example'), instance('https://CHAT.example/')],
+      [instance('https://chat.example', 'x'.repeat(256))],
+      [instance('https://chat.example'), { origin: 'https://other.example' }],
       Array.from({ length: 21 }, (_, index) => instance(`https://${index}.example`)),
     ]
 
     for (const replicatedInstances of bad) {
       expect((await patch(user, { replicatedInstances })).status, JSON.stringify(replicatedInstances[0])).to.equal(400)
     }
-    const most = Array.from({ length: 20 }, (_, index) => instance(`https://${index}.example`))
+    const most = Array.from({ length: 20 }, (_, index) => instance(`https://${index}.example`, 'x'.repeat(255)))
     const answer = await patch(user, { replicatedInstances: most })
     expect([answer.status, answer.body.replicatedInstances]).to.deep.equal([200, most])
   })

@@ -9,6 +9,8 @@ export const testPasswordHash = bcrypt.hashSync(testPassword, 4)
 export type QuickHasher = PasswordHasher & {
   /** The hash that each verification worked on, oldest first. */
   verified: string[]
+  /** The addresses of the clients, oldest first. */
+  addresses: string[]
   /** How many passwords were hashed. */
   hashed: number
   /** Called before each verification and each hashing: tests change things here meanwhile. */
@@ -19,14 +21,17 @@ export type QuickHasher = PasswordHasher & {
 export function quickHasher(): QuickHasher {
   const hasher: QuickHasher = {
     verified: [],
+    addresses: [],
     hashed: 0,
     beforeWork: async () => undefined,
-    async hash(password) {
+    async hash(password, address) {
+      hasher.addresses.push(address)
       await hasher.beforeWork('hash')
       hasher.hashed += 1
       return await bcrypt.hash(password, 4)
     },
-    async verify(password, hash) {
+    async verify(password, hash, address) {
+      hasher.addresses.push(address)
       await hasher.beforeWork('verify')
       hasher.verified.push(hash)
       return (await bcrypt.compare(password, hash)) && fitsHash(password)

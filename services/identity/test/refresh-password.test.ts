@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import type { User } from '@gatehouse/domain'
-import { OutboundFailure, type Outbound, type OutboundRequest } from '@gatehouse/outbound'
+import { OutboundFailure, type Outbound, type OutboundAnswer, type OutboundRequest } from '@gatehouse/outbound'
 import { buildStub, buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { testPasswordHash } from './quick-hasher.ts'
@@ -18,13 +18,14 @@ function fakeHome() {
     asked: [] as OutboundRequest[],
     meanwhile: async () => undefined as unknown,
     failure: undefined as OutboundFailure | undefined,
+    yes: '{"token":"at home"}',
     outbound: {
-      request: async (request: OutboundRequest) => {
+      request: async (request: OutboundRequest): Promise<OutboundAnswer> => {
         home.asked.push(request)
         await home.meanwhile()
         if (home.failure) throw home.failure
         const { password } = JSON.parse(String(request.body)) as { password: string }
-        return { status: password === homePassword ? 200 : 401, headers: {}, body: Buffer.alloc(0) }
+        return { status: password === homePassword ? 200 : 401, headers: {}, body: Buffer.from(home.yes) }
       },
       [Symbol.asyncDispose]: async () => undefined,
     } satisfies Outbound,
@@ -84,6 +85,47 @@ describe('Login 5: the home instance decides when a federated password does not 
     expect((await readUser(identity, user.id)).passwordHash).to.equal(testPasswordHash)
   })
 
+  it('takes a 200 for a yes only as JSON with a token', async () => {
+    for (const yes of [
+      '',
+      '<html>Welcome</html>',
+      '{}',
+      '{"token":""}',
+      '{"token":7}',
+      '["token"]',
+      'null',
+      '"token"',
+    ]) {
+      home.yes = yes
+      const { status, body } = await logIn(homePassword)
+      expect([yes, status, body]).to.deep.equal([yes, 401, generic])
+    }
+    expect(identity.federation.asked).to.deep.equal([])
+  })
+
+  it('refuses a home that is not known to be the instance that it was', async () => {
+    for (const outcome of ['changed', 'unverified'] as const) {
+      identity.federation.epoch = { outcome }
+      const { status, body } = await logIn(homePassword)
+      expect([outcome, status, body]).to.deep.equal([outcome, 401, generic])
+    }
+    expect((await readUser(identity, user.id)).passwordHash).to.equal(testPasswordHash)
+
+    identity.federation.epoch = { outcome: 'same' }
+    expect((await logIn(homePassword)).status).to.equal(200)
+  })
+
+  it('asks for the epoch in what is left of the ten seconds, and not when nothing is', async () => {
+    home.meanwhile = async () => identity.clock.advance(7_000)
+    await logIn(homePassword)
+    expect(identity.federation.asked).to.deep.equal([{ host: 'home.example', timeoutMs: 3_000 }])
+
+    const other = await buildUser(identity, { username: 'jo@home.example', homeInstance: 'home.example' })
+    home.meanwhile = async () => identity.clock.advance(10_000)
+    expect((await logIn(homePassword, other.username)).status).to.equal(401)
+    expect(identity.federation.asked).to.have.length(1)
+  })
+
   it('does not ask for local users, stubs, deleted accounts and overlong passwords', async () => {
     const local = await buildUser(identity)
     const stub = await buildStub(identity)
@@ -129,7 +171,7 @@ describe('Login 5: over the network', () => {
     const asked: unknown[] = []
     const server = createServer((request, response) => {
       asked.push([request.method, request.url, request.headers.host, request.headers['content-type']])
-      request.resume().on('end', () => response.writeHead(200).end('{}'))
+      request.resume().on('end', () => response.writeHead(200).end('{"token":"x"}'))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo

@@ -156,7 +156,8 @@ describe('Registration of federated accounts', () => {
     await buildUser(identity, { username: 'real@home.example', homeInstance: 'home.example', homeUserId: 'h5' })
     const hashedBefore = identity.hasher.hashed
 
-    expect((await register({ homeUserId: 'h5' })).status).to.equal(409)
+    const text = 'Username already taken: this account exists, log in instead'
+    expect(refusalOf(await register({ homeUserId: 'h5' }))).to.deep.equal([409, text])
     expect((await register({ username: 'real@else.where' })).status).to.equal(409)
     expect(identity.hasher.hashed).to.equal(hashedBefore)
   })

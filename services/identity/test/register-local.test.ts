@@ -56,6 +56,16 @@ describe('Registration of local accounts', () => {
     ])
   })
 
+  it('ignores a homeUserId, whatever it is: only a federated registration has one', async () => {
+    for (const homeUserId of ['x'.repeat(65), 42, {}, '']) {
+      const body = { username: `local_${Math.random().toString(36).slice(2, 12)}`, password: testPassword, homeUserId }
+      const answer = await identity.call<{ user: object }>('POST', '/api/auth/register', { body })
+
+      expect(answer.status).to.equal(201)
+      expect(answer.body.user).to.include({ homeUserId: null })
+    }
+  })
+
   it('Registration 1: takes names of 3 to 32 letters, digits and underscores, and no others', async () => {
     const refused = ['ab', 'a'.repeat(33), 'two words', 'ada@home.example', 'ädä', 'a-b', 'a.b', '!deleted:1', '']
     const answers = await Promise.all(refused.map((username) => register({ username })))

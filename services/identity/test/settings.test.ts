@@ -15,7 +15,7 @@ describe('instance settings and the audit log', () => {
   after(async () => await identity[Symbol.asyncDispose]())
 
   const settings = (body?: unknown) =>
-    identity.call(body === undefined ? 'GET' : 'PATCH', '/api/admin/settings', {
+    identity.call(body === undefined ? 'GET' : 'PATCH', '/api/settings/instance', {
       as: admin,
       ...(body === undefined ? {} : { body }),
     })
@@ -40,6 +40,21 @@ describe('instance settings and the audit log', () => {
     expect(answer.status).to.equal(200)
     expect(answer.body).to.deep.equal({ ...before, instanceName: 'The Lodge', autoAcceptPeering: true })
     expect((await settings()).body).to.deep.equal(answer.body)
+  })
+
+  it('answers existing clients the fixed fields, and ignores what is not ours', async () => {
+    const fixed = {
+      ...{ discoveryEnabled: false, gifEnabled: false, federationRelayEnabled: true, federationRelayTtlDays: 30 },
+      ...{ defaultAutoRotateIntervalDays: 90, maxUploadSizeMb: 8 },
+    }
+
+    const answer = await settings({ discoveryEnabled: true, maxUploadSizeMb: 100, instanceName: 'The Lodge' })
+
+    expect([answer.status, (await settings()).status]).to.deep.equal([200, 200])
+    expect(answer.body).to.deep.include(fixed)
+    expect((await identity.call('GET', '/api/admin/settings', { as: admin })).status).to.equal(404)
+    const user = await buildUser(identity)
+    expect((await identity.call('GET', '/api/settings/instance', { as: user })).status).to.equal(403)
   })
 
   it('refuses values of another type and changes nothing', async () => {
@@ -76,7 +91,7 @@ describe('instance settings and the audit log', () => {
     const before = (await settings()).body
     await using events = await collectEvents(identity, [settingsChanged])
     const headers = { 'x-request-id': 'settings-1' }
-    const patch = (body: object) => identity.call('PATCH', '/api/admin/settings', { as: admin, body, headers })
+    const patch = (body: object) => identity.call('PATCH', '/api/settings/instance', { as: admin, body, headers })
 
     await patch({})
     await patch({ instanceName: before.instanceName })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { deleteAccount } from '../src/operations/deletion/delete-account.ts'
 import { deleteFederatedIdentity } from '../src/operations/federation/delete-federated-identity.ts'
-import { buildUser } from './builders.ts'
+import { buildUser, callerOf } from './builders.ts'
 import { buildDirectMessage, buildDirectMessages, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -13,7 +13,12 @@ describe('Tombstone: direct messages', () => {
   after(async () => await identity[Symbol.asyncDispose]())
 
   const leave = ({ id, username }: User) =>
-    deleteAccount(identity.deps, { userId: id, username, password: testPassword })
+    deleteAccount(identity.deps, {
+      caller: callerOf(identity, id),
+      username,
+      password: testPassword,
+      address: '127.0.0.1',
+    })
   const buildUsers = async () =>
     [await buildUser(identity), await buildUser(identity), await buildUser(identity)] as const
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { User } from '@gatehouse/domain'
 import { deleteAccount } from '../src/operations/deletion/delete-account.ts'
-import { buildUser, readUser } from './builders.ts'
+import { buildUser, callerOf, readUser } from './builders.ts'
 import {
   buildChannel,
   buildDirectMessage,
@@ -25,7 +25,12 @@ describe('Tombstone: concurrent deletions', () => {
   after(async () => await identity[Symbol.asyncDispose]())
 
   const leave = ({ id, username }: User) =>
-    deleteAccount(identity.deps, { userId: id, username, password: testPassword })
+    deleteAccount(identity.deps, {
+      caller: callerOf(identity, id),
+      username,
+      password: testPassword,
+      address: '127.0.0.1',
+    })
   const deadlocks = async () => {
     await identity.deps.orm.em.fork().execute('select pg_stat_force_next_flush()')
     const [row] = await rowsOf(identity, 'select deadlocks from pg_stat_database where datname = current_database()')

@@ -1,6 +1,6 @@
 import { inviteEvents, type EventDefinition, type InviteReply } from '@gatehouse/contracts'
-import { AuditEntry, InviteRedemption, User } from '@gatehouse/domain'
-import { eventually } from '@gatehouse/test-kit'
+import { AuditEntry, Invite, InviteRedemption, User } from '@gatehouse/domain'
+import { eventually, insertUser } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startInviteHarness, type InviteHarness } from './harness.ts'
 
@@ -48,6 +48,34 @@ describe('Admin invite management', () => {
 
     expect(asMember.status).to.equal(403)
     expect(anonymous.status).to.equal(401)
+  })
+
+  it('judges the admin again in the transaction: one who was revoked, demoted or deleted meanwhile changes nothing', async () => {
+    const invite = await invites.buildInvite()
+    const revoked = await invites.buildInvite()
+    await invites.call('POST', path(revoked, '/revoke'))
+    const acts = [
+      ['POST', '/api/admin/invites', { name: 'late' }],
+      ['PATCH', path(invite), { name: 'late' }],
+      ['POST', path(invite, '/revoke')],
+      ['POST', path(revoked, '/reinstate')],
+      ['DELETE', path(invite)],
+    ] as const
+    const ended = [
+      { status: 401, overrides: { isAdmin: true, passwordChangedAt: invites.clock.now() + 1_000 } },
+      { status: 403, overrides: { isAdmin: false } },
+      { status: 401, overrides: { isAdmin: true, isDeleted: true } },
+    ]
+    const count = await invites.orm.em.fork().count(Invite)
+    for (const { status, overrides } of ended) {
+      const { id, username } = await insertUser(invites, overrides)
+      for (const [method, url, body] of acts) {
+        const answer = await invites.call(method, url, { as: { id, username, isAdmin: true }, ...(body && { body }) })
+        expect(answer.status, `${method} ${url}`).to.equal(status)
+      }
+    }
+    expect(await invites.orm.em.fork().count(Invite)).to.equal(count)
+    expect(await invites.orm.em.fork().findOneOrFail(Invite, { id: invite.id })).to.include({ name: invite.name })
   })
 
   it('keeps an audit log of every act, without a token', async () => {

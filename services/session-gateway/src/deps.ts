@@ -1,6 +1,8 @@
 import type { CallerKey, TokenKey } from '@gatehouse/auth'
 import type { Timer } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
+import type { PeeringReader } from './federation/peering-summary.ts'
+import type { RemotePresences } from './federation/remote-presences.ts'
 import type { SessionMetrics } from './metrics.ts'
 import type { SessionNode } from './nodes/session-node.ts'
 import type { Timings } from './policy.ts'
@@ -30,6 +32,8 @@ export type Deps = OperationContext & {
   presenceStore: PresenceStore
   broadcaster: PresenceBroadcaster
   deliverPresence: PresenceDelivery
+  remotePresences: RemotePresences
+  peering: PeeringReader
   openSockets: OpenSockets
   quota: AddressQuota
   timeouts: SocketTimeouts

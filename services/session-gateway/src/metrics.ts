@@ -6,6 +6,7 @@ export type SessionMetrics = {
   handshakes: Counter
   forcedDisconnects: Counter
   slowReaders: Counter
+  floodingSockets: Counter
   presenceChanges: Counter
   nodesEvicted: Counter
 }
@@ -20,6 +21,7 @@ export function createSessionMetrics(
     handshakes: metrics.counter('gatehouse_handshakes_total', 'Ended handshakes', ['outcome']),
     forcedDisconnects: metrics.counter('gatehouse_forced_disconnects_total', 'Sockets closed by force', ['reason']),
     slowReaders: metrics.counter('gatehouse_slow_readers_total', 'Sockets terminated because the peer did not read'),
+    floodingSockets: metrics.counter('gatehouse_flooding_sockets_total', 'Sockets ended because of a flood of frames'),
     presenceChanges: metrics.counter('gatehouse_presence_changes_total', 'Changes of presence', ['status']),
     nodesEvicted: metrics.counter('gatehouse_session_nodes_evicted_total', 'Dead session gateways evicted'),
   }

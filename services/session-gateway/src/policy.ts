@@ -13,6 +13,12 @@ export const timings = {
   nodeSilenceMs: 20_000,
   /** How often the accounts of all connected users are read again, in case an event was lost. */
   sweepMs: 10_000,
+  /** How often sockets are looked through for expired tokens, and reported presences for their end. */
+  expiryMs: 1_000,
+  /** Reports of peers within this time share a statement. */
+  remotePresenceGatherMs: 50,
+  /** How long the lists of peers in `ready` may be old. */
+  peeringSummaryMs: 1_000,
   /** Handshakes within this time share a batch: a statement costs little more for a hundred users than for one. */
   gatherMs: 5,
   /** Delay before rows that another transaction has locked are tried again. */
@@ -26,8 +32,18 @@ export type Timings = { readonly [Name in keyof typeof timings]: number }
 export const policy = {
   /** A peer with more than this waiting to be sent counts as a slow reader. */
   sendBufferBytes: 1024 * 1024,
-  /** Frames of one socket in a second, beyond which it is not read until the next. */
+  /** What may wait to be sent to all sockets of one account on this node. */
+  accountSendBufferBytes: 4 * 1024 * 1024,
+  /** Only a socket with more than this waiting is compared with that total. */
+  sendBufferCheckBytes: 64 * 1024,
+  /** Frames of one socket in a second. What it sends beyond them is read as fast as they allow. */
   framesPerSecond: 300,
+  /** A frame counts once more for each of these in it: 16 KiB count as nine frames. */
+  bytesPerFrame: 2 * 1024,
+  /** Frames of any kind before `ready`: one message, and pings of a client that keeps its connection open. */
+  framesBeforeReady: 10,
+  /** Frames after the socket was closed here: what was on its way, and the peer's close frame. */
+  framesAfterClose: 10,
   framePauseMs: 1_000,
   reconcileBatch: 1_000,
   sweepBatch: 1_000,
@@ -35,6 +51,8 @@ export const policy = {
   recipientsPerMessage: 20_000,
   /** Users whose latest presence version a node knows. */
   rememberedVersions: 20_000,
+  /** Users whose presence peers report; beyond these, reports of further users are not kept. */
+  remotePresences: 20_000,
   /** A drain closes sockets at this rate, in rounds with this pause between them. */
   drainPerSocketMs: 2,
   drainPauseMs: 20,

@@ -4,6 +4,9 @@ import { startHttpService, type RunningService } from '@gatehouse/service-kit'
 import { subscribeAdminChanges } from './admin-watch/subscribe-admin-changes.ts'
 import type { SessionGatewayConfig } from './config.ts'
 import type { Deps, OperationContext, SessionGatewayResources } from './deps.ts'
+import { RemotePresenceAnnouncer, subscribeRemotePresences } from './federation/announce-remote-presences.ts'
+import { PeeringReader } from './federation/peering-summary.ts'
+import { RemotePresences } from './federation/remote-presences.ts'
 import { createSessionMetrics } from './metrics.ts'
 import { maintainNodes } from './nodes/maintain-nodes.ts'
 import { registerNode } from './nodes/session-node.ts'
@@ -13,6 +16,7 @@ import { createPresenceDelivery } from './presence/presence-delivery.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
+import { closeExpiredSessions } from './sessions/expire-sessions.ts'
 import { subscribeSessionEndings } from './sessions/end-sessions.ts'
 import { sweepSessions } from './sessions/sweep-sessions.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
@@ -49,6 +53,15 @@ export async function startSessionGateway(
   opening.use(await subscribeAdminChanges(deps))
   const sweep = { name: 'session sweep', everyMs: deps.timings.sweepMs, log: deps.log, timer: deps.timer }
   opening.use(startPeriodicTask(sweep, () => sweepSessions(deps)))
+  const announcer = opening.use(new RemotePresenceAnnouncer(deps))
+  opening.use(await subscribeRemotePresences(deps, announcer))
+  const expiry = { name: 'session expiry', everyMs: deps.timings.expiryMs, log: deps.log, timer: deps.timer }
+  opening.use(
+    startPeriodicTask(expiry, async () => {
+      closeExpiredSessions(deps)
+      announcer.expire()
+    }),
+  )
   opening.use(acceptSockets(deps, http.server))
   const open = opening.move()
   return { ...http, [Symbol.asyncDispose]: () => open.disposeAsync() }
@@ -73,12 +86,13 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     authenticated: () => sessions.countReady(),
     unauthenticated: () => quota.size,
   })
-  const deliverPresence = createPresenceDelivery({ sessions, sessionMetrics })
+  const remotePresences = new RemotePresences(context)
+  const deliverPresence = createPresenceDelivery({ sessions, sessionMetrics, remotePresences })
   const presenceStore = createPresenceStore(context)
   const node = opening.use(await registerNode({ ...context, bus, deliverPresence }))
   const broadcaster = new PresenceBroadcaster({ bus, deliverPresence, presenceStore, sessionMetrics }, node)
   const presence = opening.use(
-    new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node }),
+    new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node, remotePresences }),
   )
   return {
     ...context,
@@ -91,6 +105,8 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     presenceStore,
     broadcaster,
     deliverPresence,
+    remotePresences,
+    peering: new PeeringReader(context),
     openSockets,
     quota,
     timeouts: createSocketTimeouts(context),

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { deletedPresence } from '@gatehouse/contracts'
 import { eventually, startNats } from '@gatehouse/test-kit'
 import { connect, retryForever, signIn, type Client } from './client.ts'
 import {
@@ -100,6 +102,17 @@ describe('forced disconnects', () => {
     for (const tab of tabs) expect(await tab.closed).to.deep.equal({ code: 4011, reason: 'Account deleted' })
     expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'offline' })
     expect(await statusOf(cluster, user)).to.equal('offline')
+    watcher.socket.terminate()
+  })
+
+  it('tells the rest of an audience that is too large for one event', async () => {
+    const [deleted, watching] = [await buildUser(cluster), await buildUser(cluster)]
+    const watcher = await signIn(second.url, watching.token)
+
+    const payload = { userId: deleted.id, at: Date.now(), audience: [watching.id] }
+    await bus.publish(deletedPresence, payload, { id: randomUUID() })
+
+    expect(await watcher.take('presence_update')).to.include({ userId: deleted.id, status: 'offline' })
     watcher.socket.terminate()
   })
 

@@ -22,14 +22,44 @@ describe('WebSocket handshake', () => {
     expect(ready.user).to.include({ id: user.id, username: user.username, status: 'online', showActivity: true })
     expect(ready.presences).to.deep.equal({ [user.id]: 'online' })
     expect(ready.instance).to.have.keys('name', 'instanceId', 'version')
-    for (const list of ['spaces', 'dmChannels', 'folders', 'readStates', 'activeCalls']) {
+    for (const list of [
+      ...['spaces', 'dmChannels', 'folders', 'readStates', 'activeCalls'],
+      ...['activePeerOrigins', 'rejectedPeerOrigins', 'awaitingApprovalPeerOrigins'],
+    ]) {
       expect(ready[list], list).to.deep.equal([])
     }
     for (const map of ['voiceStates', 'voiceUserStates', 'spaceVoiceStates', 'userActivities']) {
       expect(ready[map], map).to.deep.equal({})
     }
+    expect(ready).to.include({ spaceLayout: null, layoutUpdatedAt: 0 })
+    expect(ready).not.to.have.property('pendingApprovalCount')
     expect(await statusOf(cluster, user)).to.equal('online')
     socket.terminate()
+  })
+
+  it('ready names the peers by their state, and to admins the number of requests that wait', async () => {
+    await using other = await openCluster()
+    for (const status of ['active', 'rejected', 'awaiting_approval', 'pending', 'revoked', 'unreachable']) {
+      await other.sql(
+        `insert into peers (id, origin, host, secret, status) values (next_snowflake(), ?, ?, 'secret', ?)`,
+        [`https://${status}.example`, `${status}.example`, status],
+      )
+    }
+    await other.sql(`insert into approval_requests (id, source_origin, secret, approval_token, status)
+      select next_snowflake(), 'https://' || n || '.example', 'secret', 'token', 'pending' from generate_series(1, 3) n`)
+    const { url } = await other.startNode()
+    const [user, admin] = [await buildUser(other), await buildUser(other, Date.now(), { isAdmin: true })]
+
+    const [one, two] = [await signIn(url, user.token), await signIn(url, admin.token)]
+
+    for (const { ready } of [one, two]) {
+      expect(ready.activePeerOrigins).to.deep.equal(['https://active.example'])
+      expect(ready.rejectedPeerOrigins).to.deep.equal(['https://rejected.example'])
+      expect(ready.awaitingApprovalPeerOrigins).to.deep.equal(['https://awaiting_approval.example'])
+    }
+    expect(one.ready).not.to.have.property('pendingApprovalCount')
+    expect(two.ready.pendingApprovalCount).to.equal(3)
+    for (const { socket } of [one, two]) socket.terminate()
   })
 
   it('WebSocket handshake 1: a socket that stays silent is closed with 4001 after 10 s, and not before', async () => {
@@ -92,9 +122,19 @@ describe('WebSocket handshake', () => {
     huge!.send({ type: 'auth', token: 'x'.repeat(20_000) })
     for (let part = 0; part < 3; part += 1) fragmented!.socket.send('x'.repeat(7_000), { fin: false })
 
-    expect((await large!.closed).code).to.equal(1009)
-    expect((await huge!.closed).code).to.equal(1009)
-    expect((await fragmented!.closed).code).to.equal(1009)
+    for (const client of [large!, huge!, fragmented!]) {
+      expect((await client.closed).code).to.equal(1009)
+      expect(client.messages).to.deep.equal([{ type: 'error', message: 'Message too big' }])
+    }
+  })
+
+  it('a first frame that breaks the protocol gets the error too, then the close', async () => {
+    const client = await connect(node.url)
+
+    client.socket.send(Buffer.from([0xff]), { binary: false })
+
+    expect((await client.closed).code).to.equal(1007)
+    expect(client.messages).to.deep.equal([{ type: 'error', message: 'First message must be auth' }])
   })
 
   it('WebSocket handshake 5: a forged, an expired and an unknown user token get the error, then the close with 4003', async () => {

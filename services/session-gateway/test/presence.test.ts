@@ -127,6 +127,19 @@ describe('presence on several session gateways', () => {
     terminate(...open)
   })
 
+  it('tells the own other connections, and not the one that made the change', async () => {
+    const user = await buildUser(cluster)
+    const one = await signIn(second.url, user.token)
+    await cluster.sql(`update users set status = 'offline' where id = ?`, [user.id])
+
+    const other = await signIn(first.url, user.token)
+
+    expect(await one.take('presence_update')).to.deep.include({ userId: user.id, status: 'online' })
+    await other.synchronize()
+    expect(other.messages).to.deep.equal([])
+    terminate(one, other)
+  })
+
   it('tells two users who connect at the same time of each other', async () => {
     for (let round = 0; round < 20; round += 1) {
       const [one, other] = await buildFriends(cluster)

@@ -46,7 +46,8 @@ export class ReconciledNode {
       postpone: () => undefined,
     }
     const context = { log, timer, timings, clock: systemClock, random: systemRandom }
-    this.presence = new PresenceReconciler({ ...context, sessions, store, broadcaster, node })
+    const remotePresences = { readVisibleTo: async () => new Map<string, string[]>() }
+    this.presence = new PresenceReconciler({ ...context, sessions, store, broadcaster, node, remotePresences })
     const counts = { authenticated: () => 0, unauthenticated: () => 0 }
     const sessionMetrics = createSessionMetrics(createMetrics(), counts)
     this.#deps = { sessions, presence: this.presence, timeouts: createSocketTimeouts(context), sessionMetrics }

@@ -7,7 +7,15 @@ export const callerHeader = 'x-gatehouse-caller'
 
 const callerSchema = z.object({
   address: z.string(),
-  account: z.object({ userId: z.string(), username: z.string(), isAdmin: z.boolean() }).nullable(),
+  account: z
+    .object({
+      userId: z.string(),
+      username: z.string(),
+      isAdmin: z.boolean(),
+      /** The `iat` of the bearer token, in seconds: with it a service judges the token again when it acts. */
+      tokenIssuedAt: z.number().int(),
+    })
+    .nullable(),
 })
 
 const claimsSchema = callerSchema.extend({ expiresAt: z.number() })

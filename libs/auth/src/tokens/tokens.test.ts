@@ -40,7 +40,7 @@ describe('bearer tokens', () => {
 
   it('are refused without a claim that every token has', () => {
     const base = { ...subject, exp: Math.floor(now / 1000) + 60 }
-    const incomplete = [{ exp: base.exp }, { ...base, userId: 7 }, { ...base, userId: 'x' }, { ...subject }]
+    const incomplete = [base, { exp: base.exp }, { ...base, userId: 7 }, { ...base, userId: 'x' }, { ...subject }]
 
     for (const claims of incomplete) {
       expect(verifyToken(key, jwt.sign(claims, secret, { noTimestamp: true }), now)).to.equal(undefined)
@@ -79,7 +79,10 @@ describe('the revocation rule', () => {
 
 describe('caller tokens', () => {
   const internal = createCallerKey('an internal secret of more than thirty-two')
-  const caller: Caller = { address: '203.0.113.7', account: { ...subject, isAdmin: true } }
+  const caller: Caller = {
+    address: '203.0.113.7',
+    account: { ...subject, isAdmin: true, tokenIssuedAt: 1_700_000_000 },
+  }
 
   it('verify to the caller that was signed, for thirty seconds', () => {
     const token = signCallerToken(internal, caller, now)

@@ -1,4 +1,7 @@
-import { createCall, pathOf } from './call.ts'
+import { userRows } from '@gatehouse/contracts/endpoints'
+import type { adminRows } from '@gatehouse/contracts/endpoints'
+import type { AdminApi } from './admin-api.ts'
+import { createCall, fillPath } from './call.ts'
 import { ApiError } from './errors.ts'
 import type { ApiOptions, CallOptions } from './options.ts'
 import type * as records from './records.ts'
@@ -8,7 +11,9 @@ export type Api = ReturnType<typeof createApi>
 
 /** Makes the API of the instance at `apiOptions.origin`, called with the token that `apiOptions.token` gives. */
 export function createApi(apiOptions: ApiOptions) {
-  const call = createCall(apiOptions)
+  const call = createCall(apiOptions, userRows)
+  const adminPart = <Part extends keyof AdminApi>(part: Part) =>
+    loadLater<AdminApi[Part]>(async () => (await loadAdminApi(apiOptions))[part])
   return {
     origin: apiOptions.origin,
 
@@ -43,6 +48,18 @@ export function createApi(apiOptions: ApiOptions) {
       deleteSelf: (body: records.Credentials, options?: CallOptions) => call('deleteSelf', { body, ...options }),
       deleteFederationIdentity: (body: records.IdentityDeletionRequest, options?: CallOptions) =>
         call('deleteFederationIdentity', { body, ...options }),
+      /** Ends all sessions; the token in the reply replaces every earlier one. */
+      endSessions: (body: records.SessionsEnd, options?: CallOptions) => call('endSessions', { body, ...options }),
+      /** The instances to which the user's clients have connected; the reply's updatedAt is 0 while none is stored. */
+      registry: (options?: CallOptions) => call('getRegistry', { ...options }),
+      saveRegistry: (body: records.Registry, options?: CallOptions) => call('putRegistry', { body, ...options }),
+      /** A proof for the instance at `targetDomain`, where `reattach` binds a detached account to this one. */
+      attachProof: (targetDomain: string, options?: CallOptions) =>
+        call('attachProof', { body: { targetDomain }, ...options }),
+      reattach: (body: records.Reattachment, options?: CallOptions) => call('reattach', { body, ...options }),
+      /** Asks for a peering with an instance to which the user has connected. */
+      ensurePeer: (remoteOrigin: string, options?: CallOptions) =>
+        call('ensurePeer', { body: { remoteOrigin }, ...options }),
     },
 
     /** Images for the profile, at most 8 MiB. Contract: 3, uploads. */
@@ -54,48 +71,30 @@ export function createApi(apiOptions: ApiOptions) {
       },
       /** The address of an image of a user on this instance; null stays null. */
       url: <T extends string | null>(filename: T) =>
-        (filename === null ? null : apiOptions.origin + pathOf('getUpload', { filename })) as T,
+        (filename === null ? null : apiOptions.origin + fillPath(userRows.getUpload.path, { filename })) as T,
     },
 
     instance: { info: (options?: CallOptions) => call('instanceInfo', { ...options }) },
 
-    /** Invite links. Contract: 4. */
-    invites: {
-      create: (body: records.NewInvite, options?: CallOptions) => call('createInvite', { body, ...options }),
-      list: (query?: records.InviteQuery, options?: CallOptions) => call('listInvites', { query, ...options }),
-      change: (id: string, body: records.InviteChange, options?: CallOptions) =>
-        call('patchInvite', { params: { id }, body, ...options }),
-      revoke: (id: string, options?: CallOptions) => call('revokeInvite', { params: { id }, ...options }),
-      reinstate: (id: string, body: records.InviteLimits = {}, options?: CallOptions) =>
-        call('reinstateInvite', { params: { id }, body, ...options }),
-      remove: (id: string, options?: CallOptions) => call('deleteInvite', { params: { id }, ...options }),
-      listRedemptions: (id: string, query?: records.PageQuery, options?: CallOptions) =>
-        call('listRedemptions', { params: { id }, query, ...options }),
-    },
-
+    /** Invite links. Contract: 4. Loaded with the first call, like what follows. */
+    invites: adminPart('invites'),
     /** Accounts, settings and the audit log. Contract: 5. */
-    admin: {
-      listUsers: (query?: records.UserQuery, options?: CallOptions) => call('listUsers', { query, ...options }),
-      setRole: (id: string, isAdmin: boolean, options?: CallOptions) =>
-        call('setRole', { params: { id }, body: { isAdmin }, ...options }),
-      /** The only reply that shows the temporary password. */
-      resetPassword: (id: string, options?: CallOptions) => call('resetPassword', { params: { id }, ...options }),
-      deleteUser: (id: string, options?: CallOptions) => call('deleteUser', { params: { id }, ...options }),
-      settings: (options?: CallOptions) => call('getSettings', { ...options }),
-      changeSettings: (body: records.SettingsChange, options?: CallOptions) =>
-        call('patchSettings', { body, ...options }),
-      listAudit: (query?: records.PageQuery, options?: CallOptions) => call('listAudit', { query, ...options }),
-    },
-
+    admin: adminPart('admin'),
     /** Other instances that this one trusts. Contract: 7. */
-    peers: {
-      initiate: (remoteOrigin: string, options?: CallOptions) =>
-        call('initiatePeer', { body: { remoteOrigin }, ...options }),
-      list: (options?: CallOptions) => call('listPeers', { ...options }),
-      revoke: (id: string, options?: CallOptions) => call('revokePeer', { params: { id }, ...options }),
-      listApprovalRequests: (options?: CallOptions) => call('listApprovalRequests', { ...options }),
-      approve: (id: string, options?: CallOptions) => call('approveRequest', { params: { id }, ...options }),
-      deny: (id: string, options?: CallOptions) => call('denyRequest', { params: { id }, ...options }),
-    },
+    peers: adminPart('peers'),
   }
+}
+
+async function loadAdminApi(options: ApiOptions): Promise<AdminApi> {
+  const { createAdminApi } = await import('./admin-api.ts')
+  return createAdminApi((rows) => createCall(options, rows as typeof adminRows))
+}
+
+/** Functions that are there at once and load what they do when one is called: most users are not admins. */
+function loadLater<T extends object>(load: () => Promise<T>): T {
+  const get =
+    (_: T, name: string | symbol) =>
+    async (...input: unknown[]) =>
+      await ((await load()) as Record<string | symbol, (...input: unknown[]) => Promise<unknown>>)[name]?.(...input)
+  return new Proxy({} as T, { get })
 }

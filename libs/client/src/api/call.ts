@@ -1,10 +1,10 @@
 import type { ClientEndpointName, EndpointInput, EndpointReply } from '@gatehouse/contracts'
-import { clientRows } from '@gatehouse/contracts/endpoints'
+import type { EndpointRow } from '@gatehouse/contracts/endpoints'
 import { ApiError, NetworkFailure, RateLimited } from './errors.ts'
 import type { ApiOptions, CallOptions } from './options.ts'
 
 /** Calls an endpoint of the contract; its row says where, its schemas what is sent and answered. */
-export type Call = <N extends ClientEndpointName>(
+export type Call<Name extends ClientEndpointName = ClientEndpointName> = <N extends Name>(
   name: N,
   input: EndpointInput<N> & CallOptions,
 ) => Promise<EndpointReply<N>>
@@ -16,16 +16,19 @@ const responseTimeoutMs = 30_000
 const uploadTimeoutMs = 120_000
 
 /**
- * Makes the function that calls the endpoints of one instance. Throws RateLimited, ApiError, NetworkFailure (also when
- * no response comes in 30 s, for uploads 120 s), or an AbortError when the caller's signal fires. Contract: 1.
+ * Makes the function that calls the endpoints in `rows` of one instance. Throws RateLimited, ApiError, NetworkFailure
+ * (also when no response comes in 30 s, for uploads 120 s), or an AbortError when the caller's signal fires. Contract: 1.
  */
-export function createCall(options: ApiOptions): Call {
-  return async <N extends ClientEndpointName>(name: N, input: EndpointInput<N> & CallOptions) => {
-    const { method, access } = clientRows[name]
+export function createCall<Name extends ClientEndpointName>(
+  options: ApiOptions,
+  rows: Record<Name, EndpointRow>,
+): Call<Name> {
+  return async <N extends Name>(name: N, input: EndpointInput<N> & CallOptions) => {
+    const { method, path, access } = rows[name]
     const { params, query = {}, signal = null, body = method === 'POST' ? {} : undefined } = input as AnyInput
     const token = access === 'anyone' ? null : (options.token?.() ?? null)
     const isJson = body !== undefined && !(body instanceof FormData)
-    const response = await send(options, options.origin + pathOf(name, params) + queryText(query), {
+    const response = await send(options, options.origin + fillPath(path, params) + queryText(query), {
       method,
       headers: {
         accept: 'application/json',
@@ -40,9 +43,9 @@ export function createCall(options: ApiOptions): Call {
   }
 }
 
-/** The path of an endpoint, its parameters filled in. */
-export function pathOf(name: ClientEndpointName, params: Readonly<Record<string, string>> = {}): string {
-  return clientRows[name].path.replace(/:(\w+)/g, (_, parameter: string) => encodeURIComponent(params[parameter] ?? ''))
+/** A path with its parameters filled in. */
+export function fillPath(path: string, params: Readonly<Record<string, string>> = {}): string {
+  return path.replace(/:(\w+)/g, (_, parameter: string) => encodeURIComponent(params[parameter] ?? ''))
 }
 
 function queryText(query: Record<string, unknown>): string {

@@ -3,7 +3,14 @@ import type { EndpointBody, EndpointQuery, EndpointReply, FanoutResult, UserRepl
 // The shapes of the contract under the names that a client uses; the contract's schemas are their only definition. The
 // other files take them from here: the build writes them out in this file, so that the package needs no schema library.
 
-export type { AvatarColor, DeletionMode, InviteStatus, PresenceMessage, ReadyMessage } from '@gatehouse/contracts'
+export type {
+  AdminChangedMessage,
+  AvatarColor,
+  DeletionMode,
+  InviteStatus,
+  PresenceMessage,
+  ReadyMessage,
+} from '@gatehouse/contracts'
 
 /** A user as every endpoint gives it; times in ms. */
 export type User = UserReply
@@ -18,6 +25,8 @@ export type Availability = EndpointReply<'checkUsername'>
 export type InviteCheck = EndpointReply<'checkInvite'>
 /** `currentPassword` may be left out by federated users. */
 export type PasswordUpdate = EndpointBody<'changePassword'>
+/** `password` may be left out by federated users. */
+export type SessionsEnd = EndpointBody<'endSessions'>
 /** `avatar` and `banner` are filenames of the user's own uploads. */
 export type ProfileChange = EndpointBody<'patchSelf'>
 export type Upload = EndpointReply<'upload'>
@@ -27,6 +36,9 @@ export type IdentityDeletionRequest = EndpointBody<'deleteFederationIdentity'>
 export type IdentityDeletion = FanoutResult
 /** The result of an identity deletion for each origin. */
 export type IdentityDeletions = EndpointReply<'deleteFederationIdentity'>['results']
+/** The connections of the user's clients; a later `updatedAt` replaces the whole list. */
+export type Registry = EndpointBody<'putRegistry'>
+export type Reattachment = EndpointBody<'reattach'>
 export type OwnedSpace = NonNullable<Extract<IdentityDeletion, { success: false }>['ownedSpaces']>[number]
 
 /** A page of a list: `cursor` is the `nextCursor` of the page before, which is null at the end. */

@@ -8,6 +8,7 @@ const login = `POST ${remote}/api/auth/login`
 const meThere = `GET ${remote}/api/users/@me`
 const verify = `POST ${home}/api/users/@me/verify-password`
 const update = `PATCH ${home}/api/users/@me`
+const ensure = `POST ${home}/api/federation/peer/ensure`
 const listed = buildUser({ replicatedInstances: [{ origin: remote, username: 'alice@home.example' }] })
 const there = buildUser({ id: '77', username: 'alice@home.example', homeInstance: 'home.example', homeUserId: '1' })
 const refusal = (status: number, error: string) => ({ status, body: { error, statusCode: status } })
@@ -43,6 +44,31 @@ describe('Client session behaviour: automatic connection on initSession', () => 
       password: 'secret password',
     })
     expect(client.connections.find(remote)).to.include({ state: 'connected', token: 'by-login' })
+  })
+
+  it('tries login as well after another refusal that says already taken', async () => {
+    for (const status of [400, 403]) {
+      const { client, clock, network } = buildClient()
+      network.answer(register, refusal(status, 'Username alice@home.example is already taken'))
+      network.answer(login, refusal(401, 'Invalid username or password'))
+
+      client.session.initSession(buildToken(), listed, { password: 'secret password' })
+      await clock.advance(0)
+
+      expect(network.sentTo(login)).to.have.length(1)
+      expect(client.connections.find(remote)).to.include({ state: 'needs_password' })
+    }
+  })
+
+  it('shows another 400 without trying login', async () => {
+    const { client, clock, network } = buildClient()
+    network.answer(register, refusal(400, 'Username must be shorter'))
+
+    client.session.initSession(buildToken(), listed, { password: 'secret password' })
+    await clock.advance(0)
+
+    expect(network.sentTo(login)).to.have.length(0)
+    expect(client.connections.find(remote)).to.include({ state: 'refused', error: 'Username must be shorter' })
   })
 
   it('tries login where federated registration is closed, since existing accounts always log in', async () => {
@@ -169,6 +195,18 @@ describe('connecting an instance', () => {
     const replicatedInstances = [{ origin: remote, username: 'alice@home.example' }]
     expect(network.sentTo(update)[0]?.json).to.deep.equal({ replicatedInstances })
     expect(client.session.getSnapshot().user?.replicatedInstances).to.deep.equal(replicatedInstances)
+  })
+
+  it('then asks the own instance for a peering, without waiting for it or its success', async () => {
+    const { client, network } = await buildConnecting()
+    network.answer(ensure, 'hang')
+
+    await client.connections.connect('b.example', 'secret password')
+    expect(network.sentTo(ensure).map(({ json }) => json)).to.deep.equal([{ remoteOrigin: remote }])
+
+    network.answer(ensure, refusal(429, 'Too Many Requests'))
+    const instance = await client.connections.connect('b.example', 'secret password')
+    expect(instance).to.include({ state: 'connected', error: null })
   })
 
   it('sends a wrong password to no other instance', async () => {

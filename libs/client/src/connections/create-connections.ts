@@ -64,6 +64,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     await deps
       .changeReplicatedInstances((instances) => [...withoutOrigins(instances, [origin]), { origin, username }])
       .catch(() => remotes.change(origin, { error: 'Connected, but your account could not be updated' }))
+    // Not awaited: whether the instances become peers decides the own instance, perhaps its admin.
+    void deps.homeApi.users.ensurePeer(origin).catch(() => undefined)
     return remotes.find(origin) ?? newRemote(origin, username)
   }
 

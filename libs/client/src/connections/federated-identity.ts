@@ -11,7 +11,7 @@ export type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> &
 export function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity {
   const homeInstance = normalizeHost(user.homeInstance ?? currentHost)
   return {
-    username: `${parseFederatedUsername(user.username).base}@${homeInstance}`,
+    username: `${parseFederatedUsername(user.username).baseName}@${homeInstance}`,
     homeInstance,
     homeUserId: user.homeInstance ? user.homeUserId : user.id,
     ...(user.displayName ? { displayName: user.displayName } : {}),
@@ -20,7 +20,8 @@ export function federatedIdentityOf(user: User, currentHost: string): FederatedI
 }
 
 /**
- * Registers the identity on an instance, or logs in where it exists already (409). Closed federated registration does
+ * Registers the identity on an instance, or logs in where it exists already: after a 409, and after another refusal whose
+ * text says `already taken`, as the instances differ in the status. Contract: 3. Closed federated registration does
  * not exclude existing accounts, so after a 403 a log-in is tried too, and the 403 is thrown when that is refused.
  * `knownUsername` is the user's name there when it differs. Spec: Registration 6 and 10. Throws the errors of the API.
  */
@@ -35,11 +36,12 @@ export async function signInByIdentity(
     return await api.auth.register({ ...identity, password }, options)
   } catch (refusal) {
     const status = refusal instanceof ApiError ? refusal.status : null
-    if (status !== 409 && status !== 403) throw refusal
+    const exists = status === 409 || (status !== null && /already taken/i.test((refusal as ApiError).message))
+    if (!exists && status !== 403) throw refusal
     try {
       return await api.auth.login({ username: knownUsername ?? identity.username, password }, options)
     } catch (error) {
-      throw status === 403 && error instanceof ApiError && error.status === 401 ? refusal : error
+      throw !exists && error instanceof ApiError && error.status === 401 ? refusal : error
     }
   }
 }

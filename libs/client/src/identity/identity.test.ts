@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { buildReady, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, remote } from '../../test/harness.ts'
 import { canonicalUserMatch, createIdentity } from './identity.ts'
-import type { KnownUser } from './identity.ts'
+import type { Identity } from './identity.ts'
+import type { KnownUser } from './known-user.ts'
 
 const alice = buildKnown({})
 function buildKnown(overrides: Partial<KnownUser>): KnownUser {
@@ -26,7 +27,7 @@ describe('Client session behaviour: the self-id registry', () => {
 })
 
 describe('Client session behaviour: isSelf', () => {
-  const { isSelf, selfIds } = createIdentity('Home.example:8443')
+  const { isSelf, selfIds } = createIdentity('Home.example')
 
   it('is true when ids are equal', () => {
     expect(isSelf(buildKnown({ username: 'renamed' }), alice)).to.equal(true)
@@ -47,6 +48,19 @@ describe('Client session behaviour: isSelf', () => {
     expect(isSelf(replica, alice)).to.equal(true)
     expect(isSelf({ ...replica, username: 'bob@home.example' }, alice)).to.equal(false)
     expect(isSelf({ ...replica, homeInstance: 'b.example' }, alice)).to.equal(false)
+    expect(isSelf({ ...replica, homeInstance: null }, alice)).to.equal(false)
+  })
+
+  it('compares hosts with their ports', () => {
+    const onPort = createIdentity('home.example:8443')
+    const replica = buildKnown({ id: '9', username: 'alice@home.example' })
+    const matches = (rules: Identity) =>
+      ['home.example', 'Home.Example:8443', 'home.example:8444'].map((homeInstance) =>
+        rules.isSelf({ ...replica, homeInstance }, alice),
+      )
+
+    expect(matches(onPort)).to.deep.equal([false, true, false])
+    expect(matches(createIdentity('home.example'))).to.deep.equal([true, false, false])
   })
 })
 
@@ -72,9 +86,34 @@ describe('Client session behaviour: canonicalUserMatch', () => {
     expect(canonicalUserMatch(byHome, { ...byName, username: 'alice@b.example' })).to.equal(false)
   })
 
-  it('does not match two users of one name without a home, such as two deleted users', () => {
-    const deleted = buildKnown({ id: '2', username: 'Deleted User' })
-    expect(canonicalUserMatch(deleted, { ...deleted, id: '3' })).to.equal(false)
+  it('is true on equal base names of two users without a home', () => {
+    expect(canonicalUserMatch(alice, buildKnown({ id: '2' }))).to.equal(true)
+    expect(canonicalUserMatch(alice, buildKnown({ id: '2', username: 'bob' }))).to.equal(false)
+  })
+
+  it('is false for one without a home and one whose home is the current host', () => {
+    const { selfIds } = buildClient().client.identity
+    selfIds.add('1')
+    const replica = buildKnown({ id: '2', username: 'alice@home.example', homeInstance: 'home.example' })
+    expect(canonicalUserMatch(alice, replica)).to.equal(false)
+  })
+
+  it('compares the hosts of homes with their ports', () => {
+    const onPort = buildKnown({ id: '2', username: 'alice@home.example', homeInstance: 'home.example:8443' })
+    expect(canonicalUserMatch(onPort, { ...onPort, id: '3', homeInstance: 'HOME.example:8443' })).to.equal(true)
+    expect(canonicalUserMatch(onPort, { ...onPort, id: '3', homeInstance: 'home.example' })).to.equal(false)
+  })
+
+  // An exception to the rule of equal base names and equal home: every deleted account is called Deleted User, so by that
+  // rule all of them would be one user.
+  it('never matches two deleted users by their name', () => {
+    for (const homeInstance of [null, 'b.example']) {
+      const deleted = buildKnown({ id: '2', username: 'Deleted User', homeInstance })
+      expect(canonicalUserMatch(deleted, { ...deleted, id: '3' })).to.equal(false)
+      const flagged = buildKnown({ id: '2', username: 'former', homeInstance, isDeleted: true })
+      expect(canonicalUserMatch(flagged, { ...flagged, id: '3' })).to.equal(false)
+      expect(canonicalUserMatch(deleted, { ...deleted, username: 'renamed' })).to.equal(true)
+    }
   })
 
   it('does not depend on the order', () => {

@@ -1,8 +1,10 @@
-import type { PresenceMessage, ReadyMessage, User } from '../api/records.ts'
+import type { AdminChangedMessage, PresenceMessage, ReadyMessage, User } from '../api/records.ts'
 
 /** The part of `ready` that this library reads; other parts of the chat system add theirs. */
 export type ReadyEvent = Pick<ReadyMessage, 'type' | 'user' | 'sessionId' | 'serverTime' | 'instance' | 'presences'>
 export type PresenceUpdate = PresenceMessage
+/** What has changed; other values than these may come from newer servers. */
+export type AdminChange = AdminChangedMessage
 /** Any other event, also those of other parts of the chat system. */
 export type OtherEvent = { type: string; [field: string]: unknown }
 export type ServerEvent = ReadyEvent | PresenceUpdate | OtherEvent

@@ -49,6 +49,42 @@ describe('the live connection', () => {
     expect(heard).to.deep.equal(['ready', 'presence_update', 'presence_update', 'typing', 'presence_update'])
   })
 
+  it('watches what admins see while somebody wants to know', () => {
+    const { live, sockets } = buildLive()
+    const heard: unknown[] = []
+    const endFirst = live.watchAdmin((change) => heard.push(change?.what))
+    expect(sockets.last().sent).to.deep.equal([])
+    sockets.last().serverSends(buildReady())
+    const endSecond = live.watchAdmin(() => undefined)
+    sockets.last().serverSends({ type: 'admin_changed', what: 'invites', id: '5' })
+    endFirst()
+    sockets.last().serverSends({ type: 'admin_changed', what: 'users' })
+    endSecond()
+    endSecond()
+
+    expect(heard).to.deep.equal(['invites'])
+    expect(sockets.last().sent).to.deep.equal([
+      { type: 'watch', topic: 'admin' },
+      { type: 'unwatch', topic: 'admin' },
+    ])
+  })
+
+  it('watches again after a reconnect, and says that changes may have been missed', async () => {
+    const { live, clock, sockets } = buildLive()
+    const heard: unknown[] = []
+    sockets.last().serverSends(buildReady())
+    live.watchAdmin((change) => heard.push(change))
+    sockets.last().serverCloses(1001)
+    await clock.advance(500)
+    expect(heard).to.deep.equal([])
+
+    sockets.last().serverSends(buildReady())
+
+    expect(heard).to.deep.equal([null])
+    expect(sockets.opened).to.have.length(2)
+    expect(sockets.last().sent).to.deep.equal([{ type: 'watch', topic: 'admin' }])
+  })
+
   for (const [code, reason] of [
     [4003, 'token_refused'],
     [4004, 'token_refused'],
@@ -80,6 +116,19 @@ describe('the live connection', () => {
       expect(client.session.getSnapshot().token).to.equal('t')
     })
   }
+
+  it('does not reconnect by itself after close code 4008, but on retryNow', async () => {
+    const { client, clock, live, sockets } = buildLive()
+
+    sockets.last().serverCloses(4008)
+    await clock.advance(600_000)
+    expect(live.getSnapshot()).to.include({ phase: 'waiting', retryAt: null })
+    expect(sockets.opened).to.have.length(1)
+    expect(client.session.getSnapshot().token).to.equal('t')
+    live.retryNow()
+
+    expect(sockets.opened).to.have.length(2)
+  })
 
   it('reconnects with jittered exponential backoff', () => {
     const upTo = (jitter: number) => [0, 1, 2, 3, 4, 5, 6, 1_000].map((attempt) => reconnectDelayMs(attempt, jitter))

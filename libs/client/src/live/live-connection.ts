@@ -1,13 +1,17 @@
+import { closeCodes } from '@gatehouse/contracts/constants'
 import type { ClientClock, Jitter, OpenSocket, Socket } from '../platform.ts'
 import type { SessionEnd } from '../session/session.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../store.ts'
 import { isPresenceUpdate, isReady, readFrame } from './frames.ts'
-import type { OtherEvent, ReadyEvent, ServerEvent } from './frames.ts'
+import type { AdminChange, OtherEvent, ReadyEvent, ServerEvent } from './frames.ts'
 import { findSessionEnd } from './session-end.ts'
 
 export type LiveState = {
-  /** off: no session; connecting: until `ready`; ready; waiting: disconnected, reconnects at `retryAt` (clock ms). */
+  /**
+   * off: no session; connecting: until `ready`; ready; waiting: disconnected, reconnects at `retryAt` (clock ms), or,
+   * where that is null, on `retryNow` only: the account has too many connections. Contract: 6.
+   */
   phase: 'off' | 'connecting' | 'ready' | 'waiting'
   retryAt: number | null
   sessionId: string | null
@@ -26,6 +30,11 @@ export type LiveConnection = Store<LiveState> & {
   retryNow(): void
   /** Calls `listener` with every event after authentication; returns a function that unsubscribes it. */
   onEvent(listener: (event: ServerEvent) => void): () => void
+  /**
+   * Calls `listener` with each change that admins see, as long as the user is an admin; with null after a reconnect, when
+   * changes may have been missed. Returns a function that ends it. Contract: 6, watch.
+   */
+  watchAdmin(listener: (change: AdminChange | null) => void): () => void
 }
 
 export type LiveDeps = {
@@ -50,9 +59,11 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const { clock } = deps
   const state = createStore<LiveState>(off)
   const listeners = new Set<(event: ServerEvent) => void>()
+  const watchers = new Set<Parameters<LiveConnection['watchAdmin']>[0]>()
   let isOpen = false
   let socket: Socket | null = null
   let attempt = 0
+  let hasBeenReady = false
   /** The timer of the current phase: handshake, ping, pong or reconnect. */
   let timer: unknown
 
@@ -60,6 +71,12 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const after = (ms: number, run: () => void) => {
     clock.clearTimeout(timer)
     timer = clock.setTimeout(run, ms)
+  }
+  const sendWhenReady = (type: 'watch' | 'unwatch') => {
+    if (state.getSnapshot().phase === 'ready') socket?.send(JSON.stringify({ type, topic: 'admin' }))
+  }
+  const tellWatchers = (change: AdminChange | null) => {
+    for (const watcher of [...watchers]) watcher(change)
   }
   const disconnect = () => {
     const closing = socket
@@ -75,6 +92,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       return
     }
     if (!isOpen) return
+    if (code === closeCodes.tooManyConnections) return change({ phase: 'waiting', retryAt: null, sessionId: null })
     const delay = reconnectDelayMs(attempt, deps.jitter())
     attempt += 1
     change({ phase: 'waiting', retryAt: clock.now() + delay, sessionId: null })
@@ -117,7 +135,11 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       const { sessionId, instance, presences } = event
       change({ phase: 'ready', retryAt: null, sessionId, instance, presences })
       schedulePing(opened, token)
+      if (watchers.size) sendWhenReady('watch')
+      if (hasBeenReady) tellWatchers(null)
+      hasBeenReady = true
     }
+    if (event.type === 'admin_changed') tellWatchers(event as AdminChange)
     if (isPresenceUpdate(event)) {
       change({ presences: { ...state.getSnapshot().presences, [event.userId]: event.status } })
     }
@@ -128,7 +150,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     for (const listener of [...listeners]) listener(event)
   }
   const close = () => {
-    isOpen = false
+    isOpen = hasBeenReady = false
     attempt = 0
     disconnect()
     state.set(off)
@@ -149,6 +171,13 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     onEvent: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)
+    },
+    watchAdmin: (listener) => {
+      watchers.add(listener)
+      if (watchers.size === 1) sendWhenReady('watch')
+      return () => {
+        if (watchers.delete(listener) && !watchers.size) sendWhenReady('unwatch')
+      }
     },
   }
 }

@@ -5,6 +5,7 @@ export const firstMessageNotAuth = 4002
 export const invalidToken = 4003
 export const tokenRevoked = 4004
 export const accountDeletedAtHandshake = 4005
+export const tooManyConnections = 4008
 export const passwordReset = 4010
 export const accountDeleted = 4011
 export const messageTooBig = 1009

@@ -7,6 +7,7 @@ export const closures = {
   invalidToken: { code: closeCodes.invalidToken, message: 'Invalid token' },
   tokenRevoked: { code: closeCodes.tokenRevoked, message: 'Token has been revoked' },
   accountDeletedAtHandshake: { code: closeCodes.accountDeletedAtHandshake, message: 'This account has been deleted' },
+  tooManyConnections: { code: closeCodes.tooManyConnections, message: 'Too many connections' },
   passwordReset: { code: closeCodes.passwordReset, message: 'Password reset' },
   accountDeleted: { code: closeCodes.accountDeleted, message: 'Account deleted' },
   messageTooBig: { code: closeCodes.messageTooBig, message: 'Message too big' },

@@ -22,7 +22,10 @@ describe('Limits', () => {
       'POST /api/users/@me/change-password: 5 in 900 s',
       'DELETE /api/users/@me: 3 in 900 s',
       'POST /api/users/@me/federation-identity/delete: 5 in 900 s',
+      'POST /api/auth/attach-proof: 5 in 900 s',
+      'POST /api/users/@me/reattach: 5 in 900 s',
       'POST /api/federation/peer/accept: 10 in 60 s',
+      'POST /api/uploads: 30 in 3600 s',
     ])
   })
 
@@ -61,6 +64,7 @@ describe('Limits', () => {
       socketBurst: 30,
       socketRefillPerSecond: 2,
       unauthenticatedSocketsPerAddress: 100,
+      socketsPerAccount: 50,
       socketHeartbeatMs: 30_000,
       presenceGraceMs: 5_000,
     })
@@ -77,6 +81,7 @@ describe('Close codes', () => {
       4003: 'Invalid token',
       4004: 'Token has been revoked',
       4005: 'This account has been deleted',
+      4008: 'Too many connections',
       4010: 'Password reset',
       4011: 'Account deleted',
       1012: 'Server is restarting',

@@ -11,7 +11,13 @@ export const displayNameMax = 32
 export const bioMax = 190
 export const customStatusMax = 128
 export const replicatedInstancesMax = 20
+export const replicatedUsernameMax = 255
+export const homeUserIdMax = 64
+export const registryEntriesMax = 100
 export const uploadBytes = 8 * 1024 * 1024
+/** Uploads of one account that no profile names. Contract: 3, uploads. */
+export const unclaimedUploadsMax = 10
+export const unclaimedUploadBytesMax = 5 * 1024 * 1024
 export const inviteNameMax = 64
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999
@@ -24,5 +30,7 @@ export const socketMessageBytes = 16 * 1024
 export const socketBurst = 30
 export const socketRefillPerSecond = 2
 export const unauthenticatedSocketsPerAddress = 100
+/** On one session gateway. */
+export const socketsPerAccount = 50
 export const socketHeartbeatMs = 30_000
 export const presenceGraceMs = 5_000

@@ -64,16 +64,16 @@ describe('Usernames', () => {
 
 describe('Client session behaviour: parseFederatedUsername', () => {
   it('splits <base>@<domain> into base name and domain, null when there is no @', () => {
-    expect(parseFederatedUsername('alice@home.example')).to.deep.equal({ base: 'alice', domain: 'home.example' })
-    expect(parseFederatedUsername('alice')).to.deep.equal({ base: 'alice', domain: null })
+    expect(parseFederatedUsername('alice@home.example')).to.deep.equal({ baseName: 'alice', domain: 'home.example' })
+    expect(parseFederatedUsername('alice')).to.deep.equal({ baseName: 'alice', domain: null })
   })
 
   it('loses no character, leaves no @ in the base, and gives a domain exactly when there is an @', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.stringMatching(/^[a@.]*$/)), (username) => {
-        const { base, domain } = parseFederatedUsername(username)
-        expect(domain === null ? base : `${base}@${domain}`).to.equal(username)
-        expect(base).not.to.include('@')
+        const { baseName, domain } = parseFederatedUsername(username)
+        expect(domain === null ? baseName : `${baseName}@${domain}`).to.equal(username)
+        expect(baseName).not.to.include('@')
         expect(domain !== null).to.equal(username.includes('@'))
       }),
     )

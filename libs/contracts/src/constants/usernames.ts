@@ -25,21 +25,21 @@ export function isHost(host: string): boolean {
 /** Spec: Registration 2. */
 export function isFederatedUsername(username: string): boolean {
   if (username.length > limits.federatedUsernameMax) return false
-  const { base, domain } = parseFederatedUsername(username)
-  return domain !== null && isLocalUsername(base) && isHost(domain)
+  const { baseName, domain } = parseFederatedUsername(username)
+  return domain !== null && isLocalUsername(baseName) && isHost(domain)
 }
 
 /**
  * Splits `<base>@<domain>` at the first `@`; the domain is null without one. Spec: Client session behaviour, identity
  * helpers.
  */
-export function parseFederatedUsername(username: string): { base: string; domain: string | null } {
+export function parseFederatedUsername(username: string): { baseName: string; domain: string | null } {
   const at = username.indexOf('@')
-  if (at < 0) return { base: username, domain: null }
-  return { base: username.slice(0, at), domain: username.slice(at + 1) }
+  if (at < 0) return { baseName: username, domain: null }
+  return { baseName: username.slice(0, at), domain: username.slice(at + 1) }
 }
 
 /** The part before the `@`, or the whole name. Spec: Login 5. */
 export function baseUsername(username: string): string {
-  return parseFederatedUsername(username).base
+  return parseFederatedUsername(username).baseName
 }

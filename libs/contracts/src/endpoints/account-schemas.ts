@@ -1,4 +1,6 @@
 import { fanoutBody, fanoutReply } from '../federation.ts'
+import * as identities from '../identities.ts'
+import { attachTokenBody } from '../relay.ts'
 import * as users from '../users.ts'
 import type { EndpointSchemas } from './endpoints.ts'
 import type { EndpointName } from './table.ts'
@@ -43,10 +45,34 @@ export const accountSchemas = {
     body: users.changePasswordBody,
     replies: { 200: users.tokenReply },
   },
+  endSessions: {
+    summary: 'End all own sessions: every earlier token is revoked and every socket closes',
+    body: users.endSessionsBody,
+    replies: { 200: users.tokenReply },
+  },
   deleteFederationIdentity: {
     summary: 'Delete the own identity on other instances',
     body: fanoutBody,
     replies: { 200: fanoutReply },
+  },
+  getRegistry: {
+    summary: 'The instances to which the own clients have connected',
+    replies: { 200: identities.registryReply },
+  },
+  putRegistry: {
+    summary: 'Replace the list of connected instances',
+    body: identities.registryBody,
+    replies: { 200: identities.putRegistryReply },
+  },
+  attachProof: {
+    summary: 'A proof for another instance that the own account is the home of an account there',
+    body: identities.attachProofBody,
+    replies: { 200: users.tokenReply },
+  },
+  reattach: {
+    summary: 'Bind the own detached account to its new home account',
+    body: attachTokenBody,
+    replies: { 200: identities.reattachReply },
   },
   upload: { summary: 'Upload an image for the own profile', body: 'multipart', replies: { 201: users.uploadReply } },
   getUpload: { summary: 'An uploaded image', params: users.uploadParams, replies: { 200: 'file', 206: 'file' } },

@@ -46,6 +46,7 @@ export const inviteSchemas = {
 /** Contract: 5. */
 export const adminSchemas = {
   listUsers: { summary: 'Search the accounts', query: admin.listUsersQuery, replies: { 200: admin.listUsersReply } },
+  listUserInstances: { summary: 'The home instances that users have', replies: { 200: admin.userInstancesReply } },
   setRole: {
     summary: 'Give an account the role of an admin, or take it away',
     params: idParams,

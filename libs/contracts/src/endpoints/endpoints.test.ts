@@ -44,7 +44,7 @@ describe('The endpoint table', () => {
   it('reads each query from the text of its own values, so that a client may send what the service reads', () => {
     const asText = (query: object) =>
       Object.fromEntries(Object.entries(query).map(([field, value]) => [field, String(value)]))
-    const given = { showDeleted: 'true', role: 'admin', page: '3', sort: 'username', status: 'archived', cursor: '5' }
+    const given = { showDeleted: 'true', role: 'admin', page: '3', sort: 'az', status: 'archived', cursor: '5' }
     for (const { query } of all.filter(({ query }) => query)) {
       const read = query!.parse(given)
       expect(query!.parse(asText(read))).to.deep.equal(read)
@@ -92,11 +92,16 @@ describe('The endpoint table', () => {
       'DELETE /api/admin/invites/:id',
       'GET /api/admin/invites/:id/redemptions',
       'GET /api/admin/users',
+      'GET /api/admin/users/instances',
+      'GET /api/users/@me/federation-registry',
+      'PUT /api/users/@me/federation-registry',
+      'POST /api/auth/attach-proof',
+      'POST /api/users/@me/reattach',
       'PATCH /api/admin/users/:id/role',
       'POST /api/admin/users/:id/reset-password',
       'DELETE /api/admin/users/:id',
-      'GET /api/admin/settings',
-      'PATCH /api/admin/settings',
+      'GET /api/settings/instance',
+      'PATCH /api/settings/instance',
       'GET /api/admin/audit',
       'DELETE /api/federation/identity',
       'POST /api/federation/epoch',

@@ -6,7 +6,7 @@ export type ServiceName = 'identity' | 'invite' | 'session-gateway' | 'federatio
  */
 export type Access = 'anyone' | 'bearer' | 'admin' | 'peer'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Where an endpoint is, who may call it, and which service answers. Path parameters are `:name`. */
 export type EndpointRow = { method: Method; path: string; access: Access; service: ServiceName }

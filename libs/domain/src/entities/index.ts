@@ -1,5 +1,12 @@
 import { AuditEntrySchema } from './audit-entry.ts'
-import { ApprovalRequestSchema, FederationNonceSchema, PeerSchema } from './federation.ts'
+import {
+  AttachProofSchema,
+  FederationDeliverySchema,
+  FederationNonceSchema,
+  PeerResetSchema,
+} from './federation-records.ts'
+import { ApprovalRequestSchema, PeerSchema } from './federation.ts'
+import { FederationRegistrySchema } from './federation-registry.ts'
 import { InstanceSettingsSchema } from './instance-settings.ts'
 import { InviteRedemptionSchema, InviteSchema } from './invite.ts'
 import { OutboxEventSchema } from './outbox-event.ts'
@@ -8,7 +15,9 @@ import { FileRemovalSchema, UploadSchema } from './upload.ts'
 import { UserSchema } from './user.ts'
 
 export { AuditEntry } from './audit-entry.ts'
-export { ApprovalRequest, FederationNonce, Peer } from './federation.ts'
+export { AttachProof, FederationDelivery, FederationNonce, PeerReset } from './federation-records.ts'
+export { ApprovalRequest, Peer } from './federation.ts'
+export { FederationRegistry } from './federation-registry.ts'
 export { InstanceSettings } from './instance-settings.ts'
 export { Invite, InviteRedemption } from './invite.ts'
 export { OutboxEvent } from './outbox-event.ts'
@@ -21,12 +30,16 @@ export type { ReplicatedInstance } from './user.ts'
 export const entities = [
   AuditEntrySchema,
   ApprovalRequestSchema,
+  AttachProofSchema,
+  FederationDeliverySchema,
   FederationNonceSchema,
+  FederationRegistrySchema,
   FileRemovalSchema,
   InstanceSettingsSchema,
   InviteRedemptionSchema,
   InviteSchema,
   OutboxEventSchema,
+  PeerResetSchema,
   PeerSchema,
   PresenceSchema,
   SessionNodeSchema,

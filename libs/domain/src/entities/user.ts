@@ -59,10 +59,20 @@ const UserSchema = defineEntity({
     passwordChangedAt: p.bigint('number').nullable(),
     /** Milliseconds since the epoch: when a reset or a deletion last closed every socket of this account. */
     sessionsEndedAt: p.bigint('number').nullable(),
+    /** After an admin's reset, until the person has chosen a password. Contract: 2. */
+    passwordChangeRequired: p.boolean().default(false),
     /** Rises with every change to what decides over tokens. Design: invariant 1. */
     stateVersion: p.integer().default(1),
     homeInstance: p.text().nullable(),
     homeUserId: p.text().nullable(),
+    /** Of a detached account, which is stored as a local one: the identity that it had. Contract: 7. */
+    formerHomeInstance: p.text().nullable(),
+    formerHomeUserId: p.text().nullable(),
+    /** Whether this account is detached. */
+    federationHomeOrphaned: p.boolean().default(false),
+    /** Of a replica: where its pictures were fetched from. */
+    avatarSource: p.text().nullable(),
+    bannerSource: p.text().nullable(),
     /** Spec: User record. */
     replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
     discoverable: p.boolean().default(true),
@@ -92,23 +102,67 @@ export class User extends UserSchema.class {
     return this.homeInstance === null || this.homeInstance === undefined
   }
 
+  /** Local from the start: another instance may keep this account's identity. A detached account is no such one. */
+  isNative(): boolean {
+    return this.isLocal() && !this.federationHomeOrphaned && !this.isStub()
+  }
+
+  /** The home instance was lost: from now on this is a local account. Its name stays. Contract: 7, detached accounts. */
+  detachFromHome(): void {
+    if (this.isLocal() || this.isStub() || this.isDeleted) throw new Error('only a live replica can be detached')
+    this.formerHomeInstance = this.homeInstance
+    this.formerHomeUserId = this.homeUserId
+    this.homeInstance = null
+    this.homeUserId = null
+    this.federationHomeOrphaned = true
+  }
+
+  /** Makes a detached account the replica of a new identity at its former home. federation-wire.md 4, attach. */
+  reattachToHome({ homeUserId, username }: { homeUserId: string; username: string }): void {
+    if (!this.federationHomeOrphaned || this.isDeleted)
+      throw new Error('only a live detached account can be reattached')
+    this.homeInstance = this.formerHomeInstance
+    this.homeUserId = homeUserId
+    this.username = username
+    this.formerHomeInstance = null
+    this.formerHomeUserId = null
+    this.federationHomeOrphaned = false
+    this.profileUpdatedAt = 0
+    this.stateVersion += 1
+  }
+
   /**
    * Replaces the hash; every token issued before `now` (milliseconds) is revoked. A replica whose clock is behind never
    * moves the time back, which would make revoked tokens valid again. Gives the time of the change. Spec: Bearer tokens,
    * revocation.
    */
   changePassword(passwordHash: string, now: number): number {
-    const changedAt = Math.max(now, this.passwordChangedAt ?? now)
+    const changedAt = laterOf(now, this.passwordChangedAt)
     this.passwordHash = passwordHash
     this.passwordChangedAt = changedAt
+    this.passwordChangeRequired = false
     this.stateVersion += 1
     return changedAt
   }
 
-  /** An admin's reset: a new hash, and all sockets end. `now` in milliseconds. Spec: Admin reset 2, 3. */
-  resetPassword(passwordHash: string, now: number): void {
-    this.changePassword(passwordHash, now)
-    this.sessionsEndedAt = now
+  /**
+   * Revokes every token issued before `now` (milliseconds) and ends all sockets; the password stays. Gives the time as
+   * above. Contract: 3, sessions/end.
+   */
+  endSessions(now: number): number {
+    const endedAt = laterOf(now, this.passwordChangedAt)
+    this.passwordChangedAt = endedAt
+    this.sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
+    this.stateVersion += 1
+    return endedAt
+  }
+
+  /** An admin's reset: a new hash, and all sockets end. Gives the time of the change as above. Spec: Admin reset 2, 3. */
+  resetPassword(passwordHash: string, now: number): number {
+    const changedAt = this.changePassword(passwordHash, now)
+    this.passwordChangeRequired = true
+    this.sessionsEndedAt = laterOf(changedAt, this.sessionsEndedAt)
+    return changedAt
   }
 
   /** Contract: 5, role. */
@@ -145,14 +199,22 @@ export class User extends UserSchema.class {
     this.customStatus = null
     this.accentColor = null
     this.avatarColor = null
+    this.avatarSource = null
+    this.bannerSource = null
+    this.formerHomeInstance = null
+    this.formerHomeUserId = null
+    this.federationHomeOrphaned = false
     this.replicatedInstances = []
+    this.passwordChangeRequired = false
     this.isDeleted = true
     this.status = 'offline'
     this.isAdmin = false
     this.discoverable = false
-    this.sessionsEndedAt = now
+    this.sessionsEndedAt = laterOf(now, this.sessionsEndedAt)
     this.stateVersion += 1
   }
 }
+const laterOf = (now: number, before: number | null | undefined) => Math.max(now, before ?? now)
+
 UserSchema.setClass(User)
 export { UserSchema }

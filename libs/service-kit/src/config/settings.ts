@@ -41,9 +41,15 @@ export function publicAddress(given: {
   if (!url || !['http:', 'https:'].includes(url.protocol) || !['', '/'].includes(url.pathname) || url.search) {
     throw new ConfigurationError(['PUBLIC_ORIGIN: must be an origin such as https://chat.example, without a path'])
   }
-  const domain = (DOMAIN ?? url.hostname).toLowerCase()
+  const domain = (DOMAIN || url.hostname).toLowerCase()
   if (!/^[a-z0-9._-]{1,253}$/.test(domain)) {
     throw new ConfigurationError(['DOMAIN: must be a host name such as chat.example'])
+  }
+  // Other instances know the users by the host of the origin: with another domain their accounts there would be foreign.
+  if (domain !== url.hostname) {
+    throw new ConfigurationError([
+      `DOMAIN: must be the host of PUBLIC_ORIGIN, ${url.hostname}; leave it out or change it`,
+    ])
   }
   return { origin: url.origin, domain }
 }

@@ -11,7 +11,7 @@ const parseJson = koaBody({
   urlencoded: false,
   text: false,
   jsonLimit: limits.jsonBodyBytes,
-  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
+  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
 })
 
 /**

@@ -1,33 +1,37 @@
-import { endpoints, type acceptPeerBody } from '@gatehouse/contracts'
+import { endpoints } from '@gatehouse/contracts'
+import { loadInstanceSettings, type Peer } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { requestIdHeader } from '@gatehouse/service-kit'
-import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import type { Secret } from '../peers/send-signed.ts'
+import { wireCodes } from '../errors.ts'
 import { jsonOf, messageOf } from '../peers/remote-json.ts'
 import { policy } from '../policy.ts'
 
 export type OfferAnswer =
   | { kind: 'accepted'; instanceName: string | null }
-  | { kind: 'queued' }
-  | { kind: 'conflict'; code: string | null; message: string }
-  | { kind: 'refused'; code: string | null; message: string }
+  | { kind: 'queued'; approvalToken: string | null }
+  /** It holds a peer of our origin that its admin has to reset, unless the proof holds. */
+  | { kind: 'exists'; message: string }
+  /** No automatic attempt will succeed. */
+  | { kind: 'final'; message: string }
+  | { kind: 'refused'; message: string }
+  /** No answer, or one that may change: the offer is repeated. */
   | { kind: 'unreachable' }
   | { kind: 'forbidden' }
 
-type Introduction = { instanceName: string; instanceId: string; requestId?: string | undefined }
-
-/** Offers a secret to another instance and reads what it makes of it. Contract: 7, peer/accept. */
+/** Offers the peer's secret to it, with the token that it is waiting for, if any. Contract: 7, peer/accept. */
 export async function postOffer(
-  { outbound, config }: Pick<Deps, 'outbound' | 'config'>,
-  { origin, secret }: Secret,
-  { instanceName, instanceId, requestId }: Introduction,
+  { outbound, config, orm }: Pick<Deps, 'outbound' | 'config' | 'orm'>,
+  { origin, secret, presentedToken }: Pick<Peer, 'origin' | 'secret' | 'presentedToken'>,
+  requestId?: string,
 ): Promise<OfferAnswer> {
-  const offer: z.input<typeof acceptPeerBody> = {
+  const { instanceName, instanceId } = await loadInstanceSettings(orm.em.fork())
+  const offer = {
     sourceOrigin: config.publicAddress.origin,
     hmacSecret: secret,
     instanceName,
     instanceId,
+    ...(presentedToken && { approvalToken: presentedToken }),
   }
   const headers = { 'Content-Type': 'application/json', ...(requestId && { [requestIdHeader]: requestId }) }
   const { method, path } = endpoints.acceptPeer
@@ -41,11 +45,19 @@ export async function postOffer(
   }
 }
 
-/** Only JSON that says `accepted` is an acceptance: any web server may answer 200 with a page. */
+/**
+ * federation-wire.md 2.2, 2.3. A 2xx is only a hint: the proof that follows decides. One without JSON comes from no
+ * instance: any web server may answer so.
+ */
 export function readOfferAnswer(answer: OutboundAnswer): OfferAnswer {
   const json = jsonOf(answer)
   const text = (name: string) => (typeof json?.[name] === 'string' ? json[name] : null)
-  if (answer.status === 202 && json) return { kind: 'queued' }
-  if (answer.status === 200 && json?.accepted === true) return { kind: 'accepted', instanceName: text('instanceName') }
-  return { kind: answer.status === 409 ? 'conflict' : 'refused', code: text('code'), message: messageOf(answer) }
+  const { status } = answer
+  if (status >= 200 && status <= 299 && !json) return { kind: 'refused', message: 'It is no instance' }
+  if (status === 202) return { kind: 'queued', approvalToken: text('approvalToken') }
+  if (status >= 200 && status <= 299) return { kind: 'accepted', instanceName: text('instanceName') }
+  const message = messageOf(answer)
+  if (status === 409) return { kind: 'exists', message }
+  if (status === 403 && text('code') === wireCodes.approvalRequired) return { kind: 'final', message }
+  return status === 408 || status === 429 || status >= 500 ? { kind: 'unreachable' } : { kind: 'refused', message }
 }

@@ -1,49 +1,78 @@
 import { endpoints, epochReply } from '@gatehouse/contracts'
-import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
+import { OutboundFailure } from '@gatehouse/outbound'
+import { loadInstanceSettings } from '@gatehouse/domain'
 import type { Refusal } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { jsonOf } from '../peers/remote-json.ts'
-import { sendSigned, type Secret } from '../peers/send-signed.ts'
-import { readSignature, verifySignature } from '../peers/signature.ts'
+import { sendSigned, verifySignedAnswer, type SignedExchange } from '../peers/send-signed.ts'
+import { signatureWindowMs } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-export type Proof =
-  { proven: true; instanceId: string } | { proven: false; reason: 'unreachable' | 'clock' | 'unsigned' }
+/** `unreachable` and `clock` may pass; `wrong` will not: the instance holds another secret, or is none. */
+export type Proof = { proven: true; instanceId: string } | { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }
 
-type Needs = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log'>
+export type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
+type Question = {
+  origin: string
+  secrets: readonly string[]
+  timeoutMs?: number
+  requestId?: string | undefined
+}
 
 /**
- * Whether the instance at an origin holds a secret: its answer to a signed question has to be signed with it, in its
- * own name. Contract: 7, handshake.
+ * Whether the instance at an origin holds one of the secrets: its answer to a signed question has to be signed with it.
+ * There are two while a rotation runs, of which it may know only one. Contract: 7, handshake; federation-wire.md 2.8.
  */
-export async function proveSecret(deps: Needs, peer: Secret, requestId?: string): Promise<Proof> {
+export async function proveSecret(deps: ProofDeps, question: Question): Promise<Proof> {
+  let proof: Proof = { proven: false, reason: 'wrong' }
+  for (const secret of question.secrets) {
+    proof = await proveOne(deps, { ...question, secret })
+    if (proof.proven || proof.reason === 'unreachable') return proof
+  }
+  return proof
+}
+
+async function proveOne(deps: ProofDeps, given: Question & { secret: string }): Promise<Proof> {
+  const { origin, secret, secrets, timeoutMs = policy.proofTimeoutMs, requestId } = given
   const { method, path } = endpoints.epoch
+  const message = { method, path, body: {}, timeoutMs, requestId }
+  const { instanceId: ownId } = await loadInstanceSettings(deps.orm.em.fork())
   try {
-    const message = { method, path, body: {}, timeoutMs: policy.proofTimeoutMs, requestId }
-    const proof = verifyAnswer(await sendSigned(deps, peer, message), peer, deps.clock.now())
-    if (!proof.proven) deps.log.info({ requestId, origin: peer.origin, reason: proof.reason }, 'secret not proven')
+    const exchange = await sendSigned(deps, { origin, secret }, message)
+    const proof = verifyEpoch(exchange, { secrets, now: deps.clock.now(), ownId })
+    if (!proof.proven) deps.log.info({ requestId, origin, reason: proof.reason }, 'secret not proven')
     return proof
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
-    deps.log.info({ requestId, origin: peer.origin, reason: error.kind }, 'secret not proven')
+    deps.log.info({ requestId, origin, reason: error.kind }, 'secret not proven')
     return { proven: false, reason: 'unreachable' }
   }
 }
 
-/**
- * `now` in milliseconds. The body must say more than the question did: whatever only sends back what it was sent would
- * send a signature that is right.
- */
-export function verifyAnswer(answer: OutboundAnswer, peer: Secret, now: number): Proof {
-  const signed = readSignature(answer.headers)
+/** `now` in milliseconds; `ownId`: the instanceId of this instance, which no other one has. */
+export function verifyEpoch(
+  exchange: SignedExchange,
+  { secrets, now, ownId }: { secrets: readonly string[]; now: number; ownId: string },
+): Proof {
+  const { answer } = exchange
+  if (answer.status < 200 || answer.status > 299) return { proven: false, reason: reasonOf(answer, now) }
+  const verdict = verifySignedAnswer(exchange, secrets, now)
+  if (verdict !== 'ok') return { proven: false, reason: verdict === 'stale' ? 'clock' : 'wrong' }
   const said = epochReply.safeParse(jsonOf(answer))
-  if (answer.status !== 200 || signed?.origin !== peer.origin || !said.success) {
-    return { proven: false, reason: 'unsigned' }
-  }
-  const verdict = verifySignature({ secret: peer.secret, body: answer.body, signed, now })
-  if (verdict === 'ok') return { proven: true, instanceId: said.data.instanceId }
-  return { proven: false, reason: verdict === 'stale' ? 'clock' : 'unsigned' }
+  if (!said.success || said.data.instanceId === ownId) return { proven: false, reason: 'wrong' }
+  return { proven: true, instanceId: said.data.instanceId }
+}
+
+/**
+ * Existing instances answer 401 alike to a wrong signature and to a clock that is too far off; the date of the answer
+ * tells which. 403 is an origin that they do not know; anything else is no answer to the question.
+ */
+function reasonOf({ status, headers }: SignedExchange['answer'], now: number): 'unreachable' | 'clock' | 'wrong' {
+  if (status === 403) return 'wrong'
+  if (status !== 401) return 'unreachable'
+  const theirs = Date.parse(headers.date ?? '')
+  return Math.abs(now - theirs) > signatureWindowMs ? 'clock' : 'wrong'
 }
 
 /** What an admin is told when the proof failed. */

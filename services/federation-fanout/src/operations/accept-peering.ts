@@ -1,63 +1,88 @@
-import type { acceptPeerBody } from '@gatehouse/contracts'
-import { ApprovalRequest, loadInstanceSettings, nextId, type Peer } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { loadInstanceSettings, type InstanceSettings, type Peer } from '@gatehouse/domain'
 import type { z } from 'zod'
+import type { acceptPeerBody, acceptPeerPendingReply, acceptPeerReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
-import { activate, type Proven } from '../handshake/activate.ts'
-import { isOffering, winsTieBreak } from '../handshake/offer.ts'
-import { proveSecret } from '../handshake/prove-secret.ts'
+import { refuse, wireCodes } from '../errors.ts'
+import { activate } from '../handshake/activate.ts'
+import { crossOffer, keepUnproven, queueOffer } from '../handshake/keep-offer.ts'
+import { judgeOffer, type Offer, type OfferVerdict } from '../handshake/judge-offer.ts'
+import { proveSecret, type Proof } from '../handshake/prove-secret.ts'
+import { newSecret } from '../peers/new-secret.ts'
 import { readPeerOrigin } from '../peers/read-peer-origin.ts'
 import { readableText } from '../peers/remote-json.ts'
 import { withPeer } from '../peers/with-peer.ts'
 
 type Input = z.infer<typeof acceptPeerBody> & { requestId?: string | undefined }
-type Acceptance = { accepted: true; instanceName: string; instanceId: string } | { accepted: false; pending: true }
+type Reply = z.infer<typeof acceptPeerReply> | z.infer<typeof acceptPeerPendingReply>
 
 /**
- * Takes the offer of an instance that proves to have made it: at once when the settings say so or an admin here has
- * asked it first, else it waits for an admin. Nothing is kept of an offer that is not proven. Throws origin_invalid,
- * origin_is_own, peer_exists, handshake_crossed, origin_not_proven. Contract: 7, handshake.
+ * Answers an offer. Its secret is never put in force, unless it presents the token that its origin gave us over https:
+ * else it is proven, and answered 202 with a token that our own offer presents, at once or when an admin approves. Throws
+ * origin_invalid, origin_is_own, peer_exists, peering_final, origin_not_proven, too_many_offers. Contract: 7, handshake,
+ * asked.
  */
-export async function acceptPeering(deps: Deps, input: Input): Promise<Acceptance> {
-  const origin = readPeerOrigin(deps.config, input.sourceOrigin)
-  const offer = { origin, secret: input.hmacSecret }
-  await withPeer(deps, origin, async (_em, peer) => refuseKnown(deps, origin, peer))
-  const proof = await proveSecret(deps, offer, input.requestId)
-  if (!proof.proven) throw refuse.origin_not_proven({ fields: { accepted: false } })
-  const proven = { ...offer, instanceName: input.instanceName, instanceId: proof.instanceId }
-  return await withPeer(deps, origin, async (em, peer) => {
-    refuseKnown(deps, origin, peer)
+export async function acceptPeering(deps: Deps, input: Input): Promise<Reply> {
+  const offer = readOffer(deps, input)
+  const { origin, secret } = offer
+  const first = await withPeer(deps, origin, async (em, peer) => {
     const settings = await loadInstanceSettings(em)
-    const now = new Date(deps.clock.now())
-    if (!settings.autoAcceptPeering && peer?.status !== 'pending') {
-      await queue(em, proven, now)
-      return { accepted: false, pending: true }
-    }
-    await activate(em, peer, proven, now)
-    return { accepted: true, instanceName: settings.instanceName, instanceId: settings.instanceId }
+    return { settings, verdict: judge(deps, { peer, offer, settings }) }
   })
+  refuseAtOnce(first.verdict, first.settings)
+  const proof = await proveSecret(deps, { origin, secrets: [secret], requestId: input.requestId })
+  return await conclude(deps, offer, proof)
 }
 
-/** An active peer keeps its secret; of two offers that cross, one is refused, the same at both ends. */
-function refuseKnown({ clock, config }: Deps, origin: string, peer: Peer | null): void {
-  if (peer?.status === 'active') {
-    throw refuse.peer_exists({ fields: { accepted: false, code: 'PEER_EXISTS_RESET_REQUIRED' } })
-  }
-  if (peer && isOffering(peer, clock.now()) && winsTieBreak(config.publicAddress.origin, origin)) {
-    throw refuse.handshake_crossed({ fields: { accepted: false, code: 'HANDSHAKE_CROSSED' } })
+function readOffer({ config }: Deps, input: Input): Offer {
+  return {
+    origin: readPeerOrigin(config, input.sourceOrigin),
+    secret: input.hmacSecret,
+    instanceName: input.instanceName ? readableText(input.instanceName) : null,
+    instanceId: input.instanceId ?? null,
+    approvalToken: input.approvalToken ?? null,
   }
 }
 
-/** One request waits for each origin, with the secret that it proved last. */
-async function queue(em: EntityManager, proven: Proven, now: Date): Promise<void> {
-  const { origin, secret } = proven
-  const waiting = await em.findOne(ApprovalRequest, { sourceOrigin: origin, status: 'pending' })
-  const names = {
-    instanceName: proven.instanceName ? readableText(proven.instanceName) : null,
-    instanceId: proven.instanceId ? readableText(proven.instanceId) : null,
-  }
-  if (waiting) em.assign(waiting, { secret, ...names })
-  else em.create(ApprovalRequest, { id: await nextId(em), sourceOrigin: origin, secret, ...names, createdAt: now })
-  await em.flush()
+type Judged = { peer: Peer | null; offer: Offer; settings: InstanceSettings }
+
+function judge({ config }: Deps, { peer, offer, settings }: Judged): OfferVerdict {
+  return judgeOffer(peer, offer, { own: config.publicAddress.origin, autoAccept: settings.autoAcceptPeering })
+}
+
+function refuseAtOnce(verdict: OfferVerdict, settings: InstanceSettings): void {
+  const { instanceName, instanceId } = settings
+  if (verdict === 'final') throw refuse.peering_final({ fields: { accepted: false, code: wireCodes.approvalRequired } })
+  if (verdict !== 'exists') return
+  throw refuse.peer_exists({ fields: { accepted: false, code: wireCodes.existing, instanceName, instanceId } })
+}
+
+/** The state is judged anew: the proof took time. */
+async function conclude(deps: Deps, offer: Offer, proof: Proof): Promise<Reply> {
+  const isWrong = !proof.proven && proof.reason === 'wrong'
+  const reply = await withPeer(deps, offer.origin, async (em, peer) => {
+    const settings = await loadInstanceSettings(em)
+    const verdict = judge(deps, { peer, offer, settings })
+    const now = new Date(deps.clock.now())
+    refuseAtOnce(verdict === 'repeated' && !proof.proven ? 'exists' : verdict, settings)
+    if (isWrong && verdict !== 'crosses') {
+      throw refuse.origin_not_proven({ fields: { accepted: false, code: wireCodes.approvalRequired } })
+    }
+    const { instanceName, instanceId } = settings
+    const accepted = { accepted: true as const, instanceName, instanceId }
+    if (verdict === 'repeated') return accepted
+    if (verdict === 'completes' && proof.proven) {
+      await activate(em, peer, { ...offer, instanceId: proof.instanceId }, now)
+      return accepted
+    }
+    const approvalToken = newSecret(deps)
+    const message = 'This instance answers with an offer of its own, or waits for its admin to approve'
+    const queued = { queued: true as const, message, approvalToken }
+    const kept = { offer, approvalToken, now }
+    if (peer && verdict !== 'new') crossOffer(deps, peer, { ...kept, isProven: proof.proven })
+    else if (proof.proven) await queueOffer(deps, em, { ...kept, peer, settings, instanceId: proof.instanceId })
+    else await keepUnproven(em, kept)
+    return queued
+  })
+  // The other side has to store the token of this 202 before our own offer presents it: the periodic task sends it.
+  return reply
 }

@@ -1,60 +1,57 @@
-import { recordAudit, type ApprovalRequest } from '@gatehouse/domain'
+import { recordAudit, type ApprovalRequest, type Peer } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Actor, Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { activate, newPeer } from '../handshake/activate.ts'
-import { proveSecret, unproven } from '../handshake/prove-secret.ts'
+import { newPeer } from '../handshake/activate.ts'
+import { attemptHandshake } from '../handshake/attempt-handshake.ts'
+import { beginOffer } from '../handshake/keep-offer.ts'
 import { withPeer } from '../peers/with-peer.ts'
+import { policy } from '../policy.ts'
 import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
+import { beginInitiation } from './initiate-peering.ts'
 
 type Input = { id: string; actor: Actor; requestId?: string | undefined }
 
 /**
- * Approves a waiting request, once its origin has proved again that it holds the secret. The peer is pending before
- * that, because the proof makes the other side send an epoch question: so it learns of the decision. Throws not_found, request_decided,
- * peer_exists, remote_unreachable, remote_unproven, remote_clock, handshake_overtaken. Contract: 7, approval requests.
+ * Approves a waiting request: an offer with a fresh secret of our own goes out, with the token that the other side waits
+ * for. It is stored before it is sent, and repeated until it is answered. Throws not_found, request_decided, peer_exists,
+ * peer_needs_reset. Contract: 7, approval requests.
  */
-export async function approveRequest(deps: Deps, input: Input): Promise<void> {
-  const request = await loadWaitingRequest(deps.orm.em.fork(), input.id)
-  await storePendingPeer(deps, request)
-  const offer = { origin: request.sourceOrigin, secret: request.secret }
-  const proof = await proveSecret(deps, offer, input.requestId)
-  if (!proof.proven) {
-    await endOffer(deps, request)
-    throw unproven(proof.reason)
-  }
-  const { instanceName } = request
-  await withPeer(deps, offer.origin, async (em, peer) => {
-    const waiting = await loadWaitingRequest(em, input.id)
-    if (peer?.secret !== offer.secret) throw refuse.handshake_overtaken()
-    const now = new Date(deps.clock.now())
-    waiting.decide('approved', input.actor.userId, now)
-    recordAudit(em, {
-      action: 'approval-request.approved',
-      actor: input.actor,
-      target: { type: 'approval-request', id: input.id },
-      detail: { origin: offer.origin },
-      at: now,
-    })
-    await em.flush()
-    await activate(em, peer, { ...offer, instanceName, instanceId: proof.instanceId }, now)
-  })
+export async function approveRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
+  const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
+  const offered = await withPeer(
+    deps,
+    origin,
+    async (em, known) => {
+      const request = await loadWaitingRequest(em, id)
+      const now = new Date(deps.clock.now())
+      const peer = await beginApproved(deps, em, { request, known, now })
+      request.decide('approved', actor.userId, now)
+      recordAudit(em, {
+        action: 'approval-request.approved',
+        actor,
+        target: { type: 'approval-request', id },
+        detail: { origin, direction: request.direction },
+        at: now,
+      })
+      return peer
+    },
+    actor,
+  )
+  await attemptHandshake(deps, offered, requestId)
 }
 
-/** The other side's epoch question has to find the secret here before the proof has ended. */
-async function storePendingPeer(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
-  await withPeer(deps, sourceOrigin, async (em, peer) => {
-    if (peer?.status === 'active') throw refuse.peer_exists()
-    const now = new Date(deps.clock.now())
-    const expected = peer ?? (await newPeer(em, sourceOrigin, now))
-    expected.offer(secret, now)
-    await em.flush()
-  })
-}
+type Approved = { request: ApprovalRequest; known: Peer | null; now: Date }
 
-/** The peer stays pending: the approval holds for the next offer of that origin. */
-async function endOffer(deps: Deps, { sourceOrigin, secret }: ApprovalRequest): Promise<void> {
-  await withPeer(deps, sourceOrigin, async (em, peer) => {
-    if (peer?.status === 'pending' && peer.secret === secret) peer.offeredAt = null
-    await em.flush()
-  })
+async function beginApproved(deps: Deps, em: EntityManager, { request, known, now }: Approved): Promise<Peer> {
+  const origin = request.sourceOrigin
+  if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
+  if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
+  if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
+  const peer = known ?? (await newPeer(em, origin, now))
+  beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
+  peer.instanceName ??= request.instanceName
+  // The caller attempts it now; the periodic task does so if this process dies meanwhile.
+  peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
+  return peer
 }

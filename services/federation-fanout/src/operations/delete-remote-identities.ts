@@ -1,4 +1,4 @@
-import { endpoints, type DeletionMode, type FanoutResult } from '@gatehouse/contracts'
+import { type FanoutMode, type FanoutResult, endpoints } from '@gatehouse/contracts'
 import { Peer, User } from '@gatehouse/domain'
 import { commonErrors } from '@gatehouse/runtime'
 import { OutboundFailure } from '@gatehouse/outbound'
@@ -6,11 +6,11 @@ import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { forgetInstances } from '../fan-out/forget-instances.ts'
 import { readFailure, readResult } from '../fan-out/read-result.ts'
-import { sendSigned } from '../peers/send-signed.ts'
-import { normalizeSignedOrigin } from '../peers/signature.ts'
+import { sendToPeer } from '../peers/send-signed.ts'
+import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-type Input = { userId: string; origins: string[]; mode: DeletionMode; requestId?: string | undefined }
+type Input = { userId: string; origins: string[]; mode: FanoutMode; requestId?: string | undefined }
 type Needs = Pick<Deps, 'orm' | 'bus' | 'log' | 'metrics' | 'outbound' | 'clock' | 'random' | 'config'>
 
 /**
@@ -25,25 +25,36 @@ export async function deleteRemoteIdentities(deps: Needs, input: Input): Promise
   if (!user.isLocal()) throw refuse.not_at_home()
   const spelled = new Map(input.origins.map((origin) => [origin, normalizeSignedOrigin(origin)]))
   const origins = [...new Set(spelled.values())].filter((origin) => origin !== undefined)
-  const peers = await em.find(Peer, { origin: { $in: origins }, status: 'active' })
-  const results = new Map(
-    await Promise.all(peers.map(async (peer) => [peer.origin, await deleteAt(deps, peer, input)] as const)),
-  )
+  const results = input.mode === 'leave' ? leaveAll(origins) : await deleteAll(deps, origins, input)
   const gone = origins.filter((origin) => results.get(origin)?.success)
   await forgetInstances(deps, { userId: user.id, origins: gone, requestId: input.requestId })
   const noPeer: FanoutResult = { success: false, error: 'no_active_peer' }
   return Object.fromEntries([...spelled].map(([text, origin]) => [text, results.get(origin ?? '') ?? noPeer]))
 }
 
+/** Nothing is sent, and it succeeds: the user only forgets the instance. federation-wire.md 3. */
+function leaveAll(origins: readonly string[]): Map<string, FanoutResult> {
+  return new Map(origins.map((origin) => [origin, { success: true }]))
+}
+
+async function deleteAll(deps: Needs, origins: string[], input: Input): Promise<Map<string, FanoutResult>> {
+  const peers = await deps.orm.em.fork().find(Peer, { origin: { $in: origins }, status: 'active' })
+  const results = peers.map(async (peer) => [peer.origin, await deleteAt(deps, peer, input)] as const)
+  return new Map(await Promise.all(results))
+}
+
 /** Never throws for what the other instance does. */
 async function deleteAt(deps: Needs, peer: Peer, { userId, mode, requestId }: Input): Promise<FanoutResult> {
   const { method, path } = endpoints.deleteIdentity
-  const body = { homeUserId: userId, homeInstance: deps.config.publicAddress.domain, mode }
+  const body = { homeUserId: userId, homeInstance: hostOf(deps.config.publicAddress.origin), mode }
   const message = { method, path, body, timeoutMs: policy.fanoutTimeoutMs, requestId }
-  const result = await sendSigned(deps, peer, message).then(readResult, (error: unknown) => {
-    if (!(error instanceof OutboundFailure)) throw error
-    return readFailure(error.kind)
-  })
+  const result = await sendToPeer(deps, peer, message).then(
+    ({ answer }) => readResult(answer),
+    (error: unknown) => {
+      if (!(error instanceof OutboundFailure)) throw error
+      return readFailure(error.kind)
+    },
+  )
   countResult(deps, result)
   deps.log.info({ requestId, userId, origin: peer.origin, result }, 'identity deletion at a peer')
   return result

@@ -1,29 +1,51 @@
-import { recordAudit } from '@gatehouse/domain'
-import type { Actor } from '../deps.ts'
-import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
+import { Peer, recordAudit, type ApprovalRequest } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Actor, Deps } from '../deps.ts'
+import { newPeer } from '../handshake/activate.ts'
+import { newSecret } from '../peers/new-secret.ts'
+import { withPeer } from '../peers/with-peer.ts'
 import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
-import { revokeSecret } from './revoke-peer.ts'
 
 type Input = { id: string; actor: Actor }
 
 /**
- * Turns a waiting instance away, and takes back an approval whose proof has not come through. It may ask again. Throws
- * not_found, request_decided. Contract: 7, approval requests.
+ * Turns a waiting instance away for good; it is told, by the periodic task, until it has heard. An admin lifts it by
+ * initiating. Throws not_found, request_decided. Contract: 7, approval requests.
  */
-export async function denyRequest(deps: PeerDeps, input: Input): Promise<void> {
-  const { sourceOrigin } = await loadWaitingRequest(deps.orm.em.fork(), input.id)
-  await withPeer(deps, sourceOrigin, async (em, peer) => {
-    const waiting = await loadWaitingRequest(em, input.id)
-    const now = new Date(deps.clock.now())
-    waiting.decide('denied', input.actor.userId, now)
-    if (peer?.status === 'pending' && peer.secret === waiting.secret) revokeSecret(deps, peer, now)
-    recordAudit(em, {
-      action: 'approval-request.denied',
-      actor: input.actor,
-      target: { type: 'approval-request', id: input.id },
-      detail: { origin: sourceOrigin },
-      at: now,
-    })
-    await em.flush()
-  })
+export async function denyRequest(deps: Deps, { id, actor }: Input): Promise<void> {
+  const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
+  await withPeer(
+    deps,
+    origin,
+    async (em) => {
+      const request = await loadWaitingRequest(em, id)
+      const now = new Date(deps.clock.now())
+      request.decide('denied', actor.userId, now)
+      await rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now })
+      recordAudit(em, {
+        action: 'approval-request.denied',
+        actor,
+        target: { type: 'approval-request', id },
+        detail: { origin, direction: request.direction },
+        at: now,
+      })
+    },
+    actor,
+  )
+  void deps.maintenance.runNow()
+}
+
+type Rejection = { request: ApprovalRequest; reason: 'denied_by_admin' | 'expired'; now: Date }
+
+/** The origin of an inbound request is answered 403 from now on. A peer that is one already stays it. */
+export async function rejectOrigin(
+  deps: Pick<Deps, 'random'>,
+  em: EntityManager,
+  { request, reason, now }: Rejection,
+): Promise<void> {
+  if (request.direction === 'outbound') return
+  const known = await em.findOne(Peer, { origin: request.sourceOrigin })
+  if (known && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(known.status)) return
+  const peer = known ?? (await newPeer(em, request.sourceOrigin, now))
+  peer.reject(reason, newSecret(deps))
 }

@@ -1,9 +1,11 @@
-import { loadInstanceSettings, recordAudit, type Peer } from '@gatehouse/domain'
+import { recordAudit, type Peer } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Actor, Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
-import { activatePending, newPeer } from '../handshake/activate.ts'
-import { postOffer, type OfferAnswer } from '../handshake/post-offer.ts'
-import { proveSecret, unproven } from '../handshake/prove-secret.ts'
+import { refuse, wireCodes } from '../errors.ts'
+import { newPeer } from '../handshake/activate.ts'
+import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
+import { beginOffer } from '../handshake/keep-offer.ts'
+import { unproven } from '../handshake/prove-secret.ts'
 import { readPeerOrigin } from '../peers/read-peer-origin.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
@@ -11,82 +13,81 @@ import { policy } from '../policy.ts'
 type Input = { remoteOrigin: string; actor: Actor; requestId?: string | undefined }
 
 /**
- * Offers another instance to be peers: pending first, so that its proof finds the secret here, active once its own
- * proof has held. Stays pending when its admin has to decide. Throws origin_invalid, origin_is_own, peer_exists,
- * remote_unreachable, remote_refused, remote_unproven, remote_clock, handshake_overtaken. Contract: 7, handshake.
+ * Offers another instance to be peers, with a fresh secret, which lifts a revocation or a denial; gives the peer as the
+ * first attempt left it. The periodic task goes on with it. Throws origin_invalid, origin_is_own, peer_exists,
+ * peer_needs_reset, remote_unreachable, remote_refused, remote_unproven, remote_clock, handshake_overtaken. Contract: 7,
+ * handshake, asking.
  */
 export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
   const origin = readPeerOrigin(deps.config, input.remoteOrigin)
-  const { instanceName, instanceId } = await loadInstanceSettings(deps.orm.em.fork())
-  const { peer, isNew } = await beginOffer(deps, origin, input.actor)
-  const answer = await postOffer(deps, peer, { instanceName, instanceId, requestId: input.requestId })
-  const isKnownThere = answer.kind === 'accepted' || answer.kind === 'conflict'
-  if (isKnownThere) return await completeHandshake(deps, peer, { answer, requestId: input.requestId })
-  const left = await endOffer(deps, peer, { forget: isNew && answer.kind === 'forbidden' })
-  if (answer.kind === 'queued') return left
-  if (answer.kind === 'forbidden') throw refuse.origin_invalid()
-  if (answer.kind === 'unreachable') throw unproven('unreachable')
-  throw remoteRefusal(answer)
+  const { peer, isNew } = await withPeer(
+    deps,
+    origin,
+    async (em, known) => {
+      const begun = await beginInitiation(deps, em, { known, origin, adminDecided: true })
+      recordInitiation(em, { actor: input.actor, peer: begun, at: new Date(deps.clock.now()) })
+      return { peer: begun, isNew: !known }
+    },
+    input.actor,
+  )
+  const attempt = await attemptHandshake(deps, peer, input.requestId)
+  if (isNew && attempt.answer.kind === 'forbidden') await forgetOffered(deps, peer)
+  return readAttempt(attempt)
 }
+
+type Initiation = { known: Peer | null; origin: string; adminDecided: boolean }
 
 /**
  * A pending peer keeps the secret that it may have been offered before: the other side may hold it already, although
- * its answer was lost.
+ * its answer was lost. Throws peer_exists, peer_needs_reset. Called inside `withPeer`.
  */
-async function beginOffer(deps: Deps, origin: string, actor: Actor): Promise<{ peer: Peer; isNew: boolean }> {
-  return await withPeer(deps, origin, async (em, known) => {
-    if (known?.status === 'active') throw refuse.peer_exists()
-    const now = new Date(deps.clock.now())
-    const peer = known ?? (await newPeer(em, origin, now))
-    peer.offer(known?.status === 'pending' ? known.secret : newSecret(deps), now)
-    recordAudit(em, {
-      action: 'peer.initiated',
-      actor,
-      target: { type: 'peer', id: peer.id },
-      detail: { origin },
-      at: now,
-    })
-    await em.flush()
-    return { peer, isNew: !known }
+export async function beginInitiation(
+  deps: Pick<Deps, 'random' | 'clock'>,
+  em: EntityManager,
+  { known, origin, adminDecided }: Initiation,
+): Promise<Peer> {
+  const now = new Date(deps.clock.now())
+  if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
+  if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
+  const peer = known ?? (await newPeer(em, origin, now))
+  if (known?.status === 'pending' || known?.status === 'awaiting_approval') {
+    peer.adminDecided ||= adminDecided
+    peer.reason = null
+  } else {
+    beginOffer(deps, peer, { adminDecided, presentedToken: null, now })
+  }
+  // The caller attempts it now; the periodic task does so if this process dies meanwhile.
+  peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
+  await em.flush()
+  return peer
+}
+
+export function recordInitiation(
+  em: EntityManager,
+  { actor, peer, at }: { actor: Actor; peer: Pick<Peer, 'id' | 'origin'>; at: Date },
+): void {
+  const target = { type: 'peer' as const, id: peer.id }
+  recordAudit(em, { action: 'peer.initiated', actor, target, detail: { origin: peer.origin }, at })
+}
+
+/** An origin that cannot be a peer at all is not kept. */
+async function forgetOffered(deps: Deps, { origin, secret }: Peer): Promise<void> {
+  await withPeer(deps, origin, async (em, peer) => {
+    if (peer?.status === 'pending' && peer.secret === secret) em.remove(peer)
   })
 }
 
-type Answered = { answer: Extract<OfferAnswer, { kind: 'accepted' | 'conflict' }>; requestId: string | undefined }
-
-/**
- * The other side has accepted, or has a peer of our origin already. Either way its proof decides: it may have taken this
- * secret at an earlier attempt, or its own offer may have crossed ours and made us peers meanwhile.
- */
-async function completeHandshake(deps: Deps, offered: Peer, { answer, requestId }: Answered): Promise<Peer> {
-  const { origin, secret } = offered
-  const proof = await proveSecret(deps, { origin, secret }, requestId)
-  const instanceName = answer.kind === 'accepted' ? answer.instanceName : null
-  if (proof.proven) return await activatePending(deps, { origin, secret, instanceName, instanceId: proof.instanceId })
-  const left = await endOffer(deps, offered)
-  if (left.status === 'active') return left
-  if (answer.kind === 'accepted') throw unproven(proof.reason)
-  if (answer.code === 'HANDSHAKE_CROSSED') return left
-  throw remoteRefusal(answer)
-}
-
-/** The peer as it is now, not under way any more if it still waits with our secret; or forgotten. */
-async function endOffer(deps: Deps, offered: Peer, { forget = false } = {}): Promise<Peer> {
-  return await withPeer(deps, offered.origin, async (em, peer) => {
-    if (!peer) throw refuse.handshake_overtaken()
-    if (peer.status !== 'pending' || peer.secret !== offered.secret) return peer
-    peer.offeredAt = null
-    if (forget) em.remove(peer)
-    await em.flush()
-    return peer
-  })
-}
-
-function remoteRefusal({ code, message }: Extract<OfferAnswer, { code: unknown }>) {
-  const known = code === 'PEER_EXISTS_RESET_REQUIRED' ? { code } : {}
-  return refuse.remote_refused({ message: `The other instance refused: ${message}`, fields: known })
-}
-
-/** In hexadecimal, which every implementation reads alike. */
-function newSecret({ random }: Pick<Deps, 'random'>): string {
-  return random.bytes(policy.secretBytes).toString('hex')
+/** The peer that an admin is shown, or why there is none yet. */
+function readAttempt({ peer, answer, proof }: Attempt): Peer {
+  if (answer.kind === 'forbidden') throw refuse.origin_invalid()
+  if (!peer || peer.status === 'revoked') throw refuse.handshake_overtaken()
+  if (peer.status === 'active' || peer.status === 'awaiting_approval') return peer
+  if (answer.kind === 'exists' || answer.kind === 'refused' || answer.kind === 'final') {
+    if (answer.kind === 'exists' && proof && !proof.proven && proof.reason !== 'wrong') throw unproven(proof.reason)
+    const fields = answer.kind === 'exists' ? { code: wireCodes.existing } : {}
+    throw refuse.remote_refused({ message: `The other instance refused: ${answer.message}`, fields })
+  }
+  if (answer.kind === 'unreachable') throw unproven('unreachable')
+  if (proof && !proof.proven) throw unproven(proof.reason)
+  return peer
 }

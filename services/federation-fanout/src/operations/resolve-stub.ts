@@ -13,6 +13,6 @@ type Input = z.infer<typeof resolveStubBody> & { requestId?: string | undefined 
  */
 export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, input: Input) {
   const { requestId, ...identity } = input
-  const options = { requestId, timeoutMs: policy.stubCallTimeoutMs }
+  const options = { requestId, timeoutMs: policy.identityCallTimeoutMs }
   return await bus.request(resolveReplicatedUser, { ...identity, homeInstance: homeOf(signer, input) }, options)
 }

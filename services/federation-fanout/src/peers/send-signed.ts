@@ -1,11 +1,12 @@
 import type { OutboundAnswer } from '@gatehouse/outbound'
+import type { Peer } from '@gatehouse/domain'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { signBody } from './signature.ts'
+import { readSignature, signBody, verifySignature } from './signature.ts'
 
 export type Secret = { origin: string; secret: string }
 
-type Message = {
+export type Message = {
   method: 'POST' | 'DELETE'
   path: string
   body: object
@@ -13,21 +14,21 @@ type Message = {
   requestId?: string | undefined
 }
 
+export type SignedExchange = { answer: OutboundAnswer; nonce: string }
+export type SendDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config'>
+
 /** Sends a JSON body to another instance, signed with the shared secret. Throws OutboundFailure. Contract: 7. */
-export async function sendSigned(
-  deps: Pick<Deps, 'outbound' | 'clock' | 'random' | 'config'>,
-  peer: Secret,
-  message: Message,
-): Promise<OutboundAnswer> {
+export async function sendSigned(deps: SendDeps, peer: Secret, message: Message): Promise<SignedExchange> {
   const body = JSON.stringify(message.body)
+  const nonce = deps.random.uuid()
   const signature = signBody({
     secret: peer.secret,
     origin: deps.config.publicAddress.origin,
     body,
     timestamp: deps.clock.now(),
-    nonce: deps.random.uuid(),
+    nonce,
   })
-  return await deps.outbound.request({
+  const answer = await deps.outbound.request({
     method: message.method,
     url: `${peer.origin}${message.path}`,
     headers: {
@@ -39,4 +40,30 @@ export async function sendSigned(
     body,
     timeoutMs: message.timeoutMs,
   })
+  return { answer, nonce }
+}
+
+/**
+ * The same to a peer that may have two secrets while a rotation runs: a 401 is followed by one attempt with the other.
+ * Throws OutboundFailure. Design: federation-wire.md 2.8, advice.
+ */
+export async function sendToPeer(deps: SendDeps, peer: Peer, message: Message): Promise<SignedExchange> {
+  const [first = peer.secret, second] = peer.secretsAt(deps.clock.now())
+  const exchange = await sendSigned(deps, { origin: peer.origin, secret: first }, message)
+  if (exchange.answer.status !== 401 || second === undefined) return exchange
+  return await sendSigned(deps, { origin: peer.origin, secret: second }, message)
+}
+
+/**
+ * Whether an answer is signed by the asked instance: with one of these secrets, now, and with a nonce that is not the
+ * question's, so that an echo of the question is no answer. `stale`: a right signature of a wrong clock. Contract: 7.
+ */
+export function verifySignedAnswer(
+  { answer, nonce }: SignedExchange,
+  secrets: readonly string[],
+  now: number,
+): 'ok' | 'stale' | 'bad' {
+  const signed = readSignature(answer.headers)
+  if (answer.status < 200 || answer.status > 299 || !signed || signed.nonce === nonce) return 'bad'
+  return verifySignature({ secrets, body: answer.body, signed, now }).verdict
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { signatureWindowMs, hostOf, readSignature, signBody, verifySignature } from './signature.ts'
+import { signatureWindowMs, hostOf, readSignedHeaders, signAnswer, signBody, verifySignature } from './signature.ts'
 
 // A written-down exchange. The expected value was computed with another implementation of HMAC-SHA256.
 const exchange = {
@@ -18,10 +18,11 @@ function received(headers: Record<string, string>): Record<string, string> {
 }
 
 function verify(changes: { body?: string; secret?: string; now?: number; timestamp?: number; nonce?: string } = {}) {
-  const signed = readSignature(received(signBody(exchange)))
+  const signed = readSignedHeaders(received(signBody(exchange)))
   if (!signed) throw new Error('The headers cannot be read')
   const { secret, body, timestamp, nonce, now } = { ...exchange, now: exchange.timestamp, ...changes }
-  return verifySignature({ secret, body: Buffer.from(body), signed: { ...signed, timestamp, nonce }, now })
+  const given = { secrets: ['other', secret], body: Buffer.from(body), signed: { ...signed, timestamp, nonce }, now }
+  return verifySignature(given).verdict
 }
 
 describe('federation signatures', () => {
@@ -37,7 +38,7 @@ describe('federation signatures', () => {
   })
 
   it('are read from the headers of a request', () => {
-    expect(readSignature(received(signBody(exchange)))).to.deep.equal({
+    expect(readSignedHeaders(received(signBody(exchange)))).to.deep.equal({
       origin: 'https://home.example',
       timestamp: 1_767_225_600_000,
       nonce: exchange.nonce,
@@ -78,8 +79,13 @@ describe('federation signatures', () => {
         fc.integer({ min: 1, max: 9e14 }),
         (bytes, secret, nonce, timestamp) => {
           const body = Buffer.from(bytes)
-          const signed = readSignature(received(signBody({ secret, origin: exchange.origin, body, timestamp, nonce })))
-          return signed !== undefined && verifySignature({ secret, body, signed, now: timestamp }) === 'ok'
+          const signed = readSignedHeaders(
+            received(signBody({ secret, origin: exchange.origin, body, timestamp, nonce })),
+          )
+          return (
+            signed !== undefined &&
+            verifySignature({ secrets: [secret], body, signed, now: timestamp }).verdict === 'ok'
+          )
         },
       ),
     )
@@ -112,8 +118,8 @@ describe('federation signatures', () => {
       'x-federation-nonce': [
         undefined,
         '',
-        'x',
-        exchange.nonce.slice(1),
+        '   ',
+        'x'.repeat(65),
         `${exchange.nonce}, ${exchange.nonce}`,
         [exchange.nonce],
       ],
@@ -128,11 +134,30 @@ describe('federation signatures', () => {
     }
 
     const accepted = Object.entries(faulty).flatMap(([name, values]) =>
-      values.filter((value) => readSignature({ ...good, [name]: value }) !== undefined),
+      values.filter((value) => readSignedHeaders({ ...good, [name]: value }) !== undefined),
     )
 
-    expect(readSignature(good)).to.not.equal(undefined)
+    expect(readSignedHeaders(good)).to.not.equal(undefined)
     expect(accepted).to.deep.equal([])
+  })
+
+  it('take any text of at most 64 characters as a nonce, and any spelling of an origin', () => {
+    const good = received(signBody(exchange))
+    const nonces = ['x', ' n o n c e ', 'x'.repeat(64)]
+
+    const read = nonces.map((nonce) => readSignedHeaders({ ...good, 'x-federation-nonce': nonce })?.nonce)
+    const spelled = readSignedHeaders({ ...good, 'x-federation-origin': ' HTTPS://Home.Example:443/ ' })
+
+    expect(read).to.deep.equal(['x', 'n o n c e', 'x'.repeat(64)])
+    expect(spelled?.origin).to.equal('https://home.example')
+  })
+
+  it('carry no origin on an answer', () => {
+    const { secret, body, timestamp, nonce } = exchange
+
+    expect(Object.keys(signAnswer({ secret, body, timestamp, nonce })).map((name) => name.toLowerCase())).to.deep.equal(
+      ['x-federation-timestamp', 'x-federation-nonce', 'x-federation-signature'],
+    )
   })
 
   it('never make any headers a fault', () => {
@@ -140,7 +165,7 @@ describe('federation signatures', () => {
     const names = ['origin', 'timestamp', 'nonce', 'signature'].map((name) => `x-federation-${name}`)
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names), header), (headers) => {
-        readSignature(headers)
+        readSignedHeaders(headers)
       }),
     )
   })

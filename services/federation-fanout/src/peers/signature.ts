@@ -1,24 +1,32 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 /** How far a signature's timestamp may be from our clock, either side, in milliseconds. Contract: 7. */
 export const signatureWindowMs = 15 * 60 * 1000
 
-/** What a signed message says of itself: `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
-export type SignedHeaders = { origin: string; timestamp: number; nonce: string; signature: string }
+/** What a signed message says beside its origin: `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
+export type Signature = { timestamp: number; nonce: string; signature: string }
 
-type Unsigned = { secret: string; origin: string; body: string | Buffer; timestamp: number; nonce: string }
+/** The headers of a signed request. An answer carries no origin. federation-wire.md 1. */
+export type SignedHeaders = Signature & { origin: string }
+
+type Headers = Record<string, string | string[] | undefined>
+type Unsigned = { secret: string; body: string | Buffer; timestamp: number; nonce: string }
 
 const signatureHeaders = ['origin', 'timestamp', 'nonce', 'signature'].map((name) => `x-federation-${name}`)
 const originPattern = /^https?:\/\/[^\s/?#@\\]{1,300}\/?$/i
 const timestampPattern = /^[1-9]\d{0,14}$/
-const noncePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const signaturePattern = /^sha256=([0-9a-f]{64})$/i
 const bareHostPattern = /^[^\s/?#@\\]+$/
+const nonceMax = 64
 
-/** The four headers for a body that is sent as exactly these bytes; `timestamp` in milliseconds. Contract: 7. */
-export function signBody({ secret, origin, body, timestamp, nonce }: Unsigned): Record<string, string> {
+/** The headers of a request whose body is sent as exactly these bytes; `timestamp` in milliseconds. Contract: 7. */
+export function signBody({ origin, ...unsigned }: Unsigned & { origin: string }): Record<string, string> {
+  return { 'X-Federation-Origin': origin, ...signAnswer(unsigned) }
+}
+
+/** The headers of a signed answer: those of a request without the origin. federation-wire.md 1, signed answers. */
+export function signAnswer({ secret, body, timestamp, nonce }: Unsigned): Record<string, string> {
   return {
-    'X-Federation-Origin': origin,
     'X-Federation-Timestamp': String(timestamp),
     'X-Federation-Nonce': nonce,
     'X-Federation-Signature': `sha256=${digest(secret, timestamp, nonce, body).toString('hex')}`,
@@ -26,30 +34,47 @@ export function signBody({ secret, origin, body, timestamp, nonce }: Unsigned): 
 }
 
 /** Takes headers with lower-case names, as Node gives them. Undefined when one is missing or malformed. Contract: 7. */
-export function readSignature(headers: Record<string, string | string[] | undefined>): SignedHeaders | undefined {
+export function readSignedHeaders(headers: Headers): SignedHeaders | undefined {
   const origin = normalizeSignedOrigin(headers['x-federation-origin'])
+  const signature = readSignature(headers)
+  return origin && signature ? { origin, ...signature } : undefined
+}
+
+/** The same without the origin, as answers have it. A nonce is any text of at most 64 characters that is not blank. */
+export function readSignature(headers: Headers): Signature | undefined {
   const timestamp = readMatch(timestampPattern, headers['x-federation-timestamp'])?.[0]
-  const nonce = readMatch(noncePattern, headers['x-federation-nonce'])?.[0]
+  const nonce = readNonce(headers['x-federation-nonce'])
   const signature = readMatch(signaturePattern, headers['x-federation-signature'])?.[1]
-  if (!origin || !timestamp || !nonce || !signature) return undefined
-  return { origin, timestamp: Number(timestamp), nonce, signature: signature.toLowerCase() }
+  if (!timestamp || !nonce || !signature) return undefined
+  return { timestamp: Number(timestamp), nonce, signature: signature.toLowerCase() }
 }
 
 /**
- * Checks the signature over the received bytes, in constant time, and then the age; `now` in milliseconds. `stale` is
- * returned for a right signature only, so it means a wrong clock and no foreign signer. Contract: 7.
+ * Checks the signature over the received bytes against each secret, in constant time, and then the age; `now` in
+ * milliseconds. `stale` is returned for a right signature only, so it means a wrong clock and no foreign signer.
+ * Contract: 7.
  */
 export function verifySignature(input: {
-  secret: string
+  secrets: readonly string[]
   body: Buffer
-  signed: SignedHeaders
+  signed: Signature
   now: number
-}): 'ok' | 'stale' | 'bad' {
+}): { verdict: 'ok' | 'stale'; secret: string } | { verdict: 'bad' } {
   const { timestamp, nonce, signature } = input.signed
-  const expected = digest(input.secret, timestamp, nonce, input.body)
   const received = Buffer.from(signature, 'hex')
-  if (received.length !== expected.length || !timingSafeEqual(received, expected)) return 'bad'
-  return Math.abs(input.now - timestamp) <= signatureWindowMs ? 'ok' : 'stale'
+  const secret = input.secrets.find((one) => isEqual(received, digest(one, timestamp, nonce, input.body)))
+  if (secret === undefined) return { verdict: 'bad' }
+  return { verdict: Math.abs(input.now - timestamp) <= signatureWindowMs ? 'ok' : 'stale', secret }
+}
+
+/** Compares two secret texts of any length in constant time. */
+export function isSameSecret(one: string, other: string): boolean {
+  return isEqual(createHash('sha256').update(one).digest(), createHash('sha256').update(other).digest())
+}
+
+/** SHA-256 in hex: how a token is kept that is only ever compared. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
 }
 
 /** An http or https origin in its one spelling, without a trailing slash. Undefined for anything else. */
@@ -59,7 +84,7 @@ export function normalizeSignedOrigin(value: string | string[] | undefined): str
 }
 
 /** Whether one of the four headers is not there at all. Contract: 7, epoch. */
-export function lacksSignature(headers: Record<string, string | string[] | undefined>): boolean {
+export function lacksSignature(headers: Headers): boolean {
   return signatureHeaders.some((name) => headers[name] === undefined)
 }
 
@@ -73,8 +98,17 @@ export function hostOf(origin: string): string {
   return isReadable ? new URL(url).hostname : origin.toLowerCase()
 }
 
+function readNonce(value: string | string[] | undefined): string | undefined {
+  const nonce = typeof value === 'string' ? value.trim() : ''
+  return nonce === '' || nonce.length > nonceMax ? undefined : nonce
+}
+
 function readMatch(pattern: RegExp, value: string | string[] | undefined): RegExpExecArray | undefined {
-  return (typeof value === 'string' && pattern.exec(value)) || undefined
+  return (typeof value === 'string' && pattern.exec(value.trim())) || undefined
+}
+
+function isEqual(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
 }
 
 /** The key is the secret's text as it was exchanged, not the bytes that it may encode. */

@@ -1,15 +1,15 @@
-import type { approvalRequestReply } from '@gatehouse/contracts'
 import type { ApprovalRequest } from '@gatehouse/domain'
 import type { z } from 'zod'
+import type { approvalRequestReply } from '@gatehouse/contracts'
 
-/** A request as admins see it: never its secret. Contract: 7. */
+/** A request as admins see it: never its secret or token. Contract: 7. */
 export function requestReply(request: ApprovalRequest): z.infer<typeof approvalRequestReply> {
   return {
     id: request.id,
-    sourceOrigin: request.sourceOrigin,
+    origin: request.sourceOrigin,
+    direction: request.direction,
     instanceName: request.instanceName ?? null,
-    instanceId: request.instanceId ?? null,
-    status: request.status,
-    createdAt: request.createdAt.getTime(),
+    requestedAt: request.createdAt.getTime(),
+    expiresAt: request.expiresAt.getTime(),
   }
 }

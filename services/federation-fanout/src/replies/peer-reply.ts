@@ -1,5 +1,5 @@
-import type { PeerReply } from '@gatehouse/contracts'
 import type { Peer } from '@gatehouse/domain'
+import type { PeerReply } from '@gatehouse/contracts'
 
 /** A peer as admins see it: never its secret. Contract: 7. */
 export function peerReply(peer: Peer): PeerReply {
@@ -7,10 +7,13 @@ export function peerReply(peer: Peer): PeerReply {
     id: peer.id,
     origin: peer.origin,
     status: peer.status,
+    reason: peer.reason ?? null,
     instanceName: peer.instanceName ?? null,
     instanceId: peer.instanceId ?? null,
     createdAt: peer.createdAt.getTime(),
     activatedAt: peer.activatedAt?.getTime() ?? null,
     revokedAt: peer.revokedAt?.getTime() ?? null,
+    rotatedAt: peer.rotatedAt?.getTime() ?? null,
+    autoRotateIntervalDays: peer.autoRotateIntervalDays,
   }
 }

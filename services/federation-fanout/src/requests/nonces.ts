@@ -9,17 +9,14 @@ export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { 
   const taken = await changeRows(
     orm.em.fork(),
     'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing',
-    [origin, nonce.toLowerCase(), new Date(clock.now() + policy.nonceLifetimeMs)],
+    [origin, nonce, new Date(clock.now() + policy.nonceLifetimeMs)],
   )
   return taken === 1
 }
 
 /** Gives a nonce back whose request could not be carried out, so that the same request may come again. */
 export async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
-  await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [
-    origin,
-    nonce.toLowerCase(),
-  ])
+  await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [origin, nonce])
 }
 
 /** Forgets nonces whose requests are too old to be accepted anyway. Gives how many it forgot. */

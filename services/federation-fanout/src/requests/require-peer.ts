@@ -3,12 +3,21 @@ import { isRefusal } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { lacksSignature, readSignature, verifySignature, type SignedHeaders } from '../peers/signature.ts'
+import { activate } from '../handshake/activate.ts'
+import {
+  lacksSignature,
+  readSignedHeaders,
+  signAnswer,
+  verifySignature,
+  type SignedHeaders,
+} from '../peers/signature.ts'
+import { withPeer } from '../peers/with-peer.ts'
+import { policy } from '../policy.ts'
+import { claimNonce, releaseNonce } from './nonces.ts'
 import { parseBody, readRawBody } from './raw-body.ts'
-import { releaseNonce, claimNonce } from './nonces.ts'
 
-type Needs = Pick<Deps, 'orm' | 'clock' | 'log' | 'metrics'>
-type Verification = { outcome: 'accepted'; peer: Peer; signed: SignedHeaders } | { outcome: keyof typeof refusals }
+type Signer = { peer: Peer; secret: string; signed: SignedHeaders }
+type Verification = ({ outcome: 'accepted' } & Signer) | { outcome: keyof typeof refusals }
 
 const refusals = {
   missing: refuse.signature_missing,
@@ -19,38 +28,88 @@ const refusals = {
   replayed: refuse.nonce_used,
 }
 
+export type PeerOptions = {
+  /** The epoch question: answered in every state but revoked, and never what activates a peer. */
+  isProof?: boolean
+  maxBytes?: number
+  /** Reads the bytes as input; a JSON object whose texts can be stored unless told. */
+  parse?: (body: Buffer) => Record<string, unknown>
+}
+
 /**
- * Lets signed requests of known peers through; `signerOf` and `signedInput` then tell who and what. `isProof` is for
- * the handshake's proof, which comes before a peer is active. Throws signature_missing, peer_unknown, signature_wrong,
- * signature_stale, nonce_used. Contract: 7.
+ * Lets signed requests of known peers through; `signerOf` and `signedInput` then tell who and what. Throws
+ * signature_missing, peer_unknown, signature_wrong, signature_stale, nonce_used. Contract: 7.
  */
-export function requirePeer(deps: Needs, { isProof = false } = {}): Middleware {
+export function requirePeer(
+  deps: Deps,
+  { isProof = false, maxBytes, parse = parseBody }: PeerOptions = {},
+): Middleware {
   const help = 'Signed requests of other instances'
   const requests = deps.metrics.counter('gatehouse_federation_signed_requests_total', help, ['outcome'])
   return async (ctx, next) => {
-    const body = await readRawBody(ctx)
-    const judgement = await verifyRequest(deps, { headers: ctx.headers, body, isProof })
-    requests.inc({ outcome: judgement.outcome })
-    if (judgement.outcome !== 'accepted') throw refusals[judgement.outcome]()
-    ctx.state.signer = judgement.peer
-    ctx.state.signedInput = parseBody(body)
-    await runWithNonce(deps, ctx, judgement.signed, next)
+    const body = await readRawBody(ctx, maxBytes)
+    const verification = await verifyRequest(deps, { headers: ctx.headers, body, isProof })
+    requests.inc({ outcome: verification.outcome })
+    if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
+    ctx.state.signer = verification.peer
+    ctx.state.signerSecret = verification.secret
+    ctx.state.signedInput = parse(body)
+    await runWithNonce(deps, ctx, verification.signed, next)
   }
 }
 
-type Signed = { headers: Context['headers']; body: Buffer; isProof: boolean }
+/**
+ * The peer that the origin header names, as far as it may send signed requests: an active one, or one whose handshake we
+ * began, for which its request may be the proof. For refusals before a body is read. Throws signature_missing,
+ * peer_unknown. Contract: 7, relay.
+ */
+export async function namedPeer({ orm }: Pick<Deps, 'orm'>, headers: Context['headers']): Promise<Peer> {
+  const signed = readSignedHeaders(headers)
+  if (!signed) throw refuse.signature_missing()
+  const peer = await orm.em.fork().findOne(Peer, { origin: signed.origin })
+  if (!peer || !(peer.isActive() || isOffered(peer))) throw refuse.peer_unknown()
+  return peer
+}
 
-async function verifyRequest(deps: Needs, { headers, body, isProof }: Signed): Promise<Verification> {
-  const signed = readSignature(headers)
+type Received = { headers: Context['headers']; body: Buffer; isProof: boolean }
+
+async function verifyRequest(deps: Deps, { headers, body, isProof }: Received): Promise<Verification> {
+  const signed = readSignedHeaders(headers)
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
+  const known = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
   // A peer that was revoked reads like one that never was.
-  const status = { $in: isProof ? (['active', 'pending'] as const) : (['active'] as const) }
-  const peer = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin, status })
-  if (!peer) return { outcome: 'unknown_peer' }
-  const verdict = verifySignature({ secret: peer.secret, body, signed, now: deps.clock.now() })
-  if (verdict !== 'ok') return { outcome: verdict === 'stale' ? 'stale' : 'wrong' }
+  const isAllowed = known && (isProof ? known.status !== 'revoked' : known.isActive() || isOffered(known))
+  if (!isAllowed) return { outcome: 'unknown_peer' }
+  const now = deps.clock.now()
+  const verified = verifySignature({ secrets: known.secretsAt(now), body, signed, now })
+  if (verified.verdict === 'stale') return { outcome: 'stale' }
+  // What is no active peer reads like an unknown one, unless it proves our own offer.
+  if (verified.verdict === 'bad') return { outcome: isProof || known.isActive() ? 'wrong' : 'unknown_peer' }
   // After the signature: an unsigned request must not use up a peer's nonces, nor fill the table.
-  return (await claimNonce(deps, signed)) ? { outcome: 'accepted', peer, signed } : { outcome: 'replayed' }
+  if (!(await claimNonce(deps, signed))) return { outcome: 'replayed' }
+  const peer = isProof ? known : await takeProof(deps, known, verified.secret)
+  return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
+}
+
+function isOffered({ status }: Peer): boolean {
+  return status === 'pending' || status === 'awaiting_approval'
+}
+
+/**
+ * A signature with the secret of our own pending offer proves it, and one with the new secret of our own rotation says that
+ * it was taken. Contract: 7, handshake; federation-wire.md 2.8.
+ */
+async function takeProof(deps: Deps, known: Peer, secret: string): Promise<Peer | null> {
+  if (known.isActive() && secret !== known.nextSecret) return known
+  return await withPeer(deps, known.origin, async (em, peer) => {
+    const now = deps.clock.now()
+    if (peer?.isActive() && peer.nextSecret === secret) {
+      peer.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
+    } else if (peer && isOffered(peer) && peer.secret === secret) {
+      await activate(em, peer, { origin: peer.origin, secret }, new Date(now))
+    }
+    return peer?.isActive() ? peer : null
+  })
 }
 
 /** The peer that signed the request. */
@@ -63,8 +122,17 @@ export function signedInput(ctx: Context): Record<string, unknown> {
   return ctx.state.signedInput as Record<string, unknown>
 }
 
+/** Answers with JSON that is signed with the secret of the question. federation-wire.md 1, signed answers. */
+export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock' | 'random'>, reply: object): void {
+  const body = Buffer.from(JSON.stringify(reply))
+  const secret = ctx.state.signerSecret as string
+  ctx.set(signAnswer({ secret, body, timestamp: clock.now(), nonce: random.uuid() }))
+  ctx.type = 'json'
+  ctx.body = body
+}
+
 /** A request that fails for want of a dependency leaves no trace, so that the peer may send the very same again. */
-async function runWithNonce(deps: Needs, ctx: Context, signed: SignedHeaders, next: () => Promise<unknown>) {
+async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, next: () => Promise<unknown>) {
   try {
     await next()
   } catch (error) {

@@ -1,5 +1,5 @@
 import Router from '@koa/router'
-import { endpoints } from '@gatehouse/contracts'
+import { endpoints, fanoutBody } from '@gatehouse/contracts'
 import { jsonBody, requireUser, parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { deleteRemoteIdentities } from '../operations/delete-remote-identities.ts'
@@ -9,7 +9,7 @@ export function fanOutRoutes(deps: Deps): Router {
   const router = new Router()
   router.post(endpoints.deleteFederationIdentity.path, jsonBody, async (ctx) => {
     const { userId } = requireUser(ctx)
-    const input = parseInput(endpoints.deleteFederationIdentity.body, ctx.request.body)
+    const input = parseInput(fanoutBody, ctx.request.body)
     ctx.body = { results: await deleteRemoteIdentities(deps, { ...input, userId, requestId: requestIdOf(ctx) }) }
   })
   return router

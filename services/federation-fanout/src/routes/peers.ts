@@ -1,20 +1,27 @@
 import Router from '@koa/router'
-import { endpoints } from '@gatehouse/contracts'
-import { requireAdmin, jsonBody, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import { acceptPeerBody, endpoints, idParams } from '@gatehouse/contracts'
+import { jsonBody, parseInput, requestIdOf, requireAdmin, requireUser } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
+import {
+  forgetPeer,
+  recheckPeer,
+  resetPeer,
+  revokePeer,
+  rotatePeer,
+  setRotation,
+} from '../operations/administer-peer.ts'
+import { ensurePeering } from '../operations/ensure-peering.ts'
 import { initiatePeering } from '../operations/initiate-peering.ts'
-import { revokePeer } from '../operations/revoke-peer.ts'
+import { policy } from '../policy.ts'
 import { listPeers } from '../queries/list-peers.ts'
 import { peerReply } from '../replies/peer-reply.ts'
+import { createLimit } from '../requests/peer-limits.ts'
 
-/** The instances we know, and how they become peers. Contract: 7. */
-export function peerRoutes(deps: Deps): Router {
+/** How instances become peers. Contract: 7. */
+export function peeringRoutes(deps: Deps): Router {
   const router = new Router()
-  router.get(endpoints.listPeers.path, async (ctx) => {
-    requireAdmin(ctx)
-    ctx.body = { peers: (await listPeers(deps)).map(peerReply) }
-  })
+  const ensures = createLimit(deps, policy.ensures)
   router.post(endpoints.initiatePeer.path, jsonBody, async (ctx) => {
     const actor = requireAdmin(ctx)
     const input = parseInput(endpoints.initiatePeer.body, ctx.request.body)
@@ -23,15 +30,55 @@ export function peerRoutes(deps: Deps): Router {
     ctx.body = { peer: peerReply(peer) }
   })
   router.post(endpoints.acceptPeer.path, jsonBody, async (ctx) => {
-    const input = parseInput(endpoints.acceptPeer.body, ctx.request.body)
-    const acceptance = await acceptPeering(deps, { ...input, requestId: requestIdOf(ctx) })
-    ctx.status = acceptance.accepted ? 200 : 202
-    ctx.body = acceptance
+    const input = parseInput(acceptPeerBody, ctx.request.body)
+    const reply = await acceptPeering(deps, { ...input, requestId: requestIdOf(ctx) })
+    ctx.status = 'accepted' in reply ? 200 : 202
+    ctx.body = reply
+  })
+  router.post(endpoints.ensurePeer.path, jsonBody, async (ctx) => {
+    const { userId } = requireUser(ctx)
+    ensures.take(userId)
+    const input = parseInput(endpoints.ensurePeer.body, ctx.request.body)
+    ctx.body = await ensurePeering(deps, { ...input, userId, requestId: requestIdOf(ctx) })
+  })
+  return router
+}
+
+/** The instances we know, for admins. Contract: 7. */
+export function peerRoutes(deps: Deps): Router {
+  const router = new Router()
+  router.get(endpoints.listPeers.path, async (ctx) => {
+    requireAdmin(ctx)
+    ctx.body = { peers: (await listPeers(deps)).map(peerReply) }
   })
   router.delete(endpoints.revokePeer.path, async (ctx) => {
     const actor = requireAdmin(ctx)
-    await revokePeer(deps, { ...parseInput(endpoints.revokePeer.params, ctx.params), actor })
+    await revokePeer(deps, { ...parseInput(idParams, ctx.params), actor })
     ctx.body = { success: true }
+  })
+  router.delete(endpoints.forgetPeer.path, async (ctx) => {
+    const actor = requireAdmin(ctx)
+    await forgetPeer(deps, { ...parseInput(idParams, ctx.params), actor })
+    ctx.body = { success: true }
+  })
+  router.post(endpoints.resetPeer.path, async (ctx) => {
+    const actor = requireAdmin(ctx)
+    await resetPeer(deps, { ...parseInput(idParams, ctx.params), actor })
+    ctx.body = { success: true }
+  })
+  router.post(endpoints.recheckPeer.path, async (ctx) => {
+    const actor = requireAdmin(ctx)
+    ctx.body = { peer: peerReply(await recheckPeer(deps, { ...parseInput(idParams, ctx.params), actor })) }
+  })
+  router.post(endpoints.rotatePeer.path, async (ctx) => {
+    const actor = requireAdmin(ctx)
+    ctx.body = { peer: peerReply(await rotatePeer(deps, { ...parseInput(idParams, ctx.params), actor })) }
+  })
+  router.patch(endpoints.patchPeer.path, jsonBody, async (ctx) => {
+    const actor = requireAdmin(ctx)
+    const { id } = parseInput(idParams, ctx.params)
+    const input = parseInput(endpoints.patchPeer.body, ctx.request.body)
+    ctx.body = { peer: peerReply(await setRotation(deps, { ...input, id, actor })) }
   })
   return router
 }

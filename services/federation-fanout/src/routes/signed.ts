@@ -1,34 +1,78 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
+import { loadInstanceSettings } from '@gatehouse/domain'
 import { parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { confirmPeering } from '../operations/confirm-peering.ts'
+import { consumeAttachProof } from '../operations/consume-attach-proof.ts'
 import { deleteIdentity } from '../operations/delete-identity.ts'
+import { lookUpById, lookUpByName } from '../operations/look-up-user.ts'
+import { receiveDenial } from '../operations/receive-denial.ts'
+import { receiveRotation } from '../operations/receive-rotation.ts'
+import { relayEvents } from '../operations/relay-events.ts'
 import { resolveStub } from '../operations/resolve-stub.ts'
-import { epochReply } from '../replies/epoch-reply.ts'
-import { requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
+import { policy } from '../policy.ts'
+import { answerSync } from '../relay/answer-sync.ts'
+import { admitRelay, limitPeer } from '../requests/peer-limits.ts'
+import { parseBatch, readRawBody } from '../requests/raw-body.ts'
+import { answerSigned, requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
 
-/** What peers ask, each request signed with the shared secret. Contract: 7. */
-export function signedRoutes(deps: Deps): Router {
+/** What peers ask of identities, each request signed with the shared secret. Contract: 7; federation-wire.md 3, 4. */
+export function identityRoutes(deps: Deps): Router {
   const router = new Router()
   const requireActive = requirePeer(deps)
+  const limit = limitPeer(deps, policy.lookupsPerMinute)
   router.delete(endpoints.deleteIdentity.path, requireActive, async (ctx) => {
     const input = parseInput(endpoints.deleteIdentity.body, signedInput(ctx))
     await deleteIdentity(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
     ctx.body = { success: true }
-  })
-  router.post(endpoints.epoch.path, requirePeer(deps, { isProof: true }), async (ctx) => {
-    const { body, headers } = await epochReply(deps, signerOf(ctx))
-    confirmPeering(deps, signerOf(ctx), requestIdOf(ctx))
-    ctx.set(headers)
-    ctx.type = 'json'
-    ctx.body = body
   })
   router.post(endpoints.resolveStub.path, requireActive, async (ctx) => {
     const input = parseInput(endpoints.resolveStub.body, signedInput(ctx))
     const { id, created } = await resolveStub(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
     ctx.status = created ? 201 : 200
     ctx.body = { id }
+  })
+  router.post(endpoints.lookUpUser.path, requireActive, limit, async (ctx) => {
+    const { username } = parseInput(endpoints.lookUpUser.body, signedInput(ctx))
+    ctx.body = { found: true, user: await lookUpByName(deps, username) }
+  })
+  router.post(endpoints.lookUpByHomeId.path, requireActive, limit, async (ctx) => {
+    const { homeUserId } = parseInput(endpoints.lookUpByHomeId.body, signedInput(ctx))
+    const user = await lookUpById(deps, homeUserId)
+    ctx.body = user ? { found: true, user } : { found: false }
+  })
+  router.post(endpoints.verifyAttachProof.path, requireActive, limit, async (ctx) => {
+    const { token } = parseInput(endpoints.verifyAttachProof.body, signedInput(ctx))
+    answerSigned(ctx, deps, await consumeAttachProof(deps, { token, targetDomain: signerOf(ctx).host }))
+  })
+  return router
+}
+
+/** What peers say to each other about the peering, and the events that they relay. Contract: 7. */
+export function exchangeRoutes(deps: Deps): Router {
+  const router = new Router()
+  const requireActive = requirePeer(deps)
+  router.post(endpoints.epoch.path, requirePeer(deps, { isProof: true }), async (ctx) => {
+    const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
+    answerSigned(ctx, deps, { instanceId })
+  })
+  router.post(endpoints.peerDenied.path, async (ctx) => {
+    await receiveDenial(deps, { headers: ctx.headers, body: await readRawBody(ctx), requestId: requestIdOf(ctx) })
+    ctx.body = { acknowledged: true }
+  })
+  router.post(endpoints.rotatePeerSecret.path, requireActive, async (ctx) => {
+    const { newSecret } = parseInput(endpoints.rotatePeerSecret.body, signedInput(ctx))
+    ctx.body = await receiveRotation(deps, signerOf(ctx), newSecret)
+  })
+  const requireBatch = requirePeer(deps, { maxBytes: policy.relayBodyBytes, parse: parseBatch })
+  const limit = limitPeer(deps, policy.relaysPerMinute)
+  router.post(endpoints.relay.path, admitRelay(deps), requireBatch, limit, async (ctx) => {
+    const input = parseInput(endpoints.relay.body, signedInput(ctx))
+    ctx.body = await relayEvents(deps, signerOf(ctx), input)
+  })
+  router.post(endpoints.sync.path, requireActive, async (ctx) => {
+    const input = parseInput(endpoints.sync.body, signedInput(ctx))
+    ctx.body = await answerSync(deps, signerOf(ctx), input)
   })
   return router
 }

@@ -11,6 +11,13 @@ const password = 'correct horse battery'
 const quickHash = bcrypt.hashSync(password, 4)
 const slowHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 
+/** An address in a network that no other job has. */
+let networks = 0
+function elsewhere(): string {
+  networks += 1
+  return `10.0.${networks}.1`
+}
+
 describe('the password hasher', () => {
   const { log, lines } = capturedLog()
   let metrics: Metrics
@@ -23,23 +30,25 @@ describe('the password hasher', () => {
   afterEach(async () => await hasher[Symbol.asyncDispose]())
 
   it('makes salted bcrypt hashes of cost 12 that only their password fits', async () => {
-    const hash = await hasher.hash(password)
+    const hash = await hasher.hash(password, elsewhere())
 
     expect(bcrypt.getRounds(hash)).to.equal(12)
-    expect(await hasher.verify(password, hash)).to.equal(true)
-    expect(await hasher.verify(`${password}!`, hash)).to.equal(false)
+    expect(await hasher.verify(password, hash, elsewhere())).to.equal(true)
+    expect(await hasher.verify(`${password}!`, hash, elsewhere())).to.equal(false)
   })
 
   it('treats an overlong password as wrong although bcrypt reads only its beginning', async () => {
     const longest = 'é'.repeat(36)
     const hash = bcrypt.hashSync(longest, 4)
 
-    expect(await hasher.verify(longest, hash)).to.equal(true)
-    expect(await hasher.verify(`${longest}!`, hash)).to.equal(false)
+    expect(await hasher.verify(longest, hash, elsewhere())).to.equal(true)
+    expect(await hasher.verify(`${longest}!`, hash, elsewhere())).to.equal(false)
   })
 
   it('refuses with 503 and Retry-After what exceeds the queue, and completes the rest', async () => {
-    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.verify(password, quickHash)))
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 5 }, () => hasher.verify(password, quickHash, elsewhere())),
+    )
 
     expect(outcomes.map(({ status }) => status).filter((status) => status === 'fulfilled')).to.have.length(3)
     expect(refusalsOf(outcomes)).to.deep.equal([
@@ -48,8 +57,24 @@ describe('the password hasher', () => {
     ])
   })
 
+  it('gives one network a quarter of the queue, whichever of its addresses ask, and the others the rest', async () => {
+    await using own = startPasswordHasher({ threads: 1, queue: 20, log, metrics: createMetrics() })
+    const attempt = (address: string) => own.verify(password, quickHash, address)
+    const running = attempt('192.0.2.1')
+
+    const subscriber = Array.from({ length: 256 }, (_, index) => attempt(`2001:db8:7:${index.toString(16)}::1`))
+    const office = Array.from({ length: 8 }, (_, index) => attempt(`198.51.100.${index}`))
+    const honest = [attempt('2001:db8:8::1'), attempt('198.51.101.1'), attempt('203.0.113.9')]
+
+    const taken = async (jobs: Promise<boolean>[]) =>
+      (await Promise.allSettled(jobs)).filter(({ status }) => status === 'fulfilled').length
+    expect(await Promise.all([taken(subscriber), taken(office), taken(honest), running])).to.deep.equal([5, 5, 3, true])
+    expect(refusalsOf(await Promise.allSettled(subscriber))[0]).to.deep.equal(['hashing_busy', { 'Retry-After': '2' }])
+    expect(await attempt('2001:db8:7::1')).to.equal(true)
+  })
+
   it('measures the queue', async () => {
-    const works = Array.from({ length: 3 }, () => hasher.verify(password, slowHash))
+    const works = Array.from({ length: 3 }, () => hasher.verify(password, slowHash, elsewhere()))
 
     expect(hasher.waiting()).to.equal(2)
     expect((await metrics.render()).text).to.contain('gatehouse_hashing_waiting 2')
@@ -58,9 +83,9 @@ describe('the password hasher', () => {
   })
 
   it('continues when its process is killed: running jobs are refused with 503, waiting ones are completed', async () => {
-    await hasher.verify(password, quickHash)
-    const running = hasher.verify(password, slowHash)
-    const waiting = hasher.verify(password, quickHash)
+    await hasher.verify(password, quickHash, elsewhere())
+    const running = hasher.verify(password, slowHash, elsewhere())
+    const waiting = hasher.verify(password, quickHash, elsewhere())
     const outcome = Promise.allSettled([running])
 
     process.kill(hashingPid(), 'SIGKILL')
@@ -71,18 +96,24 @@ describe('the password hasher', () => {
   })
 
   it('refuses all jobs while a process that completed none is being replaced, and then continues', async () => {
-    const outcomes = Promise.allSettled([hasher.verify(password, slowHash), hasher.verify(password, quickHash)])
+    const outcomes = Promise.allSettled([
+      hasher.verify(password, slowHash, elsewhere()),
+      hasher.verify(password, quickHash, elsewhere()),
+    ])
 
     process.kill(hashingPid(), 'SIGKILL')
 
     expect(refusalsOf(await outcomes)).to.have.length(2)
     expect(hasher.ready()).to.equal(false)
     await eventually('another process', () => hasher.ready(), policy.hashingRestartDelayMs + 4_000)
-    expect(await hasher.verify(password, quickHash)).to.equal(true)
+    expect(await hasher.verify(password, quickHash, elsewhere())).to.equal(true)
   })
 
   it('refuses running jobs when it is closed', async () => {
-    const outcomes = Promise.allSettled([hasher.verify(password, slowHash), hasher.verify(password, slowHash)])
+    const outcomes = Promise.allSettled([
+      hasher.verify(password, slowHash, elsewhere()),
+      hasher.verify(password, slowHash, elsewhere()),
+    ])
 
     await hasher[Symbol.asyncDispose]()
 
@@ -94,7 +125,7 @@ describe('the password hasher', () => {
       process.env['JWT_SECRET'] = 'a secret that stays in this process'
       await using own = startPasswordHasher({ threads: 2, queue: 2, log, metrics })
       delete process.env['JWT_SECRET']
-      await Promise.all([own.verify(password, quickHash), own.verify(password, quickHash)])
+      await Promise.all([own.verify(password, quickHash, elsewhere()), own.verify(password, quickHash, elsewhere())])
 
       const pid = hashingPid()
       const workers = readdirSync(`/proc/${pid}/task`)

@@ -3,21 +3,25 @@ import { commonErrors } from '@gatehouse/runtime'
 import type { Log, Metrics } from '@gatehouse/service-kit'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'
+import { networkOf } from './network.ts'
 import { startHashingChild } from './hashing-child.ts'
 import type { Job, JobResult } from './hashing-process.ts'
 
 export type PasswordHasher = AsyncDisposable & {
-  /** A salted hash of a password. Throws hashing_busy while the queue is full, unavailable when the process ended. */
-  hash(password: string): Promise<string>
+  /**
+   * A salted hash of a password. Of the queue the network of the client's `address` holds a quarter at the most. Throws
+   * hashing_busy while the queue, or that quarter, is full, unavailable when the process ended.
+   */
+  hash(password: string, address: string): Promise<string>
   /** Whether a password fits a hash; an overlong one never does, after the same work. Throws as `hash` does. */
-  verify(password: string, hash: string): Promise<boolean>
+  verify(password: string, hash: string, address: string): Promise<boolean>
   /** Length of the queue. */
   waiting(): number
   /** Whether the process is running, for /readyz. */
   ready(): boolean
 }
 
-type QueuedJob = { job: Job; resolve(value: string | boolean): void; reject(error: Error): void }
+type QueuedJob = { job: Job; network: string; resolve(value: string | boolean): void; reject(error: Error): void }
 type WithoutId<J> = J extends Job ? Omit<J, 'id'> : never
 type HasherOptions = { threads: number; queue: number; log: Log; metrics: Metrics }
 
@@ -28,6 +32,7 @@ type HasherOptions = { threads: number; queue: number; log: Log; metrics: Metric
 export function startPasswordHasher({ threads, queue: capacity, log, metrics }: HasherOptions): PasswordHasher {
   const queue: QueuedJob[] = []
   const running = new Map<number, QueuedJob>()
+  const shareOfNetwork = Math.max(1, Math.floor(capacity * policy.hashingShareOfNetwork))
   let lastId = 0
   let closed = false
   const child = startHashingChild({
@@ -62,21 +67,26 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     }
   }
 
-  async function enqueue(job: WithoutId<Job>): Promise<string | boolean> {
+  async function enqueue(job: WithoutId<Job>, address: string): Promise<string | boolean> {
     if (closed) throw processEnded()
-    if (queue.length >= capacity) throw refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })
+    const network = networkOf(address)
+    const waitingOfNetwork = queue.filter((queued) => queued.network === network).length
+    if (queue.length >= capacity || waitingOfNetwork >= shareOfNetwork)
+      throw refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })
     lastId += 1
     const id = lastId
     return await new Promise((resolve, reject) => {
-      queue.push({ job: { ...job, id }, resolve, reject })
+      queue.push({ job: { ...job, id }, network, resolve, reject })
       startNext()
     })
   }
 
   return {
-    hash: async (password) => (await enqueue({ kind: 'hash', password, cost: policy.hashCost })) as string,
-    verify: async (password, hash) => {
-      const fits = (await enqueue({ kind: 'compare', password, hash })) as boolean
+    hash: async (password, address) => {
+      return (await enqueue({ kind: 'hash', password, cost: policy.hashCost }, address)) as string
+    },
+    verify: async (password, hash, address) => {
+      const fits = (await enqueue({ kind: 'compare', password, hash }, address)) as boolean
       return fits && fitsHash(password)
     },
     waiting: () => queue.length,

@@ -1,4 +1,4 @@
-import { selectRows } from '@gatehouse/database'
+import { bigintArray, selectRows } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { refuse } from '../errors.ts'
@@ -17,4 +17,10 @@ export async function loadUser(em: EntityManager, userId: string): Promise<User>
 export async function lockUser(em: EntityManager, userId: string): Promise<User | null> {
   await selectRows(em, 'select id from users where id = ? for no key update', [userId])
   return await em.findOne(User, { id: userId }, { refresh: true })
+}
+
+/** Locks several accounts as `lockUser` does, in the order of their ids: two admins who act on each other do not deadlock. */
+export async function lockInOrder(em: EntityManager, userIds: readonly string[]): Promise<void> {
+  const sql = 'select id from users where id = any(?::bigint[]) order by id for no key update'
+  await selectRows(em, sql, [bigintArray(userIds)])
 }

@@ -14,8 +14,24 @@ export function instanceReply(settings: InstanceSettings, config: Pick<IdentityC
   }
 }
 
+/** What existing clients ask for beside our own settings. Contract: 5. */
+const fixedSettings = {
+  discoveryEnabled: false,
+  gifEnabled: false,
+  federationRelayEnabled: true,
+  federationRelayTtlDays: 30,
+  defaultAutoRotateIntervalDays: 90,
+  maxUploadSizeMb: 8,
+} as const
+
 /** The settings as admins see them. Contract: 5. */
 export function settingsReply(settings: InstanceSettings) {
   const { instanceName, registrationOpen, federatedRegistrationOpen, autoAcceptPeering } = settings
-  return { instanceName, registrationOpen: registrationOpen ?? null, federatedRegistrationOpen, autoAcceptPeering }
+  return {
+    instanceName,
+    registrationOpen: registrationOpen ?? null,
+    federatedRegistrationOpen,
+    autoAcceptPeering,
+    ...fixedSettings,
+  }
 }

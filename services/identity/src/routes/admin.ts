@@ -1,7 +1,7 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
 import { loadInstanceSettings, sanitizeUser } from '@gatehouse/domain'
-import { jsonBody, parseInput, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
+import { callerOf, jsonBody, parseInput, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { deleteUser } from '../operations/administration/delete-user.ts'
@@ -9,7 +9,7 @@ import { patchSettings } from '../operations/administration/patch-settings.ts'
 import { resetPassword } from '../operations/administration/reset-password.ts'
 import { setRole } from '../operations/administration/set-role.ts'
 import { listAudit } from '../queries/list-audit.ts'
-import { listUsers } from '../queries/list-users.ts'
+import { listUserInstances, listUsers } from '../queries/list-users.ts'
 import { auditReply } from '../replies/audit-reply.ts'
 import { settingsReply } from '../replies/instance-replies.ts'
 
@@ -47,6 +47,9 @@ function addUserRoutes(router: Router<AppState>, deps: Deps): void {
     const { page, pageSize } = query
     ctx.body = { users: users.map((user) => sanitizeUser(user, false)), total, page, pageSize }
   })
+  router.get(endpoints.listUserInstances.path, async (ctx) => {
+    ctx.body = { instances: await listUserInstances(deps.orm.em.fork()) }
+  })
   router.patch(endpoints.setRole.path, jsonBody, async (ctx) => {
     const { id: userId } = parseInput(endpoints.setRole.params, ctx.params)
     const { isAdmin } = parseInput(endpoints.setRole.body, ctx.request.body)
@@ -55,7 +58,7 @@ function addUserRoutes(router: Router<AppState>, deps: Deps): void {
   })
   router.post(endpoints.resetPassword.path, async (ctx) => {
     const { id: userId } = parseInput(endpoints.resetPassword.params, ctx.params)
-    const reset = { userId, actor: requireAdmin(ctx), requestId: requestIdOf(ctx) }
+    const reset = { userId, actor: requireAdmin(ctx), address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
     ctx.body = { temporaryPassword: await resetPassword(deps, reset) }
   })
   router.delete(endpoints.deleteUser.path, async (ctx) => {

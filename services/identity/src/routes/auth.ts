@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { jsonBody, parseInput, requestIdOf, type AppState } from '@gatehouse/service-kit'
+import { callerOf, jsonBody, parseInput, requestIdOf, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { logIn } from '../operations/credentials/log-in.ts'
 import { checkUsername } from '../operations/registration/check-username.ts'
@@ -12,7 +12,8 @@ export function authRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>()
   router.post(endpoints.register.path, jsonBody, async (ctx) => {
     const input = parseInput(endpoints.register.body, ctx.request.body)
-    const registering = registerAccount(deps, { ...input, requestId: requestIdOf(ctx) })
+    const { address } = callerOf(ctx)
+    const registering = registerAccount(deps, { ...input, address, requestId: requestIdOf(ctx) })
     const registered = await deps.counters.registration(registering)
     ctx.status = registered.created ? 201 : 200
     ctx.body = credentialsReply(deps, registered)
@@ -23,7 +24,8 @@ export function authRoutes(deps: Deps): Router<AppState> {
   })
   router.post(endpoints.login.path, jsonBody, async (ctx) => {
     const input = parseInput(endpoints.login.body, ctx.request.body)
-    const loggedIn = await deps.counters.login(logIn(deps, { ...input, requestId: requestIdOf(ctx) }))
+    const { address } = callerOf(ctx)
+    const loggedIn = await deps.counters.login(logIn(deps, { ...input, address, requestId: requestIdOf(ctx) }))
     ctx.body = credentialsReply(deps, loggedIn)
   })
   return router

@@ -3,8 +3,11 @@ import { endpoints, limits } from '@gatehouse/contracts'
 import { fileForm, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
+import { refuse } from '../errors.ts'
 import { uploadImage } from '../operations/profile/upload-image.ts'
+import { policy } from '../policy.ts'
 import { serveFile } from '../uploads/serve-file.ts'
+import { refuseBeyondUnclaimed } from '../uploads/unclaimed-uploads.ts'
 import { receivedFile, tempUploadDir } from '../uploads/upload-files.ts'
 
 /** Contract: 3, uploads. */
@@ -12,9 +15,9 @@ export function uploadRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>()
   const { uploadDir } = deps.config
   const form = fileForm({ folder: tempUploadDir(uploadDir), maxBytes: limits.uploadBytes })
-  router.post(endpoints.upload.path, usersOnly, form, async (ctx) => {
+  router.post(endpoints.upload.path, admitUpload(deps), form, async (ctx) => {
     await using file = receivedFile(ctx.request.files)
-    ctx.body = await uploadImage(deps, { userId: requireUser(ctx).userId, path: file.path })
+    ctx.body = await uploadImage(deps, { caller: requireUser(ctx), path: file.path })
     ctx.status = 201
   })
   router.get(endpoints.getUpload.path, async (ctx) => {
@@ -23,8 +26,17 @@ export function uploadRoutes(deps: Deps): Router<AppState> {
   return router
 }
 
-/** Checked before the body is read: an anonymous client writes nothing to the disk. */
-const usersOnly: Middleware<AppState> = async (ctx, next) => {
-  requireUser(ctx)
-  await next()
+/**
+ * Before the body is read, so that what is refused writes nothing to the disk: the caller has an account, which may upload
+ * more, and the disk has space.
+ */
+function admitUpload(deps: Deps): Middleware<AppState> {
+  return async (ctx, next) => {
+    const { userId } = requireUser(ctx)
+    if ((await deps.freeDiskBytes(deps.config.uploadDir)) < policy.uploadFreeBytesMin) {
+      throw refuse.disk_full({ headers: { 'Retry-After': String(policy.diskRetryAfterSeconds) } })
+    }
+    await refuseBeyondUnclaimed(deps.orm.em.fork(), { userId, size: 0 })
+    await next()
+  }
 }

@@ -1,9 +1,11 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
-import { jsonBody, parseInput, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
+import { callerOf, jsonBody, parseInput, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import { refuse } from '../errors.ts'
 import { changePassword } from '../operations/credentials/change-password.ts'
+import { endSessions } from '../operations/credentials/end-sessions.ts'
 import { verifyPassword } from '../operations/credentials/verify-password.ts'
 import { deleteAccount } from '../operations/deletion/delete-account.ts'
 import { patchProfile } from '../operations/profile/patch-profile.ts'
@@ -17,25 +19,34 @@ export function userRoutes(deps: Deps): Router<AppState> {
     ctx.body = sanitizeUser(await loadUser(deps.orm.em.fork(), requireUser(ctx).userId), true)
   })
   router.patch(endpoints.patchSelf.path, jsonBody, async (ctx) => {
-    const { userId } = requireUser(ctx)
-    const changes = parseInput(endpoints.patchSelf.body, ctx.request.body)
-    ctx.body = sanitizeUser(await patchProfile(deps, { userId, changes, requestId: requestIdOf(ctx) }), true)
+    const caller = requireUser(ctx)
+    const given: unknown = ctx.request.body
+    const changes = parseInput(endpoints.patchSelf.body, given)
+    if (Object.keys(given as object).length === 0) throw refuse.patch_empty()
+    ctx.body = sanitizeUser(await patchProfile(deps, { caller, changes, requestId: requestIdOf(ctx) }), true)
   })
   router.delete(endpoints.deleteSelf.path, jsonBody, async (ctx) => {
-    const { userId } = requireUser(ctx)
+    const caller = requireUser(ctx)
     const input = parseInput(endpoints.deleteSelf.body, ctx.request.body)
-    await deleteAccount(deps, { ...input, userId, requestId: requestIdOf(ctx) })
+    await deleteAccount(deps, { ...input, caller, address: callerOf(ctx).address, requestId: requestIdOf(ctx) })
     ctx.body = { success: true }
   })
   router.post(endpoints.changePassword.path, jsonBody, async (ctx) => {
     const input = parseInput(endpoints.changePassword.body, ctx.request.body)
-    const { userId } = requireUser(ctx)
-    const { user, issuedAt } = await changePassword(deps, { ...input, userId, requestId: requestIdOf(ctx) })
+    const change = { ...input, caller: requireUser(ctx), address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
+    const { user, issuedAt } = await changePassword(deps, change)
+    ctx.body = { token: issueToken(deps, user, issuedAt) }
+  })
+  router.post(endpoints.endSessions.path, jsonBody, async (ctx) => {
+    const input = parseInput(endpoints.endSessions.body, ctx.request.body)
+    const ending = { ...input, caller: requireUser(ctx), address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
+    const { user, issuedAt } = await endSessions(deps, ending)
     ctx.body = { token: issueToken(deps, user, issuedAt) }
   })
   router.post(endpoints.verifyPassword.path, jsonBody, async (ctx) => {
     const { password } = parseInput(endpoints.verifyPassword.body, ctx.request.body)
-    ctx.body = { valid: await verifyPassword(deps, { userId: requireUser(ctx).userId, password }) }
+    const attempt = { caller: requireUser(ctx), password, address: callerOf(ctx).address }
+    ctx.body = { valid: await verifyPassword(deps, attempt) }
   })
   router.get(endpoints.getUser.path, async (ctx) => {
     const { userId } = requireUser(ctx)

@@ -1,10 +1,14 @@
 import {
+  applyRemoteProfiles as applyRemoteProfilesCall,
   deleteFederatedIdentity as deleteFederatedIdentityCall,
+  detachHome as detachHomeCall,
   forgetReplicatedInstances as forgetReplicatedInstancesCall,
   resolveReplicatedUser as resolveReplicatedUserCall,
 } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
+import { applyProfiles } from '../operations/federation/apply-remote-profiles.ts'
 import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'
+import { detachHome } from '../operations/federation/detach-home.ts'
 import { forgetReplicatedInstances } from '../operations/federation/forget-replicated-instances.ts'
 import { resolveReplicatedUser } from '../operations/federation/resolve-replicated-user.ts'
 
@@ -22,6 +26,14 @@ export async function respondToFederation(deps: Deps): Promise<AsyncDisposable> 
       await forgetReplicatedInstances(deps, { ...input, requestId })
       return {}
     }),
+  )
+  opening.use(
+    await deps.bus.respond(applyRemoteProfilesCall, async (input, { requestId }) => ({
+      applied: await applyProfiles(deps, { ...input, requestId }),
+    })),
+  )
+  opening.use(
+    await deps.bus.respond(detachHomeCall, ({ host }, { requestId }) => detachHome(deps, { host, requestId })),
   )
   return opening.move()
 }

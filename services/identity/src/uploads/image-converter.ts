@@ -1,59 +1,110 @@
-import { isRefusal } from '@gatehouse/runtime'
-import sharp from 'sharp'
+import { commonErrors } from '@gatehouse/runtime'
+import type { Log, Metrics } from '@gatehouse/service-kit'
+import type { JobResult } from '../child-process/jobs.ts'
+import { startSupervisedChild, type SupervisedChild } from '../child-process/supervised-child.ts'
 import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'
+import type { Conversion, ConversionJob } from './conversion-process.ts'
+import { createFairQueue } from './fair-queue.ts'
+import { limitProcess } from './limit-process.ts'
 
-export type ImageConverter = {
+export type ImageConverter = AsyncDisposable & {
   /**
-   * An image of any accepted format as WebP, upright, without metadata, fitted into the largest side; of an animation the
-   * first frame. Throws image_unreadable, image_too_large, images_busy. Contract: 3, uploads.
+   * Writes an image of any accepted format to `target` as WebP, upright, without metadata, fitted into the largest side; of
+   * an animation the first frame. Gives its size. Throws image_unreadable, image_too_large, image_too_costly, images_busy,
+   * unavailable, and then there may be a part of the file. Contract: 3, uploads.
    */
-  convert(path: string): Promise<Buffer>
+  convert(image: ReceivedImage): Promise<number>
 }
 
-/** The only decoders that may open a file, whatever its content claims to be. */
-const decoders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}`)
-const formats = new Set(['jpeg', 'png', 'webp', 'gif'])
+type ReceivedImage = { userId: string; path: string; target: string }
+type QueuedJob = { job: ConversionJob; resolve(bytes: number): void; reject(error: Error): void }
+type ConverterOptions = {
+  log: Log
+  metrics: Metrics
+  memoryBytes?: number
+  seconds?: number
+}
 
-/** Converts one image at a time, in this process: a bound on memory and processor time, whatever is uploaded. */
-export function createImageConverter(): ImageConverter {
-  sharp.block({ operation: ['VipsForeignLoad'] })
-  sharp.unblock({ operation: decoders })
-  sharp.concurrency(1)
-  sharp.cache(false)
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
+/**
+ * Converts one image at a time in a process of its own at the lowest priority, in fair turns by account. A conversion that
+ * exceeds its memory or time is killed with the process: it costs that upload only. The process is started by the first
+ * image. Design: invariant 5.
+ */
+export function startImageConverter(options: ConverterOptions): ImageConverter {
+  const { log, metrics, memoryBytes = policy.imageMemoryBytes, seconds = policy.imageSeconds } = options
+  const queue = createFairQueue<QueuedJob>({ capacity: policy.imageQueue, perAccount: policy.imagesPerAccount })
+  let child: SupervisedChild<ConversionJob> | undefined
+  let running: (QueuedJob & { limit: Disposable }) | undefined
+  let lastId = 0
+  let closed = false
+  metrics.gauge('gatehouse_images_waiting', 'Images that wait to be converted', () => queue.size())
+
+  function startChild() {
+    return startSupervisedChild<ConversionJob, Conversion>({
+      name: 'conversion',
+      program: new URL('./conversion-process.ts', import.meta.url),
+      heapMib: 64,
+      environment: { VIPS_CONCURRENCY: '1' },
+      restartDelayMs: policy.imageRestartDelayMs,
+      log,
+      onResult: finish,
+      onEnd: () => takeRunning()?.reject(processEnded()),
+      onReplaced: startNext,
+    })
+  }
+
+  function startNext(): void {
+    if (running || queue.size() === 0) return
+    child ??= startChild()
+    const pid = child.pid()
+    if (!child.ready() || pid === undefined) return
+    const next = queue.take()
+    if (!next) return
+    running = { ...next, limit: limitProcess({ pid, memoryBytes, seconds }, kill) }
+    child.start(next.job)
+  }
+
+  function takeRunning(): QueuedJob | undefined {
+    const taken = running
+    running = undefined
+    taken?.limit[Symbol.dispose]()
+    return taken
+  }
+
+  function kill(exceeded: 'memory' | 'time'): void {
+    const killed = takeRunning()
+    child?.replace(`a conversion took too much ${exceeded}`)
+    killed?.reject(exceeded === 'memory' ? refuse.image_too_costly() : busy())
+  }
+
+  function finish(result: JobResult<Conversion>): void {
+    if (running?.job.id !== result.id) return
+    const finished = takeRunning()
+    startNext()
+    if ('failure' in result) finished?.reject(new Error(result.failure))
+    else if ('refusal' in result.value) finished?.reject(refuse[result.value.refusal]())
+    else finished?.resolve(result.value.bytes)
+  }
+
   return {
-    convert: async (path) => {
-      if (waiting >= policy.imageQueue) {
-        throw refuse.images_busy({ headers: { 'Retry-After': String(policy.imagesRetryAfterSeconds) } })
-      }
-      waiting += 1
-      const converted = last.then(() => convert(path))
-      last = converted.catch(() => undefined).finally(() => (waiting -= 1))
-      return await converted
+    convert: async ({ userId, path, target }) => {
+      if (closed) throw processEnded()
+      lastId += 1
+      const job = { id: lastId, path, target }
+      return await new Promise((resolve, reject) => {
+        if (!queue.push(userId, { job, resolve, reject })) reject(busy())
+        startNext()
+      })
+    },
+    [Symbol.asyncDispose]: async () => {
+      closed = true
+      takeRunning()?.reject(processEnded())
+      for (let job = queue.take(); job; job = queue.take()) job.reject(processEnded())
+      await child?.[Symbol.asyncDispose]()
     },
   }
 }
 
-async function convert(path: string): Promise<Buffer> {
-  try {
-    await refuseUnfit(path)
-    return await sharp(path, { limitInputPixels: policy.imagePixelsMax, failOn: 'error' })
-      .timeout({ seconds: policy.imageSeconds })
-      .autoOrient()
-      .resize({ width: policy.imageSideMax, height: policy.imageSideMax, fit: 'inside', withoutEnlargement: true })
-      .webp()
-      .toBuffer()
-  } catch (cause) {
-    throw isRefusal(cause) ? cause : refuse.image_unreadable({ cause })
-  }
-}
-
-/** Reads the header only. All frames of an animation count. */
-async function refuseUnfit(path: string): Promise<void> {
-  const { format, compression, width, height, pages = 1 } = await sharp(path, { limitInputPixels: false }).metadata()
-  const isAvif = format === 'heif' && compression === 'av1'
-  if (!isAvif && !formats.has(format)) throw refuse.image_unreadable()
-  if (width * height * pages > policy.imagePixelsMax) throw refuse.image_too_large()
-}
+const processEnded = () => commonErrors.unavailable({ headers: { 'Retry-After': '1' } })
+const busy = () => refuse.images_busy({ headers: { 'Retry-After': String(policy.imagesRetryAfterSeconds) } })

@@ -1,12 +1,12 @@
 import { inviteCreated, type createInviteBody } from '@gatehouse/contracts'
-import { Invite, nextId } from '@gatehouse/domain'
+import { Invite, nextId, type ActingAdmin } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { withFreshToken } from './fresh-token.ts'
-import { recordInviteChange, type Admin } from './invite-change.ts'
+import { actAsAdmin, recordInviteChange } from './invite-change.ts'
 
-type Input = z.infer<typeof createInviteBody> & { admin: Admin }
+type Input = z.infer<typeof createInviteBody> & { admin: ActingAdmin }
 
 /** Makes an invite link with a token of its own. Throws expiry_past, no_free_token. Contract: 4. */
 export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invite> {
@@ -15,7 +15,7 @@ export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invi
   if (expiresAt !== null && expiresAt <= now) throw refuse.expiry_past()
 
   const created = await withFreshToken(deps, async (token) => {
-    return await deps.orm.em.fork().transactional(async (em) => {
+    return await actAsAdmin(deps, admin, async (em) => {
       const invite = em.create(Invite, {
         id: await nextId(em),
         token,

@@ -1,13 +1,14 @@
 import { inviteDeleted } from '@gatehouse/contracts'
+import type { ActingAdmin } from '@gatehouse/domain'
 import type { ChangeDeps } from '../deps.ts'
-import { loadLockedInvite, recordInviteChange, type Admin } from './invite-change.ts'
+import { actAsAdmin, loadLockedInvite, recordInviteChange } from './invite-change.ts'
 
 /**
  * Deletes an invite with its redemptions; the accounts stay. Throws invite_unknown.
  * Spec: Invite redemption, inviteId; Contract: 4.
  */
-export async function deleteInvite(deps: ChangeDeps, { id, admin }: { id: string; admin: Admin }): Promise<void> {
-  await deps.orm.em.fork().transactional(async (em) => {
+export async function deleteInvite(deps: ChangeDeps, { id, admin }: { id: string; admin: ActingAdmin }): Promise<void> {
+  await actAsAdmin(deps, admin, async (em) => {
     const invite = await loadLockedInvite(em, id)
     em.remove(invite)
     const detail = { name: invite.name, usedCount: invite.usedCount }

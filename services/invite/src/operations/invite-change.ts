@@ -1,13 +1,26 @@
 import { enqueue } from '@gatehouse/bus'
 import type { EventDefinition } from '@gatehouse/contracts'
-import { Invite, recordAudit } from '@gatehouse/domain'
+import { runTransaction } from '@gatehouse/database'
+import { Invite, assertCallerCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 
-/** The admin who acts, as the audit log and the events name them. */
-export type Admin = { userId: string; username: string }
+/**
+ * Runs the act of an admin in a transaction: judged again inside it, before anything else. Throws as `assertCallerCurrent`
+ * does. Design: invariant 1.
+ */
+export async function actAsAdmin<T>(
+  { orm }: Pick<ChangeDeps, 'orm'>,
+  admin: ActingAdmin,
+  act: (em: EntityManager) => Promise<T>,
+): Promise<T> {
+  return await runTransaction(orm, async (em) => {
+    await assertCallerCurrent(em, admin, { admin: true })
+    return await act(em)
+  })
+}
 
 export type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
 
@@ -35,7 +48,7 @@ type Change<P extends z.ZodType> = {
   action: string
   detail: Record<string, unknown>
   invite: Invite
-  admin: Admin
+  admin: ActingAdmin
 }
 
 /** Records a change in the audit log and in the outbox, in the transaction of `em`. Contract: 5; Design: invariant 2. */

@@ -1,18 +1,18 @@
 import { inviteChanged, type patchInviteBody } from '@gatehouse/contracts'
-import type { Invite } from '@gatehouse/domain'
+import type { ActingAdmin, Invite } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { changeLimits, loadLockedInvite, recordInviteChange, type Admin } from './invite-change.ts'
+import { actAsAdmin, changeLimits, loadLockedInvite, recordInviteChange } from './invite-change.ts'
 
-type Input = { id: string; change: z.infer<typeof patchInviteBody>; admin: Admin }
+type Input = { id: string; change: z.infer<typeof patchInviteBody>; admin: ActingAdmin }
 
 /**
  * Renames an invite or moves its limits; expiresAt may go into the past, which ends it. Throws invite_unknown,
  * invite_revoked, max_uses_too_low. Contract: 4, PATCH.
  */
 export async function patchInvite(deps: ChangeDeps, { id, change, admin }: Input): Promise<Invite> {
-  const patched = await deps.orm.em.fork().transactional(async (em) => {
+  const patched = await actAsAdmin(deps, admin, async (em) => {
     const invite = await loadLockedInvite(em, id)
     if (invite.revokedAt) throw refuse.invite_revoked()
     if (Object.keys(change).length === 0) return invite

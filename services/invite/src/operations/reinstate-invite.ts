@@ -1,11 +1,11 @@
 import { inviteReinstated } from '@gatehouse/contracts'
-import { deriveInviteStatus, type Invite } from '@gatehouse/domain'
+import { deriveInviteStatus, type Invite, type ActingAdmin } from '@gatehouse/domain'
 import type { ChangeDeps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { withFreshToken } from './fresh-token.ts'
-import { changeLimits, loadLockedInvite, recordInviteChange, type Admin, type Limits } from './invite-change.ts'
+import { actAsAdmin, changeLimits, loadLockedInvite, recordInviteChange, type Limits } from './invite-change.ts'
 
-type Input = { id: string; change: Limits; admin: Admin }
+type Input = { id: string; change: Limits; admin: ActingAdmin }
 type Reinstated = { invite: Invite; tokenRotated: boolean }
 
 /**
@@ -15,7 +15,7 @@ type Reinstated = { invite: Invite; tokenRotated: boolean }
  */
 export async function reinstateInvite(deps: ChangeDeps, { id, change, admin }: Input): Promise<Reinstated> {
   const reinstated = await withFreshToken(deps, async (freshToken) => {
-    return await deps.orm.em.fork().transactional(async (em) => {
+    return await actAsAdmin(deps, admin, async (em) => {
       const now = deps.clock.now()
       const invite = await loadLockedInvite(em, id)
       const endedBy = deriveInviteStatus(invite, now)

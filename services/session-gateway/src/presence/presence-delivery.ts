@@ -12,18 +12,34 @@ export type Delivery = PresenceChange & { recipients: readonly string[] }
 export type PresenceDelivery = (delivery: Delivery) => void
 
 /** Two nodes may publish changes of one user at the same time, and the older may arrive later. */
-export function createPresenceDelivery(deps: Pick<Deps, 'sessions' | 'sessionMetrics'>): PresenceDelivery {
+export function createPresenceDelivery(
+  deps: Pick<Deps, 'sessions' | 'sessionMetrics' | 'remotePresences'>,
+): PresenceDelivery {
   const versions = new LRUCache<string, number>({ max: policy.rememberedVersions })
-  return ({ userId, status, version, recipients }) => {
+  return (delivery) => {
+    const { userId, status, version } = delivery
     // The parts of one change have the same version.
     if (version < (versions.get(userId) ?? -1)) return
     versions.set(userId, version)
-    const message = encodeMessage({ type: 'presence_update', userId, status } satisfies PresenceMessage)
-    for (const recipient of recipients) {
-      for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
-        if (socket.phase === 'ready') sendText(deps, socket, message)
-        else (socket.backlog ??= []).push(message)
-      }
+    // Connected no longer here, but still at the home instance.
+    if (status === 'offline' && deps.remotePresences.isOnline(userId)) return
+    sendPresence(deps, delivery)
+  }
+}
+
+/**
+ * Sends a `presence_update` to users on this node. A socket before its `ready` gets it after that; not one of the user
+ * itself, whose `ready` tells it.
+ */
+export function sendPresence(
+  deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
+  { userId, status, recipients }: Omit<Delivery, 'version'>,
+): void {
+  const message = encodeMessage({ type: 'presence_update', userId, status } satisfies PresenceMessage)
+  for (const recipient of recipients) {
+    for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
+      if (socket.phase === 'ready') sendText(deps, socket, message)
+      else if (recipient !== userId) (socket.backlog ??= []).push(message)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { abortable } from '@gatehouse/runtime'
 import type { OperationContext } from '../deps.ts'
+import type { RemotePresences } from '../federation/remote-presences.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
 import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
@@ -20,6 +21,7 @@ export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'>
   store: PresenceStore
   broadcaster: Pick<PresenceBroadcaster, 'publish' | 'postpone'>
   node: Pick<SessionNode, 'id' | 'heartbeat'>
+  remotePresences: Pick<RemotePresences, 'readVisibleTo'>
 }
 
 /**
@@ -188,14 +190,16 @@ export class PresenceReconciler implements AsyncDisposable {
   }
 
   async #publish({ snapshots, online, changes }: BatchResult, waiters: HandshakeWaiters): Promise<void> {
-    const { broadcaster, log, store } = this.#deps
+    const { broadcaster, log, remotePresences, store } = this.#deps
     try {
       const userIds = new Set([...online.map(({ id }) => id), ...changes.map(({ userId }) => userId)])
       const audience = await store.readAudience([...userIds])
+      const remoteOf = await remotePresences.readVisibleTo([...waiters.keys()].map(({ id }) => id))
       const audienceOf = Map.groupBy(audience, ({ userId }) => userId)
       for (const [user, waiter] of waiters) {
         const snapshot = snapshots.get(user.id)
-        const presentIds = (audienceOf.get(user.id) ?? []).flatMap(({ recipients }) => recipients)
+        const localIds = (audienceOf.get(user.id) ?? []).flatMap(({ recipients }) => recipients)
+        const presentIds = [...localIds, ...(remoteOf.get(user.id) ?? [])]
         waiter.resolve(snapshot && { snapshot, presentIds })
       }
       broadcaster.publish(changes, audience)

@@ -54,7 +54,7 @@ export function createPresenceStore({ orm }: Pick<OperationContext, 'orm'>): Pre
         })
       })
     },
-    readAudience: async (userIds) => await readPresentAudience(orm.em.fork(), userIds),
+    readAudience: async (userIds) => await readPresentAudience(orm.em.fork(), userIds, { withThemselves: true }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Subscription } from '@gatehouse/bus'
-import { closures, sessionEndingEvents, type Closure } from '@gatehouse/contracts'
+import { closures, deletedPresence, sessionEndingEvents, type Closure } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { closeSocket } from '../socket/close-socket.ts'
 import type { LocalUser } from './session-registry.ts'
@@ -19,9 +19,11 @@ export const sessionEndings = {
  * Closes sessions on this node as the events say. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect.
  */
 export async function subscribeSessionEndings(
-  deps: SessionEndingDeps & Pick<Deps, 'bus' | 'deliverPresence'>,
+  deps: SessionEndingDeps & Pick<Deps, 'bus' | 'deliverPresence' | 'remotePresences'>,
 ): Promise<Subscription> {
-  return await deps.bus.subscribe(sessionEndingEvents, async ({ name, payload }) => {
+  const events = [...sessionEndingEvents, deletedPresence] as const
+  return await deps.bus.subscribe(events, async ({ name, payload }) => {
+    if (name === 'DeletedPresence') return announceDeletion(deps, payload)
     const user = deps.sessions.find(payload.userId)
     const issuedBefore = name === 'UserDeleted' ? Infinity : secondAfter(payload.at)
     if (user) closeSessionsIssuedBefore(deps, user, { ...sessionEndings[name], issuedBefore })
@@ -36,9 +38,10 @@ function secondAfter(at: number): number {
 
 /** The memberships went with the account, so its audience can no longer be looked up: the event carries it. */
 function announceDeletion(
-  { deliverPresence }: Pick<Deps, 'deliverPresence'>,
+  { deliverPresence, remotePresences }: Pick<Deps, 'deliverPresence' | 'remotePresences'>,
   { userId, audience }: { userId: string; audience: readonly string[] },
 ): void {
+  remotePresences.forget(userId)
   deliverPresence({ userId, status: 'offline', version: Number.MAX_SAFE_INTEGER, recipients: audience })
 }
 

@@ -8,7 +8,7 @@ import { isAuthenticated } from '../sessions/session-registry.ts'
 import { quotaKey } from './address-quota.ts'
 import { releaseQuota, releaseSocket } from './close-socket.ts'
 import { drainSockets } from './drain-sockets.ts'
-import { limitFrameRate } from './frame-rate-limit.ts'
+import { countFrame } from './frame-rate-limit.ts'
 import { handleMessage, parseFrame } from './handle-message.ts'
 import { authenticate, refuseHandshake } from './handshake.ts'
 import { SessionSocket } from './session-socket.ts'
@@ -21,6 +21,7 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    autoPong: false,
     maxPayload: limits.socketMessageBytes,
     closeTimeout: deps.timings.closeMs,
     WebSocket: SessionSocket,
@@ -60,12 +61,11 @@ function createListeners(deps: Deps): (socket: SessionSocket) => void {
     message(this: WebSocket, data: RawData, isBinary: boolean) {
       onMessage(deps, this as SessionSocket, data as Buffer, isBinary)
     },
-    ping(this: WebSocket) {
-      ;(this as SessionSocket).awaitsPong = false
-      limitFrameRate(deps, this as SessionSocket)
+    ping(this: WebSocket, data: Buffer) {
+      onPing(deps, this as SessionSocket, data)
     },
-    pong(this: WebSocket) {
-      ;(this as SessionSocket).awaitsPong = false
+    pong(this: WebSocket, data: Buffer) {
+      onPong(deps, this as SessionSocket, data)
     },
     // A broken or oversized frame: ws has sent the close code itself.
     error() {},
@@ -86,12 +86,27 @@ function createListeners(deps: Deps): (socket: SessionSocket) => void {
 
 function onMessage(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): void {
   socket.awaitsPong = false
+  // A message that has been read is handled, even if it is above the limit.
+  countFrame(deps, socket, data.length)
   if (socket.phase === 'unauthenticated') void authenticate(deps, socket, data, isBinary)
   else if (socket.phase === 'authenticating') refuseHandshake(deps, socket, 'firstMessageNotAuth')
-  else if (isAuthenticated(socket)) {
-    limitFrameRate(deps, socket)
-    handleMessage(deps, socket, parseFrame(data, isBinary))
-  }
+  else if (isAuthenticated(socket)) handleMessage(deps, socket, parseFrame(data, isBinary))
+}
+
+/** Pings above the limit get no answer. */
+function onPing(deps: Deps, socket: SessionSocket, data: Buffer): void {
+  socket.awaitsPong = false
+  if (countFrame(deps, socket, data.length) && socket.readyState === socket.OPEN) socket.pong(data)
+}
+
+/** Pongs that nobody asked for are allowed, but a flood of them has no use. Contract: 6. */
+function onPong(deps: Deps, socket: SessionSocket, data: Buffer): void {
+  const isAnswer = socket.awaitsPong
+  socket.awaitsPong = false
+  if (countFrame(deps, socket, data.length) || isAnswer || socket.phase !== 'ready') return
+  deps.sessionMetrics.floodingSockets.inc()
+  releaseSocket(deps, socket)
+  socket.terminate()
 }
 
 function onClose(deps: Deps, socket: SessionSocket): void {

@@ -28,6 +28,7 @@ export function closeSocket(
 /** Takes a socket off every list. */
 export function releaseSocket(deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts'>, socket: SessionSocket): void {
   socket.phase = 'closing'
+  socket.frames = 0
   socket.backlog = undefined
   deps.timeouts.unauthenticated.delete(socket)
   deps.timeouts.pings.delete(socket)

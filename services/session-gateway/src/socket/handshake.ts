@@ -4,6 +4,7 @@ import { accountStateOf } from '@gatehouse/domain'
 import { updateAccountState } from '../admin-watch/admin-watch.ts'
 import type { Deps } from '../deps.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+import { closeOldestSockets } from '../sessions/limit-sessions.ts'
 import { closeWithError, releaseQuota } from './close-socket.ts'
 import { parseFrame } from './handle-message.ts'
 import { readyMessage } from './ready-message.ts'
@@ -22,6 +23,9 @@ export async function authenticate(deps: Deps, socket: SessionSocket, data: Buff
   if (!claims) return refuseHandshake(deps, socket, 'invalidToken')
   socket.phase = 'authenticating'
   socket.iat = claims.iat
+  socket.exp = claims.exp
+  // What follows is read after `ready`: until then a client has nothing to say.
+  socket.pause()
   try {
     await admit(deps, deps.sessions.add(socket, claims.userId))
   } catch (err) {
@@ -33,7 +37,7 @@ export async function authenticate(deps: Deps, socket: SessionSocket, data: Buff
 /** Sends `ready` if the account accepts the token. Spec: WebSocket handshake 4. */
 async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   const { user } = socket
-  const connected = await deps.presence.userConnected(user)
+  const [connected, peering] = await Promise.all([deps.presence.userConnected(user), deps.peering.read()])
   // The client may have left meanwhile, or a forced disconnect have closed the socket.
   if (!isAuthenticating(socket)) return
   if (!connected) return refuseHandshake(deps, socket, 'invalidToken')
@@ -44,16 +48,22 @@ async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   deps.timeouts.unauthenticated.delete(socket)
   releaseQuota(deps, socket)
   socket.phase = 'ready'
+  socket.frames = 0
   deps.presence.markOnline(user)
-  const ready = readyMessage(connected, { sessionId: deps.random.uuid(), now: deps.clock.now() })
+  const ready = readyMessage(connected, peering, { sessionId: deps.random.uuid(), now: deps.clock.now() })
   sendText(deps, socket, encodeMessage(ready))
   for (const message of socket.backlog ?? []) sendText(deps, socket, message)
   socket.backlog = undefined
+  socket.resume()
   deps.timeouts.pings.add(socket)
+  closeOldestSockets(deps, user)
   deps.sessionMetrics.handshakes.inc({ outcome: 'ready' })
 }
 
-type HandshakeRefusal = Exclude<keyof typeof closures, 'passwordReset' | 'accountDeleted' | 'goingAway'>
+type HandshakeRefusal = Exclude<
+  keyof typeof closures,
+  'passwordReset' | 'accountDeleted' | 'goingAway' | 'tooManyConnections'
+>
 
 const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
   missing: 'invalidToken',

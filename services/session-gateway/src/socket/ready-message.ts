@@ -1,11 +1,13 @@
 import type { ReadyMessage } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
+import type { PeeringSummary } from '../federation/peering-summary.ts'
 import type { ConnectedUser } from '../presence/presence-reconciler.ts'
 
 /** The first message of a session; other services of the chat system fill the empty parts. Contract: 6, `ready`. */
 export function readyMessage(
   { snapshot, presentIds }: ConnectedUser,
+  { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
   { sessionId, now }: { sessionId: string; now: number },
 ): ReadyMessage {
   const { user, instanceName, instanceId } = snapshot
@@ -18,9 +20,13 @@ export function readyMessage(
     serverTime: now,
     instance: { name: instanceName, instanceId, version },
     presences,
+    ...peerOrigins,
+    ...(user.isAdmin && { pendingApprovalCount }),
     spaces: [],
     dmChannels: [],
     folders: [],
+    spaceLayout: null,
+    layoutUpdatedAt: 0,
     readStates: [],
     activeCalls: [],
     voiceStates: {},

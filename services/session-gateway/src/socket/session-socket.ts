@@ -1,5 +1,7 @@
+import { closures } from '@gatehouse/contracts'
 import { WebSocket } from 'ws'
 import type { LocalUser } from '../sessions/session-registry.ts'
+import { encodeMessage } from './send-text.ts'
 
 /**
  * One connection. Its state is in fields of the socket itself and its listeners are shared functions: an idle socket
@@ -12,13 +14,33 @@ export class SessionSocket extends WebSocket {
   user: LocalUser | undefined = undefined
   /** When the token was issued, in seconds since the epoch. */
   iat = 0
+  /** When the token expires, in seconds since the epoch. */
+  exp = 0
   /** Key under which it counts as unauthenticated; empty when it no longer does. */
   quotaKey = ''
   /** A ping was sent that the peer has not answered. */
   awaitsPong = false
-  /** The second in which `frames` were counted. */
+  /** The second up to which `frames` were worked off. */
   second = 0
+  /** Frames that count against the limit of the phase. */
   frames = 0
   /** Messages that came for it before its `ready`. */
   backlog: Buffer[] | undefined = undefined
+
+  /**
+   * ws itself closes a socket whose frames it cannot read, and gives no reason then. Before `ready` an error message
+   * goes before that close too. Contract: 6, failure before `ready`.
+   */
+  override close(code?: number, reason?: string | Buffer): void {
+    const isUnreadable = code !== undefined && reason === undefined
+    if (isUnreadable && this.isBeforeReady() && this.readyState === this.OPEN) {
+      const { message } = code === closures.messageTooBig.code ? closures.messageTooBig : closures.firstMessageNotAuth
+      this.send(encodeMessage({ type: 'error', message }), { binary: false })
+    }
+    super.close(code, reason)
+  }
+
+  isBeforeReady(): boolean {
+    return this.phase === 'unauthenticated' || this.phase === 'authenticating'
+  }
 }

@@ -1,21 +1,23 @@
 import { enqueue } from '@gatehouse/bus'
 import { settingsChanged, type settingsBody } from '@gatehouse/contracts'
-import { InstanceSettings, recordAudit, type Actor } from '@gatehouse/domain'
+import { runTransaction } from '@gatehouse/database'
+import { InstanceSettings, assertCallerCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 
-type SettingsChange = { changes: z.infer<typeof settingsBody>; actor: Actor; requestId?: string | undefined }
+type SettingsChange = { changes: z.infer<typeof settingsBody>; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
  * Changes the settings that are named; registrationOpen null hands the decision back to the environment. The event names
- * those whose value changed. Contract: 5.
+ * those whose value changed. Throws as `assertCallerCurrent` does. Contract: 5.
  */
 export async function patchSettings(
   deps: OperationContext & Pick<Deps, 'afterCommit'>,
   { changes, actor, requestId }: SettingsChange,
 ): Promise<InstanceSettings> {
-  const settings = await deps.orm.em.fork().transactional(async (em) => {
+  const settings = await runTransaction(deps.orm, async (em) => {
+    await assertCallerCurrent(em, actor, { admin: true })
     const settings = await em.findOneOrFail(InstanceSettings, { id: 1 }, { lockMode: LockMode.PESSIMISTIC_WRITE })
     const detail = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
     if (Object.keys(detail).length === 0) return settings

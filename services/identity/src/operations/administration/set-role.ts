@@ -1,27 +1,29 @@
 import { roleChanged } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
-import { accountStateOf, recordAudit, type Actor, type User } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { runTransaction } from '@gatehouse/database'
+import { accountStateOf, assertCallerCurrent, recordAudit, type ActingAdmin, type User } from '@gatehouse/domain'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
+import { lockLocalAdmins } from '../../queries/lock-local-admins.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { recordAccountEvent } from '../account-events.ts'
 
-type RoleChange = { userId: string; isAdmin: boolean; actor: Actor; requestId?: string | undefined }
+type RoleChange = { userId: string; isAdmin: boolean; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
  * Makes an account an admin or no longer one; a role that it has already changes nothing. Throws user_unknown,
- * target_deleted, target_is_stub, last_admin. Contract: 5, role.
+ * target_deleted, target_is_stub, federated_admin, last_admin, and as `assertCallerCurrent` does. Contract: 5, role.
  */
 export async function setRole(
   deps: OperationContext & Pick<Deps, 'afterCommit'>,
   { userId, isAdmin, actor, requestId }: RoleChange,
 ): Promise<User> {
-  const { user, changed } = await deps.orm.em.fork().transactional(async (em) => {
-    const admins = await lockAdmins(em)
+  const { user, changed } = await runTransaction(deps.orm, async (em) => {
+    const admins = await lockLocalAdmins(em)
+    await assertCallerCurrent(em, actor, { admin: true })
     const target = requireChangeable(await lockUser(em, userId))
     if (target.isAdmin === isAdmin) return { user: target, changed: false }
-    if (!isAdmin && admins.length === 1) throw refuse.last_admin()
+    if (isAdmin && !target.isLocal()) throw refuse.federated_admin()
+    if (!isAdmin && !admins.some(({ id }) => id !== userId)) throw refuse.last_admin()
     target.setRole(isAdmin)
     const now = deps.clock.now()
     const action = isAdmin ? 'user.promoted' : 'user.demoted'
@@ -33,11 +35,6 @@ export async function setRole(
   })
   if (changed) await deps.afterCommit.invalidateCache(accountStateOf(user))
   return user
-}
-
-/** Locks all admins in the order of their ids: of two that demote each other one waits, and then reads the remaining ones. */
-async function lockAdmins(em: EntityManager): Promise<unknown[]> {
-  return await selectRows(em, 'select id from users where is_admin order by id for no key update')
 }
 
 /** A stub cannot log in: as the only admin it would leave the instance without one. */

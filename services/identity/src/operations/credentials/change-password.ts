@@ -1,13 +1,17 @@
 import { passwordChanged } from '@gatehouse/contracts'
-import { User, accountStateOf } from '@gatehouse/domain'
-import { LockMode } from '@mikro-orm/postgresql'
+import { runTransaction } from '@gatehouse/database'
+import { User, accountStateOf, assertCurrent, type ActingCaller } from '@gatehouse/domain'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
 import { recordAccountEvent } from '../account-events.ts'
+import { verifyOwnPassword } from './verify-own-password.ts'
 
 type PasswordChange = {
-  userId: string
-  currentPassword?: string | null | undefined
+  caller: ActingCaller
+  /** The client's, for its share of the hashing queue. */
+  address: string
+  currentPassword?: unknown
   newPassword: string
   requestId?: string | undefined
 }
@@ -15,38 +19,35 @@ type PasswordChange = {
 /**
  * Replaces the own password; every earlier token is revoked when this resolves. Of concurrent changes one succeeds.
  * `issuedAt`, in milliseconds, is the time of the change: the fresh token is issued at it, so that the next change revokes
- * it. Throws current_password_required, password_incorrect, password_changed_meanwhile, account_deleted, hashing_busy.
+ * it. Throws current_password_required, password_incorrect, password_changed_meanwhile, account_deleted, token_revoked,
+ * hashing_busy.
  * Spec: change-password 1-4.
  */
 export async function changePassword(
   deps: OperationContext & Pick<Deps, 'hasher' | 'afterCommit'>,
-  { userId, currentPassword, newPassword, requestId }: PasswordChange,
+  { caller, address, currentPassword, newPassword, requestId }: PasswordChange,
 ): Promise<{ user: User; issuedAt: number }> {
-  const before = await deps.orm.em.fork().findOne(User, { id: userId, isDeleted: false })
-  if (!before) throw refuse.account_deleted()
-  if (before.isLocal()) await verifyCurrentPassword(deps, before, currentPassword)
-  const passwordHash = await deps.hasher.hash(newPassword)
+  const { userId } = caller
+  const before = await deps.orm.em.fork().findOne(User, { id: userId })
+  assertCurrent(before, caller)
+  if (before.isLocal()) {
+    const missing = refuse.current_password_required
+    await verifyOwnPassword(deps, before, { password: currentPassword, address, missing })
+  }
+  const passwordHash = await deps.hasher.hash(newPassword, address)
 
-  const changed = await deps.orm.em.fork().transactional(async (em) => {
+  const change = async (em: EntityManager) => {
     const user = await em.findOne(User, { id: userId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-    if (!user || user.isDeleted) throw refuse.account_deleted()
+    assertCurrent(user, caller)
     refuseOutdated(before, user)
-    const issuedAt = user.changePassword(passwordHash, deps.clock.now())
+    const issuedAt = user.changePassword(passwordHash, await deps.databaseTime(em))
     await em.flush()
     await recordAccountEvent(em, deps, passwordChanged, { state: accountStateOf(user), at: issuedAt, requestId })
     return { user, issuedAt }
-  })
+  }
+  const changed = await runTransaction(deps.orm, change, { accountId: userId })
   await deps.afterCommit.invalidateCache(accountStateOf(changed.user))
   return changed
-}
-
-async function verifyCurrentPassword(
-  { hasher }: Pick<Deps, 'hasher'>,
-  user: User,
-  password: string | null | undefined,
-): Promise<void> {
-  if (password === null || password === undefined) throw refuse.current_password_required()
-  if (!(await hasher.verify(password, user.passwordHash))) throw refuse.password_incorrect()
 }
 
 /**

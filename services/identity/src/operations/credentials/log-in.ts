@@ -1,11 +1,18 @@
 import { normalizeUsername } from '@gatehouse/contracts'
+import { runTransaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
-import { LockMode } from '@mikro-orm/postgresql'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
 import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts'
 
-export type LoginAttempt = { username: string; password: string; requestId?: string | undefined }
+export type LoginAttempt = {
+  username: string
+  password: string
+  /** The client's, for its share of the hashing queue. */
+  address: string
+  requestId?: string | undefined
+}
 
 /** `issuedAt`, in milliseconds, is the time of issue of the token; `refreshed`: the home instance verified the password. */
 export type LoggedIn = { user: User; issuedAt: number; refreshed: boolean }
@@ -22,7 +29,7 @@ export async function logIn(deps: RefreshDeps, attempt: LoginAttempt): Promise<L
   if (found?.isDeleted) throw refuse.account_deleted()
   const account = found && !found.isStub() ? found : null
 
-  const fits = await deps.hasher.verify(attempt.password, account?.passwordHash ?? dummyHash)
+  const fits = await deps.hasher.verify(attempt.password, account?.passwordHash ?? dummyHash, attempt.address)
   if (!account || (!fits && account.isLocal())) throw refuse.credentials_wrong()
   const verifiedHash = fits ? account.passwordHash : await refreshPasswordFromHome(deps, account, attempt)
   return { ...(await reloadLocked(deps, account.id, verifiedHash)), refreshed: !fits }
@@ -32,11 +39,12 @@ export async function logIn(deps: RefreshDeps, attempt: LoginAttempt): Promise<L
  * The account as it is after the verification, which takes its time. The lock waits for a change that is not committed
  * yet, and a later change is later than `issuedAt`: no token outlives a change. Contract: 3, login.
  */
-async function reloadLocked({ orm, clock }: OperationContext, id: string, verifiedHash: string) {
-  return await orm.em.fork().transactional(async (em) => {
+async function reloadLocked({ orm, databaseTime }: OperationContext, id: string, verifiedHash: string) {
+  const reload = async (em: EntityManager) => {
     const user = await em.findOne(User, { id }, { lockMode: LockMode.PESSIMISTIC_READ })
     if (user?.isDeleted) throw refuse.account_deleted()
     if (!user || user.passwordHash !== verifiedHash) throw refuse.credentials_wrong()
-    return { user, issuedAt: clock.now() }
-  })
+    return { user, issuedAt: Math.max(await databaseTime(em), user.passwordChangedAt ?? 0) }
+  }
+  return await runTransaction(orm, reload, { accountId: id })
 }

@@ -1,13 +1,16 @@
-import { baseUsername, fitsHash } from '@gatehouse/contracts'
+import { baseUsername, checkHomeEpoch, fitsHash } from '@gatehouse/contracts'
+import { runTransaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
-import { OutboundFailure } from '@gatehouse/outbound'
+import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
+import { Unavailable } from '@gatehouse/runtime'
 import { requestIdHeader } from '@gatehouse/service-kit'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
 import { policy } from '../../policy.ts'
 import type { LoginAttempt } from './log-in.ts'
 
-export type RefreshDeps = OperationContext & Pick<Deps, 'hasher' | 'outbound' | 'config'>
+export type RefreshDeps = OperationContext & Pick<Deps, 'hasher' | 'outbound' | 'config' | 'bus'>
 
 /**
  * Asks the home instance of a federated account whether a password that does not fit the local hash is right, and if so
@@ -17,39 +20,75 @@ export type RefreshDeps = OperationContext & Pick<Deps, 'hasher' | 'outbound' | 
 export async function refreshPasswordFromHome(
   deps: RefreshDeps,
   user: User,
-  { password, requestId }: LoginAttempt,
+  { password, address, requestId }: LoginAttempt,
 ): Promise<string> {
   // bcrypt ignores what exceeds its limit: an overlong password is wrong, whatever the home instance answers.
   if (!fitsHash(password)) throw refuse.credentials_wrong()
   if (!(await verifyAtHome(deps, user, { password, requestId }))) throw refuse.credentials_wrong()
 
-  const freshHash = await deps.hasher.hash(password)
-  if (!(await replaceHash(deps, user, freshHash))) return await reverify(deps, user.id, password)
+  const freshHash = await deps.hasher.hash(password, address)
+  if (!(await replaceHash(deps, user, freshHash))) return await reverify(deps, user.id, { password, address })
   deps.log.info({ userId: user.id, homeInstance: user.homeInstance, requestId }, 'password hash refreshed from home')
   return freshHash
 }
 
+/**
+ * Both questions share the ten seconds: whether the password is right there, and whether that instance still is the one
+ * that is known. docs/decisions/login-repair.md.
+ */
 async function verifyAtHome(
-  { outbound, log, config }: RefreshDeps,
+  deps: RefreshDeps,
   user: User,
-  { password, requestId }: Omit<LoginAttempt, 'username'>,
+  { password, requestId }: Pick<LoginAttempt, 'password' | 'requestId'>,
 ): Promise<boolean> {
+  const { outbound, log, config, clock } = deps
   const { homeInstance } = user
   if (!homeInstance) return false
+  const endsAt = clock.now() + policy.homeCheckTimeoutMs
   try {
-    const response = await outbound.request({
+    const answer = await outbound.request({
       method: 'POST',
       url: `${homeScheme(config, homeInstance)}://${homeInstance}/api/auth/login`,
       headers: { 'content-type': 'application/json', ...(requestId && { [requestIdHeader]: requestId }) },
       body: JSON.stringify({ username: baseUsername(user.username), password }),
       timeoutMs: policy.homeCheckTimeoutMs,
     })
-    return response.status === 200
+    if (!isCredentials(answer)) return false
+    const left = Math.min(endsAt - clock.now(), policy.homeCheckTimeoutMs)
+    return left > 0 && (await isKnownInstance(deps, { host: homeInstance, requestId, timeoutMs: left }))
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
     log.warn({ userId: user.id, homeInstance, requestId, reason: error.kind }, 'home instance unreachable at login')
     return false
   }
+}
+
+/** A login was answered with a token; a page that is found under any address is no yes. */
+function isCredentials({ status, body }: OutboundAnswer): boolean {
+  if (status !== 200) return false
+  try {
+    const said: unknown = JSON.parse(body.toString('utf8'))
+    return (
+      typeof said === 'object' && said !== null && 'token' in said && typeof said.token === 'string' && !!said.token
+    )
+  } catch {
+    return false
+  }
+}
+
+type Question = { host: string; requestId?: string | undefined; timeoutMs: number }
+
+/** Whether the home is the instance that it was, as far as this can be told. What cannot be asked counts as another one. */
+async function isKnownInstance({ bus, log }: RefreshDeps, { host, requestId, timeoutMs }: Question): Promise<boolean> {
+  try {
+    const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, { requestId, timeoutMs })
+    if (outcome === 'same' || outcome === 'unknown') return true
+    log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    log.warn({ err: error, homeInstance: host, requestId }, 'home instance not checked at login')
+  }
+  return false
 }
 
 /**
@@ -64,12 +103,17 @@ function homeScheme({ reach, publicAddress }: Deps['config'], homeInstance: stri
 /** Replaces only the hash that the password did not fit: a password change that committed meanwhile stays. */
 async function replaceHash({ orm }: OperationContext, user: User, freshHash: string): Promise<boolean> {
   const unchanged = { id: user.id, passwordHash: user.passwordHash, isDeleted: false }
-  return (await orm.em.fork().nativeUpdate(User, unchanged, { passwordHash: freshHash })) === 1
+  const replace = async (em: EntityManager) => await em.nativeUpdate(User, unchanged, { passwordHash: freshHash })
+  return (await runTransaction(orm, replace, { accountId: user.id })) === 1
 }
 
 /** Another login may have refreshed the hash at the same time: then the password fits the new one. */
-async function reverify({ orm, hasher }: RefreshDeps, id: string, password: string): Promise<string> {
+async function reverify(
+  { orm, hasher }: RefreshDeps,
+  id: string,
+  { password, address }: Pick<LoginAttempt, 'password' | 'address'>,
+): Promise<string> {
   const now = await orm.em.fork().findOne(User, { id, isDeleted: false })
-  if (!now || !(await hasher.verify(password, now.passwordHash))) throw refuse.credentials_wrong()
+  if (!now || !(await hasher.verify(password, now.passwordHash, address))) throw refuse.credentials_wrong()
   return now.passwordHash
 }

@@ -1,5 +1,12 @@
-import { userDeleted, type AccountState, type DeletionMode } from '@gatehouse/contracts'
-import { changeRows, readPresentAudience, selectRows } from '@gatehouse/database'
+import { enqueue } from '@gatehouse/bus'
+import {
+  audiencePerEvent,
+  deletedPresence,
+  userDeleted,
+  type AccountState,
+  type DeletionMode,
+} from '@gatehouse/contracts'
+import { allowLongWork, changeRows, readPresentAudience, selectRows } from '@gatehouse/database'
 import { accountStateOf, type Actor, type User } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -39,6 +46,7 @@ export async function deleteLockedAccount(
   em: EntityManager,
   { user, mode, actor, requestId }: Deletion,
 ): Promise<DeletionResult> {
+  await allowLongWork(em)
   const ownedBefore = await listOwnedSpaces(em, user.id)
   if (ownedBefore.length > 0) return { ownedSpaces: ownedBefore }
   const audience = await listPresentAudience(em, user.id)
@@ -47,7 +55,7 @@ export async function deleteLockedAccount(
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)
   await releaseUserFiles(em, user.id)
-  const now = deps.clock.now()
+  const now = await deps.databaseTime(em)
   const passwordHash = `!deleted:${randomToken(deps.random, policy.unverifiableHashBytes)}`
   user.becomeTombstone({ passwordHash, now })
   await em.flush()
@@ -55,8 +63,14 @@ export async function deleteLockedAccount(
   // Again: the transaction of a new space holds a lock that the flush has waited for, and the space is visible now.
   const ownedAfter = await listOwnedSpaces(em, user.id)
   if (ownedAfter.length > 0) return { ownedSpaces: ownedAfter }
-  const facts = { state: accountStateOf(user), at: now, actor, mode, audience, requestId }
-  return { ownedSpaces: null, state: await recordAccountEvent(em, deps, userDeleted, facts) }
+  const facts = { state: accountStateOf(user), at: now, actor, mode, requestId }
+  const first = audience.slice(0, audiencePerEvent)
+  const state = await recordAccountEvent(em, deps, userDeleted, { ...facts, audience: first })
+  for (let from = audiencePerEvent; from < audience.length; from += audiencePerEvent) {
+    const payload = { userId: user.id, at: now, audience: audience.slice(from, from + audiencePerEvent) }
+    await enqueue(em, deletedPresence, payload, { id: deps.random.uuid(), requestId })
+  }
+  return { ownedSpaces: null, state }
 }
 
 /** After the commit: no token of the account is accepted when it resolves, and its files have left the disk, or soon will. */
@@ -74,7 +88,7 @@ async function listOwnedSpaces(em: EntityManager, userId: string): Promise<Owned
 /** Connected users who see the account's presence: unknown once its memberships are deleted. Contract: 6. */
 async function listPresentAudience(em: EntityManager, userId: string): Promise<string[]> {
   const audience = await readPresentAudience(em, [userId])
-  return [...new Set(audience.flatMap(({ recipients }) => recipients))].slice(0, policy.maxPresenceRecipients)
+  return [...new Set(audience.flatMap(({ recipients }) => recipients))]
 }
 
 /** Records every file of the user for removal: avatar, banner and unclaimed uploads. Spec: Tombstone. */

@@ -2,7 +2,10 @@ import { changeRows, selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Rows that belong to one user, so that no other tombstone wants them. */
-const ownRows = ['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'] as const
+const ownRows = [
+  ...['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'],
+  ...['federation_registries', 'attach_proofs'],
+]
 
 type SharedTable = { table: string; key: string; columns: readonly string[] }
 

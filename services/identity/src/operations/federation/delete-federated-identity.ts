@@ -1,10 +1,11 @@
 import type { deleteIdentityBody } from '@gatehouse/contracts'
+import { runTransaction } from '@gatehouse/database'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { findIdentity } from '../../queries/find-federated-user.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
-import { retryOnDeadlock } from '../deletion/retry-on-deadlock.ts'
 
 type IdentityDeletion = z.infer<typeof deleteIdentityBody> & { requestId?: string | undefined }
 
@@ -19,13 +20,15 @@ export async function deleteFederatedIdentity(
   const found = await findIdentity(deps.orm.em.fork(), identity)
   if (!found || found.isDeleted) return 'absent'
 
-  const state = await retryOnDeadlock(deps.orm, async (em) => {
+  const remove = async (em: EntityManager) => {
     const user = await lockUser(em, found.id)
-    if (!user || user.isDeleted) return null
+    // Detached meanwhile: its former home decides nothing any more.
+    if (!user || user.isDeleted || user.isLocal()) return null
     const deletion = await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId })
     if (deletion.ownedSpaces) throw refuse.owns_spaces({ fields: { ownedSpaces: deletion.ownedSpaces } })
     return deletion.state
-  })
+  }
+  const state = await runTransaction(deps.orm, remove, { accountId: found.id })
   if (!state) return 'absent'
   await finishDeletion(deps, state)
   return 'deleted'

@@ -1,4 +1,4 @@
-import { countCodePoints, limits, type resolveStubBody } from '@gatehouse/contracts'
+import { limits, type resolveStubBody } from '@gatehouse/contracts'
 import { User, nextId, stubPasswordHash } from '@gatehouse/domain'
 import { commonErrors } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -7,6 +7,7 @@ import type { OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
 import { policy } from '../../policy.ts'
 import { findIdentity } from '../../queries/find-federated-user.ts'
+import { shortened } from './apply-remote-profiles.ts'
 import { stubBaseName, stubUsername } from './stub-names.ts'
 
 type RemoteIdentity = z.infer<typeof resolveStubBody>
@@ -47,7 +48,7 @@ type NewStub = RemoteIdentity & { username: string; createdAt: Date }
 async function insertStub(em: EntityManager, stub: NewStub): Promise<string | undefined> {
   const { username, homeInstance, homeUserId, createdAt } = stub
   const id = await nextId(em)
-  const displayName = shortenedName(stub.displayName)
+  const displayName = shortened(stub.displayName, limits.displayNameMax)
   const row = { id, username, passwordHash: stubPasswordHash, displayName, homeInstance, homeUserId, createdAt }
   const result = await em
     .createQueryBuilder(User)
@@ -56,13 +57,4 @@ async function insertStub(em: EntityManager, stub: NewStub): Promise<string | un
     .ignore()
     .execute<{ affectedRows: number }>('run')
   return result.affectedRows === 1 ? id : undefined
-}
-
-/** Other instances have other limits: an overlong name is cut. */
-function shortenedName(displayName: string | null | undefined): string | null {
-  const trimmed = displayName?.trim() ?? ''
-  if (trimmed === '') return null
-  return countCodePoints(trimmed) <= limits.displayNameMax
-    ? trimmed
-    : [...trimmed].slice(0, limits.displayNameMax).join('').trim()
 }

@@ -1,37 +1,51 @@
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Upload } from '@gatehouse/domain'
+import { Upload, assertCurrent, type ActingCaller } from '@gatehouse/domain'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
+import { lockUser } from '../../queries/load-user.ts'
+import { refuseBeyondUnclaimed } from '../../uploads/unclaimed-uploads.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
 
 type UploadDeps = OperationContext & Pick<Deps, 'config' | 'images'>
+type StoredImage = { filename: string; size: number; mimetype: string }
 
 /**
  * Keeps an image for a profile to name, under a fresh name; `path` is the file as it was received. The row is inserted
- * before the file is written: after a crash in between the cleanup finds both. Throws image_unreadable, image_too_large,
- * images_busy, account_deleted. Contract: 3, uploads.
+ * before the file has its name: after a crash in between the cleanup finds both. Throws image_unreadable, image_too_large,
+ * image_too_costly, images_busy, too_many_unclaimed_uploads, account_deleted, token_revoked. Contract: 3, uploads.
  */
-export async function uploadImage(deps: UploadDeps, { userId, path }: { userId: string; path: string }) {
-  const image = await deps.images.convert(path)
+export async function uploadImage(deps: UploadDeps, { caller, path }: { caller: ActingCaller; path: string }) {
+  const { uploadDir } = deps.config
   const filename = `${deps.random.uuid()}.webp`
-  const upload = { filename, size: image.length, mimetype: 'image/webp' }
-  const createdAt = new Date(deps.clock.now())
-  await deps.orm.em.fork().insert(Upload, { ...upload, userId, createdAt })
-  await writeAtomically(deps.config.uploadDir, filename, image)
-  await refuseIfDeleted(deps, filename)
-  return { ...upload, url: `/api/uploads/${filename}` }
+  const target = join(tempUploadDir(uploadDir), filename)
+  try {
+    const size = await deps.images.convert({ userId: caller.userId, path, target })
+    const upload = { filename, size, mimetype: 'image/webp' }
+    await insertUpload(deps, { caller, upload })
+    // A request for the file gets all of it or nothing.
+    await rename(target, join(uploadDir, filename))
+    await refuseIfDeleted(deps, filename)
+    return { ...upload, url: `/api/uploads/${filename}` }
+  } finally {
+    await rm(target, { force: true })
+  }
 }
 
-/** A request for the file gets all of it or nothing. */
-async function writeAtomically(uploadDir: string, filename: string, image: Buffer): Promise<void> {
-  const temporary = join(tempUploadDir(uploadDir), filename)
-  try {
-    await writeFile(temporary, image)
-    await rename(temporary, join(uploadDir, filename))
-  } finally {
-    await rm(temporary, { force: true })
-  }
+/**
+ * The caller is judged again: reading and converting took time. The lock serializes the uploads of an account, so that
+ * concurrent ones cannot exceed what may be unclaimed. Design: invariant 1.
+ */
+async function insertUpload(
+  { orm, clock }: UploadDeps,
+  { caller, upload }: { caller: ActingCaller; upload: StoredImage },
+): Promise<void> {
+  const { userId } = caller
+  await orm.em.fork().transactional(async (em) => {
+    assertCurrent(await lockUser(em, userId), caller)
+    await refuseBeyondUnclaimed(em, { userId, size: upload.size })
+    await em.insert(Upload, { ...upload, userId, createdAt: new Date(clock.now()) })
+  })
 }
 
 /** An account that was deleted while its file was written has recorded the removal before the file was there. */

@@ -26,7 +26,7 @@ export async function insertAccount(deps: OperationContext, em: EntityManager, a
   const id = await nextId(em)
   const { requestId, home, ...columns } = account
   const isAdmin = home === null && (await claimFirstAdmin(em, id))
-  const now = deps.clock.now()
+  const now = await deps.databaseTime(em)
   const user = em.create(User, { ...columns, ...home, id, isAdmin, createdAt: new Date(now) })
   await em.persist(user).flush()
   const facts = { state: accountStateOf(user), at: now, origin: home ? 'federated' : 'local', requestId } as const

@@ -1,6 +1,14 @@
-import { baseUsername, isFederatedUsername, isHost, normalizeUsername, userCreated } from '@gatehouse/contracts'
+import {
+  baseUsername,
+  isFederatedUsername,
+  isHost,
+  normalizeUsername,
+  registeredIdentity,
+  userCreated,
+} from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
 import { violates } from '@gatehouse/database'
+import { parseInput } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
@@ -35,7 +43,7 @@ export async function registerFederated(
 
   const account: FederatedAccount = {
     ...identity,
-    passwordHash: await deps.hasher.hash(registration.password),
+    passwordHash: await deps.hasher.hash(registration.password, registration.address),
     displayName: registration.displayName ?? null,
     avatarColor: pickAvatarColor(deps, registration.avatarColor),
     requestId: registration.requestId,
@@ -54,7 +62,8 @@ function parseIdentity({ config }: Pick<RegistrationDeps, 'config'>, given: Fede
   if (!isHost(given.homeInstance)) throw refuse.home_instance_invalid()
   if (homeInstance.replace(/\.+$/, '') === config.publicAddress.domain) throw refuse.home_instance_is_here()
   if (!isFederatedUsername(username)) throw refuse.federated_username_invalid()
-  return { homeInstance, homeUserId: given.homeUserId, username }
+  const { homeUserId } = parseInput(registeredIdentity, given)
+  return { homeInstance, homeUserId, username }
 }
 
 /** The stub to upgrade, if any. Throws federated_account_exists, username_taken. */
@@ -87,7 +96,7 @@ async function upgradeStub(
 ): Promise<Registered> {
   await em.refresh(stub, { lockMode: LockMode.PESSIMISTIC_WRITE })
   if (!stub.isStub() || stub.isDeleted) throw refuse.federated_account_exists()
-  const issuedAt = deps.clock.now()
+  const issuedAt = Math.max(await deps.databaseTime(em), stub.passwordChangedAt ?? 0)
   stub.upgradeStub(given)
   await em.flush()
   const facts = {

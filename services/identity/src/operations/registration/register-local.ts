@@ -29,7 +29,7 @@ export async function registerLocal(deps: RegistrationDeps, registration: Regist
 
   const user = await insertUniquely(deps, inviteToken, {
     username,
-    passwordHash: await deps.hasher.hash(registration.password),
+    passwordHash: await deps.hasher.hash(registration.password, registration.address),
     displayName: registration.displayName ?? null,
     avatarColor: pickAvatarColor(deps, registration.avatarColor),
     home: null,

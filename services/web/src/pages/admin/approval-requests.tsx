@@ -7,31 +7,41 @@ import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 
-/** The pending peering requests of other instances. */
-export function ApprovalRequests({ requests, onDecided }: { requests: ApprovalRequest[]; onDecided: () => void }) {
-  return (
-    <section className="card card--highlighted" aria-labelledby="requests-head">
-      <div className="card__header">
-        <h2 id="requests-head">Requests</h2>
-        <p>These instances ask to become peers of this one. Approve only those that you trust.</p>
-      </div>
-      <ul className="list">
-        {requests.map((request) => (
-          <RequestRow key={request.id} request={request} onDecided={onDecided} />
-        ))}
-      </ul>
-    </section>
-  )
+type Props = { requests: ApprovalRequest[]; onDecided: () => void }
+
+/** The peering requests that wait for an admin: of other instances, and of users of this one. */
+export function ApprovalRequests({ requests, onDecided }: Props) {
+  const groups = [
+    ['inbound', 'Requests of other instances', 'They ask to become peers. Approve only those that you trust.'],
+    ['outbound', 'Requests of your users', 'Users have accounts on these instances. Approve to offer them a peering.'],
+  ] as const
+  return groups.map(([direction, title, text]) => {
+    const group = requests.filter((request) => request.direction === direction)
+    if (group.length === 0) return null
+    return (
+      <section key={direction} className="card card--highlighted" aria-labelledby={`${direction}-head`}>
+        <div className="card__header">
+          <h2 id={`${direction}-head`}>{title}</h2>
+          <p>{text}</p>
+        </div>
+        <ul className="list">
+          {group.map((request) => (
+            <RequestRow key={request.id} request={request} onDecided={onDecided} />
+          ))}
+        </ul>
+      </section>
+    )
+  })
 }
 
 function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecided: () => void }) {
   const client = useClient()
   const mutation = useMutation()
   const showToast = useToast()
-  const host = hostOf(request.sourceOrigin)
+  const host = hostOf(request.origin)
   const decide = async (verdict: 'approve' | 'deny') => {
-    if (!(await mutation.run(() => client.api.peers[verdict](request.id)))) return
-    showToast(verdict === 'approve' ? `Approved: ${host} is now a peer.` : `Denied the request of ${host}.`)
+    const done = await mutation.run(() => client.api.peers[verdict](request.id))
+    if (done) showToast(verdict === 'approve' ? `Approved: the peering with ${host} starts.` : `Denied: ${host}.`)
     onDecided()
   }
   return (
@@ -39,7 +49,8 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
       <div>
         <h3>{host}</h3>
         <p className="small muted">
-          {request.instanceName ? `${request.instanceName} · ` : ''}requested <RelativeTime at={request.createdAt} />
+          {request.instanceName ? `${request.instanceName} · ` : ''}requested <RelativeTime at={request.requestedAt} />{' '}
+          · expires <RelativeTime at={request.expiresAt} />
         </p>
         {mutation.error && (
           <p className="small instance__error" role="alert">

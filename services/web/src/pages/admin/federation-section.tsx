@@ -8,12 +8,13 @@ import { EmptyState } from '../../components/notice.tsx'
 import { ListSkeleton } from '../../components/skeleton.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
+import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { ApprovalRequests } from './approval-requests.tsx'
 import { PeerRow } from './peer-row.tsx'
 
-/** The peers of this instance, the requests of others, and a form to send one. Contract: 7. */
+/** The peers of this instance, the requests that wait, and a form to send one. Contract: 7. */
 export function FederationSection() {
   const client = useClient()
   const query = useQuery('peers', async (signal) => {
@@ -21,13 +22,14 @@ export function FederationSection() {
       client.api.peers.list({ signal }),
       client.api.peers.listApprovalRequests({ signal }),
     ])
-    return { peers, pending: requests.filter((request) => request.status === 'pending') }
+    return { peers, requests }
   })
+  useAdminChanges('peers', query.refetch)
   if (!query.data) return query.error ? <QueryError query={query} /> : <ListSkeleton rows={4} />
-  const { peers, pending } = query.data
+  const { peers, requests } = query.data
   return (
     <div className="stack stack--loose">
-      {pending.length > 0 && <ApprovalRequests requests={pending} onDecided={query.refetch} />}
+      <ApprovalRequests requests={requests} onDecided={query.refetch} />
       <section className="card" aria-labelledby="peers-head">
         <div className="card__header">
           <h2 id="peers-head">Peers</h2>

@@ -15,6 +15,10 @@ const actionTexts: Readonly<Record<string, string>> = {
   'invite.deleted': 'deleted the invite',
   'peer.initiated': 'sent a peering request to',
   'peer.revoked': 'revoked the peer',
+  'peer.reset': 'reset the peer',
+  'peer.forgotten': 'forgot the peer',
+  'peer.rotated': 'rotated the secret of',
+  'peer.changed': 'changed the rotation of the peer',
   'approval-request.approved': 'approved the peering request of',
   'approval-request.denied': 'denied the peering request of',
 }

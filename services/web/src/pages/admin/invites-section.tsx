@@ -5,6 +5,7 @@ import { QueryError } from '../../components/error-message.tsx'
 import { EmptyState } from '../../components/notice.tsx'
 import { ListSkeleton } from '../../components/skeleton.tsx'
 import { useClient } from '../../context.ts'
+import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
 import { useInfiniteQuery } from '../../hooks/use-infinite-query.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { InviteDialog } from './invite-dialog.tsx'
@@ -24,6 +25,7 @@ export function InvitesSection() {
     const page = await client.api.invites.list({ status, ...(cursor ? { cursor } : {}) }, { signal })
     return { items: page.invites, nextCursor: page.nextCursor }
   })
+  useAdminChanges('invites', query.refetch)
   const info = useQuery('instance', (signal) => client.api.instance.info({ signal }))
   return (
     <section className="stack" aria-label="Invites">

@@ -6,6 +6,7 @@ import { ListSkeleton } from '../../components/skeleton.tsx'
 import { Switch } from '../../components/switch.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
+import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { InstanceNameForm } from './instance-name-form.tsx'
@@ -33,6 +34,7 @@ export function SettingsSection() {
     ])
     return { settings, registrationOpen: info.registrationOpen }
   })
+  useAdminChanges('settings', query.refetch)
   const mutation = useMutation()
   const showToast = useToast()
   const [pending, setPending] = useState<Partial<InstanceSettings>>({})

@@ -2,23 +2,24 @@ import { Field, SelectField } from '../../components/field.tsx'
 
 export type UserFilter = {
   q: string
-  role: 'any' | 'admin' | 'user'
-  sort: 'username' | '-createdAt' | 'createdAt'
+  role: 'any' | 'admin' | 'non-admin'
+  sort: 'newest' | 'oldest' | 'az' | 'za'
   showDeleted: boolean
 }
 
-export const noFilter: UserFilter = { q: '', role: 'any', sort: '-createdAt', showDeleted: false }
+export const noFilter: UserFilter = { q: '', role: 'any', sort: 'newest', showDeleted: false }
 
 const roles = [
   ['any', 'All roles'],
   ['admin', 'Admins'],
-  ['user', 'Users'],
+  ['non-admin', 'Users'],
 ] as const
 
 const sortOrders = [
-  ['-createdAt', 'Newest first'],
-  ['createdAt', 'Oldest first'],
-  ['username', 'Username'],
+  ['newest', 'Newest first'],
+  ['oldest', 'Oldest first'],
+  ['az', 'Username, A to Z'],
+  ['za', 'Username, Z to A'],
 ] as const
 
 export function UserFilters({ filter, onChange }: { filter: UserFilter; onChange: (filter: UserFilter) => void }) {

@@ -31,13 +31,15 @@ export function UserRow({ user, isSelf, onChanged }: Props) {
       </div>
       {!user.isDeleted && (
         <div className="list-row__actions">
-          <Button
-            size="small"
-            aria-label={`${user.isAdmin ? 'Remove admin' : 'Make admin'}: ${user.username}`}
-            onClick={() => setOpenDialog('role')}
-          >
-            {user.isAdmin ? 'Remove admin' : 'Make admin'}
-          </Button>
+          {(user.isAdmin || !user.homeInstance) && (
+            <Button
+              size="small"
+              aria-label={`${user.isAdmin ? 'Remove admin' : 'Make admin'}: ${user.username}`}
+              onClick={() => setOpenDialog('role')}
+            >
+              {user.isAdmin ? 'Remove admin' : 'Make admin'}
+            </Button>
+          )}
           {!user.homeInstance && (
             <Button
               size="small"

@@ -5,6 +5,7 @@ import { QueryError } from '../../components/error-message.tsx'
 import { EmptyState } from '../../components/notice.tsx'
 import { ListSkeleton } from '../../components/skeleton.tsx'
 import { useClient } from '../../context.ts'
+import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { noFilter, type UserFilter, UserFilters } from './user-filters.tsx'
 import { UserRow } from './user-row.tsx'
@@ -20,6 +21,7 @@ export function UsersSection({ self }: { self: User }) {
   const query = useQuery(JSON.stringify([debouncedFilter, page]), (signal) =>
     client.api.admin.listUsers({ ...toParameters(debouncedFilter), page, pageSize }, { signal }),
   )
+  useAdminChanges('users', query.refetch)
   const change = (next: UserFilter) => {
     setFilter(next)
     setPage(1)

@@ -5,8 +5,10 @@ import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../componen
 import { Dialog, DialogActions } from '../../components/dialog.tsx'
 import { submitLabel } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
+import { Notice } from '../../components/notice.tsx'
 import { useClient, useDeletionReport } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { useQuery } from '../../hooks/use-query.ts'
 
 /** Deletes the account, confirmed by username and password. Lists the owned spaces because of which it is refused. */
 export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: () => void }) {
@@ -40,6 +42,7 @@ export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: ()
           This deletes your profile, messages and friendships, here and on connected instances. The username{' '}
           <strong>{user.username}</strong> becomes available to others.
         </p>
+        {user.isAdmin && <LastAdminNotice />}
         <OwnedSpaces spaces={spaces} />
         {remoteResults && <DeletionResults results={remoteResults} />}
         <Field
@@ -71,5 +74,18 @@ export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: ()
         </DialogActions>
       </form>
     </Dialog>
+  )
+}
+
+/** Nobody else can make an admin then, but the operator. */
+function LastAdminNotice() {
+  const client = useClient()
+  const query = useQuery('admins', (signal) => client.api.admin.listUsers({ role: 'admin', pageSize: 1 }, { signal }))
+  if (query.data?.total !== 1) return null
+  return (
+    <Notice tone="warning">
+      You are the last admin of this instance. Without you, nobody can change its settings, invites and peers. Make
+      another user an admin first.
+    </Notice>
   )
 }

@@ -1,9 +1,10 @@
 import { ApiError, type User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import { type SubmitEvent, useRef, useState } from 'react'
+import { type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { MutationError, submitLabel } from '../../components/error-message.tsx'
 import { PasswordField } from '../../components/field.tsx'
+import { Notice } from '../../components/notice.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
@@ -21,6 +22,10 @@ export function PasswordForm({ user }: { user: User }) {
   const [submitted, setSubmitted] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const local = user.homeInstance === null
+  const required = user.passwordChangeRequired === true
+  useEffect(() => {
+    if (required) form.current?.querySelector<HTMLInputElement>('[name=current]')?.focus()
+  }, [required])
   const allProblems = findProblems(entry, local)
   const refused = mutation.error instanceof ApiError && mutation.error.status === 403 ? mutation.error.message : null
   const edit = (change: Partial<Entry>) => (setEntry({ ...entry, ...change }), mutation.clear())
@@ -36,6 +41,8 @@ export function PasswordForm({ user }: { user: User }) {
     if (!done) return
     setEntry(emptyEntry)
     setSubmitted(false)
+    const self = client.session.getSnapshot().user
+    if (required && self) client.session.setUser({ ...self, passwordChangeRequired: false })
     showToast('Your password was changed.')
   }
   const problems = submitted ? allProblems : {}
@@ -45,6 +52,12 @@ export function PasswordForm({ user }: { user: User }) {
         <h2 id="password-head">Password</h2>
         <p>Changing your password logs you out everywhere else.</p>
       </div>
+      {required && (
+        <Notice tone="warning">
+          An admin has given you a temporary password. Choose one of your own now: the temporary one is the current
+          password.
+        </Notice>
+      )}
       <form ref={form} className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <input
           className="visually-hidden"

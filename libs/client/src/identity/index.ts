@@ -1,0 +1,11 @@
+/**
+ * The identity rules, for programs that have users but no client: `@gatehouse/client/identity`, a module of its own that
+ * the main one does not load.
+ */
+export { parseFederatedUsername } from '@gatehouse/contracts/constants'
+
+export { canonicalUserKey, isDeliveryFromHome, isFederationGlobeApplicable } from './federation-rules.ts'
+export { canonicalUserMatch, createIdentity } from './identity.ts'
+export type { Identity, SelfIds } from './identity.ts'
+export { normalizeOriginToHost } from './known-user.ts'
+export type { KnownUser } from './known-user.ts'

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import * as limits from './constants/limits.ts'
+import { text, timestampMs } from './text.ts'
+import { userReply } from './users.ts'
+
+const moment = z.number({ error: 'must be a time in milliseconds' })
+
+/** A connection of a client of the user to another instance. federation-wire.md 5. */
+const registryEntry = z.object({
+  origin: text('origin').min(1, { error: 'origin is required' }),
+  label: text('label').default(''),
+  username: text('username').default(''),
+  remoteUserId: text('remoteUserId').default(''),
+  status: z.enum(['connected', 'disconnected', 'unreachable', 'auth_expired'], {
+    error: 'status must be connected, disconnected, unreachable or auth_expired',
+  }),
+  addedAt: moment,
+  lastConnectedAt: moment.nullable().default(null),
+  disconnectedAt: moment.nullable().default(null),
+  errorMessage: text('errorMessage').nullable().default(null),
+})
+
+/** The whole list; it replaces an older one. federation-wire.md 5. */
+export const registryBody = z.object({
+  registry: z
+    .array(registryEntry, { error: 'registry must be a list' })
+    .max(limits.registryEntriesMax, { error: `registry holds at most ${limits.registryEntriesMax} instances` })
+    .refine((entries) => new Set(entries.map(({ origin }) => origin)).size === entries.length, {
+      error: 'registry names an origin twice',
+    }),
+  updatedAt: timestampMs.min(1, { error: 'updatedAt must be a time in milliseconds' }),
+})
+/** `updatedAt` is 0 while nothing is stored. */
+export const registryReply = z.object({ registry: z.array(registryEntry), updatedAt: timestampMs })
+export const putRegistryReply = z.object({ ok: z.literal(true), updatedAt: timestampMs })
+
+/** The host of the instance that holds the detached account. federation-wire.md 4, attach 1. */
+export const attachProofBody = z.object({ targetDomain: text('targetDomain').min(1).max(limits.hostMax) })
+export const reattachReply = z.object({ success: z.literal(true), user: userReply })

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import * as limits from './constants/limits.ts'
+import { text, timestampMs } from './text.ts'
+
+// What peers relay to each other and ask of their users. Contract: 7; federation-wire.md 3, 4.
+
+/** What relay and sync carry, as far as both ends agree on it. */
+export const relayEvent = z.looseObject({ eventType: z.string().max(100), messageId: z.string().min(1).max(128) })
+export type RelayEvent = z.infer<typeof relayEvent>
+export const relayBody = z.object({
+  sourceInstance: z.string().max(300).optional(),
+  sourceInstanceId: z.string().max(128).nullish(),
+  events: z.array(z.unknown(), { error: 'events must be an array' }).max(50, { error: 'at most 50 events are taken' }),
+})
+export const relayVerdict = z.object({ messageId: z.string(), reason: z.string() })
+export const relayReply = z.object({
+  accepted: z.array(z.string()),
+  rejected: z.array(relayVerdict),
+  undeliverable: z.array(relayVerdict).optional(),
+  maxUploadSize: z.number().optional(),
+})
+const profileText = (max: number) => z.string().max(max).nullish()
+export const profileUpdate = z.object({
+  homeUserId: z.string().min(1).max(64),
+  homeInstance: z.string().max(300),
+  profileUpdatedAt: timestampMs,
+  username: profileText(200),
+  displayName: profileText(200),
+  avatar: profileText(2_048),
+  banner: profileText(2_048),
+  accentColor: profileText(64),
+  avatarColor: profileText(64),
+  bio: profileText(4_000),
+})
+export const presenceUpdate = z.object({
+  homeUserId: z.string().min(1).max(64),
+  homeInstance: z.string().max(300),
+  status: z.enum(['online', 'idle', 'dnd', 'offline']),
+})
+export const syncBody = z.object({
+  sinceTimestamp: z.number({ error: 'sinceTimestamp is required' }).min(0).max(8_640_000_000_000_000),
+  limit: z.number({ error: 'limit is required' }).int().min(1).max(500),
+  contextType: z.enum(['friend', 'profile'], { error: 'Unknown contextType' }).nullish(),
+})
+export const syncReply = z.object({
+  events: z.array(z.unknown()),
+  hasMore: z.boolean(),
+  checkpoint: z.number(),
+})
+
+export const lookupBody = z.object({ username: text('username').min(1).max(limits.federatedUsernameMax) })
+export const byHomeIdBody = z.object({ homeUserId: text('homeUserId').min(1).max(64) })
+export const remoteUser = z.object({
+  homeUserId: z.string(),
+  username: z.string(),
+  profile: z.object({
+    displayName: z.string().nullable(),
+    avatar: z.string().nullable(),
+    avatarColor: z.string().nullable(),
+    banner: z.string().nullable(),
+    bio: z.string().nullable(),
+    status: z.string(),
+  }),
+})
+export type RemoteUser = z.infer<typeof remoteUser>
+export const lookupReply = z.object({ found: z.literal(true), user: remoteUser })
+export const byHomeIdReply = z.union([lookupReply, z.object({ found: z.literal(false) })])
+export const attachTokenBody = z.object({
+  token: z.string({ error: 'token is required' }).regex(/^[0-9a-f]{64}$/, {
+    error: 'token must be 64 lower-case hexadecimal digits',
+  }),
+})
+export const attachProofReply = z.union([
+  z.object({ valid: z.literal(true), homeUserId: z.string(), username: z.string() }),
+  z.object({ valid: z.literal(false) }),
+])

@@ -1,0 +1,31 @@
+const second = 1_000
+
+/** The most connections of a process, unless it is told another number. */
+export const defaultConnections = 10
+
+export const connectTimeoutMs = 5 * second
+
+/** What PostgreSQL ends by itself. Design: invariant 5. */
+export const sessionTimeouts = {
+  lock_timeout: 2 * second,
+  statement_timeout: 15 * second,
+  idle_in_transaction_session_timeout: 30 * second,
+} as const
+
+/** The same for a transaction that touches as many rows as an account has: see `allowLongWork`. */
+export const longWork = { lockMs: 60 * second, statementMs: 15 * 60 * second } as const
+
+/** Connections that no transaction takes: reads need them while transactions wait for locks. At most half of the pool. */
+export const connectionsForReads = 3
+
+/** How long a transaction waits for others of this process before it is refused. */
+export const transactionWaitMs = 5 * second
+
+/** Transactions of one account at once in one process: one works, one may wait for its locks. */
+export const transactionsPerAccount = 2
+
+/** How long a further one waits. */
+export const accountWaitMs = 2 * second
+
+/** How often a transaction that PostgreSQL ended to break a deadlock is run again. */
+export const deadlockRetries = 2

@@ -1,0 +1,73 @@
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+import { DatabaseUnavailable } from './connection-faults.ts'
+import { accountWaitMs, deadlockRetries, longWork, transactionsPerAccount } from './policy.ts'
+import { createSlots, type Slots } from './slots.ts'
+
+type Options = {
+  /** Whose row it locks: while one transaction keeps it, others of the account take no connection to wait for it. */
+  accountId?: string
+  retries?: number
+}
+
+const deadlockDetected = '40P01'
+
+/**
+ * Runs a transaction, and again a few times when PostgreSQL ended it to break a deadlock: writers lock in orders of their
+ * own. Of one account a few run at once, the others wait for a bounded time. Throws DatabaseUnavailable, also when a lock
+ * cannot be had within `lock_timeout`. Design: invariant 5.
+ */
+export async function runTransaction<T>(
+  orm: MikroORM,
+  transaction: (em: EntityManager) => Promise<T>,
+  { accountId, retries = deadlockRetries }: Options = {},
+): Promise<T> {
+  if (accountId === undefined) return await runWithRetries(orm, transaction, retries)
+  return await inTurn(orm, accountId, () => runWithRetries(orm, transaction, retries))
+}
+
+/** Lifts the session's timeouts for the transaction of `em`: of deletions, whose rows are as many as an account has. */
+export async function allowLongWork(em: EntityManager): Promise<void> {
+  await em.execute(`set local lock_timeout = ${longWork.lockMs}`)
+  await em.execute(`set local statement_timeout = ${longWork.statementMs}`)
+}
+
+/** The time in the transaction of `em`, in milliseconds: one clock for all replicas. Contract: 3. */
+export async function databaseTime(em: EntityManager): Promise<number> {
+  const sql = 'select floor(extract(epoch from clock_timestamp()) * 1000)::text as now'
+  const [row] = await em.execute<{ now: string }[]>(sql)
+  return Number(row?.now)
+}
+
+async function runWithRetries<T>(
+  orm: MikroORM,
+  transaction: (em: EntityManager) => Promise<T>,
+  retries: number,
+): Promise<T> {
+  try {
+    return await orm.em.fork().transactional(transaction)
+  } catch (error) {
+    if (!isDeadlock(error)) throw error
+    if (retries === 0) throw new DatabaseUnavailable('a transaction deadlocked again and again', { cause: error })
+    return await runWithRetries(orm, transaction, retries - 1)
+  }
+}
+
+function isDeadlock(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === deadlockDetected
+}
+
+const slotsOfAccounts = new WeakMap<MikroORM, Map<string, Slots>>()
+
+async function inTurn<T>(orm: MikroORM, accountId: string, work: () => Promise<T>): Promise<T> {
+  const accounts = slotsOfAccounts.get(orm) ?? new Map<string, Slots>()
+  slotsOfAccounts.set(orm, accounts)
+  const slots = accounts.get(accountId) ?? createSlots({ max: transactionsPerAccount, waitMs: accountWaitMs })
+  accounts.set(accountId, slots)
+  const giveBack = await slots.take()
+  try {
+    return await work()
+  } finally {
+    giveBack()
+    if (slots.idle()) accounts.delete(accountId)
+  }
+}

@@ -1,0 +1,34 @@
+import { isRefusal } from '@gatehouse/runtime'
+import { expect } from 'chai'
+import { assertCurrent } from './assert-caller-current.ts'
+
+const second = 1_700_000_000
+const live = { isDeleted: false, isAdmin: false, passwordChangedAt: null }
+
+function judge(state: typeof live | { passwordChangedAt: number } | null, tokenIssuedAt = second, admin = false) {
+  try {
+    assertCurrent(state && { ...live, ...state }, { userId: '1', tokenIssuedAt }, { admin })
+    return 'current'
+  } catch (error) {
+    return isRefusal(error) ? error.code : error
+  }
+}
+
+describe('a caller who acts', () => {
+  it('is current while the account is live and its password has not changed since the token', () => {
+    expect(judge(live)).to.equal('current')
+    expect(judge(null)).to.equal('account_deleted')
+    expect(judge({ ...live, isDeleted: true })).to.equal('account_deleted')
+  })
+
+  it('keeps a token of the second of the change, and loses an earlier one', () => {
+    expect(judge({ passwordChangedAt: second * 1000 + 999 })).to.equal('current')
+    expect(judge({ passwordChangedAt: (second + 1) * 1000 })).to.equal('token_revoked')
+    expect(judge({ passwordChangedAt: second * 1000 }, second - 1)).to.equal('token_revoked')
+  })
+
+  it('is an admin where one is needed', () => {
+    expect(judge(live, second, true)).to.equal('admin_required')
+    expect(judge({ ...live, isAdmin: true }, second, true)).to.equal('current')
+  })
+})

@@ -1,0 +1,47 @@
+import { commonErrors } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { User } from './entities/user.ts'
+import type { Actor } from './record-audit.ts'
+
+/** Who acts, as the caller token names them; `tokenIssuedAt` in seconds. */
+export type ActingCaller = { userId: string; tokenIssuedAt: number }
+
+/** An admin who acts: judged again, and named in the audit log. */
+export type ActingAdmin = ActingCaller & Actor
+
+type CallerState = Pick<User, 'isDeleted' | 'isAdmin' | 'passwordChangedAt'>
+type Needs = { admin?: boolean }
+type Row = { is_deleted: boolean; is_admin: boolean; password_changed_at: string | null }
+
+/**
+ * Judges the caller again inside the transaction of `em`, with the row locked for share until it ends: a revocation that
+ * committed is seen, and a later one waits for this act. Call it first, or last in a transaction that takes long. Two
+ * admins who act on each other may deadlock: use `runTransaction`. Throws account_deleted,
+ * token_revoked, admin_required. Design: invariant 1.
+ */
+export async function assertCallerCurrent(em: EntityManager, caller: ActingCaller, needs: Needs = {}): Promise<void> {
+  const rows = await em.execute<Row[]>(
+    'select is_deleted, is_admin, password_changed_at::text from users where id = ? for share',
+    [caller.userId],
+  )
+  assertCurrent(rows[0] ? stateOf(rows[0]) : null, caller, needs)
+}
+
+/**
+ * The same for a row that the transaction has locked already, as a change of the own account does. A token of the second
+ * of the change stays valid. Throws account_deleted, token_revoked, admin_required. Spec: Bearer tokens.
+ */
+export function assertCurrent<State extends CallerState>(
+  state: State | null | undefined,
+  caller: ActingCaller,
+  { admin = false }: Needs = {},
+): asserts state is State {
+  if (!state || state.isDeleted) throw commonErrors.account_deleted()
+  const changedAt = state.passwordChangedAt
+  if (changedAt != null && caller.tokenIssuedAt < Math.floor(changedAt / 1000)) throw commonErrors.token_revoked()
+  if (admin && !state.isAdmin) throw commonErrors.admin_required()
+}
+
+function stateOf({ is_deleted: isDeleted, is_admin: isAdmin, password_changed_at: changedAt }: Row): CallerState {
+  return { isDeleted, isAdmin, passwordChangedAt: changedAt === null ? null : Number(changedAt) }
+}

@@ -1,0 +1,21 @@
+import type { registryReply } from '@gatehouse/contracts'
+import { defineEntity, p } from '@mikro-orm/core'
+import type { z } from 'zod'
+
+type Registry = z.infer<typeof registryReply>['registry']
+
+const FederationRegistrySchema = defineEntity({
+  name: 'FederationRegistry',
+  tableName: 'federation_registries',
+  properties: {
+    userId: p.bigint('string').primary().autoincrement(false),
+    entries: p.json().$type<Registry>(),
+    /** Milliseconds since the epoch, as the client says; it only rises. */
+    updatedAt: p.bigint('number'),
+  },
+})
+
+/** The instances to which a user's clients have connected. Contract: 7; federation-wire.md 5. */
+export class FederationRegistry extends FederationRegistrySchema.class {}
+FederationRegistrySchema.setClass(FederationRegistry)
+export { FederationRegistrySchema }

@@ -1,0 +1,12 @@
+import { checkHomeEpoch, lookUpByHomeId, verifyAttachProof } from '@gatehouse/contracts'
+import type { Deps } from './deps.ts'
+import { askByHomeId, askProof, checkHome } from './operations/ask-home.ts'
+
+/** Answers what identity asks about other instances. */
+export async function answerCalls(deps: Deps): Promise<AsyncDisposable> {
+  await using opening = new AsyncDisposableStack()
+  opening.use(await deps.bus.respond(checkHomeEpoch, (asked) => checkHome(deps, asked)))
+  opening.use(await deps.bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
+  opening.use(await deps.bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
+  return opening.move()
+}

@@ -1,0 +1,66 @@
+import { ApprovalRequest, Peer } from '@gatehouse/domain'
+import { startPeriodicTask, type PeriodicTask, type Timer } from '@gatehouse/runtime'
+import type { Deps } from '../deps.ts'
+import { attemptHandshake } from '../handshake/attempt-handshake.ts'
+import { policy } from '../policy.ts'
+import { deliverDue } from '../relay/deliver-profiles.ts'
+import { claimDue } from './claim-due.ts'
+import { detachFormerAccounts } from './detach-former-accounts.ts'
+import { expireOld } from './expire.ts'
+import { probePeer } from './probe-peer.ts'
+import { proveStoredOffer } from './prove-stored-offer.ts'
+import { rotateSecret } from './rotate-secret.ts'
+import { sendDenial } from './send-denial.ts'
+import { syncPeer } from './sync-peer.ts'
+
+type Step<T> = ((deps: Deps, row: T) => Promise<unknown>) | null
+
+/** What is sent from each state of a peer when its time has come. docs/decisions/peering.md. */
+const peerSteps: Record<Peer['status'], Step<Peer>> = {
+  pending: attemptHandshake,
+  awaiting_approval: attemptHandshake,
+  active: syncPeer,
+  unreachable: probePeer,
+  needs_attention: null,
+  rejected: null,
+  revoked: null,
+}
+
+/** And from each state of a request. */
+const requestSteps: Record<string, Step<ApprovalRequest>> = {
+  unproven: proveStoredOffer,
+  pending: null,
+  approved: null,
+  denied: sendDenial,
+  expired: sendDenial,
+}
+
+/**
+ * Sends what the stored states demand, so that nothing is lost with a process. Each instance is served by a task of its
+ * own: a slow one delays no other. Any number of replicas may do so.
+ */
+export async function runDue(deps: Deps): Promise<void> {
+  start(deps, 'expiry', () => expireOld(deps))
+  const em = deps.orm.em.fork()
+  const peers = await em.find(Peer, { id: { $in: await claimDue(deps, 'peers') } })
+  for (const peer of peers) start(deps, `handshake ${peer.origin}`, () => peerSteps[peer.status]?.(deps, peer))
+  const requests = await em.find(ApprovalRequest, { id: { $in: await claimDue(deps, 'requests') } })
+  for (const request of requests) {
+    start(deps, `request ${request.id}`, () => requestSteps[request.status]?.(deps, request))
+  }
+  for (const id of await claimDue(deps, 'rotations')) start(deps, `rotation ${id}`, () => rotateSecret(deps, { id }))
+  for (const origin of await claimDue(deps, 'resets')) {
+    start(deps, `detach ${origin}`, () => detachFormerAccounts(deps, origin))
+  }
+  await deliverDue(deps)
+}
+
+function start({ background }: Deps, name: string, work: () => Promise<unknown> | undefined): void {
+  background.start(name, async () => await work())
+}
+
+/** Looks every second for what is due. */
+export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, timer?: Timer): PeriodicTask {
+  const options = { name: 'federation maintenance', everyMs: policy.maintenanceMs, log }
+  return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps()))
+}

@@ -1,0 +1,41 @@
+import type { ApprovalRequest } from '@gatehouse/domain'
+import { ApprovalRequest as Requests } from '@gatehouse/domain'
+import { OutboundFailure } from '@gatehouse/outbound'
+import { endpoints } from '@gatehouse/contracts'
+import type { Deps } from '../deps.ts'
+import { sendSigned } from '../peers/send-signed.ts'
+import { delayAfter, policy } from '../policy.ts'
+
+const messages = {
+  denied_by_admin: 'The admin of this instance has denied the request',
+  expired: 'No admin of this instance decided in time',
+}
+
+/**
+ * Tells the other side that its offer was denied or has expired, signed with the secret of that offer. It has heard when it
+ * answers 2xx; 404 and 409 say that nothing waits there. federation-wire.md 2.2, peer/denied.
+ */
+export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<void> {
+  const { id, sourceOrigin: origin, secret, attempts } = request
+  const status = secret ? await post(deps, request, secret) : 404
+  const isHeard = (status >= 200 && status <= 299) || status === 404 || status === 409
+  const isOver = isHeard || attempts + 1 >= policy.denialAttempts
+  const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, attempts))
+  const changes = { attempts: attempts + 1, nextAttemptAt: isOver ? null : due }
+  await deps.orm.em.fork().nativeUpdate(Requests, { id }, changes)
+  deps.log.info({ origin, status, isHeard }, 'denial sent')
+}
+
+/** The status of the answer, 0 when there was none. */
+async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalRequest, secret: string): Promise<number> {
+  const { method, path } = endpoints.peerDenied
+  const reason = status === 'expired' ? 'expired' : 'denied_by_admin'
+  const body = { origin: deps.config.publicAddress.origin, reason, message: messages[reason] }
+  try {
+    const message = { method, path, body, timeoutMs: policy.messageTimeoutMs }
+    return (await sendSigned(deps, { origin, secret }, message)).answer.status
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error
+    return 0
+  }
+}

@@ -1,0 +1,103 @@
+import { ApprovalRequest, Peer, recordAudit } from '@gatehouse/domain'
+import { commonErrors } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Actor, Deps } from '../deps.ts'
+import { refuse } from '../errors.ts'
+import { rememberInstance } from '../handshake/activate.ts'
+import { proveSecret } from '../handshake/prove-secret.ts'
+import { isOtherInstance, probePeer } from '../maintenance/probe-peer.ts'
+import { rotateSecret } from '../maintenance/rotate-secret.ts'
+import { newSecret } from '../peers/new-secret.ts'
+import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
+
+type Input = { id: string; actor: Actor }
+type Act = { action: string; change: (em: EntityManager, peer: Peer) => Promise<void> | void }
+
+/** Ends a peering from this side, at once; a second time changes nothing. Throws not_found. Contract: 7, peers. */
+export async function revokePeer(deps: PeerDeps, input: Input): Promise<void> {
+  await act(deps, input, {
+    action: 'peer.revoked',
+    change: (_em, peer) => {
+      if (peer.status !== 'revoked') peer.revoke(newSecret(deps), new Date(deps.clock.now()))
+    },
+  })
+}
+
+/** Forgets a revoked or rejected peer, so that it may offer itself again. Throws not_found, peer_state. */
+export async function forgetPeer(deps: PeerDeps, input: Input): Promise<void> {
+  await act(deps, input, { action: 'peer.forgotten', change: removeIn(['revoked', 'rejected']) })
+}
+
+/** Forgets a peer that needs attention, so that it can be peered with anew. Throws not_found, peer_state. */
+export async function resetPeer(deps: PeerDeps, input: Input): Promise<void> {
+  await act(deps, input, { action: 'peer.reset', change: removeIn(['needs_attention']) })
+}
+
+/** How often its secret is rotated. Throws not_found. */
+export async function setRotation(deps: PeerDeps, input: Input & { autoRotateIntervalDays: number }): Promise<Peer> {
+  return await act(deps, input, {
+    action: 'peer.changed',
+    change: (_em, peer) => peer.rotateEvery(input.autoRotateIntervalDays),
+  })
+}
+
+/** Rotates its secret now; gives the peer as it is then. Throws not_found, peer_state, remote_refused. */
+export async function rotatePeer(deps: Deps, input: Input): Promise<Peer> {
+  const { peer, isDone } = await rotateSecret(deps, input)
+  if (!isDone) throw refuse.remote_refused({ message: 'The other instance did not take the new secret' })
+  return await act(deps, input, { action: 'peer.rotated', change: () => undefined }, peer)
+}
+
+/**
+ * Looks now whether a peer that is unreachable or needs attention can go on: it has to answer, and after a stop to prove the
+ * secret as the instance that it was. Throws not_found, peer_state. federation-wire.md 2.6.
+ */
+export async function recheckPeer(deps: Deps, { id }: Input): Promise<Peer> {
+  const peer = await deps.orm.em.fork().findOne(Peer, { id })
+  if (!peer) throw commonErrors.not_found()
+  if (peer.status === 'unreachable') await probePeer(deps, peer)
+  else if (peer.status === 'needs_attention') await proveParked(deps, peer)
+  else throw refuse.peer_state()
+  return await deps.orm.em.fork().findOneOrFail(Peer, { id })
+}
+
+async function proveParked(deps: Deps, parked: Peer): Promise<void> {
+  const { origin } = parked
+  const proof = await proveSecret(deps, { origin, secrets: parked.secretsAt(deps.clock.now()) })
+  await withPeer(deps, origin, async (_em, peer) => {
+    if (peer?.status !== 'needs_attention' || !proof.proven) return
+    if (isOtherInstance(peer, proof.instanceId)) return peer.park('peer_reset_detected')
+    peer.instanceId ??= proof.instanceId
+    peer.reconnect()
+    peer.nextAttemptAt = new Date(deps.clock.now())
+  })
+}
+
+/** Forgotten with its requests; who it was is remembered, because its users may have accounts here. */
+function removeIn(statuses: readonly Peer['status'][]) {
+  return async (em: EntityManager, peer: Peer): Promise<void> => {
+    if (!statuses.includes(peer.status)) throw refuse.peer_state()
+    await rememberInstance(em, peer)
+    await em.nativeDelete(ApprovalRequest, { sourceOrigin: peer.origin, status: { $ne: 'pending' } })
+    em.remove(peer)
+  }
+}
+
+async function act(deps: PeerDeps, { id, actor }: Input, { action, change }: Act, given?: Peer): Promise<Peer> {
+  const known = given ?? (await deps.orm.em.fork().findOne(Peer, { id }))
+  if (!known) throw commonErrors.not_found()
+  return await withPeer(
+    deps,
+    known.origin,
+    async (em, peer) => {
+      if (!peer) throw commonErrors.not_found()
+      const before = peer.status
+      await change(em, peer)
+      const isRepeated = action === 'peer.revoked' && before === 'revoked'
+      const record = { action, actor, target: { type: 'peer' as const, id }, detail: { origin: peer.origin } }
+      if (!isRepeated) recordAudit(em, { ...record, at: new Date(deps.clock.now()) })
+      return peer
+    },
+    actor,
+  )
+}

@@ -1,0 +1,95 @@
+import { Peer } from '@gatehouse/domain'
+import { OutboundFailure } from '@gatehouse/outbound'
+import type { z } from 'zod'
+import {
+  attachProofReply,
+  byHomeIdReply,
+  endpoints,
+  type checkHomeEpoch,
+  type lookUpByHomeId,
+  type RemoteUser,
+  type verifyAttachProof,
+} from '@gatehouse/contracts'
+import type { Deps } from '../deps.ts'
+import { proveSecret } from '../handshake/prove-secret.ts'
+import { isOtherInstance } from '../maintenance/probe-peer.ts'
+import { noteInstance } from '../maintenance/sync-peer.ts'
+import { jsonOf } from '../peers/remote-json.ts'
+import { sendToPeer, verifySignedAnswer, type Message, type SignedExchange } from '../peers/send-signed.ts'
+import { hostOf } from '../peers/signature.ts'
+import { policy } from '../policy.ts'
+
+/**
+ * Whether the host still is the instance that it was: `unknown` where it is no peer whose instanceId is known. Another one
+ * parks the peer. Contract: 7, login repair.
+ */
+export async function checkHome(
+  deps: Deps,
+  { host, timeoutMs }: z.infer<typeof checkHomeEpoch.request>,
+): Promise<z.infer<typeof checkHomeEpoch.reply>> {
+  const peers = await deps.orm.em.fork().find(Peer, { host: hostOf(host), instanceId: { $ne: null } })
+  if (peers.length === 0) return { outcome: 'unknown' }
+  for (const peer of peers.filter(({ status }) => status !== 'revoked')) {
+    const secrets = peer.secretsAt(deps.clock.now())
+    const proof = await proveSecret(deps, { origin: peer.origin, secrets, timeoutMs })
+    if (!proof.proven) continue
+    if (!isOtherInstance(peer, proof.instanceId)) return { outcome: 'same' }
+    await noteInstance(deps, peer.origin, proof.instanceId)
+    return { outcome: 'changed' }
+  }
+  return { outcome: 'unverified' }
+}
+
+/** One user of the active peer of a host. federation-wire.md 4, lookups. */
+export async function askByHomeId(
+  deps: Deps,
+  { host, homeUserId }: z.infer<typeof lookUpByHomeId.request>,
+): Promise<z.infer<typeof lookUpByHomeId.reply>> {
+  const peer = await activePeerOf(deps, host)
+  if (!peer) return { outcome: 'no_peer' }
+  const { method, path } = endpoints.lookUpByHomeId
+  const exchange = await ask(deps, peer, { method, path, body: { homeUserId }, timeoutMs: policy.messageTimeoutMs })
+  const said = exchange?.answer.status === 200 ? byHomeIdReply.safeParse(jsonOf(exchange.answer)) : undefined
+  if (!said?.success) return { outcome: 'unreachable' }
+  if (!said.data.found || said.data.user.homeUserId !== homeUserId) return { outcome: 'not_found' }
+  const { username, profile } = said.data.user
+  return { outcome: 'found', username, profile: withPictures(peer, profile) }
+}
+
+/** Pictures are bare file names there. */
+function withPictures({ origin }: Peer, { displayName, avatar, avatarColor, banner, bio }: RemoteUser['profile']) {
+  const picture = (name: string | null) => (name ? new URL(`/api/uploads/${name}`, origin).href : null)
+  return { displayName, avatar: picture(avatar), banner: picture(banner), avatarColor, bio }
+}
+
+/** Whether a home confirms an attach proof, by a signed answer. federation-wire.md 4, attach 3. */
+export async function askProof(
+  deps: Deps,
+  { host, token }: z.infer<typeof verifyAttachProof.request>,
+): Promise<z.infer<typeof verifyAttachProof.reply>> {
+  const peer = await activePeerOf(deps, host)
+  if (!peer) return { outcome: 'no_peer' }
+  const { method, path } = endpoints.verifyAttachProof
+  const exchange = await ask(deps, peer, { method, path, body: { token }, timeoutMs: policy.messageTimeoutMs })
+  if (!exchange) return { outcome: 'unreachable' }
+  const now = deps.clock.now()
+  const said = attachProofReply.safeParse(jsonOf(exchange.answer))
+  // What is not signed by the home proves nothing, whatever it says.
+  if (verifySignedAnswer(exchange, peer.secretsAt(now), now) !== 'ok' || !said.success) return { outcome: 'invalid' }
+  const { data } = said
+  if (!data.valid) return { outcome: 'invalid' }
+  return { outcome: 'valid', homeUserId: data.homeUserId, username: data.username }
+}
+
+async function activePeerOf({ orm }: Pick<Deps, 'orm'>, host: string): Promise<Peer | null> {
+  return await orm.em.fork().findOne(Peer, { host: hostOf(host), status: 'active' }, { orderBy: { id: 'asc' } })
+}
+
+async function ask(deps: Deps, peer: Peer, message: Message): Promise<SignedExchange | undefined> {
+  try {
+    return await sendToPeer(deps, peer, message)
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error
+    return undefined
+  }
+}

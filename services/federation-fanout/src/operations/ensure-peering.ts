@@ -1,0 +1,59 @@
+import { ApprovalRequest, loadInstanceSettings, nextId, type Peer } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { ensurePeerReply } from '@gatehouse/contracts'
+import type { Deps } from '../deps.ts'
+import { refuse } from '../errors.ts'
+import { attemptHandshake } from '../handshake/attempt-handshake.ts'
+import { readPeerOrigin } from '../peers/read-peer-origin.ts'
+import { withPeer } from '../peers/with-peer.ts'
+import { policy } from '../policy.ts'
+import { beginInitiation } from './initiate-peering.ts'
+
+type Input = { remoteOrigin: string; userId: string; requestId?: string | undefined }
+type Reply = z.infer<typeof ensurePeerReply>
+
+/**
+ * A user has connected to another instance and wants it to be a peer. With autoAcceptPeering it is offered at once; else
+ * nothing is sent, and the wish waits for an admin. Throws origin_invalid, origin_is_own, too_many_requests. Contract: 7,
+ * consent.
+ */
+export async function ensurePeering(deps: Deps, { remoteOrigin, userId, requestId }: Input): Promise<Reply> {
+  const origin = readPeerOrigin(deps.config, remoteOrigin)
+  const { peer, isBegun } = await withPeer(deps, origin, async (em, known) => {
+    if (known) return { peer: known, isBegun: false }
+    const { autoAcceptPeering } = await loadInstanceSettings(em)
+    const waits = await em.count(ApprovalRequest, { sourceOrigin: origin, status: 'pending' })
+    if (autoAcceptPeering && waits === 0) {
+      return { peer: await beginInitiation(deps, em, { known, origin, adminDecided: false }), isBegun: true }
+    }
+    if (waits === 0) await requestOutbound(em, { origin, userId, now: deps.clock.now() })
+    return { peer: null, isBegun: false }
+  })
+  const current = peer && isBegun ? (await attemptHandshake(deps, peer, requestId)).peer : peer
+  return current ? { peeringStatus: statusForUser(current), peerId: current.id } : { peeringStatus: 'admin_required' }
+}
+
+async function requestOutbound(
+  em: EntityManager,
+  { origin, userId, now }: { origin: string; userId: string; now: number },
+): Promise<void> {
+  const waiting = await em.count(ApprovalRequest, { direction: 'outbound', status: 'pending' })
+  if (waiting >= policy.outboundRequestsMax) throw refuse.too_many_requests()
+  em.create(ApprovalRequest, {
+    id: await nextId(em),
+    sourceOrigin: origin,
+    direction: 'outbound',
+    status: 'pending',
+    requestedBy: userId,
+    createdAt: new Date(now),
+    expiresAt: new Date(now + policy.handshakeLifetimeMs),
+  })
+}
+
+/** `pending` also says that it failed and is repeated. federation-wire.md 2.2. */
+function statusForUser({ status }: Peer): Reply['peeringStatus'] {
+  if (status === 'unreachable') return 'pending'
+  if (status === 'needs_attention') return 'admin_required'
+  return status === 'revoked' ? 'rejected' : status
+}

@@ -1,0 +1,47 @@
+import {
+  type RelayEvent,
+  type RemoteProfile,
+  applyRemoteProfiles,
+  isStorableText,
+  profileUpdate,
+} from '@gatehouse/contracts'
+import type { Peer } from '@gatehouse/domain'
+import type { Deps } from '../deps.ts'
+import { hostOf } from '../peers/signature.ts'
+import { policy } from '../policy.ts'
+
+/** A profile that a peer may report, `foreign` when it is none of its users, undefined when it cannot be read. */
+export function readProfile(peer: Peer, event: RelayEvent): RemoteProfile | 'foreign' | undefined {
+  const { data } = profileUpdate.safeParse(event.profileUpdate)
+  if (!data) return undefined
+  if (hostOf(data.homeInstance) !== peer.host) return 'foreign'
+  const { homeUserId, profileUpdatedAt, ...texts } = data
+  if (![homeUserId, ...Object.values(texts)].every((text) => !text || isStorableText(text))) return undefined
+  return {
+    homeUserId,
+    profileUpdatedAt,
+    username: texts.username ?? '',
+    displayName: texts.displayName ?? null,
+    avatar: texts.avatar ?? null,
+    banner: texts.banner ?? null,
+    accentColor: texts.accentColor ?? null,
+    avatarColor: texts.avatarColor ?? null,
+    bio: texts.bio ?? null,
+  }
+}
+
+/** Has identity bring the replicas up to date with their home. Gives whether it did. federation-wire.md 3. */
+export async function applyProfiles(
+  { bus, log }: Pick<Deps, 'bus' | 'log'>,
+  { origin, host }: Peer,
+  profiles: RemoteProfile[],
+): Promise<boolean> {
+  if (profiles.length === 0) return true
+  try {
+    await bus.request(applyRemoteProfiles, { origin, host, profiles }, { timeoutMs: policy.profileCallTimeoutMs })
+    return true
+  } catch (error) {
+    log.warn({ err: error, origin, profiles: profiles.length }, 'remote profiles not applied')
+    return false
+  }
+}

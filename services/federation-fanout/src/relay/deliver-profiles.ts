@@ -1,0 +1,127 @@
+import { changeRows, selectRows } from '@gatehouse/database'
+import { loadInstanceSettings, Peer, User } from '@gatehouse/domain'
+import { OutboundFailure } from '@gatehouse/outbound'
+import { endpoints, relayReply } from '@gatehouse/contracts'
+import type { Deps } from '../deps.ts'
+import { jsonOf } from '../peers/remote-json.ts'
+import { sendToPeer } from '../peers/send-signed.ts'
+import { withPeer } from '../peers/with-peer.ts'
+import { delayAfter, policy } from '../policy.ts'
+import { profileEvent } from './profile-event.ts'
+
+type Delivery = { userId: string; version: number; attempts: number }
+
+/** Reasons after which an event is not sent again. federation-wire.md 3, relay. */
+const finalReasons = new Set([
+  'duplicate',
+  'recipient_not_found',
+  'attribution_mismatch',
+  'unknown_event_type',
+  'self_target_invalid',
+])
+
+/** Starts a delivery to every active peer for which one is due. */
+export async function deliverDue(deps: Deps): Promise<void> {
+  const em = deps.orm.em.fork()
+  const now = new Date(deps.clock.now())
+  await changeRows(em, 'delete from federation_deliveries where expires_at <= ?', [now])
+  const sql = `select distinct p.id::text as id from federation_deliveries d join peers p on p.id = d.peer_id
+    where d.next_attempt_at <= ? and p.status = 'active'`
+  const due = await selectRows<{ id: string }>(em, sql, [now])
+  for (const { id } of due) deps.background.start(`relay ${id}`, () => deliverAll(deps, id))
+}
+
+async function deliverAll(deps: Deps, peerId: string): Promise<void> {
+  while (await deliverBatch(deps, peerId));
+}
+
+/** Sends at most 50 events of the queue of one peer. Gives whether there may be more to send at once. */
+export async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
+  const em = deps.orm.em.fork()
+  const peer = await em.findOne(Peer, { id: peerId, status: 'active' })
+  if (!peer) return false
+  const deliveries = await claim(deps, peerId)
+  if (deliveries.length === 0) return false
+  const users = await em.find(User, { id: { $in: deliveries.map(({ userId }) => userId) } })
+  const living = users.filter((user) => !user.isDeleted && user.isNative())
+  const { status, ended } = living.length > 0 ? await post(deps, peer, living) : { status: 200, ended: [] }
+  const known = new Set(living.map(({ id }) => id))
+  const isOver = ({ userId }: Delivery) => !known.has(userId) || ended.includes(userId)
+  await finish(deps, peerId, { over: deliveries.filter(isOver), kept: deliveries.filter((one) => !isOver(one)) })
+  if (living.length > 0) await countOutcome(deps, peer.origin, status)
+  return status >= 200 && status <= 299 && deliveries.length === policy.relayEventsMax
+}
+
+/** Of several replicas one gets each delivery, until its lease ends. */
+async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> {
+  const now = clock.now()
+  return await selectRows<Delivery>(
+    orm.em.fork(),
+    `update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id in (
+       select user_id from federation_deliveries where peer_id = ? and next_attempt_at <= ?
+       order by next_attempt_at limit ? for update skip locked)
+     returning user_id::text as "userId", version::float8 as version, attempts`,
+    [new Date(now + policy.leaseMs), peerId, peerId, new Date(now), policy.relayEventsMax],
+  )
+}
+
+/** The status of the answer, 0 without one, and the ids of the users whose event is not sent again. */
+async function post(deps: Deps, peer: Peer, users: readonly User[]): Promise<{ status: number; ended: string[] }> {
+  const { method, path } = endpoints.relay
+  const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
+  const body = {
+    version: 1,
+    sourceInstance: deps.config.publicAddress.origin,
+    sourceInstanceId: instanceId,
+    events: users.map((user) => profileEvent(deps.config, user)),
+  }
+  try {
+    const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
+    const { answer } = await sendToPeer(deps, peer, message)
+    const said = relayReply.safeParse(jsonOf(answer))
+    if (answer.status < 200 || answer.status > 299 || !said.success) return { status: answer.status, ended: [] }
+    const final = said.data.rejected.filter(({ reason }) => finalReasons.has(reason))
+    return { status: answer.status, ended: [...said.data.accepted, ...final.map(({ messageId }) => messageId)] }
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error
+    return { status: 0, ended: [] }
+  }
+}
+
+/** A delivery whose profile changed while it was under way stays: its version is another one. */
+async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delivery[]; kept: Delivery[] }) {
+  const em = deps.orm.em.fork()
+  for (const { userId, version } of over) {
+    const sql = 'delete from federation_deliveries where peer_id = ? and user_id = ? and version = ?'
+    const removed = await changeRows(em, sql, [peerId, userId, version])
+    if (removed === 0) await makeDue(deps, { peerId, userId })
+  }
+  for (const { userId, version, attempts } of kept) {
+    const due = new Date(deps.clock.now() + delayAfter(policy.deliveryDelaysMs, attempts))
+    const sql = `update federation_deliveries set attempts = attempts + 1, next_attempt_at = ?
+      where peer_id = ? and user_id = ? and version = ?`
+    await changeRows(em, sql, [due, peerId, userId, version])
+  }
+}
+
+async function makeDue({ orm, clock }: Deps, { peerId, userId }: { peerId: string; userId: string }) {
+  const sql = 'update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id = ?'
+  await changeRows(orm.em.fork(), sql, [new Date(clock.now()), peerId, userId])
+}
+
+/** Ten failures in a row make a peer unreachable, five refusals need an admin; a success clears both. */
+async function countOutcome(deps: Deps, origin: string, status: number): Promise<void> {
+  await withPeer(deps, origin, async (_em, peer) => {
+    if (peer?.status !== 'active') return
+    if (status >= 200 && status <= 299) {
+      peer.failedDeliveries = 0
+      peer.refusedDeliveries = 0
+    } else if (status === 401 || status === 403) {
+      peer.refusedDeliveries += 1
+      if (peer.refusedDeliveries >= policy.refusalsUntilAttention) peer.park('deliveries_refused')
+    } else {
+      peer.failedDeliveries += 1
+      if (peer.failedDeliveries >= policy.failuresUntilUnreachable) peer.becomeUnreachable(new Date(deps.clock.now()))
+    }
+  })
+}

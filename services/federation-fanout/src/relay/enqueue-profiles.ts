@@ -1,0 +1,38 @@
+import { profileChanged } from '@gatehouse/contracts'
+import { changeRows } from '@gatehouse/database'
+import { Peer, User } from '@gatehouse/domain'
+import type { Subscription } from '@gatehouse/bus'
+import type { Deps } from '../deps.ts'
+import { normalizeSignedOrigin } from '../peers/signature.ts'
+import { policy } from '../policy.ts'
+
+/** Consumes profile changes of our users: each becomes a delivery to every peer that holds a replica. Contract: 7. */
+export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
+  return await deps.bus.consume(profileChanged, 'federation-profiles', async ({ payload }) => {
+    if (await enqueueProfile(deps, payload.userId)) void deps.maintenance.runNow()
+  })
+}
+
+/**
+ * Puts a user's profile into the queue of the peers that hold a replica, which the user's list of instances names. One
+ * slot for each peer and user: what is sent is the profile as it is then. Gives how many peers.
+ */
+export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: string): Promise<number> {
+  const em = deps.orm.em.fork()
+  const user = await em.findOne(User, { id: userId, isDeleted: false })
+  if (!user?.isNative()) return 0
+  const origins = user.replicatedInstances.flatMap(({ origin }) => normalizeSignedOrigin(origin) ?? [])
+  const peers = await em.find(Peer, { origin: { $in: origins }, status: { $in: ['active', 'unreachable'] } })
+  const now = deps.clock.now()
+  const times = [user.profileUpdatedAt, new Date(now), new Date(now + policy.deliveryLifetimeMs)]
+  for (const peer of peers) {
+    await changeRows(
+      em,
+      `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at) values (?, ?, ?, ?, ?)
+       on conflict (peer_id, user_id) do update set version = greatest(federation_deliveries.version, excluded.version),
+         attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`,
+      [peer.id, user.id, ...times],
+    )
+  }
+  return peers.length
+}

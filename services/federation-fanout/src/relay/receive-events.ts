@@ -1,0 +1,95 @@
+import {
+  type RelayEvent,
+  type RemoteProfile,
+  isStorableText,
+  presenceUpdate,
+  relayEvent,
+  type relayReply,
+} from '@gatehouse/contracts'
+import type { Peer } from '@gatehouse/domain'
+import type { z } from 'zod'
+import type { Deps } from '../deps.ts'
+import { hostOf } from '../peers/signature.ts'
+import { policy } from '../policy.ts'
+import { applyProfiles, readProfile } from './apply-profiles.ts'
+import { reportPresences, type PresenceReport } from './report-presences.ts'
+
+export type RelayReply = z.infer<typeof relayReply>
+
+export type EventVerdict = 'accepted' | { rejected: string } | { undeliverable: string }
+
+/** Existing instances send such an event again. federation-wire.md 3, relay. */
+const later: EventVerdict = { rejected: 'temporarily_unavailable' }
+
+/** Names in full, and beginnings that end in an underscore. federation-wire.md 6, relay events. */
+const ignoredTypes = [
+  ...['read_state_update', 'dm_close', 'dm_reopen', 'dm_call_accept', 'dm_call_reject', 'dm_call_end', 'file_rejected'],
+  ...['ownership_transfer', 'group_metadata_update', 'friend_request_update', 'friend_request_cancel', 'friend_add'],
+  ...['friend_remove', 'update', 'delete', 'reaction_', 'dm_typing_', 'member_'],
+]
+
+/**
+ * What becomes of each event of a peer. Events of parts that this instance lacks are answered so that the peer neither
+ * repeats them nor gives up. An event without a readable messageId cannot be answered. federation-wire.md 3, 6.
+ */
+export async function receiveEvents(deps: Deps, peer: Peer, given: readonly unknown[]): Promise<RelayReply> {
+  const events = given.map((event) => relayEvent.safeParse(event)).flatMap(({ data }) => (data ? [data] : []))
+  const presences: PresenceReport[] = []
+  const profiles = new Map<RelayEvent, RemoteProfile>()
+  const verdicts = new Map(events.map((event) => [event, judgeEvent(peer, event, { presences, profiles })]))
+  if (!(await applyProfiles(deps, peer, [...profiles.values()]))) {
+    for (const event of profiles.keys()) verdicts.set(event, later)
+  }
+  await reportPresences(deps, peer, presences)
+  return toReply(events, verdicts)
+}
+
+type Collected = { presences: PresenceReport[]; profiles: Map<RelayEvent, RemoteProfile> }
+
+/** Presences and profiles are collected: one query and one call serve all events. What cannot be read does nothing. */
+function judgeEvent(peer: Peer, event: RelayEvent, { presences, profiles }: Collected): EventVerdict {
+  const { eventType } = event
+  if (eventType === 'presence_update') return collectPresence(peer, event, presences)
+  if (eventType === 'profile_update') return collectProfile(peer, event, profiles)
+  if (eventType === 'friend_request_create') return { rejected: 'recipient_not_found' }
+  if (eventType === 'dm_call_start') return { undeliverable: 'no_recipient' }
+  const isIgnored = ignoredTypes.some((type) => (type.endsWith('_') ? eventType.startsWith(type) : eventType === type))
+  return isIgnored ? 'accepted' : { rejected: 'unknown_event_type' }
+}
+
+function collectPresence(peer: Peer, event: RelayEvent, presences: PresenceReport[]): EventVerdict {
+  const report = readPresence(event)
+  if (!report) return 'accepted'
+  if (report.host !== peer.host) return { rejected: 'attribution_mismatch' }
+  presences.push(report)
+  return 'accepted'
+}
+
+function collectProfile(peer: Peer, event: RelayEvent, profiles: Collected['profiles']): EventVerdict {
+  const profile = readProfile(peer, event)
+  if (profile === 'foreign') return { rejected: 'attribution_mismatch' }
+  if (profile) profiles.set(event, profile)
+  return 'accepted'
+}
+
+function readPresence(event: RelayEvent): PresenceReport | undefined {
+  const { data } = presenceUpdate.safeParse(event.presenceUpdate)
+  if (!data || !isStorableText(data.homeUserId)) return undefined
+  const status = data.status === 'offline' ? 'offline' : 'online'
+  return { homeUserId: data.homeUserId, host: hostOf(data.homeInstance), status }
+}
+
+function toReply(events: readonly RelayEvent[], verdicts: ReadonlyMap<RelayEvent, EventVerdict>): RelayReply {
+  const accepted: string[] = []
+  const rejected: RelayReply['rejected'] = []
+  const undeliverable: RelayReply['rejected'] = []
+  for (const event of events) {
+    const verdict = verdicts.get(event) ?? later
+    const { messageId } = event
+    if (verdict === 'accepted') accepted.push(messageId)
+    else if ('rejected' in verdict) rejected.push({ messageId, reason: verdict.rejected })
+    else undeliverable.push({ messageId, reason: verdict.undeliverable })
+  }
+  const { maxUploadSize } = policy
+  return { accepted, rejected, ...(undeliverable.length > 0 && { undeliverable }), maxUploadSize }
+}

@@ -1,0 +1,307 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { insertUser } from '@gatehouse/test-kit'
+import { checkHomeEpoch, verifyAttachProof } from '@gatehouse/contracts'
+import { hashToken, readSignature, signBody, verifySignature } from '../src/peers/signature.ts'
+import { admitRelay } from '../src/requests/peer-limits.ts'
+import {
+  buildPeer,
+  secretOfPeer,
+  sendAsPeer,
+  sendJson,
+  sendSignedJson,
+  startFakePeer,
+  type FakePeer,
+} from './fake-peer.ts'
+import { startTestInstance, type TestInstance } from './harness.ts'
+
+const deniedPath = '/api/federation/peer/denied'
+const admins = '/api/federation/peers'
+
+describe('the states of a peer', () => {
+  let instance: TestInstance
+  let remote: FakePeer
+
+  before(async () => {
+    instance = await startTestInstance('a')
+  })
+  after(() => instance[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    remote = await startFakePeer('b')
+    remote.secret = secretOfPeer
+  })
+  afterEach(() => remote[Symbol.asyncDispose]())
+
+  type Row = { id: string; status: string; reason: string | null; secret: string }
+  const build = async (changes: Record<string, unknown> = {}) => {
+    const { status = 'active', ...columns } = changes as { status?: 'active' }
+    await buildPeer(instance, { host: remote.host, origin: remote.origin, status })
+    for (const [column, value] of Object.entries(columns)) {
+      await instance.deps.orm.em
+        .fork()
+        .execute(`update peers set ${column} = ? where origin = ?`, [value, remote.origin])
+    }
+    return await row()
+  }
+  const row = async () => {
+    const sql = 'select id::text as id, status, reason, secret from peers where origin = ?'
+    return (await instance.deps.orm.em.fork().execute(sql, [remote.origin]))[0] as Row
+  }
+  const signed = (path: string, body: object, changes: object = {}) =>
+    sendAsPeer(instance, ['POST', path, body], { origin: remote.origin, secret: secretOfPeer, ...changes })
+  const denial = { origin: 'https://b.test', reason: 'denied_by_admin', message: 'No' }
+
+  for (const status of ['pending', 'awaiting_approval'] as const) {
+    it(`${status}: a denial signed with our offer's secret ends it, another one does not`, async () => {
+      await build({ status })
+
+      const unsigned = await instance.call('POST', deniedPath, { body: denial })
+      const wrong = await signed(deniedPath, denial, { secret: 'c'.repeat(64) })
+      const before = (await row()).status
+      const right = await signed(deniedPath, denial)
+
+      expect([unsigned.status, wrong.status, before]).to.deep.equal([401, 401, status])
+      expect([right.status, right.body]).to.deep.equal([200, { acknowledged: true }])
+      expect(await row()).to.include({ status: 'rejected', reason: 'denied_by_peer' })
+      expect((await row()).secret).to.not.equal(secretOfPeer)
+    })
+  }
+
+  it('a denial where nothing waits is acknowledged and changes nothing', async () => {
+    const unknown = await signed(deniedPath, denial)
+    await build()
+    const active = await signed(deniedPath, denial)
+
+    expect([unknown.status, active.status]).to.deep.equal([200, 200])
+    expect((await row()).status).to.equal('active')
+  })
+
+  it('pending: a signed request with the offered secret proves it, an epoch question does not', async () => {
+    await build({ status: 'pending' })
+
+    const question = await signed('/api/federation/epoch', {})
+    const before = (await row()).status
+    const sync = await signed('/api/federation/sync', { sinceTimestamp: 0, limit: 10 })
+
+    expect([question.status, before]).to.deep.equal([200, 'pending'])
+    expect(sync.status).to.equal(200)
+    expect((await row()).status).to.equal('active')
+  })
+
+  it('an epoch question is answered in every state but revoked', async () => {
+    const states = ['pending', 'awaiting_approval', 'active', 'unreachable', 'needs_attention', 'rejected', 'revoked']
+    await build()
+    const answers: number[] = []
+
+    for (const status of states) {
+      await instance.deps.orm.em.fork().execute('update peers set status = ? where origin = ?', [status, remote.origin])
+      answers.push((await signed('/api/federation/epoch', {})).status)
+    }
+
+    expect(answers).to.deep.equal([200, 200, 200, 200, 200, 200, 403])
+  })
+
+  it('an offer with the token of the 202 is taken only if its origin proves it', async () => {
+    await build({ status: 'awaiting_approval', approval_token_hash: hashToken('T') })
+    const offer = (hmacSecret: string) =>
+      instance.call('POST', '/api/federation/peer/accept', {
+        body: { sourceOrigin: remote.origin, hmacSecret, approvalToken: 'T' },
+      })
+
+    const wrong = await offer('d'.repeat(64))
+    const before = await row()
+    remote.secret = 'e'.repeat(64)
+    const right = await offer('e'.repeat(64))
+
+    expect([wrong.status, before.secret]).to.deep.equal([403, secretOfPeer])
+    expect([right.status, right.body.accepted]).to.deep.equal([200, true])
+    expect(await row()).to.include({ status: 'active', secret: 'e'.repeat(64) })
+  })
+
+  it('needs_attention: reset forgets it, recheck makes it active when it proves the secret', async () => {
+    const { id } = await build({ status: 'needs_attention', reason: 'deliveries_refused' })
+    const unreset = await instance.admin('DELETE', `${admins}/${id}/permanent`)
+
+    const rechecked = await instance.admin('POST', `${admins}/${id}/recheck`)
+    const refused = await instance.admin('POST', `${admins}/${id}/reset`)
+    await instance.deps.orm.em.fork().execute("update peers set status = 'needs_attention' where id = ?", [id])
+    const reset = await instance.admin('POST', `${admins}/${id}/reset`)
+
+    expect([unreset.status, rechecked.status, refused.status, reset.status]).to.deep.equal([409, 200, 409, 200])
+    expect(rechecked.body.peer).to.include({ status: 'active', reason: null })
+    expect(await row()).to.equal(undefined)
+  })
+
+  it('needs_attention: a recheck by another instance leaves it there, and says why', async () => {
+    const { id } = await build({ status: 'needs_attention', instance_id: randomUUID() })
+
+    const { body } = await instance.admin('POST', `${admins}/${id}/recheck`)
+
+    expect(body.peer).to.include({ status: 'needs_attention', reason: 'peer_reset_detected' })
+  })
+
+  it('revoked: it is forgotten for good by an admin only', async () => {
+    const { id } = await build({ status: 'revoked' })
+
+    const asUser = await instance.call('DELETE', `${admins}/${id}/permanent`, { as: { id: '2' } })
+    const forgotten = await instance.admin('DELETE', `${admins}/${id}/permanent`)
+    const again = await instance.admin('DELETE', `${admins}/${id}/permanent`)
+
+    expect([asUser.status, forgotten.status, again.status]).to.deep.equal([403, 200, 404])
+  })
+
+  it('rotates every 1 to 365 days', async () => {
+    const { id } = await build()
+    const patch = (autoRotateIntervalDays: unknown) =>
+      instance.admin('PATCH', `${admins}/${id}`, { autoRotateIntervalDays })
+
+    const answers = await Promise.all([1, 365, 0, 366, 1.5, '7', undefined].map(patch))
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 400, 400, 400, 400, 400])
+  })
+
+  it('takes a new secret once, and the same one again', async () => {
+    await build()
+    const rotate = (newSecret: unknown) => signed('/api/federation/peer/rotate', { newSecret })
+
+    const answers = [
+      await rotate('a'.repeat(63)),
+      await rotate('A'.repeat(64)),
+      await rotate(7),
+      await rotate('f'.repeat(64)),
+      await rotate('f'.repeat(64)),
+      await rotate('9'.repeat(64)),
+    ]
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 200, 200, 409])
+    expect(answers[3]?.body).to.deep.equal({ accepted: true, gracePeriodMs: 900_000 })
+    expect((await row()).secret).to.equal('f'.repeat(64))
+  })
+
+  it('a home is the same, another one, unproven or no peer', async () => {
+    const ask = async () =>
+      (await instance.deps.bus.request(checkHomeEpoch, { host: 'b.test', timeoutMs: 5_000 }, { timeoutMs: 6_000 }))
+        .outcome
+    await instance.deps.orm.em.fork().execute('delete from peers')
+    const unknown = await ask()
+    await build()
+    const withoutId = await ask()
+    await instance.deps.orm.em.fork().execute("update peers set instance_id = '0b8a5b0e-6a52-4b0c-9d0e-3f1f2a3b4c5d'")
+    const same = await ask()
+    remote.secret = 'c'.repeat(64)
+    const unproven = await ask()
+    remote.secret = secretOfPeer
+    await instance.deps.orm.em.fork().execute('update peers set instance_id = ?', [randomUUID()])
+    const different = await ask()
+
+    expect([unknown, withoutId, same, unproven, different]).to.deep.equal([
+      ...['unknown', 'unknown', 'same', 'unverified', 'changed'],
+    ])
+    expect(await row()).to.include({ status: 'needs_attention', reason: 'peer_reset_detected' })
+  })
+
+  it('an attach proof is answered once, to the instance that it is for, signed', async () => {
+    await build()
+    const user = await insertUser(instance.deps)
+    const token = 'a'.repeat(64)
+    const insert = async (given: { token: string; domain: string; lifeMs: number }) =>
+      await instance.deps.orm.em
+        .fork()
+        .execute('insert into attach_proofs (token_hash, user_id, target_domain, expires_at) values (?, ?, ?, ?)', [
+          ...[hashToken(given.token), user.id, given.domain, new Date(instance.clock.now() + given.lifeMs)],
+        ])
+    await insert({ token, domain: 'b.test', lifeMs: 60_000 })
+    await insert({ token: 'b'.repeat(64), domain: 'other.example', lifeMs: 60_000 })
+    await insert({ token: 'c'.repeat(64), domain: 'b.test', lifeMs: 0 })
+    const ask = (asked: unknown) => signed('/api/federation/verify-attach-proof', { token: asked })
+
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(token)))
+    const others = [await ask('b'.repeat(64)), await ask('c'.repeat(64)), await ask('d'.repeat(64)), await ask('x')]
+
+    const valid = answers.filter(({ body }) => body.valid)
+    const seen = readSignature(Object.fromEntries(answers[0]!.headers))!
+    const given = { secrets: [secretOfPeer], body: answers[0]!.bytes, signed: seen, now: instance.clock.now() }
+    expect(valid.map(({ body }) => body)).to.deep.equal([{ valid: true, homeUserId: user.id, username: user.username }])
+    expect(verifySignature(given).verdict).to.equal('ok')
+    expect(others.slice(0, 3).map(({ body }) => body)).to.deep.equal(Array(3).fill({ valid: false }))
+    expect(others[3]?.status).to.equal(400)
+  })
+
+  it('an attach proof counts when the home confirms it by a signed answer', async () => {
+    await instance.deps.orm.em.fork().execute('delete from peers')
+    await build()
+    const ask = async () =>
+      await instance.deps.bus.request(
+        verifyAttachProof,
+        { host: 'b.test', token: 'a'.repeat(64) },
+        { timeoutMs: 5_000 },
+      )
+    const body = { valid: true, homeUserId: '7', username: 'erin' }
+    remote.answer = (_request, response) =>
+      void sendSignedJson(response, { secret: secretOfPeer, body, timestamp: instance.clock.now() })
+    const confirmed = await ask()
+    remote.answer = (_request, response) => void sendJson(response, 200, body)
+    const unsigned = await ask()
+    remote.answer = (_request, response) => void response.destroy()
+    const silent = await ask()
+
+    expect(confirmed).to.deep.equal({ outcome: 'valid', homeUserId: '7', username: 'erin' })
+    expect([unsigned.outcome, silent.outcome]).to.deep.equal(['invalid', 'unreachable'])
+  })
+
+  it('lookups are limited to sixty a minute for each peer', async () => {
+    await build()
+    const answers = []
+    instance.clock.advance(60_000)
+    for (let count = 0; count < 61; count += 1) {
+      answers.push(await signed('/api/federation/users/by-home-id', { homeUserId: 'x' }))
+    }
+
+    const last = answers.at(-1)
+    expect(answers.slice(0, 60).every(({ status }) => status === 200)).to.equal(true)
+    expect([last?.status, last?.headers.get('retry-after')]).to.deep.equal([429, '60'])
+    expect(last?.body).to.include({ statusCode: 429, retryAfter: 60 })
+  })
+
+  it('one body of a relay is read at a time for each peer, and eight in all', async () => {
+    const origins = Array.from({ length: 9 }, (_, index) => `https://r${index}.example`)
+    for (const origin of origins) await buildPeer(instance, { host: new URL(origin).hostname, origin })
+    const admit = admitRelay(instance.deps)
+    const held = Promise.withResolvers<void>()
+    const begin = async (origin: string, read: () => Promise<void> = async () => undefined): Promise<unknown> => {
+      const headers = signBody({ origin, secret: secretOfPeer, body: '', timestamp: 1, nonce: 'x' })
+      const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+      const ctx = { headers: lower } as unknown as Parameters<typeof admit>[0]
+      return await Promise.resolve(admit(ctx, read)).catch(({ code }: { code: string }) => code)
+    }
+
+    const started = origins.slice(0, 8).map((origin) => ({ origin, reading: Promise.withResolvers<void>() }))
+    const first = started.map(({ origin, reading }) => {
+      const read = async () => {
+        reading.resolve()
+        await held.promise
+      }
+      return begin(origin, read)
+    })
+    await Promise.all(started.map(({ reading }) => reading.promise))
+    const refused = [await begin(origins[0]!), await begin(origins[8]!), await begin('https://stranger.example')]
+    held.resolve()
+    await Promise.all(first)
+
+    expect(refused).to.deep.equal(['relay_busy', 'relay_busy', 'peer_unknown'])
+    expect([await begin(origins[0]!), await begin(origins[8]!)]).to.deep.equal([undefined, undefined])
+  })
+
+  it('leaving an instance sends nothing and succeeds', async () => {
+    const user = await insertUser(instance.deps)
+    await build()
+
+    const { body } = await instance.call('POST', '/api/users/@me/federation-identity/delete', {
+      ...{ as: { id: user.id }, body: { origins: [remote.origin, 'https://stranger.example'], mode: 'leave' } },
+    })
+
+    const success = { success: true }
+    expect(body).to.deep.equal({ results: { [remote.origin]: success, 'https://stranger.example': success } })
+    expect(remote.received).to.deep.equal([])
+  })
+})

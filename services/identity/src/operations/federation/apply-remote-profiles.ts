@@ -1,0 +1,89 @@
+import { avatarColors, countCodePoints, limits, profileChanged, type applyRemoteProfiles } from '@gatehouse/contracts'
+import { runTransaction } from '@gatehouse/database'
+import { User, accountStateOf } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+import { lockUser } from '../../queries/load-user.ts'
+import { recordAccountEvent } from '../account-events.ts'
+import { updateUploadReferences } from '../profile/update-upload-references.ts'
+import type { RemotePictures } from './remote-pictures.ts'
+
+type RemoteProfiles = z.infer<typeof applyRemoteProfiles.request> & { requestId?: string | undefined }
+type RemoteProfile = RemoteProfiles['profiles'][number]
+type ProfileDeps = OperationContext &
+  Pick<Deps, 'afterCommit' | 'uploadCleanup'> & { remotePictures: Pick<RemotePictures, 'fetchLater'> }
+
+/**
+ * Brings the replicas of a peer's users up to date, stubs included: all six fields of a profile that is newer than what is
+ * shown; names never change. Pictures follow when they have been fetched. Unknown users, those of another home instance and
+ * detached ones are passed by. Gives how many were changed. Contract: 7, relay; federation-wire.md 3.
+ */
+export async function applyProfiles(
+  deps: ProfileDeps,
+  { origin, host, profiles, requestId }: RemoteProfiles,
+): Promise<number> {
+  let applied = 0
+  for (const profile of profiles) {
+    const replica = { homeInstance: host, homeUserId: profile.homeUserId, isDeleted: false }
+    const known = await deps.orm.em.fork().findOne(User, replica)
+    if (!known || profile.profileUpdatedAt < known.profileUpdatedAt) continue
+    const apply = (em: EntityManager) => applyTexts(deps, em, { id: known.id, profile, requestId })
+    const user = await runTransaction(deps.orm, apply, { accountId: known.id })
+    if (!user) continue
+    if (profile.profileUpdatedAt > known.profileUpdatedAt) applied += 1
+    for (const field of ['avatar', 'banner'] as const) {
+      const url = profile[field]
+      if (url && url !== user[`${field}Source`]) deps.remotePictures.fetchLater({ user, field, url, origin })
+    }
+  }
+  deps.afterCommit.publishEvents()
+  if (applied > 0) await deps.uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
+  return applied
+}
+
+type Change = { id: string; profile: RemoteProfile; requestId: string | undefined }
+
+/** Null when the replica is gone or shows something newer. A profile that is shown already changes nothing. */
+async function applyTexts(
+  deps: ProfileDeps,
+  em: EntityManager,
+  { id, profile, requestId }: Change,
+): Promise<User | null> {
+  const user = await lockUser(em, id)
+  const { homeUserId, profileUpdatedAt } = profile
+  if (!user || user.isDeleted || user.isLocal() || user.homeUserId !== homeUserId) return null
+  if (profileUpdatedAt <= user.profileUpdatedAt) return profileUpdatedAt === user.profileUpdatedAt ? user : null
+  const now = deps.clock.now()
+  const pictures = {
+    ...(profile.avatar ? {} : { avatar: null, avatarSource: null }),
+    ...(profile.banner ? {} : { banner: null, bannerSource: null }),
+  }
+  await updateUploadReferences(em, { user, changes: pictures, now: new Date(now) })
+  Object.assign(user, { ...textsOf(profile), ...pictures, profileUpdatedAt })
+  await em.flush()
+  const changed = ['displayName', 'bio', 'accentColor', 'avatarColor', ...Object.keys(pictures).filter(isPublicField)]
+  const facts = { state: accountStateOf(user), at: now, profileUpdatedAt, changed, requestId }
+  await recordAccountEvent(em, deps, profileChanged, facts)
+  return user
+}
+
+const isPublicField = (field: string) => !field.endsWith('Source')
+
+/** Other instances have other limits: an overlong text is cut, an unknown color is none. */
+export function textsOf(profile: Pick<RemoteProfile, 'displayName' | 'bio' | 'accentColor' | 'avatarColor'>) {
+  return {
+    displayName: shortened(profile.displayName, limits.displayNameMax),
+    bio: shortened(profile.bio, limits.bioMax),
+    accentColor: profile.accentColor && /^#[0-9a-fA-F]{6}$/.test(profile.accentColor) ? profile.accentColor : null,
+    avatarColor: avatarColors.find((color) => color === profile.avatarColor) ?? null,
+  }
+}
+
+/** A trimmed text of at most `max` code points, null when nothing is left. */
+export function shortened(text: string | null | undefined, max: number): string | null {
+  const trimmed = text?.trim() ?? ''
+  const fitting = countCodePoints(trimmed) <= max ? trimmed : [...trimmed].slice(0, max).join('').trim()
+  return fitting || null
+}

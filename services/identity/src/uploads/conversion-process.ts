@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import sharp from 'sharp'
+import { serveJobs } from '../child-process/serve-jobs.ts'
+import { policy } from '../policy.ts'
+import { decodingBytes } from './decoding-cost.ts'
+
+/** What the service sends: the file as it was received, and where its WebP is to be written. */
+export type ConversionJob = { id: number; path: string; target: string }
+
+/** What it gets back: the size of the WebP, or the code of a refusal. */
+export type Conversion = { bytes: number } | { refusal: 'image_unreadable' | 'image_too_large' | 'image_too_costly' }
+
+/** The only decoders that may open a file, whatever its content claims to be. */
+const decoders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}`)
+const formats = new Set(['jpeg', 'png', 'webp', 'gif'])
+
+async function convert({ path, target }: ConversionJob): Promise<Conversion> {
+  let image: Buffer
+  try {
+    const refusal = await refusalOf(path)
+    if (refusal) return { refusal }
+    image = await sharp(path, { limitInputPixels: policy.imagePixelsMax, failOn: 'error' })
+      .autoOrient()
+      .resize({ width: policy.imageSideMax, height: policy.imageSideMax, fit: 'inside', withoutEnlargement: true })
+      .webp()
+      .toBuffer()
+  } catch {
+    return { refusal: 'image_unreadable' }
+  }
+  await writeFile(target, image)
+  return { bytes: image.length }
+}
+
+/** Reads the header only. Of an animation the first frame counts. Contract: 3, uploads. */
+async function refusalOf(path: string) {
+  const header = await sharp(path, { limitInputPixels: false }).metadata()
+  const isAvif = header.format === 'heif' && header.compression === 'av1'
+  if (!isAvif && !formats.has(header.format)) return 'image_unreadable'
+  if (header.width * header.height > policy.imagePixelsMax) return 'image_too_large'
+  const budget = policy.imageMemoryBytes - policy.imageProcessBytes
+  return decodingBytes(header) > budget ? 'image_too_costly' : undefined
+}
+
+/** Where memory runs out after all, the kernel ends this process and not the service. Without /proc it stays as it is. */
+function endFirstWithoutMemory(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '1000')
+  } catch {
+    return
+  }
+}
+
+endFirstWithoutMemory()
+sharp.block({ operation: ['VipsForeignLoad'] })
+sharp.unblock({ operation: decoders })
+sharp.concurrency(1)
+sharp.cache(false)
+serveJobs(convert)

@@ -1,0 +1,23 @@
+import { limits } from '@gatehouse/contracts'
+import { selectRows } from '@gatehouse/database'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { refuse } from '../errors.ts'
+
+type NewUpload = { userId: string; size: number }
+
+/**
+ * Refuses an upload of `size` bytes by an account that has as many unclaimed ones as it may. It holds when the row of the
+ * account is locked. Throws too_many_unclaimed_uploads. Contract: 3, uploads.
+ */
+export async function refuseBeyondUnclaimed(em: EntityManager, { userId, size }: NewUpload): Promise<void> {
+  const [unclaimed = { files: 0, bytes: 0 }] = await selectRows<{ files: number; bytes: number }>(
+    em,
+    `select count(*)::int as files, coalesce(sum(size), 0)::int as bytes
+     from uploads where user_id = ? and claimed_at is null`,
+    [userId],
+  )
+  const { files, bytes } = unclaimed
+  if (files >= limits.unclaimedUploadsMax || bytes + size > limits.unclaimedUploadBytesMax) {
+    throw refuse.too_many_unclaimed_uploads()
+  }
+}

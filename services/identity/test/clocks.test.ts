@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
+import { databaseTime } from '@gatehouse/database'
+import { accountStateOf } from '@gatehouse/domain'
+import { buildUser, readUser } from './builders.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { testPassword } from './quick-hasher.ts'
+
+const minute = 60_000
+
+describe('token times come from the one clock of the database', () => {
+  let ahead: TestIdentity
+  let behind: TestIdentity
+  before(async () => {
+    ahead = await startTestIdentity({ overrides: { databaseTime } })
+    behind = await startTestIdentity({ databaseUrl: ahead.databaseUrl, overrides: { databaseTime } })
+    ahead.clock.advance(minute)
+    behind.clock.advance(-minute)
+  })
+  after(async () => {
+    await behind[Symbol.asyncDispose]()
+    await ahead[Symbol.asyncDispose]()
+  })
+
+  const now = async () => await databaseTime(ahead.deps.orm.em.fork())
+  const claimsOf = (token: unknown) => verifyToken(createTokenKey(ahead.config.jwtSecret), String(token), Date.now())!
+  const login = async (replica: TestIdentity, username: string, password: string) =>
+    (await replica.call('POST', '/api/auth/login', { body: { username, password } })).body['token']
+
+  it('so that a token of a replica that is behind is live after a reset by one that is ahead', async () => {
+    const admin = await buildUser(ahead, { isAdmin: true })
+    const user = await buildUser(ahead)
+    const reset = await ahead.call('POST', `/api/admin/users/${user.id}/reset-password`, { as: admin })
+
+    const token = await login(behind, user.username, String(reset.body['temporaryPassword']))
+
+    const state = accountStateOf(await readUser(ahead, user.id))
+    expect(checkRevocation(claimsOf(token), state)).to.equal('live')
+    expect(await now()).to.be.at.least(state.passwordChangedAt!)
+  })
+
+  it('so that every token and change has the time at which it was made, on both replicas', async () => {
+    for (const replica of [ahead, behind]) {
+      const from = await now()
+      const body = { username: `new_${replica === ahead ? 'a' : 'b'}`, password: testPassword }
+      const registered = (
+        await replica.call<{ token: string; user: { id: string } }>('POST', '/api/auth/register', { body })
+      ).body
+      const loggedIn = await login(replica, body.username, testPassword)
+      const changed = await replica.call('POST', '/api/users/@me/change-password', {
+        as: { id: registered.user.id, username: body.username },
+        body: { currentPassword: testPassword, newPassword: 'a better password' },
+      })
+      const until = await now()
+
+      const { passwordChangedAt } = await readUser(replica, registered.user.id)
+      expect(passwordChangedAt).to.be.within(from, until)
+      for (const token of [registered.token, loggedIn, changed.body['token']]) {
+        expect(claimsOf(token).iat).to.be.within(Math.floor(from / 1000), Math.floor(until / 1000))
+      }
+    }
+  })
+
+  it('and never go back: a login after a change that was later by another clock is issued at the change', async () => {
+    const later = (await now()) + minute
+    const user = await buildUser(ahead, { passwordChangedAt: later, sessionsEndedAt: later })
+    expect(claimsOf(await login(behind, user.username, testPassword)).iat).to.equal(Math.floor(later / 1000))
+    const admin = await buildUser(ahead, { isAdmin: true })
+
+    await ahead.call('POST', `/api/admin/users/${user.id}/reset-password`, { as: admin })
+
+    expect(await readUser(ahead, user.id)).to.include({ passwordChangedAt: later, sessionsEndedAt: later })
+  })
+})

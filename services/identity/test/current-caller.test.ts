@@ -1,0 +1,190 @@
+import bcrypt from 'bcrypt'
+import { expect } from 'chai'
+import { InstanceSettings, type User } from '@gatehouse/domain'
+import { countLockWaits, eventually, type TestCaller } from '@gatehouse/test-kit'
+import { buildUser, readUser } from './builders.ts'
+import { startTestIdentity, type TestIdentity, type TestResponse } from './harness.ts'
+import { testPassword } from './quick-hasher.ts'
+
+const newPassword = 'a better password'
+const secondsLater = 2_000
+
+/** Requests whose token was judged before a revocation, and that are acted upon after it. */
+describe('a caller is judged again when the request is acted upon', () => {
+  let identity: TestIdentity
+  let admin: User
+  before(async () => {
+    identity = await startTestIdentity()
+    admin = await buildUser(identity, { isAdmin: true })
+  })
+  after(async () => await identity[Symbol.asyncDispose]())
+  beforeEach(() => void (identity.hasher.beforeWork = async () => undefined))
+
+  /** The caller as the gateway named it now: later changes of the account are not in it. */
+  const heldCaller = (user: User): TestCaller => ({
+    id: user.id,
+    username: user.username,
+    isAdmin: user.isAdmin,
+    tokenIssuedAt: Math.floor(identity.clock.now() / 1000),
+  })
+  const federated = () => buildUser(identity, { username: `fed_${Math.random()}@home`, homeInstance: 'home.example' })
+  const answerOf = ({ status, body }: TestResponse) => [status, body['error']]
+  const revoked = [401, 'Token has been revoked']
+  const deleted = [401, 'This account has been deleted']
+  const reset = async (target: User) =>
+    expect(
+      (await identity.call('POST', `/api/admin/users/${target.id}/reset-password`, { as: admin })).status,
+    ).to.equal(200)
+  const changePassword = (as: TestCaller, password = newPassword) => {
+    const body = { newPassword: password, currentPassword: testPassword }
+    return identity.call('POST', '/api/users/@me/change-password', { as, body })
+  }
+  const setRole = (as: TestCaller, target: User, isAdmin: boolean) =>
+    identity.call('PATCH', `/api/admin/users/${target.id}/role`, { as, body: { isAdmin } })
+
+  it('an admin whose password was reset meanwhile makes nobody an admin', async () => {
+    const [stolen, accomplice] = [await buildUser(identity, { isAdmin: true }), await buildUser(identity)]
+    const held = heldCaller(stolen)
+    identity.clock.advance(secondsLater)
+    await reset(stolen)
+
+    expect(answerOf(await setRole(held, accomplice, true))).to.deep.equal(revoked)
+    expect((await readUser(identity, accomplice.id)).isAdmin).to.equal(false)
+  })
+
+  it('a stolen token of a federated account does not replace the password that was changed against it', async () => {
+    const victim = await federated()
+    const held = heldCaller(victim)
+    identity.clock.advance(secondsLater)
+    expect((await changePassword(heldCaller(victim))).status).to.equal(200)
+
+    expect(answerOf(await changePassword(held, "the thief's password"))).to.deep.equal(revoked)
+    expect(await bcrypt.compare(newPassword, (await readUser(identity, victim.id)).passwordHash)).to.equal(true)
+  })
+
+  it('an admin who lost the role meanwhile changes no settings', async () => {
+    const former = await buildUser(identity, { isAdmin: true })
+    const held = heldCaller(former)
+    expect((await setRole(admin, former, false)).status).to.equal(200)
+    const patch = { as: held, body: { instanceName: 'taken over' } }
+
+    expect((await identity.call('PATCH', '/api/settings/instance', patch)).status).to.equal(403)
+    const settings = await identity.deps.orm.em.fork().findOneOrFail(InstanceSettings, { id: 1 })
+    expect(settings.instanceName).to.not.equal('taken over')
+  })
+
+  it('holds for every change, of the own account and of others', async () => {
+    const target = await buildUser(identity)
+    const changes = (user: User): [string, string, object?][] => [
+      ['PATCH', '/api/users/@me', { bio: 'changed' }],
+      ['POST', '/api/users/@me/change-password', { newPassword, currentPassword: testPassword }],
+      ['POST', '/api/users/@me/verify-password', { password: testPassword }],
+      ['POST', '/api/users/@me/sessions/end', { password: testPassword }],
+      ['DELETE', '/api/users/@me', { username: user.username, password: testPassword }],
+      ['PATCH', `/api/admin/users/${target.id}/role`, { isAdmin: true }],
+      ['POST', `/api/admin/users/${target.id}/reset-password`],
+      ['DELETE', `/api/admin/users/${target.id}`],
+      ['PATCH', '/api/settings/instance', { instanceName: 'changed' }],
+    ]
+    const ended = [
+      { expected: revoked, overrides: { passwordChangedAt: identity.clock.now() + 1_000 } },
+      { expected: deleted, overrides: { isDeleted: true } },
+    ]
+    for (const { expected, overrides } of ended) {
+      const user = await buildUser(identity, { isAdmin: true, ...overrides })
+      for (const [method, path, body] of changes(user)) {
+        const answer = await identity.call(method, path, { as: heldCaller(user), ...(body && { body }) })
+        expect(answerOf(answer), `${method} ${path}`).to.deep.equal(expected)
+      }
+    }
+    expect((await readUser(identity, target.id)).stateVersion).to.equal(1)
+  })
+
+  describe('also when the revocation commits while a password waits to be hashed:', () => {
+    /** Resets the account's password, two seconds later, when its request reaches the hasher. */
+    const resetMeanwhile = (user: User) => {
+      identity.hasher.beforeWork = async () => {
+        identity.hasher.beforeWork = async () => undefined
+        identity.clock.advance(secondsLater)
+        await reset(user)
+      }
+    }
+
+    it('change-password', async () => {
+      for (const user of [await buildUser(identity), await buildUser(identity, { isAdmin: true })]) {
+        const held = heldCaller(user)
+        resetMeanwhile(user)
+        expect(answerOf(await changePassword(held))).to.deep.equal(revoked)
+      }
+    })
+
+    it("an admin's reset", async () => {
+      const [stolen, target] = [await buildUser(identity, { isAdmin: true }), await buildUser(identity)]
+      const held = heldCaller(stolen)
+      resetMeanwhile(stolen)
+
+      const answer = await identity.call('POST', `/api/admin/users/${target.id}/reset-password`, { as: held })
+
+      expect(answerOf(answer)).to.deep.equal(revoked)
+      expect((await readUser(identity, target.id)).passwordChangedAt).to.equal(null)
+    })
+
+    it('deletion of the own account, and verify-password', async () => {
+      for (const [method, path] of [
+        ['DELETE', ''],
+        ['POST', '/verify-password'],
+      ] as const) {
+        const user = await buildUser(identity)
+        const held = heldCaller(user)
+        resetMeanwhile(user)
+        const body = { username: user.username, password: testPassword }
+
+        const answer = await identity.call(method, `/api/users/@me${path}`, { as: held, body })
+
+        expect(answerOf(answer)).to.deep.equal(revoked)
+        expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
+      }
+    })
+
+    it('login, which verified the former password', async () => {
+      const user = await buildUser(identity)
+      resetMeanwhile(user)
+      const body = { username: user.username, password: testPassword }
+
+      expect((await identity.call('POST', '/api/auth/login', { body })).status).to.equal(401)
+    })
+  })
+
+  it('waits for a revocation that is about to commit', async () => {
+    const [stolen, accomplice] = [await buildUser(identity, { isAdmin: true }), await buildUser(identity)]
+    const held = heldCaller(stolen)
+    const { orm } = identity.deps
+    let acting: Promise<TestResponse> | undefined
+    await orm.em.fork().transactional(async (em) => {
+      const later = identity.clock.now() + secondsLater
+      await em.execute('update users set password_changed_at = ? where id = ?', [later, stolen.id])
+      acting = setRole(held, accomplice, true)
+      await eventually('the act waits', async () => (await countLockWaits({ orm })) > 0)
+    })
+
+    expect(answerOf(await acting!)).to.deep.equal(revoked)
+  })
+
+  it('lets one of two admins who act on each other at once succeed, and never answers 500', async () => {
+    for (const [method, path] of [
+      ['POST', '/reset-password'],
+      ['DELETE', ''],
+    ] as const) {
+      const pair = [await buildUser(identity, { isAdmin: true }), await buildUser(identity, { isAdmin: true })] as const
+      const held = pair.map(heldCaller)
+      identity.clock.advance(secondsLater)
+
+      const answers = await Promise.all([
+        identity.call(method, `/api/admin/users/${pair[1].id}${path}`, { as: held[0]! }),
+        identity.call(method, `/api/admin/users/${pair[0].id}${path}`, { as: held[1]! }),
+      ])
+
+      expect(answers.map(({ status }) => status).toSorted(), method).to.deep.equal([200, 401])
+    }
+  })
+})

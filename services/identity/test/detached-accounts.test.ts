@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import { deleteFederatedIdentity, detachHome } from '@gatehouse/contracts'
+import type { User } from '@gatehouse/domain'
+import { buildStub, buildUser, readUser } from './builders.ts'
+import { column } from './chat.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { testPassword } from './quick-hasher.ts'
+
+const timeoutMs = 10_000
+const token = 'ab'.repeat(32)
+
+describe('Accounts whose home was lost', () => {
+  let identity: TestIdentity
+  let host: string
+  let user: User
+  let made = 0
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    made += 1
+    host = `home${made}.example`
+    user = await buildUser(identity, { username: `ivy@${host}`, homeInstance: host, homeUserId: 'old' })
+    identity.federation.user = { outcome: 'no_peer' }
+    identity.federation.proof = { outcome: 'valid', homeUserId: 'new', username: 'ivy' }
+  })
+
+  const detach = () => identity.deps.bus.request(detachHome, { host }, { timeoutMs })
+  const reattach = (as = user, given = token) =>
+    identity.call('POST', '/api/users/@me/reattach', { as, body: { token: given } })
+  const self = async () => (await identity.call('GET', '/api/users/@me', { as: user })).body
+
+  describe('detachHome', () => {
+    it('tombstones stubs and makes real accounts local, once', async () => {
+      const stub = await buildStub(identity, { username: `s@${host}`, homeInstance: host, homeUserId: 's' })
+      const bystander = await buildUser(identity, { username: `b${made}@away.example`, homeInstance: 'away.example' })
+
+      expect(await detach()).to.deep.equal({ tombstoned: 1, detached: 1 })
+      expect(await detach()).to.deep.equal({ tombstoned: 0, detached: 0 })
+
+      expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
+      expect((await readUser(identity, bystander.id)).homeInstance).to.equal('away.example')
+      const former = { formerHomeInstance: host, formerHomeUserId: 'old', federationHomeOrphaned: true }
+      const local = { homeInstance: null, homeUserId: null, username: `ivy@${host}` }
+      expect(await readUser(identity, user.id)).to.include({ ...local, ...former })
+    })
+
+    it('shows it to the account itself only', async () => {
+      expect(await self()).to.include({ federationHomeOrphaned: false })
+      await detach()
+      const other = await buildUser(identity)
+
+      expect(await self()).to.include({ federationHomeOrphaned: true, homeInstance: null })
+      const seen = (await identity.call('GET', `/api/users/${user.id}`, { as: other })).body
+      expect(seen).to.not.have.property('federationHomeOrphaned')
+    })
+
+    it('leaves an account that its former home neither deletes, renames nor logs in', async () => {
+      await detach()
+
+      const identityOf = { homeUserId: 'old', homeInstance: host, mode: 'full' } as const
+      const deletion = await identity.deps.bus.request(deleteFederatedIdentity, identityOf, { timeoutMs })
+      const logIn = (password: string) =>
+        identity.call('POST', '/api/auth/login', { body: { username: user.username, password } })
+      const profile = await identity.call('PATCH', '/api/users/@me', { as: user, body: { displayName: 'Ivy' } })
+      const registration = { username: `ivy@${host}`, password: testPassword, homeInstance: host, homeUserId: 'new' }
+      const registered = await identity.call('POST', '/api/auth/register', { body: registration })
+
+      expect(deletion).to.deep.equal({ outcome: 'absent' })
+      expect([(await logIn(testPassword)).status, (await logIn('another one')).status]).to.deep.equal([200, 401])
+      expect([profile.status, registered.status]).to.deep.equal([200, 409])
+      expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
+    })
+  })
+
+  describe('reattach', () => {
+    it('binds the account to the identity that its home confirms, with its name and profile', async () => {
+      await detach()
+      identity.federation.proof = { outcome: 'valid', homeUserId: 'new', username: 'ivy_b' }
+      identity.federation.user = { outcome: 'found', username: 'ivy_b', profile: { displayName: 'Ivy B.' } }
+
+      const { status, body } = await reattach()
+
+      expect([status, body.success]).to.deep.equal([200, true])
+      const bound = { homeInstance: host, homeUserId: 'new', username: `ivy_b@${host}`, displayName: 'Ivy B.' }
+      expect(body.user).to.include({ ...bound, id: user.id, federationHomeOrphaned: false })
+      expect(identity.federation.asked).to.deep.include({ host, token })
+      expect((await reattach()).status).to.equal(403)
+    })
+
+    it('ends the stub of the new identity, and goes on without a profile', async () => {
+      await detach()
+      const stub = await buildStub(identity, { username: `ivy_1@${host}`, homeInstance: host, homeUserId: 'new' })
+
+      expect((await reattach()).status).to.equal(200)
+      expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
+      expect(await readUser(identity, user.id)).to.include({ homeUserId: 'new', isDeleted: false })
+    })
+
+    it('leaves another real account of the identity as it is', async () => {
+      await detach()
+      const holder = await buildUser(identity, { username: `new@${host}`, homeInstance: host, homeUserId: 'new' })
+
+      expect((await reattach()).status).to.equal(409)
+      expect(await self()).to.include({ federationHomeOrphaned: true })
+      expect((await readUser(identity, holder.id)).isDeleted).to.equal(false)
+    })
+
+    it('keeps the name where somebody has the new one', async () => {
+      await detach()
+      identity.federation.proof = { outcome: 'valid', homeUserId: 'new', username: 'taken' }
+      await buildUser(identity, { username: `taken@${host}` })
+
+      expect((await reattach()).status).to.equal(200)
+      expect((await readUser(identity, user.id)).username).to.equal(`ivy@${host}`)
+    })
+
+    it('refuses what is not proven, and accounts that are not detached', async () => {
+      expect((await reattach()).status).to.equal(403)
+      await detach()
+      for (const given of ['', 'AB'.repeat(32), 'ab'.repeat(31)]) {
+        expect((await reattach(user, given)).status).to.equal(400)
+      }
+      const proofs = [
+        [{ outcome: 'no_peer' }, 409],
+        [{ outcome: 'unreachable' }, 502],
+        [{ outcome: 'invalid' }, 401],
+        [{ outcome: 'valid' }, 401],
+        [{ outcome: 'valid', homeUserId: 'x'.repeat(65), username: 'ivy' }, 401],
+      ] as const
+      for (const [proof, status] of proofs) {
+        identity.federation.proof = proof
+        expect((await reattach()).status, JSON.stringify(proof)).to.equal(status)
+      }
+      expect(await self()).to.include({ federationHomeOrphaned: true })
+    })
+
+    it('asks an admin to give up the role first', async () => {
+      await detach()
+      await identity.deps.orm.em.fork().execute('update users set is_admin = true where id = ?', [user.id])
+
+      expect((await reattach()).status).to.equal(409)
+    })
+  })
+
+  describe('attach-proof', () => {
+    const prove = (as: User, targetDomain: unknown = 'There.example:8443') =>
+      identity.call('POST', '/api/auth/attach-proof', { as, body: { targetDomain } })
+
+    it('is a random token for one host and a minute, of which only the hash is stored', async () => {
+      const native = await buildUser(identity)
+
+      const [first, second] = [await prove(native), await prove(native)]
+
+      expect([first.status, second.status]).to.deep.equal([200, 200])
+      expect(first.body.token)
+        .to.match(/^[0-9a-f]{64}$/)
+        .and.not.equal(second.body.token)
+      const stored = await column(
+        identity,
+        `select token_hash || ' ' || target_domain || ' ' || extract(epoch from expires_at) * 1000
+         from attach_proofs where user_id = ? order by token_hash`,
+        [native.id],
+      )
+      const hashes = [first, second].map(({ body }) => createHash('sha256').update(String(body.token)).digest('hex'))
+      const read = stored.map((row) => row.split(' '))
+      expect(read.map(([hash]) => hash)).to.deep.equal(hashes.toSorted())
+      for (const [, target, expires] of read) {
+        expect([target, Number(expires)]).to.deep.equal(['there.example', identity.clock.now() + 60_000])
+      }
+    })
+
+    it('is for accounts of this instance, and for other hosts', async () => {
+      const native = await buildUser(identity)
+      expect((await prove(user)).status).to.equal(403)
+      await detach()
+      expect((await prove(user)).status).to.equal(403)
+      const bad = ['', ' ', 'https://there.example', 'there.example/x', 'HERE.example', 7, 'x'.repeat(254)]
+      for (const target of bad) expect((await prove(native, target)).status, String(target)).to.equal(400)
+    })
+  })
+})

@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
+import { sessionsEnded } from '@gatehouse/contracts'
+import { accountStateOf, type User } from '@gatehouse/domain'
+import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
+import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { testPassword } from './quick-hasher.ts'
+
+describe('POST /api/users/@me/sessions/end', () => {
+  let identity: TestIdentity
+  before(async () => void (identity = await startTestIdentity()))
+  after(async () => await identity[Symbol.asyncDispose]())
+
+  const end = (as: User, body?: object) =>
+    identity.call('POST', '/api/users/@me/sessions/end', { as, ...(body && { body }) })
+  const claimsOf = (token: unknown) =>
+    verifyToken(createTokenKey(identity.config.jwtSecret), String(token), identity.clock.now())!
+
+  it('when it answers, earlier tokens are revoked everywhere, the password stays, and the fresh token is live', async () => {
+    const user = await buildUser(identity)
+    await cacheState(identity, user)
+    await using events = await collectEvents(identity, [sessionsEnded])
+    const earlier = { iat: Math.floor(identity.clock.now() / 1000) - 1 }
+
+    const { status, body } = await end(user, { password: testPassword })
+
+    const cached = await identity.deps.accountStateCache.find(user.id)
+    const stored = await readUser(identity, user.id)
+    expect([status, Object.keys(body)]).to.deep.equal([200, ['token']])
+    expect(checkRevocation(earlier, cached)).to.equal('revoked')
+    expect(checkRevocation(claimsOf(body['token']), cached)).to.equal('live')
+    const at = identity.clock.now()
+    expect(stored).to.include({ passwordHash: user.passwordHash, passwordChangedAt: at, sessionsEndedAt: at })
+    const actor = { userId: user.id, username: user.username }
+    expect((await events.ofUser(user.id, 1)).map(({ payload }) => payload)).to.deep.equal([
+      { userId: user.id, at, actor, state: accountStateOf(stored) },
+    ])
+  })
+
+  it('wants the password of a local account: missing 400, wrong 403; of a federated one nothing', async () => {
+    const user = await buildUser(identity)
+    const federated = await buildUser(identity, { username: 'may@home.example', homeInstance: 'home.example' })
+
+    for (const body of [undefined, {}, { password: '' }, { password: null }, { password: 7 }]) {
+      expect((await end(user, body)).status).to.equal(400)
+    }
+    expect((await end(user, { password: 'wrong' })).status).to.equal(403)
+    expect((await readUser(identity, user.id)).stateVersion).to.equal(1)
+    expect((await end(federated)).status).to.equal(200)
+    expect((await identity.call('POST', '/api/users/@me/sessions/end')).status).to.equal(401)
+  })
+})
+
+describe('passwordChangeRequired', () => {
+  it("stands from an admin's reset until the person has chosen a password, for the own eyes only", async () => {
+    await using identity = await startTestIdentity()
+    const admin = await buildUser(identity, { isAdmin: true })
+    const user = await buildUser(identity)
+    const flag = async (as: User) =>
+      (await identity.call('GET', `/api/users/${user.id}`, { as })).body['passwordChangeRequired']
+    expect(await flag(user)).to.equal(false)
+
+    const reset = await identity.call('POST', `/api/admin/users/${user.id}/reset-password`, { as: admin })
+    expect([await flag(user), await flag(admin)]).to.deep.equal([true, undefined])
+    const body = { currentPassword: reset.body['temporaryPassword'], newPassword: 'a better password' }
+    await identity.call('POST', '/api/users/@me/change-password', { as: user, body })
+
+    expect(await flag(user)).to.equal(false)
+  })
+})

@@ -1,0 +1,73 @@
+import { remotePresenceReported } from '@gatehouse/contracts'
+import type { Deps, OperationContext } from '../deps.ts'
+import { sendPresence } from '../presence/presence-delivery.ts'
+
+type AnnouncerDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock'> &
+  Pick<Deps, 'sessions' | 'sessionMetrics' | 'presenceStore' | 'remotePresences'> & {
+    node: { readonly id: string }
+  }
+
+/**
+ * Tells the audience on this node of presences that peers report. Every node gets every report, so each tells its own
+ * users; reports of a short time share one statement. Contract: 6.
+ */
+export class RemotePresenceAnnouncer implements AsyncDisposable {
+  readonly #deps: AnnouncerDeps
+  readonly #changed = new Set<string>()
+  #scheduled: unknown
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(deps: AnnouncerDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes a report of a peer. */
+  take(report: { userId: string; status: 'online' | 'offline'; until: number }): void {
+    if (this.#deps.remotePresences.report(report, this.#deps.clock.now())) this.#announce([report.userId])
+  }
+
+  /** Ends the presences whose report has ended. */
+  expire(): void {
+    this.#announce(this.#deps.remotePresences.expire(this.#deps.clock.now()))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#deps.timer.clear(this.#scheduled)
+    await this.#running
+  }
+
+  #announce(userIds: readonly string[]): void {
+    for (const userId of userIds) this.#changed.add(userId)
+    if (this.#changed.size === 0) return
+    this.#scheduled ??= this.#deps.timer.set(() => {
+      this.#scheduled = undefined
+      this.#running = this.#running.then(() => this.#tellAudience())
+    }, this.#deps.timings.remotePresenceGatherMs)
+  }
+
+  async #tellAudience(): Promise<void> {
+    const { presenceStore, remotePresences, node, log } = this.#deps
+    const userIds = [...this.#changed]
+    this.#changed.clear()
+    try {
+      const audience = await presenceStore.readAudience(userIds)
+      // Whoever is connected here is online, whatever the home instance reports.
+      const connected = new Set(audience.flatMap((row) => (row.recipients.includes(row.userId) ? [row.userId] : [])))
+      for (const { userId, nodeId, recipients } of audience) {
+        if (nodeId !== node.id || connected.has(userId)) continue
+        const status = remotePresences.isOnline(userId) ? 'online' : 'offline'
+        sendPresence(this.#deps, { userId, status, recipients })
+      }
+    } catch (err) {
+      log.warn({ err, users: userIds.length }, 'reported presences not announced')
+    }
+  }
+}
+
+/** Follows what peers report of their users. */
+export async function subscribeRemotePresences(
+  { bus }: Pick<Deps, 'bus'>,
+  announcer: RemotePresenceAnnouncer,
+): Promise<AsyncDisposable> {
+  return await bus.onBroadcast(remotePresenceReported, async ({ payload }) => announcer.take(payload))
+}

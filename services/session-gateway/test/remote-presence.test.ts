@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import { remotePresenceReported } from '@gatehouse/contracts'
+import { movableClock, type MovableClock } from '@gatehouse/runtime'
+import { eventually } from '@gatehouse/test-kit'
+import { signIn } from './client.ts'
+import { befriend, buildUser, openCluster, quick, statusOf, type BuiltUser, type Cluster } from './harness.ts'
+
+describe('presence that peers report', () => {
+  let cluster: Cluster
+  let clock: MovableClock
+
+  before(async () => {
+    cluster = await openCluster()
+  })
+  beforeEach(() => {
+    clock = movableClock()
+  })
+  after(() => cluster[Symbol.asyncDispose]())
+
+  const startNode = () => cluster.startNodeWith({ clock, overrides: { timings: { ...quick, expiryMs: 10 } } })
+
+  async function buildReported(): Promise<{
+    friend: BuiltUser
+    remote: BuiltUser
+    report: ReturnType<typeof reporter>
+  }> {
+    const [friend, remote] = [await buildUser(cluster), await buildUser(cluster)]
+    await befriend(cluster, friend, remote)
+    return { friend, remote, report: reporter(await cluster.openBus(), remote) }
+  }
+
+  const reporter =
+    (bus: Awaited<ReturnType<Cluster['openBus']>>, { id: userId }: BuiltUser) =>
+    (status: 'online' | 'offline') =>
+      bus.broadcast(remotePresenceReported, { userId, status, until: clock.now() + 60_000 })
+
+  it('is sent to the audience on every node and stands in ready, until it ends by time; the status stays', async () => {
+    const [first, second] = [await startNode(), await startNode()]
+    const { friend, remote, report } = await buildReported()
+    const clients = [await signIn(first.url, friend.token), await signIn(second.url, friend.token)]
+    const stranger = await signIn(first.url, (await buildUser(cluster)).token)
+
+    report('online')
+
+    const online = { type: 'presence_update', userId: remote.id, status: 'online' }
+    for (const client of clients) expect(await client.take('presence_update')).to.deep.equal(online)
+    const later = await signIn(first.url, friend.token)
+    expect(later.ready.presences).to.deep.equal({ [friend.id]: 'online', [remote.id]: 'online' })
+    expect(await statusOf(cluster, remote)).to.equal('offline')
+    clock.advance(59_999)
+    for (const client of clients) await client.synchronize()
+    expect(clients.flatMap(({ messages }) => messages)).to.deep.equal([])
+    clock.advance(1)
+    for (const client of [...clients, later]) {
+      expect(await client.take('presence_update')).to.deep.equal({ ...online, status: 'offline' })
+    }
+    await stranger.synchronize()
+    expect(stranger.messages).to.deep.equal([])
+    for (const client of [...clients, later, stranger]) client.socket.terminate()
+  })
+
+  it('ends with a report of offline, and says nothing twice', async () => {
+    const node = await startNode()
+    const { friend, remote, report } = await buildReported()
+    const client = await signIn(node.url, friend.token)
+
+    report('online')
+    report('online')
+    expect(await client.take('presence_update')).to.include({ userId: remote.id, status: 'online' })
+    report('online')
+    report('offline')
+
+    expect(await client.take('presence_update')).to.include({ userId: remote.id, status: 'offline' })
+    await client.synchronize()
+    expect(client.messages).to.deep.equal([])
+    client.socket.terminate()
+  })
+
+  it('does not take offline a user who is connected here, nor does a disconnect here one who is not offline there', async () => {
+    const node = await startNode()
+    const { friend, remote, report } = await buildReported()
+    const client = await signIn(node.url, friend.token)
+    const here = await signIn(node.url, remote.token)
+    expect(await client.take('presence_update')).to.include({ status: 'online' })
+
+    report('online')
+    report('offline')
+    report('online')
+    await here.close()
+    await waitUntilOffline(remote)
+    report('offline')
+
+    expect(await client.take('presence_update')).to.include({ userId: remote.id, status: 'offline' })
+    await client.synchronize()
+    expect(client.messages).to.deep.equal([])
+    client.socket.terminate()
+  })
+
+  async function waitUntilOffline(user: BuiltUser): Promise<void> {
+    await eventually('the status is offline', async () => (await statusOf(cluster, user)) === 'offline')
+  }
+})

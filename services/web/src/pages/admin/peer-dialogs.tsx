@@ -1,0 +1,106 @@
+import type { Peer } from '@gatehouse/client'
+import { type SubmitEvent, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog, Dialog, DialogActions } from '../../components/dialog.tsx'
+import { submitLabel } from '../../components/error-message.tsx'
+import { Field } from '../../components/field.tsx'
+import { hostOf } from '../../components/instance-address.ts'
+import { useToast } from '../../components/toaster.tsx'
+import { useClient } from '../../context.ts'
+import { useMutation } from '../../hooks/use-mutation.ts'
+
+type DialogProps = { peer: Peer; onClose: () => void; onChanged: () => void }
+
+const confirmations = {
+  revoke: {
+    label: 'Revoke',
+    done: (host: string) => `${host} is no longer a peer.`,
+    text: 'The two instances refuse each other’s requests from now on. Accounts are not changed.',
+  },
+  reset: {
+    label: 'Reset',
+    done: (host: string) => `${host} was reset.`,
+    text: 'This instance forgets the peering. A new request is needed to become peers again.',
+  },
+  forget: {
+    label: 'Forget',
+    done: (host: string) => `${host} was forgotten.`,
+    text: 'The instance leaves this list, and may ask to become a peer again.',
+  },
+} as const
+
+export type ConfirmedAct = keyof typeof confirmations
+
+/** Asks before an act that ends or forgets a peering. */
+export function PeerActDialog({ act, peer, onClose, onChanged }: DialogProps & { act: ConfirmedAct }) {
+  const client = useClient()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const { label, done, text } = confirmations[act]
+  const host = hostOf(peer.origin)
+  const confirm = async () => {
+    if (!(await mutation.run(() => client.api.peers[act](peer.id)))) return
+    showToast(done(host))
+    onClose()
+    onChanged()
+  }
+  return (
+    <ConfirmDialog
+      title={`${label} ${host}`}
+      confirmLabel={label}
+      mutation={mutation}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      <p>{text}</p>
+    </ConfirmDialog>
+  )
+}
+
+const maxRotationDays = 365
+
+/** Rotates the secret of a peer now, or sets how often that happens. Contract: 7, rotation. */
+export function RotationDialog({ peer, onClose, onChanged }: DialogProps) {
+  const client = useClient()
+  const rotation = useMutation()
+  const saving = useMutation()
+  const showToast = useToast()
+  const [typed, setTyped] = useState(String(peer.autoRotateIntervalDays))
+  const days = Number(typed)
+  const valid = Number.isInteger(days) && days >= 1 && days <= maxRotationDays
+  const finish = (message: string) => {
+    showToast(message)
+    onClose()
+    onChanged()
+  }
+  const rotate = async () => {
+    if (await rotation.run(() => client.api.peers.rotate(peer.id))) finish('The secret was rotated.')
+  }
+  const save = async (event: SubmitEvent) => {
+    event.preventDefault()
+    if (valid && (await saving.run(() => client.api.peers.setRotation(peer.id, days)))) finish('Saved.')
+  }
+  return (
+    <Dialog title={`Secret of ${hostOf(peer.origin)}`} onClose={onClose} locked={rotation.busy || saving.busy}>
+      <form className="stack stack--tight" noValidate onSubmit={(event) => void save(event)}>
+        <p>The secret signs the requests between the two instances. Rotating it interrupts nothing.</p>
+        <Field
+          label="Rotate every … days"
+          inputMode="numeric"
+          autoComplete="off"
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+          error={valid ? null : `Enter a number from 1 to ${maxRotationDays}.`}
+        />
+        <DialogActions mutation={rotation.error ? rotation : saving}>
+          <Button busy={rotation.busy} aria-disabled={rotation.waitSeconds > 0} onClick={() => void rotate()}>
+            {submitLabel(rotation, 'Rotate now')}
+          </Button>
+          <Button type="submit" variant="primary" busy={saving.busy} aria-disabled={saving.waitSeconds > 0}>
+            {submitLabel(saving, 'Save')}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,40 @@
+import type { Peer } from '@gatehouse/client'
+import type { BadgeTone } from '../../components/badge.tsx'
+
+export type PeerAct = 'rotate' | 'recheck' | 'reset' | 'revoke' | 'forget'
+
+type PeerState = { tone: BadgeTone; label: string; acts: readonly PeerAct[] }
+
+/** How each state of a peer is shown, and what an admin can do in it. Contract: 7, states of a peer. */
+export const peerStates: Record<Peer['status'], PeerState> = {
+  active: { tone: 'good', label: 'active', acts: ['rotate', 'revoke'] },
+  pending: { tone: 'warning', label: 'pending', acts: ['revoke'] },
+  awaiting_approval: { tone: 'warning', label: 'awaiting approval', acts: ['revoke'] },
+  unreachable: { tone: 'bad', label: 'unreachable', acts: ['recheck', 'revoke'] },
+  needs_attention: { tone: 'bad', label: 'needs attention', acts: ['recheck', 'reset', 'revoke'] },
+  rejected: { tone: 'bad', label: 'rejected', acts: ['forget'] },
+  revoked: { tone: 'neutral', label: 'revoked', acts: ['forget'] },
+}
+
+const stateTexts: Partial<Record<Peer['status'], string>> = {
+  pending: 'The request has not been answered yet; it is repeated.',
+  awaiting_approval: 'An admin of the other instance decides.',
+  unreachable: 'It does not answer. What is to be delivered waits until it does.',
+  revoked: 'The two instances refuse each other’s requests.',
+}
+
+const reasonTexts: Record<string, string> = {
+  denied_by_admin: 'An admin of this instance denied the request.',
+  expired: 'Nobody decided on the request in time.',
+  denied_by_peer: 'The other instance denied the request.',
+  refused_by_peer: 'The other instance refuses requests of this one.',
+  remote_reset_required: 'The other instance has a peering with this one already: its admin must reset it.',
+  peer_reset_detected: 'Another instance answers at this address than before.',
+  repeer_incomplete: 'The other instance accepted, but did not prove that it holds the secret.',
+  deliveries_refused: 'The other instance refuses what is delivered to it.',
+}
+
+/** Why a peer is in its state, for admins; null when the state says enough. */
+export function explainPeer(peer: Pick<Peer, 'status' | 'reason'>): string | null {
+  return (peer.reason && (reasonTexts[peer.reason] ?? peer.reason)) || (stateTexts[peer.status] ?? null)
+}

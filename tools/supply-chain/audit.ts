@@ -1,0 +1,39 @@
+/** What `npm audit --json` told: advisories that matter, none, or nothing at all. */
+export type AuditResult = { outcome: 'clean' | 'advisories' | 'unanswered'; lines: string[] }
+
+type Report = {
+  vulnerabilities?: Record<string, { severity?: string; range?: string; fixAvailable?: unknown }>
+  metadata?: { vulnerabilities?: Record<string, number> }
+  message?: string
+  error?: { summary?: string }
+}
+
+const failing = ['high', 'critical']
+
+/** Exit codes of `npm run audit`. That the registry does not answer is neither a pass nor an advisory. */
+export const exitCodes = { clean: 0, advisories: 1, unanswered: 2 } as const
+
+/** Reads the output of `npm audit --json`, which is an error of the registry's instead when that does not answer. */
+export function readAudit(output: string): AuditResult {
+  const report = parse(output)
+  if (!report?.metadata?.vulnerabilities || !report.vulnerabilities) {
+    const reason = report?.message ?? report?.error?.summary ?? 'no report'
+    const line = `the registry does not answer npm audit (${reason}): whether advisories are known was not checked`
+    return { outcome: 'unanswered', lines: [line] }
+  }
+  const found = Object.entries(report.vulnerabilities).filter(([, { severity = '' }]) => failing.includes(severity))
+  if (found.length === 0) return { outcome: 'clean', lines: ['no known advisories of severity high or above'] }
+  const lines = found.map(([name, { severity, range, fixAvailable }]) => {
+    const remedy = fixAvailable ? 'a fixed version exists' : 'no fixed version yet'
+    return `${severity}: ${name} ${range ?? ''} (${remedy})`
+  })
+  return { outcome: 'advisories', lines }
+}
+
+function parse(output: string): Report | undefined {
+  try {
+    return JSON.parse(output) as Report
+  } catch {
+    return undefined
+  }
+}
