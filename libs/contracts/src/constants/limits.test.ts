@@ -20,6 +20,7 @@ describe('Limits', () => {
       'POST /api/auth/login: 15 in 120 s',
       'POST /api/users/@me/verify-password: 15 in 120 s',
       'POST /api/users/@me/change-password: 5 in 900 s',
+      'POST /api/users/@me/sessions/end: 5 in 900 s',
       'DELETE /api/users/@me: 3 in 900 s',
       'POST /api/users/@me/federation-identity/delete: 5 in 900 s',
       'POST /api/auth/attach-proof: 5 in 900 s',
