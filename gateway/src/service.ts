@@ -122,5 +122,7 @@ function attach(server: Server, upgrades: UpgradeHandler, { timeouts, connection
   server.on('upgrade', upgrades.handleUpgrade)
   // Without this listener Node sends 100 Continue itself, also for a request that is refused before its body is read.
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
+  // An unknown expectation is ignored, as RFC 9110 10.1.1 allows; Node would answer 417 without a body.
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   handleClientErrors(server)
 }

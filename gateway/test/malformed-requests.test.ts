@@ -36,6 +36,15 @@ describe('Malformed requests', () => {
     ],
     CONNECT: ['CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
   }
+  it('are answered in spite of an unknown expectation', async () => {
+    const answer = await sendRaw(
+      harness.port,
+      'GET /api/health HTTP/1.1\r\nHost: a\r\nExpect: x\r\nConnection: close\r\n\r\n',
+    )
+
+    expect(answer).to.match(/^HTTP\/1.1 200 /)
+  })
+
   for (const [name, [bytes, status]] of Object.entries(cases)) {
     it(`are refused: ${name}`, async () => {
       const answer = await sendRaw(harness.port, bytes)
