@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import vectors from '../../../../docs/federation/vectors.json' with { type: 'json' }
 import { signatureWindowMs, hostOf, readSignedHeaders, signAnswer, signBody, verifySignature } from './signature.ts'
 
 // A written-down exchange. The expected value was computed with another implementation of HMAC-SHA256.
@@ -35,6 +36,16 @@ describe('federation signatures', () => {
     })
     const empty = signBody({ ...exchange, body: Buffer.alloc(0) })
     expect(empty['X-Federation-Signature']).to.equal(`sha256=${EXPECTED_FOR_EMPTY_BODY}`)
+  })
+
+  it('are those of the published vectors', () => {
+    const withNonce = vectors.signatures.filter(({ nonce }) => nonce !== null)
+    const signatures = withNonce.map(({ secret, timestamp, nonce, body }) => {
+      return signAnswer({ secret, body, timestamp: Number(timestamp), nonce: nonce ?? '' })['X-Federation-Signature']
+    })
+
+    expect(withNonce).to.have.length.greaterThan(10)
+    expect(signatures).to.deep.equal(withNonce.map(({ signature }) => signature))
   })
 
   it('are read from the headers of a request', () => {
