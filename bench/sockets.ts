@@ -18,8 +18,9 @@ const perRound = 700
 const heldSockets = 10_000
 const measuredSockets = 4_000
 const warmUpSockets = 300
-const resets = 4
-const socketsOfOne = 1_000
+const resets = 20
+/** As many as one account may have on a node, over two nodes. */
+const socketsOfOne = 100
 
 type Bench = { cluster: Cluster; users: BenchUser[]; memoryFolder: string; bare: { target: SocketTarget; pid: number } }
 
@@ -150,10 +151,10 @@ async function memoryOf({ memoryFolder, pid }: { memoryFolder: string; pid: numb
     if (text) return JSON.parse(text) as NodeJS.MemoryUsage
     await pause(50)
   }
-  throw new Error(`process ${pid} did not tell its memory`)
+  throw new Error(`process ${pid} did not report its memory`)
 }
 
-/** From the moment the admin has the answer until the user's last socket, of a thousand on two nodes, is closed. */
+/** From the moment the admin has the answer until the last of the user's sockets on two nodes is closed. */
 async function measureReset({ cluster, users }: Bench): Promise<Line> {
   const [admin, ...others] = users
   const waits: number[] = []
@@ -193,7 +194,7 @@ async function openRawSockets(target: SocketTarget, tokens: readonly string[]): 
   return sockets
 }
 
-/** As the gateway brings clients in, each from another address: the limit for one address is not the subject. */
+/** Clients as the gateway forwards them, each from another address: the limit for one address is not measured here. */
 function sessionTarget({ processes, environment }: Cluster, node: number): SocketTarget {
   const { url } = processes.filter(({ service }) => service === 'session-gateway')[node]!
   const key = createCallerKey(environment.INTERNAL_SECRET!)
