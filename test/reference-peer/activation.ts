@@ -10,7 +10,7 @@ import { nativeUsers, settleMarkedUsers } from './users.ts'
 
 type Handshake = { secret?: string; instanceId: string | null; instanceName: string | null }
 
-/** The end of a handshake, whoever began it. What follows goes its own way in the background. wire: 2.6, 2.7 */
+/** The end of a handshake, begun by either side. What follows goes its own way in the background. wire: 2.6, 2.7 */
 export function activate(instance: Instance, peer: Peer, handshake: Handshake): void {
   changeStatus(instance, peer, 'active')
   if (handshake.secret !== undefined) Object.assign(peer, { secret: handshake.secret, newSecret: null })

@@ -53,7 +53,7 @@ export function changeStatus(instance: Instance, peer: Peer, status: PeerStatus)
   for (const user of usersOfHost(instance, host)) user.status = 'offline'
 }
 
-/** Rejected: final until somebody acts, and the queue is dropped. wire: 2.1, 2.3 */
+/** Rejected: final until an admin acts, and the queue is dropped. wire: 2.1, 2.3 */
 export function rejectPeer(instance: Instance, peer: Peer): void {
   changeStatus(instance, peer, 'rejected')
   dropQueue(instance, peer.origin)

@@ -68,7 +68,7 @@ async function askInfo(instance: Instance, { origin }: Peer): Promise<Answer> {
   return await call(instance, { origin, method: 'GET', path: '/api/instance/info', timeoutMs })
 }
 
-/** Whoever falls into needs_attention is asked whether it still is the instance that it was. wire: 2.6 */
+/** A peer that enters needs_attention is probed for its instanceId. wire: 2.6 */
 export function parkAndProbe(instance: Instance, peer: Peer, reason: AttentionReason): void {
   park(instance, peer, reason)
   runInBackground(instance, () => probeParked(instance, peer))

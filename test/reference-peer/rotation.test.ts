@@ -109,7 +109,7 @@ describe('rotation (wire: 2.8)', () => {
     expect(secrets(a, b.origin)).to.deep.equal({ secret: secretOfPage, newSecret: fresh })
   })
 
-  it('refuses while one runs, what is no secret, and whoever is not active', async () => {
+  it('refuses while one runs, a malformed secret, and a peer that is not active', async () => {
     await using network = openNetwork()
     const { a, b } = await startRotated(network)
     const rotate = (newSecret: string) => sendSigned(b, 'peer/rotate', { origin: a.origin, body: { newSecret } })

@@ -5,7 +5,7 @@ type Lock = { packages: Record<string, LockEntry> }
 type LockEntry = { version?: string; license?: string; link?: boolean; dev?: boolean; devOptional?: boolean }
 
 /**
- * Licenses that somebody has looked at: free use, also as a service, and nothing to do beyond naming them. The LGPL is that
+ * Reviewed licenses: free use, also as a service, and nothing to do beyond naming them. The LGPL is that
  * of libvips, which sharp loads as a library of its own.
  */
 export const acceptedLicenses: ReadonlySet<string> = new Set([

@@ -74,7 +74,7 @@ async function serveEndpoint(deps: Deps, context: RequestContext, endpoint: Endp
   if (isRelay(endpoint)) return await serveRelay(deps, context, endpoint)
   let body = noBody
   if (hasBody(context.request, endpoint)) {
-    // Nobody's body is read without a token of ours. Whether it still counts is judged when the body is here.
+    // No body is read without a genuine token. Its revocation is judged once the body has been read.
     if (requiresToken(endpoint.access)) verifyBearer(deps, authorizationOf(context))
     checkBodyLength(context, endpoint)
     body = await readBody(context)

@@ -106,7 +106,7 @@ describe('Accounts whose home was lost', () => {
       expect((await readUser(identity, holder.id)).isDeleted).to.equal(false)
     })
 
-    it('keeps the name where somebody has the new one', async () => {
+    it('keeps the name where the new one is taken', async () => {
       await detach()
       identity.federation.proof = { outcome: 'valid', homeUserId: 'new', username: 'taken' }
       await buildUser(identity, { username: `taken@${host}` })

@@ -49,7 +49,7 @@ describe('the live connection', () => {
     expect(heard).to.deep.equal(['ready', 'presence_update', 'presence_update', 'typing', 'presence_update'])
   })
 
-  it('watches what admins see while somebody wants to know', () => {
+  it('watches admin changes while there is a listener', () => {
     const { live, sockets } = buildLive()
     const heard: unknown[] = []
     const endFirst = live.watchAdmin((change) => heard.push(change?.what))

@@ -4,7 +4,7 @@ import { hashToken, isSameSecret } from '../peers/signature.ts'
 /**
  * What an offer means in the state that its origin has here. Contract: 7, handshake, asked.
  * - `repeated`: the very secret in force. 200 once proven, and nothing is written.
- * - `exists`: 409, whoever sent it.
+ * - `exists`: 409 for every sender.
  * - `final`: 403 with the code that ends the other side's attempts.
  * - `completes`: it presents the token of the 202 to our own offer. Its secret is taken once proven.
  * - `crosses`: our own offer is under way. 202, and our own secret is offered again with the token of that 202.

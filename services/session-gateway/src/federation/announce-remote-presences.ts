@@ -51,7 +51,7 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
     this.#changed.clear()
     try {
       const audience = await presenceStore.readAudience(userIds)
-      // Whoever is connected here is online, whatever the home instance reports.
+      // A user with a socket here is online, whatever the home instance reports.
       const connected = new Set(audience.flatMap((row) => (row.recipients.includes(row.userId) ? [row.userId] : [])))
       for (const { userId, nodeId, recipients } of audience) {
         if (nodeId !== node.id || connected.has(userId)) continue
