@@ -9,7 +9,7 @@ import { deleteRemoteIdentities } from '@gatehouse/federation-fanout/fan-out'
 import { createOutbound, parseCidrs } from '@gatehouse/outbound'
 import { createLog, createMetrics } from '@gatehouse/service-kit'
 import { Agent, request } from 'undici'
-import { migratedDatabase } from '../test/migrated-database.ts'
+import { migratedDatabase } from '@gatehouse/test-kit'
 import type { Benchmark, Line } from './report.ts'
 
 const peerCount = 200

@@ -1,10 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { capturedLog } from '@gatehouse/test-kit'
+import { capturedLog, migratedDatabase } from '@gatehouse/test-kit'
 import { readConfig } from '../deploy/embedded/config.ts'
 import { startEmbedded } from '../deploy/embedded/embedded.ts'
-import { migratedDatabase } from './migrated-database.ts'
 
 /** A whole embedded instance on a free port, with a database and a data folder of its own. */
 export async function startInstance(environment: Record<string, string> = {}) {

@@ -14,6 +14,7 @@ export { asObject, fileForm, jsonBody, parseInput } from './http/input.ts'
 export { listen } from './http/listen.ts'
 export type { Lifecycle, ListenOptions, Listening } from './http/listen.ts'
 export {
+  adminsOnly,
   acceptRequestId,
   callerOf,
   requestIdHeader,

@@ -1,7 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { jsonBody, parseInput, requireAdmin } from '@gatehouse/service-kit'
-import type { Middleware } from 'koa'
+import { adminsOnly, jsonBody, parseInput, requireAdmin, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from './deps.ts'
 import { checkInvite } from './operations/check-invite.ts'
 import { createInvite } from './operations/create-invite.ts'
@@ -19,17 +18,11 @@ export function inviteRoutes(deps: Deps): Router[] {
     // A malformed query is answered like an unknown token: it names no usable invite.
     ctx.body = await checkInvite(deps, ctx.query.token)
   })
-  const adminRouter = new Router()
+  const adminRouter = new Router<AppState>()
   adminRouter.use(adminsOnly)
   addCollectionRoutes(adminRouter, deps)
   addStateRoutes(adminRouter, deps)
   return [publicRouter, adminRouter]
-}
-
-/** Checked before the input is parsed. Spec: Bearer tokens, admin routes. */
-const adminsOnly: Middleware = async (ctx, next) => {
-  requireAdmin(ctx)
-  await next()
 }
 
 function addCollectionRoutes(router: Router, deps: Deps): void {

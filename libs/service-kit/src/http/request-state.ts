@@ -51,3 +51,9 @@ export function requireAdmin(ctx: WithState): NonNullable<Caller['account']> {
   if (!account.isAdmin) throw commonErrors.admin_required()
   return account
 }
+
+/** Admits admins only, before the input is parsed. Throws unauthorized or admin_required. Spec: Bearer tokens, admin routes. */
+export const adminsOnly: Middleware<AppState> = async (ctx, next) => {
+  requireAdmin(ctx)
+  await next()
+}

@@ -1,8 +1,15 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
 import { loadInstanceSettings, sanitizeUser } from '@gatehouse/domain'
-import { callerOf, jsonBody, parseInput, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
-import type { Middleware } from 'koa'
+import {
+  adminsOnly,
+  callerOf,
+  jsonBody,
+  parseInput,
+  requestIdOf,
+  requireAdmin,
+  type AppState,
+} from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { deleteUser } from '../operations/administration/delete-user.ts'
 import { patchSettings } from '../operations/administration/patch-settings.ts'
@@ -32,12 +39,6 @@ export function adminRoutes(deps: Deps): Router<AppState> {
     ctx.body = settingsReply(await patchSettings(deps, { changes, actor: requireAdmin(ctx), requestId }))
   })
   return router
-}
-
-/** Checked before the input is parsed. Spec: Bearer tokens, admin routes. */
-const adminsOnly: Middleware<AppState> = async (ctx, next) => {
-  requireAdmin(ctx)
-  await next()
 }
 
 function addUserRoutes(router: Router<AppState>, deps: Deps): void {
