@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { connect } from 'nats'
 import { connectNats } from '../src/index.ts'
 import type { Bus } from '../src/index.ts'
+import { ackWaitMs } from '../src/policy.ts'
 import { add, counted, deferred } from './definitions.ts'
 
 describe('the bus while NATS fails', () => {
@@ -70,7 +71,8 @@ describe('the bus while NATS fails', () => {
     expect(seen).to.deep.equal([1, 2])
   })
 
-  it('delivers to a subscriber what was lost in a broken connection, without waiting for a later event', async () => {
+  it('delivers to a subscriber what was lost in a broken connection, without waiting for a later event', async function () {
+    this.timeout(40_000)
     const event = counted()
     await using proxy = await startTcpProxy(nats.url)
     await using behindProxy = await connectNats({ url: proxy.url, name: 'behind a proxy', log })
@@ -85,7 +87,9 @@ describe('the bus while NATS fails', () => {
     await bus.publish(event, { n: 3 }, { id: randomUUID() })
     proxy.heal()
 
-    await eventually('both', () => seen!.length === 3 && consumed!.length === 3, 10_000)
+    await eventually('the subscriber has both', () => seen!.length === 3)
+    // The server redelivers after `ackWaitMs`, and once more when the connection broke under that delivery as well.
+    await eventually('the group has both', () => consumed!.length === 3, 5 * ackWaitMs)
     expect(seen).to.deep.equal([1, 2, 3])
     expect(consumed).to.have.members([1, 2, 3])
   })
