@@ -20,15 +20,29 @@ value() { cat "$folder/$1"; }
 
 keep jwt_secret "$(random)"
 keep internal_secret "$(random)"
+# For a rotation: docs/operators.md.
+keep jwt_secret_previous ''
+keep internal_secret_previous ''
 
 keep postgres_password "$(random)"
-keep postgres_app_password "$(random)"
 keep migrate_database_url "postgres://gatehouse:$(value postgres_password)@postgres:5432/gatehouse"
-keep database_url "postgres://gatehouse_app:$(value postgres_app_password)@postgres:5432/gatehouse"
-keep postgres_roles.sql "create role gatehouse_app login password '$(value postgres_app_password)';
-alter default privileges in schema public grant select, insert, update, delete on tables to gatehouse_app;
-alter default privileges in schema public grant usage, select on sequences to gatehouse_app;
+
+# A role for each service. What each may do comes with the migrations: libs/database/src/grants.ts.
+roles=''
+for service in identity invite session-gateway federation-fanout; do
+  role="gatehouse_$(printf '%s' "$service" | tr '-' '_')"
+  keep "postgres_password_$service" "$(random)"
+  keep "database_url_$service" "postgres://$role:$(value "postgres_password_$service")@postgres:5432/gatehouse"
+  roles="${roles}do \$\$ begin
+  if not exists (select from pg_roles where rolname = '$role') then create role $role; end if;
+end \$\$;
+alter role $role login password '$(value "postgres_password_$service")';
+alter role $role set lock_timeout = '2s';
+alter role $role set statement_timeout = '15s';
+alter role $role set idle_in_transaction_session_timeout = '30s';
 "
+done
+keep database_roles.sql "$roles"
 
 keep redis_password "$(random)"
 keep redis_url "redis://:$(value redis_password)@redis:6379"

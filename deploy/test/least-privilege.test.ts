@@ -4,10 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
+import { databaseServices, type DatabaseService } from '@gatehouse/database'
+import { startNats, startPersistentPostgres, startRedis } from '@gatehouse/local-servers'
 import { connect, Events } from 'nats'
 import pg from 'pg'
 import { WebSocket } from 'ws'
+import { sessionTimeouts } from '../../libs/database/src/policy.ts'
 import { startCluster, type Cluster } from '../cluster/cluster.ts'
 import { postJson } from './program.ts'
 import { readText } from './read-manifests.ts'
@@ -17,10 +19,10 @@ const account = { username: 'alice', password: 'a long enough password' }
 describe('an instance with the secrets and permissions of the container files', function () {
   this.timeout(200_000)
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'))
+  const databaseFolder = mkdtempSync(join(tmpdir(), 'gatehouse-database-'))
   const secret = (name: string): string => readFileSync(join(folder, name), 'utf8')
   const resources = new AsyncDisposableStack()
   let cluster: Cluster
-  let ownerUrl: string
 
   /** The URL of a secret, with the host replaced by this port of 127.0.0.1. */
   function localUrl(name: string, port: number): string {
@@ -30,34 +32,40 @@ describe('an instance with the secrets and permissions of the container files', 
 
   before(async () => {
     execFileSync('sh', ['deploy/make-secrets.sh', folder])
-    const postgres = resources.use(await startEphemeralPostgres())
-    ownerUrl = postgres.url
-    await onDatabase(ownerUrl, secret('postgres_roles.sql'))
+    const databaseUrl = (service: DatabaseService) => localUrl(`database_url_${service}`, postgres.port)
+    const postgres = resources.use(
+      await startPersistentPostgres({
+        folder: databaseFolder,
+        password: secret('postgres_password'),
+        settings: { max_connections: '200' },
+      }),
+    )
+    await onDatabase(postgres.url, secret('database_roles.sql'))
     const natsConfig = readText('deploy/nats/nats.conf')
       .replace('include ./passwords.conf', secret('nats_passwords.conf'))
       .replace(/^(http|port): .*$/gm, '')
       .replace(/store_dir: .*/, '')
     const nats = resources.use(await startNats({ config: natsConfig }))
     const redis = resources.use(await startRedis({ config: secret('redis.conf') }))
-    const database = new URL(ownerUrl)
-    database.username = 'gatehouse_app'
     cluster = resources.use(
       await startCluster({
         servers: { postgres, nats, redis },
         replicas: { 'session-gateway': 2 },
         environment: {
-          DATABASE_URL: database.href,
           REDIS_URL: localUrl('redis_url', redis.port),
           JWT_SECRET: secret('jwt_secret'),
           INTERNAL_SECRET: secret('internal_secret'),
         },
-        environmentOf: (role) => ({ NATS_URL: localUrl(`nats_url_${role}`, nats.port) }),
+        environmentOf: (role) => ({
+          NATS_URL: localUrl(`nats_url_${role}`, nats.port),
+          ...(role !== 'gateway' && { DATABASE_URL: databaseUrl(role) }),
+        }),
       }),
     )
   })
   after(async () => {
     await resources.disposeAsync()
-    rmSync(folder, { recursive: true, force: true })
+    for (const each of [folder, databaseFolder]) rmSync(each, { recursive: true, force: true })
   })
 
   it('closes the sockets on every session gateway when an admin resets the password', async () => {
@@ -76,12 +84,34 @@ describe('an instance with the secrets and permissions of the container files', 
     expect((await Promise.all(closes)).map(([code]) => code as number)).to.deep.equal([4010, 4010, 4010, 4010])
   })
 
-  it('lets no service change the schema', async () => {
-    const refused = await onDatabase(cluster.environment.DATABASE_URL!, 'drop table users').catch(
-      (error: unknown) => error,
-    )
+  const asService = async (service: DatabaseService, sql: string) =>
+    await onDatabase(localUrl(`database_url_${service}`, cluster.postgres.port), sql)
 
-    expect(refused).to.have.property('code', '42501')
+  it('lets no service change the schema, and each what it needs of the accounts', async () => {
+    const forbidden: Record<DatabaseService, string[]> = {
+      identity: ['select secret from peers'],
+      invite: ["update users set username = 'x'", 'select password_hash from users', 'select secret from peers'],
+      'session-gateway': ['update users set password_changed_at = 0', 'select password_hash from users'],
+      'federation-fanout': ['update users set is_admin = true', 'select password_hash from users', 'delete from users'],
+    }
+    const schemaChanges = ['drop table users', 'create table own (x text)', 'alter table users add column x text']
+    for (const service of databaseServices) {
+      for (const sql of [...schemaChanges, ...forbidden[service]]) {
+        const refused = await asService(service, sql).catch((error: unknown) => error)
+        expect(refused, `${service}: ${sql}`).to.have.property('code', '42501')
+      }
+      await asService(service, 'select id, is_admin from users for share')
+    }
+  })
+
+  it('bounds what each service waits for, as the project’s own clients do', async () => {
+    for (const service of databaseServices) {
+      for (const [name, ms] of Object.entries(sessionTimeouts)) {
+        const sql = `select extract(epoch from current_setting('${name}')::interval) as seconds`
+        const [row] = await asService(service, sql)
+        expect(Number(row?.seconds) * 1_000, `${service}: ${name}`).to.equal(ms)
+      }
+    }
   })
 
   it('lets no service publish to the subjects of another one', async () => {
@@ -115,11 +145,11 @@ async function openSocket(gateway: string, token: string): Promise<WebSocket> {
   return socket
 }
 
-async function onDatabase(url: string, sql: string): Promise<void> {
+async function onDatabase(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(sql)
+    return (await client.query<Record<string, unknown>>(sql)).rows
   } finally {
     await client.end()
   }

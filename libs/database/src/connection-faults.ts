@@ -1,5 +1,6 @@
 import { Unavailable } from '@gatehouse/runtime'
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
+import { traceQueries } from './trace-queries.ts'
 
 /** PostgreSQL cannot be used. At the start `message` is one line that names the variable and the remedy. */
 export class DatabaseUnavailable extends Unavailable {
@@ -12,6 +13,7 @@ const releaseGraceMs = 1_000
 /** For `driverOptions.onPoolCreated`. */
 export function guardPool(pool: Pool): void {
   wrapConnectionFaults(pool)
+  traceQueries(pool)
   reclaimDeadConnections(pool)
 }
 

@@ -2,13 +2,18 @@ import { entities } from '@gatehouse/domain'
 import { Migrator } from '@mikro-orm/migrations'
 import { MikroORM, type Options } from '@mikro-orm/postgresql'
 import { DatabaseUnavailable, guardPool } from './connection-faults.ts'
+import { applyGrants } from './grants.ts'
 import { GuardedDriver } from './guarded-driver.ts'
 import { Migration20261121Accounts } from './migrations/migration-20261121-accounts.ts'
 import { Migration20261121Chat } from './migrations/migration-20261121-chat.ts'
 import { Migration20261121Federation } from './migrations/migration-20261121-federation.ts'
 import { Migration20261121Identities } from './migrations/migration-20261121-identities.ts'
 import { Migration20261121Sessions } from './migrations/migration-20261121-sessions.ts'
+import { Migration20261122FederationLimits } from './migrations/migration-20261122-federation-limits.ts'
+import { Migration20261122OwnData } from './migrations/migration-20261122-own-data.ts'
+import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
 import { connectTimeoutMs, defaultConnections, sessionTimeouts } from './policy.ts'
+import { createRoles } from './roles.ts'
 
 export type DatabaseOptions = {
   url: string
@@ -24,6 +29,9 @@ const migrations = [
   Migration20261121Federation,
   Migration20261121Identities,
   Migration20261121Sessions,
+  Migration20261122FederationLimits,
+  Migration20261122OwnData,
+  Migration20261122Traces,
 ].map((migration) => ({
   name: migration.name,
   class: migration,
@@ -68,25 +76,53 @@ export async function connectDatabase(options: DatabaseOptions): Promise<MikroOR
 /** Opens the database for a service, which refuses to start on pending migrations. Throws DatabaseUnavailable. */
 export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> {
   const orm = await connectDatabase(options)
-  const pending = await orm.migrator.getPending()
-  if (pending.length === 0) return orm
+  const fault = await findSchemaFault(orm)
+  if (fault === null) return orm
   await orm.close(true)
-  throw new DatabaseUnavailable(
-    `DATABASE_URL: the database has ${pending.length} pending migrations: run \`npm run migrate\` first`,
+  throw new DatabaseUnavailable(`DATABASE_URL: ${fault}: run \`npm run migrate\` first`)
+}
+
+/** Why a service cannot work with the schema. The migrator would create its table, which a service's role may not. */
+async function findSchemaFault(orm: MikroORM): Promise<string | null> {
+  const [found] = await orm.em.fork().execute<{ isMigrated: boolean; isGranted: boolean | null }[]>(
+    `select to_regclass('mikro_orm_migrations') is not null as "isMigrated",
+       has_table_privilege(to_regclass('mikro_orm_migrations'), 'select') as "isGranted"`,
   )
+  if (!found?.isMigrated) return `the database has ${migrations.length} pending migrations`
+  if (!found.isGranted) return 'the role has no grants in this database'
+  const pending = await orm.migrator.getPending()
+  return pending.length === 0 ? null : `the database has ${pending.length} pending migrations`
 }
 
 const migrationLock = 0x6761_7465
 
-/** Brings the schema up to date, once for any number of concurrent callers. Gives the names of the applied migrations. */
+/**
+ * Brings the schema and the grants of the services' roles up to date, once for any number of concurrent callers. Gives the
+ * names of the applied migrations.
+ */
 export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
     await em.execute('set local lock_timeout = 0')
     await em.execute('set local statement_timeout = 0')
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
     const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
+    await applyGrants(em)
     return applied.map((migration) => migration.name)
   })
+}
+
+/**
+ * Prepares the database of a server of this instance's own, as its owner: roles, schema and grants. Services then connect
+ * with `urlForRole`. Throws DatabaseUnavailable.
+ */
+export async function prepareDatabase(ownerUrl: string): Promise<void> {
+  const orm = await connectDatabase({ url: ownerUrl, connections: 2, applicationName: 'gatehouse-migrate' })
+  try {
+    await createRoles(orm.em.fork(), ownerUrl)
+    await migrateDatabase(orm)
+  } finally {
+    await orm.close(true)
+  }
 }
 
 /** Host, port and database of a URL, without its credentials. */

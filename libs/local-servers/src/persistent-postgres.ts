@@ -3,6 +3,7 @@ import { chmod, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
+import { moveFolder, reachableFolder } from './closed-folders.ts'
 import { lockFolder } from './folder-lock.ts'
 import { acceptsQueries, initDatabase, loadPostgresPrograms, postgresCommand } from './postgres-commands.ts'
 import { commandLineOf, isRunning, killTree, signalProcess, signalTree } from './process-tree.ts'
@@ -20,6 +21,11 @@ const defaultSettings = {
   jit: 'off',
   log_checkpoints: 'off',
   password_encryption: 'scram-sha-256',
+  // No values of rows in the log: details and statements would hold them, hashes among them.
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+  log_parameter_max_length: '0',
+  log_parameter_max_length_on_error: '0',
 }
 
 type Options = {
@@ -28,18 +34,26 @@ type Options = {
   /** Of its one user; set when the folder is new. */
   password: string
   settings?: Record<string, string>
+  /** Called with the folder of the data where that is another one. */
+  onRelocated?: (folder: string) => void
 }
 
 /**
- * A PostgreSQL server whose data stay in `folder`, on 127.0.0.1 and with a password only. It ends with this process. A
+ * A PostgreSQL server whose data stay in `folder`, on 127.0.0.1 and with a password only. Where this process is root and the
+ * server's user cannot enter a folder above that one, they stay in a folder below /var/lib/gatehouse. It ends with this process. A
  * server that a killed process left running is shut down first. A server that ends unasked is started again on the same
  * port. `url` holds the password. Throws FolderInUse while another process has the folder.
  */
 export async function startPersistentPostgres(options: Options): Promise<LocalServer> {
-  const folder = resolve(options.folder)
+  const given = resolve(options.folder)
   await using opening = new AsyncDisposableStack()
-  opening.use(lockFolder(folder))
+  opening.use(lockFolder(given))
+  const folder = await reachableFolder(given)
   const data = join(folder, 'data')
+  if (folder !== given) {
+    options.onRelocated?.(folder)
+    await moveEarlierData(join(given, 'data'), data)
+  }
   if (!existsSync(data)) await createData(folder, data, options.password)
   const { postgres } = await loadPostgresPrograms()
   const settings = { ...defaultSettings, ...options.settings }
@@ -72,6 +86,13 @@ async function createData(folder: string, data: string, password: string): Promi
   }
   await chmod(incomplete, 0o700)
   await rename(incomplete, data)
+}
+
+/** Earlier versions kept them in the closed folder, with capabilities to enter it. */
+async function moveEarlierData(from: string, to: string): Promise<void> {
+  if (!existsSync(from) || existsSync(to)) return
+  await stopLeftOverServer(from)
+  await moveFolder(from, to)
 }
 
 async function createDatabase(client: pg.Client): Promise<void> {

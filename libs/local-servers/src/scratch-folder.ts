@@ -1,14 +1,20 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { isReachable } from './closed-folders.ts'
 import { watchFolder } from './watchdog.ts'
 
 const projectRoot = resolve(import.meta.dirname, '../../..')
 
-/** A new, empty folder in the project's data folder. It is removed when this process has ended. */
+/**
+ * A new, empty folder in the project's data folder, or in the system's for temporary files where PostgreSQL could not
+ * enter that. It is removed when this process has ended.
+ */
 export async function createScratchFolder(name: string): Promise<string> {
   const parent = join(resolve(projectRoot, process.env.GATEHOUSE_DATA ?? '.gatehouse'), 'scratch')
   await mkdir(parent, { recursive: true })
-  const folder = await mkdtemp(join(parent, `${name}-`))
+  const prefix = join(parent, `${name}-`)
+  const folder = await mkdtemp(isReachable(prefix) ? prefix : join(tmpdir(), `gatehouse-${name}-`))
   watchFolder(folder)
   return folder
 }

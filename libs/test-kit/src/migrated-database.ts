@@ -1,25 +1,27 @@
-import { connectDatabase, migrateDatabase } from '@gatehouse/database'
+import { connectDatabase, prepareDatabase, urlForRole, type DatabaseClient } from '@gatehouse/database'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { testDatabase } from './test-database.ts'
 
-/** A database of this test's own with the whole schema in it; dropped on dispose. */
-export async function migratedDatabase(): Promise<AsyncDisposable & { url: string }> {
-  return await testDatabase({ template: { key: 'migrated', build: migrate } })
+export type MigratedDatabase = AsyncDisposable & {
+  /** For the owner of the schema: tests prepare and look at what a service may not. */
+  url: string
+  /** For the role of a service, with its grants. */
+  urlFor(client: DatabaseClient): string
 }
 
-/** The same, with an ORM of `connections` on it. */
+/** A database of this test's own with the whole schema and the roles of the services in it; dropped on dispose. */
+export async function migratedDatabase(): Promise<MigratedDatabase> {
+  const database = await testDatabase({ template: { key: 'migrated', build: prepareDatabase } })
+  return { ...database, urlFor: (client) => urlForRole(database.url, client) }
+}
+
+/** The same, with an ORM of `connections` on it, as the owner. */
 export async function openMigratedDatabase(
   options: { connections?: number } = {},
-): Promise<AsyncDisposable & { url: string; orm: MikroORM }> {
+): Promise<MigratedDatabase & { orm: MikroORM }> {
   await using opening = new AsyncDisposableStack()
-  const { url } = opening.use(await migratedDatabase())
-  const orm = opening.adopt(await connectDatabase({ url, ...options }), (open) => open.close(true))
+  const database = opening.use(await migratedDatabase())
+  const orm = opening.adopt(await connectDatabase({ url: database.url, ...options }), (open) => open.close(true))
   const open = opening.move()
-  return { url, orm, [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
-async function migrate(url: string): Promise<void> {
-  const orm = await connectDatabase({ url })
-  await migrateDatabase(orm)
-  await orm.close()
+  return { ...database, orm, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

@@ -1,4 +1,4 @@
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { callerHeader, createCallerKey, signCallerToken, signOperatorToken } from '@gatehouse/auth'
 import type { Clock } from '@gatehouse/runtime'
 
 /** Whom the gateway would name as the caller; `isAdmin` is false and the token one of this second unless told. */
@@ -13,7 +13,8 @@ export type TestResponse<Body = Record<string, unknown>> = {
 }
 
 export type TestRequest = {
-  as?: TestCaller | undefined
+  /** An account, or the operator's command line. */
+  as?: TestCaller | 'operator' | undefined
   /** Sent as JSON; a FormData or a string goes as it is. */
   body?: unknown
   headers?: Record<string, string>
@@ -30,15 +31,17 @@ export function createServiceClient(service: { url: string; internalSecret: stri
   const key = createCallerKey(service.internalSecret)
   return async <Body>(method: string, path: string, { as, body, headers = {} }: TestRequest = {}) => {
     const now = service.clock.now()
-    const account = as
-      ? {
-          userId: as.id,
-          username: as.username,
-          isAdmin: as.isAdmin ?? false,
-          tokenIssuedAt: as.tokenIssuedAt ?? Math.floor(now / 1000),
-        }
-      : null
-    const caller = signCallerToken(key, { address: '127.0.0.1', account }, now)
+    const account =
+      as && as !== 'operator'
+        ? {
+            userId: as.id,
+            username: as.username,
+            isAdmin: as.isAdmin ?? false,
+            tokenIssuedAt: as.tokenIssuedAt ?? Math.floor(now / 1000),
+          }
+        : null
+    const caller =
+      as === 'operator' ? signOperatorToken(key, now) : signCallerToken(key, { address: '127.0.0.1', account }, now)
     const isRaw = typeof body === 'string' || body instanceof FormData
     const isJson = body !== undefined && !(body instanceof FormData)
     const response = await fetch(service.url + path, {

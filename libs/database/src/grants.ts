@@ -1,0 +1,152 @@
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { databaseServices, listServicesWithoutRole, roleOf, type DatabaseService } from './roles.ts'
+
+type Grants = {
+  /**
+   * Privileges by table, as GRANT spells them: `select (id, status), update (status)`. `(all but x)` stands for every
+   * column except x, later ones included.
+   */
+  tables: Readonly<Record<string, string>>
+  sequences: readonly string[]
+}
+
+/** Locks of rows need UPDATE of some column. What changes this one of `users` changes who seems to be online. */
+const lockUsers = 'update (status)'
+
+const newIds = { sequences: ['snowflake_sequence'] }
+
+/** `for update skip locked` by the relay. */
+const outbox = { outbox: 'select, insert, update (id), delete' }
+
+/** The id is read back. */
+const writeAuditLog = { audit_log: 'select (id), insert' }
+
+/**
+ * What each service may do, and nothing else: the only list. A new query that lacks a grant fails in the tests of its
+ * service with `permission denied`: add it here. An older release runs beside a newer one during an upgrade, so that a
+ * grant goes one release after its last use. Held by deploy/test/least-privilege.test.ts. Design: invariant 5.
+ */
+export const grants: Readonly<Record<DatabaseService, Grants>> = {
+  identity: {
+    ...newIds,
+    tables: {
+      ...outbox,
+      users: 'select, insert, update',
+      instance_settings: 'select, update',
+      invites: 'select, update',
+      invite_redemptions: 'select, insert',
+      audit_log: 'select, insert',
+      uploads: 'select, insert, update, delete',
+      file_removals: 'select, insert, update (id), delete',
+      federation_registries: 'select, insert, update, delete',
+      attach_proofs: 'select, insert, update, delete',
+      presences: 'select, delete',
+      // The chat system's: what a deletion reads and removes, and of a stub what its account takes over.
+      spaces: 'select',
+      space_members: 'select, update (user_id), delete',
+      role_assignments: 'select, update (user_id), delete',
+      channel_overrides: 'select, update (target_id), delete',
+      channels: 'select (id, space_id, name)',
+      messages: 'select, update (author_id), delete',
+      message_attachments: 'select, delete',
+      message_embeds: 'select, delete',
+      message_reactions: 'select, update (emoji, user_id), delete',
+      bans: 'select, update (banned_by, user_id), delete',
+      join_requests: 'select, update (decided_by, user_id), delete',
+      voice_restrictions: 'select, update (moderator_id, user_id), delete',
+      friendships: 'select, update (created_at, user_id, friend_id), delete',
+      friend_requests: 'select, update (created_at, from_user_id, to_user_id), delete',
+      read_states: 'select, update (user_id), delete',
+      space_folders: 'select, update (user_id), delete',
+      dm_channels: 'select, update (owner_id), delete',
+      dm_members: 'select, update (user_id), delete',
+      dm_messages: 'select, update (author_id), delete',
+      dm_attachments: 'select, delete',
+      dm_reactions: 'select, update (emoji, user_id), delete',
+    },
+  },
+  invite: {
+    ...newIds,
+    tables: {
+      ...outbox,
+      ...writeAuditLog,
+      users: `select (id, username, is_deleted, is_admin, password_changed_at), ${lockUsers}`,
+      instance_settings: 'select (id, worker_id)',
+      invites: 'select, insert, update, delete',
+      invite_redemptions: 'select',
+    },
+  },
+  'session-gateway': {
+    sequences: ['presence_versions'],
+    tables: {
+      users: 'select (all but password_hash), update (status)',
+      presences: 'select, insert, delete',
+      session_nodes: 'select, insert, update (seen_at), delete',
+      instance_settings: 'select (instance_id, instance_name)',
+      friendships: 'select (user_id, friend_id)',
+      dm_members: 'select (user_id, channel_id)',
+      space_members: 'select (user_id, space_id)',
+      peers: 'select (id, origin, status)',
+      approval_requests: 'select (status)',
+    },
+  },
+  'federation-fanout': {
+    ...newIds,
+    tables: {
+      ...outbox,
+      ...writeAuditLog,
+      users: `select (all but password_hash), ${lockUsers}`,
+      instance_settings: 'select',
+      peers: 'select, insert, update, delete',
+      peer_resets: 'select, insert, update, delete',
+      approval_requests: 'select, insert, update, delete',
+      federation_deliveries: 'select, insert, update, delete',
+      federation_nonces: 'select, insert, update (expires_at), delete',
+      federation_limits: 'select, insert, update, delete',
+      federation_registries: 'select',
+      attach_proofs: 'select, delete',
+    },
+  },
+}
+
+/** A service looks for pending migrations at its start. */
+const ofEveryService = { mikro_orm_migrations: 'select' }
+
+/**
+ * Replaces the privileges of the services' roles by those of the list, in the transaction of `em`: run as the owner of
+ * the schema, after every migration. Roles that the server lacks and tables that the database lacks are left out.
+ */
+export async function applyGrants(em: EntityManager): Promise<void> {
+  const missing = await listServicesWithoutRole(em)
+  const tables = new Set(await namesOf(em, "select tablename as name from pg_tables where schemaname = 'public'"))
+  for (const service of databaseServices) {
+    if (missing.includes(service)) continue
+    const role = roleOf(service)
+    const statements = [
+      `revoke all on all tables in schema public from ${role}`,
+      `revoke all on all sequences in schema public from ${role}`,
+      ...grants[service].sequences.map((sequence) => `grant usage on sequence ${sequence} to ${role}`),
+    ]
+    for (const [table, privileges] of Object.entries({ ...ofEveryService, ...grants[service].tables })) {
+      if (!tables.has(table)) continue
+      statements.push(`grant ${await expandColumns(em, table, privileges)} on ${table} to ${role}`)
+    }
+    await em.execute(statements.join(';\n'))
+  }
+}
+
+const allBut = /\(all but (\w+)\)/
+
+async function expandColumns(em: EntityManager, table: string, privileges: string): Promise<string> {
+  const [, excluded] = allBut.exec(privileges) ?? []
+  if (excluded === undefined) return privileges
+  const sql = `select quote_ident(attname) as name from pg_attribute
+    where attrelid = ?::regclass and attnum > 0 and not attisdropped and attname <> ? order by attnum`
+  const columns = await namesOf(em, sql, [table, excluded])
+  return privileges.replace(allBut, `(${columns.join(', ')})`)
+}
+
+async function namesOf(em: EntityManager, sql: string, parameters: unknown[] = []): Promise<string[]> {
+  const rows = await em.execute<{ name: string }[]>(sql, parameters)
+  return rows.map(({ name }) => name)
+}
