@@ -38,10 +38,12 @@ export async function startReferencePair({ autoAccept = true, reference = {}, ..
   )
   addresses.set(publicOrigin, gate.address)
   addresses.set(theirs, nova.address)
-  const peers = async () => (await gate.admin('GET', '/api/federation/peers')).body.peers as Record<string, unknown>[]
+  const peers = async () =>
+    (await pair.gate.admin('GET', '/api/federation/peers')).body.peers as Record<string, unknown>[]
 
   const open = opening.move()
-  return {
+  const pair = {
+    /** A test may put another process in its place. */
     gate,
     nova,
     clock,
@@ -53,15 +55,16 @@ export async function startReferencePair({ autoAccept = true, reference = {}, ..
     run: async (rounds = 4, stepMs = 2_000) => {
       for (let round = 0; round < rounds; round += 1) {
         clock.advance(stepMs)
-        await gate.runDue()
+        await pair.gate.runDue()
         await nova.tick()
         await nova.idle()
       }
     },
     requests: async () =>
-      (await gate.admin('GET', '/api/federation/approval-requests')).body.requests as Record<string, string>[],
+      (await pair.gate.admin('GET', '/api/federation/approval-requests')).body.requests as Record<string, string>[],
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
+  return pair
 }
 
 export type ReferencePair = Awaited<ReturnType<typeof startReferencePair>>

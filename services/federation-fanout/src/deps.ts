@@ -4,12 +4,10 @@ import type { PeriodicTask } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { BackgroundTasks } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
+import type { ProvenAddresses } from './requests/proven-addresses.ts'
 
 /** What this service opens: no Redis, because nothing of it is cached. */
 export type FederationResources = Omit<Resources, 'accountStateCache'>
-
-/** The admin whose act is recorded. */
-export type Actor = { userId: string; username: string }
 
 /** What this service's operations may use. */
 export type Deps = FederationResources & {
@@ -17,6 +15,7 @@ export type Deps = FederationResources & {
   outbound: Outbound
   relay: OutboxRelay
   background: BackgroundTasks
+  provenAddresses: ProvenAddresses
   /** Sends what the stored states demand. */
   maintenance: PeriodicTask
 }

@@ -10,6 +10,7 @@ export const refuse = defineErrors({
   nonce_used: { status: 409, message: 'This nonce has been used before' },
   peer_limit: { status: 429, message: 'Too Many Requests' },
   relay_busy: { status: 503, message: 'Another batch is being read at the moment, please send this one again' },
+  body_too_slow: { status: 408, message: 'The body came too slowly' },
   foreign_identity: { status: 403, message: 'homeInstance is not the host of the signing instance' },
   owns_spaces: { status: 409, message: 'owns_spaces' },
   user_not_found: { status: 404, message: 'No such user' },

@@ -45,6 +45,8 @@ export const policy = {
   secondPassYieldMs: 5_000,
   syncAttempts: 12,
   syncPageSize: 50,
+  /** Users that are read at a time to answer a sync. */
+  syncCandidates: 200,
   /** Requests and pending peers. Contract: 7. */
   handshakeLifetimeMs: 30 * dayMs,
   unprovenOffersMax: 100,
@@ -56,8 +58,12 @@ export const policy = {
   relayEventsMax: 50,
   relayBodyBytes: 10 * 1024 * 1024,
   relayBodiesAtOnce: 8,
-  /** How long one body may take: a peer waits no longer for the answer either. */
-  relayReadMs: 30_000,
+  /** Of these, bodies from addresses from which their peer has not yet signed a request. */
+  unprovenBodiesAtOnce: 4,
+  provenAddressesPerPeer: 16,
+  provenAddressMs: dayMs,
+  /** How fast a body has to come: a peer waits no longer than that for the answer either. */
+  relayPace: { graceMs: 3_000, bytesPerSecond: 64 * 1024, totalMs: 30_000 },
   maxUploadSize: 8 * 1024 * 1024,
   /** Delays of a relayed event. federation-wire.md 2.7. */
   deliveryDelaysMs: [30_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs],
@@ -73,10 +79,10 @@ export const policy = {
   rotationRetryMs: 15 * minuteMs,
 
   /** Requests of one peer in a minute. federation-wire.md 1, limits. */
-  relaysPerMinute: 90,
-  lookupsPerMinute: 60,
+  relays: { name: 'relay', requests: 90, windowMs: minuteMs },
+  lookups: { name: 'lookup', requests: 60, windowMs: minuteMs },
   /** peer/ensure of one user. Contract: 7, consent. */
-  ensures: { requests: 3, windowMs: 15 * minuteMs },
+  ensures: { name: 'ensure', requests: 3, windowMs: 15 * minuteMs },
   /** A host's reported presence ends by time. Contract: 6. */
   presenceLifetimeMs: 15 * minuteMs,
 } as const

@@ -10,6 +10,7 @@ import type { Deps, FederationResources } from './deps.ts'
 import { startMaintenance } from './maintenance/run-due.ts'
 import { consumeProfileChanges } from './relay/enqueue-profiles.ts'
 import { startNonceCleanUp } from './requests/nonces.ts'
+import { createProvenAddresses } from './requests/proven-addresses.ts'
 import { approvalRequestRoutes } from './routes/approval-requests.ts'
 import { fanOutRoutes } from './routes/fan-out.ts'
 import { peeringRoutes, peerRoutes } from './routes/peers.ts'
@@ -31,7 +32,9 @@ export async function startFederationFanout(
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
   const relay = opening.use(startOutboxRelay({ ...resources, events: [peerChanged] }))
   const maintenance = opening.use(startMaintenance(() => deps, resources, timer))
-  const deps: Deps = { ...resources, config, background, outbound, relay, maintenance, ...overrides }
+  const provenAddresses = createProvenAddresses(resources.clock)
+  const own = { config, background, outbound, relay, maintenance, provenAddresses }
+  const deps: Deps = { ...resources, ...own, ...overrides }
   opening.use(startNonceCleanUp(deps))
   opening.use(await answerCalls(deps))
   opening.use(await consumeProfileChanges(deps))

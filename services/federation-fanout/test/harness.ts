@@ -6,7 +6,7 @@ import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { openDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
 import { manualTimer, type MovableClock } from '@gatehouse/runtime'
-import { migratedDatabase, openTestResources } from '@gatehouse/test-kit'
+import { asOwner, migratedDatabase, openTestResources } from '@gatehouse/test-kit'
 import type { Deps, FederationResources } from '../src/deps.ts'
 import { startFederationFanout, type FederationOverrides } from '../src/service.ts'
 
@@ -62,7 +62,9 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
   const orm = opening.adopt(await openDatabase({ url: databaseUrl, connections: 5 }), (open) => open.close())
   if (!options.databaseUrl) await seed(orm, options.autoAccept ?? true)
   const database = { url: databaseUrl, orm }
-  const { resources, lines } = opening.use(await openTestResources({ ...options.resources, database }))
+  const { resources, lines } = opening.use(
+    await openTestResources({ ...options.resources, database, connections: 5, service: 'federation-fanout' }),
+  )
   const { clock } = resources
   const gateway = opening.use(await startTestGateway())
   const origin = options.publicOrigin ?? `http://${name}.test:${gateway.port}`
@@ -70,6 +72,7 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
   const config = {
     host: '127.0.0.1',
     port: 0,
+    drainMs: 1_000,
     internalSecret,
     publicAddress: { origin, domain: host },
     reach: { allowPrivate: parseCidrs(options.allowPrivate ?? 'loopback'), resolve },
@@ -87,7 +90,7 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
     origin,
     host,
     address: `http://127.0.0.1:${gateway.port}`,
-    deps: service.deps,
+    deps: asOwner(service.deps, orm),
     runDue: async () => {
       await service.deps.maintenance.runNow()
       await service.deps.background.idle()

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { insertUser } from '@gatehouse/test-kit'
 import { checkHomeEpoch, verifyAttachProof } from '@gatehouse/contracts'
-import { hashToken, readSignature, signBody, verifySignature } from '../src/peers/signature.ts'
-import { admitRelay } from '../src/requests/peer-limits.ts'
+import { hashToken, readSignature, verifySignature } from '../src/peers/signature.ts'
 import {
   buildPeer,
   secretOfPeer,
@@ -29,6 +28,7 @@ describe('the states of a peer', () => {
   beforeEach(async () => {
     remote = await startFakePeer('b')
     remote.secret = secretOfPeer
+    remote.now = () => instance.clock.now()
   })
   afterEach(() => remote[Symbol.asyncDispose]())
 
@@ -178,6 +178,61 @@ describe('the states of a peer', () => {
     expect((await row()).secret).to.equal('f'.repeat(64))
   })
 
+  it('both secrets count for an hour after a rotation by the peer, then the new one only', async () => {
+    await build()
+    const next = 'f'.repeat(64)
+    const ask = async (secret: string) =>
+      (await signed('/api/federation/users/by-home-id', { homeUserId: 'x' }, { secret })).status
+
+    await signed('/api/federation/peer/rotate', { newSecret: next })
+    instance.clock.advance(60 * 60_000 - 1)
+    const during = [await ask(secretOfPeer), await ask(next)]
+    instance.clock.advance(1)
+    const after = [await ask(secretOfPeer), await ask(next)]
+
+    expect([during, after]).to.deep.equal([
+      [200, 200],
+      [401, 200],
+    ])
+  })
+
+  it('both secrets count for an hour after a rotation of ours, and before its answer came', async () => {
+    await build()
+    let rotations = 0
+    remote.answer = ({ path }, response) => {
+      if (path !== '/api/federation/peer/rotate') return false
+      rotations += 1
+      if (rotations === 1) return void response.destroy()
+      sendJson(response, 200, { accepted: true, gracePeriodMs: 900_000 })
+    }
+    const { id } = await row()
+    const secrets = async () => {
+      const [peer] = await instance.deps.orm.em
+        .fork()
+        .execute('select secret, next_secret from peers where origin = ?', [remote.origin])
+      return peer as { secret: string; next_secret: string | null }
+    }
+    const ask = async (secret: string) =>
+      (await signed('/api/federation/sync', { sinceTimestamp: 0, limit: 1 }, { secret })).status
+
+    const lost = await instance.admin('POST', `${admins}/${id}/rotate`)
+    const { secret: former, next_secret: next } = await secrets()
+    const between = await ask(former)
+    const done = await instance.admin('POST', `${admins}/${id}/rotate`)
+    const current = (await secrets()).secret
+    instance.clock.advance(60 * 60_000 - 1)
+    const during = [await ask(former), await ask(current)]
+    instance.clock.advance(1)
+    const after = [await ask(former), await ask(current)]
+
+    expect([lost.status, between, done.status]).to.deep.equal([409, 200, 200])
+    expect(current).to.equal(next)
+    expect([during, after]).to.deep.equal([
+      [200, 200],
+      [401, 200],
+    ])
+  })
+
   it('a home is the same, another one, unproven or no peer', async () => {
     const ask = async () =>
       (await instance.deps.bus.request(checkHomeEpoch, { host: 'b.test', timeoutMs: 5_000 }, { timeoutMs: 6_000 }))
@@ -261,35 +316,6 @@ describe('the states of a peer', () => {
     expect(answers.slice(0, 60).every(({ status }) => status === 200)).to.equal(true)
     expect([last?.status, last?.headers.get('retry-after')]).to.deep.equal([429, '60'])
     expect(last?.body).to.include({ statusCode: 429, retryAfter: 60 })
-  })
-
-  it('one body of a relay is read at a time for each peer, and eight in all', async () => {
-    const origins = Array.from({ length: 9 }, (_, index) => `https://r${index}.example`)
-    for (const origin of origins) await buildPeer(instance, { host: new URL(origin).hostname, origin })
-    const admit = admitRelay(instance.deps)
-    const held = Promise.withResolvers<void>()
-    const begin = async (origin: string, read: () => Promise<void> = async () => undefined): Promise<unknown> => {
-      const headers = signBody({ origin, secret: secretOfPeer, body: '', timestamp: 1, nonce: 'x' })
-      const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-      const ctx = { headers: lower } as unknown as Parameters<typeof admit>[0]
-      return await Promise.resolve(admit(ctx, read)).catch(({ code }: { code: string }) => code)
-    }
-
-    const started = origins.slice(0, 8).map((origin) => ({ origin, reading: Promise.withResolvers<void>() }))
-    const first = started.map(({ origin, reading }) => {
-      const read = async () => {
-        reading.resolve()
-        await held.promise
-      }
-      return begin(origin, read)
-    })
-    await Promise.all(started.map(({ reading }) => reading.promise))
-    const refused = [await begin(origins[0]!), await begin(origins[8]!), await begin('https://stranger.example')]
-    held.resolve()
-    await Promise.all(first)
-
-    expect(refused).to.deep.equal(['relay_busy', 'relay_busy', 'peer_unknown'])
-    expect([await begin(origins[0]!), await begin(origins[8]!)]).to.deep.equal([undefined, undefined])
   })
 
   it('leaving an instance sends nothing and succeeds', async () => {

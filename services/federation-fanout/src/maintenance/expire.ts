@@ -5,16 +5,18 @@ import type { Deps } from '../deps.ts'
 import { rejectOrigin } from '../operations/deny-request.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
+import { deleteEndedLimits } from '../requests/peer-limits.ts'
 
 /**
  * Gives up what waited too long: requests that no admin decided, whose origin is told; offers that were never proven; and
- * pending peers, of which nothing is kept. Contract: 7.
+ * pending peers, of which nothing is kept. Ended windows of limits go too. Contract: 7.
  */
 export async function expireOld(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
   const old = { expiresAt: { $lte: new Date(deps.clock.now()) } }
   await em.nativeDelete(ApprovalRequest, { ...old, status: 'unproven' })
   await changeRows(em, 'delete from attach_proofs where expires_at <= ?', [new Date(deps.clock.now())])
+  await deleteEndedLimits(deps)
   const limit = policy.duePerRun
   const requests = await em.find(ApprovalRequest, { ...old, status: 'pending' }, { limit })
   for (const { id, sourceOrigin } of requests) await expireRequest(deps, { id, sourceOrigin })

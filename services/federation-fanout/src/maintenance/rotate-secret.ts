@@ -1,7 +1,8 @@
-import { Peer } from '@gatehouse/domain'
+import { Peer, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
 import { commonErrors } from '@gatehouse/runtime'
 import { endpoints } from '@gatehouse/contracts'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { newSecret } from '../peers/new-secret.ts'
@@ -9,26 +10,31 @@ import { sendToPeer } from '../peers/send-signed.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
+type Input = { id: string; actor?: ActingAdmin | null }
+
 export type Rotation = { peer: Peer; isDone: boolean }
 
 /**
  * Gives an active peer a new secret. It is stored before it is sent: when the answer is lost, messages signed with it
- * count, and the next attempt sends the same one. Throws not_found, peer_state. federation-wire.md 2.8.
+ * count, and the next attempt sends the same one. `actor`: the admin who acts, if one does. Throws not_found, peer_state, and
+ * as `assertCallerCurrent` does. federation-wire.md 2.8.
  */
-export async function rotateSecret(deps: Deps, { id }: { id: string }): Promise<Rotation> {
+export async function rotateSecret(deps: Deps, { id, actor = null }: Input): Promise<Rotation> {
   const known = await deps.orm.em.fork().findOne(Peer, { id })
   if (!known) throw commonErrors.not_found()
   const { origin } = known
-  const { peer, secret, isRepeated } = await withPeer(deps, origin, async (_em, current) => {
+  const begin = async (_em: EntityManager, current: Peer | null) => {
     if (!current?.isActive()) throw refuse.peer_state()
     const repeated = !!current.nextSecret
     const offered = current.nextSecret ?? newSecret(deps)
     current.nextSecret = offered
     current.nextRotationAt = new Date(deps.clock.now() + policy.rotationRetryMs)
     return { peer: current, secret: offered, isRepeated: repeated }
-  })
+  }
+  const { peer, secret, isRepeated } = await withPeer(deps, origin, begin, actor)
   const status = await post(deps, peer, secret)
-  const rotated = await withPeer(deps, origin, async (_em, current) => {
+  const rotated = await withPeer(deps, origin, async (em, current) => {
+    if (current && actor) recordRotation(em, { actor, peer: current, status, at: new Date(deps.clock.now()) })
     if (!current || current.nextSecret !== secret) return current
     const now = deps.clock.now()
     const isTaken = status >= 200 && status <= 299
@@ -40,6 +46,13 @@ export async function rotateSecret(deps: Deps, { id }: { id: string }): Promise<
   })
   deps.log.info({ origin, status }, 'secret rotation sent')
   return { peer: rotated ?? peer, isDone: rotated?.secret === secret }
+}
+
+type Rotated = { actor: ActingAdmin; peer: Pick<Peer, 'id' | 'origin'>; status: number; at: Date }
+
+/** Recorded whatever came of it, with the status of the answer, 0 when there was none. */
+function recordRotation(em: EntityManager, { actor, peer: { id, origin }, status, at }: Rotated): void {
+  recordAudit(em, { action: 'peer.rotated', actor, target: { type: 'peer', id }, detail: { origin, status }, at })
 }
 
 /** The status of the answer, 0 when there was none. */

@@ -13,21 +13,24 @@ import { receiveEvents } from '../relay/receive-events.ts'
 import { isOtherInstance } from './probe-peer.ts'
 
 /**
- * After its activation a peer is asked for the profiles that changed. It shows as well whether the peer holds us as
- * active: epoch is answered in other states too. At 403 our offer is posted again. federation-wire.md 2.5, 2.7.
+ * After its activation a peer is asked who it is, if it has not said so, and for the profiles that changed. It shows as
+ * well whether the peer holds us as active: epoch is answered in other states too. At 403 our offer is posted again; a peer
+ * that refuses to the end needs an admin. federation-wire.md 2.5, 2.7.
  */
 export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
-  if (!peer.instanceId) await learnInstance(deps, peer)
+  const isIdentified = !!peer.instanceId || (await learnInstance(deps, peer))
   const status = await readProfiles(deps, peer)
-  const isDone = (status >= 200 && status <= 299) || status === 400 || status === 404
+  const isAnswered = (status >= 200 && status <= 299) || status === 400 || status === 404
+  const isDone = isAnswered && isIdentified
   if (status === 403) await postOffer(deps, peer)
   await withPeer(deps, peer.origin, async (_em, current) => {
     if (current?.status !== 'active' || current.secret !== peer.secret) return
     current.attempts = isDone ? 0 : current.attempts + 1
     const isOver = isDone || current.attempts >= policy.syncAttempts
+    if (isOver && (status === 401 || status === 403)) return current.park('deliveries_refused')
     const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, current.attempts - 1))
     current.nextAttemptAt = isOver ? null : due
-    if (isDone) current.presentedToken = null
+    if (isAnswered) current.presentedToken = null
   })
 }
 
@@ -58,10 +61,11 @@ async function readProfiles(deps: Deps, peer: Peer): Promise<number> {
   }
 }
 
-/** A peer that a request of its own made active has not told its instanceId. */
-async function learnInstance(deps: Deps, { origin, secret }: Peer): Promise<void> {
+/** A peer that a request of its own made active has not told its instanceId. Gives whether it has now. */
+async function learnInstance(deps: Deps, { origin, secret }: Peer): Promise<boolean> {
   const proof = await proveSecret(deps, { origin, secrets: [secret] })
   if (proof.proven) await noteInstance(deps, origin, proof.instanceId)
+  return proof.proven
 }
 
 /**

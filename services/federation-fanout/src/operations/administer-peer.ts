@@ -1,7 +1,7 @@
-import { ApprovalRequest, Peer, recordAudit } from '@gatehouse/domain'
+import { ApprovalRequest, Peer, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { commonErrors } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Actor, Deps } from '../deps.ts'
+import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { rememberInstance } from '../handshake/activate.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
@@ -10,10 +10,13 @@ import { rotateSecret } from '../maintenance/rotate-secret.ts'
 import { newSecret } from '../peers/new-secret.ts'
 import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 
-type Input = { id: string; actor: Actor }
+type Input = { id: string; actor: ActingAdmin }
 type Act = { action: string; change: (em: EntityManager, peer: Peer) => Promise<void> | void }
 
-/** Ends a peering from this side, at once; a second time changes nothing. Throws not_found. Contract: 7, peers. */
+/**
+ * Ends a peering from this side, at once; a second time changes nothing. Throws not_found, and like every act here as
+ * `assertCallerCurrent` does. Contract: 7, peers.
+ */
 export async function revokePeer(deps: PeerDeps, input: Input): Promise<void> {
   await act(deps, input, {
     action: 'peer.revoked',
@@ -45,20 +48,24 @@ export async function setRotation(deps: PeerDeps, input: Input & { autoRotateInt
 export async function rotatePeer(deps: Deps, input: Input): Promise<Peer> {
   const { peer, isDone } = await rotateSecret(deps, input)
   if (!isDone) throw refuse.remote_refused({ message: 'The other instance did not take the new secret' })
-  return await act(deps, input, { action: 'peer.rotated', change: () => undefined }, peer)
+  return peer
 }
 
 /**
  * Looks now whether a peer that is unreachable or needs attention can go on: it has to answer, and after a stop to prove the
  * secret as the instance that it was. Throws not_found, peer_state. federation-wire.md 2.6.
  */
-export async function recheckPeer(deps: Deps, { id }: Input): Promise<Peer> {
-  const peer = await deps.orm.em.fork().findOne(Peer, { id })
-  if (!peer) throw commonErrors.not_found()
-  if (peer.status === 'unreachable') await probePeer(deps, peer)
-  else if (peer.status === 'needs_attention') await proveParked(deps, peer)
-  else throw refuse.peer_state()
-  return await deps.orm.em.fork().findOneOrFail(Peer, { id })
+export async function recheckPeer(deps: Deps, input: Input): Promise<Peer> {
+  const peer = await act(deps, input, {
+    action: 'peer.rechecked',
+    change: (_em, { status }) => {
+      if (status !== 'unreachable' && status !== 'needs_attention') throw refuse.peer_state()
+    },
+  })
+  await (peer.status === 'unreachable' ? probePeer(deps, peer) : proveParked(deps, peer))
+  const rechecked = await deps.orm.em.fork().findOne(Peer, { id: input.id })
+  if (!rechecked) throw commonErrors.not_found()
+  return rechecked
 }
 
 async function proveParked(deps: Deps, parked: Peer): Promise<void> {
@@ -83,14 +90,14 @@ function removeIn(statuses: readonly Peer['status'][]) {
   }
 }
 
-async function act(deps: PeerDeps, { id, actor }: Input, { action, change }: Act, given?: Peer): Promise<Peer> {
-  const known = given ?? (await deps.orm.em.fork().findOne(Peer, { id }))
+async function act(deps: PeerDeps, { id, actor }: Input, { action, change }: Act): Promise<Peer> {
+  const known = await deps.orm.em.fork().findOne(Peer, { id })
   if (!known) throw commonErrors.not_found()
   return await withPeer(
     deps,
     known.origin,
     async (em, peer) => {
-      if (!peer) throw commonErrors.not_found()
+      if (peer?.id !== id) throw commonErrors.not_found()
       const before = peer.status
       await change(em, peer)
       const isRepeated = action === 'peer.revoked' && before === 'revoked'

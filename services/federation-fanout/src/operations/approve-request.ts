@@ -1,6 +1,6 @@
-import { recordAudit, type ApprovalRequest, type Peer } from '@gatehouse/domain'
+import { recordAudit, type ActingAdmin, type ApprovalRequest, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Actor, Deps } from '../deps.ts'
+import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
@@ -10,12 +10,12 @@ import { policy } from '../policy.ts'
 import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
 import { beginInitiation } from './initiate-peering.ts'
 
-type Input = { id: string; actor: Actor; requestId?: string | undefined }
+type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
  * Approves a waiting request: an offer with a fresh secret of our own goes out, with the token that the other side waits
  * for. It is stored before it is sent, and repeated until it is answered. Throws not_found, request_decided, peer_exists,
- * peer_needs_reset. Contract: 7, approval requests.
+ * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
  */
 export async function approveRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
   const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)

@@ -1,7 +1,8 @@
 import { type FanoutMode, type FanoutResult, endpoints } from '@gatehouse/contracts'
-import { Peer, User } from '@gatehouse/domain'
-import { commonErrors } from '@gatehouse/runtime'
+import { runTransaction } from '@gatehouse/database'
+import { Peer, User, assertCallerCurrent, type ActingCaller } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { forgetInstances } from '../fan-out/forget-instances.ts'
@@ -10,26 +11,31 @@ import { sendToPeer } from '../peers/send-signed.ts'
 import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-type Input = { userId: string; origins: string[]; mode: FanoutMode; requestId?: string | undefined }
+type Input = { caller: ActingCaller; origins: string[]; mode: FanoutMode; requestId?: string | undefined }
 type Needs = Pick<Deps, 'orm' | 'bus' | 'log' | 'metrics' | 'outbound' | 'clock' | 'random' | 'config'>
 
 /**
  * Deletes a native user's identity on other instances, all at once, each within its own time. Gives a result under each
- * origin as it was spelled; spellings of one origin share one request. Throws not_found, not_at_home. Spec:
- * federation-identity/delete; Contract: 7, fan-out.
+ * origin as it was spelled; spellings of one origin share one request. Throws not_at_home, and as `assertCallerCurrent` does.
+ * Spec: federation-identity/delete; Contract: 7, fan-out.
  */
 export async function deleteRemoteIdentities(deps: Needs, input: Input): Promise<Record<string, FanoutResult>> {
-  const em = deps.orm.em.fork()
-  const user = await em.findOne(User, { id: input.userId, isDeleted: false })
-  if (!user) throw commonErrors.not_found()
-  if (!user.isLocal()) throw refuse.not_at_home()
+  const { userId } = input.caller
+  await runTransaction(deps.orm, (em) => assertMayDelete(em, input.caller))
   const spelled = new Map(input.origins.map((origin) => [origin, normalizeSignedOrigin(origin)]))
   const origins = [...new Set(spelled.values())].filter((origin) => origin !== undefined)
   const results = input.mode === 'leave' ? leaveAll(origins) : await deleteAll(deps, origins, input)
   const gone = origins.filter((origin) => results.get(origin)?.success)
-  await forgetInstances(deps, { userId: user.id, origins: gone, requestId: input.requestId })
+  await forgetInstances(deps, { userId, origins: gone, requestId: input.requestId })
   const noPeer: FanoutResult = { success: false, error: 'no_active_peer' }
   return Object.fromEntries([...spelled].map(([text, origin]) => [text, results.get(origin ?? '') ?? noPeer]))
+}
+
+/** The caller is judged again, because nothing that was sent can be taken back. Design: invariant 1. */
+async function assertMayDelete(em: EntityManager, caller: ActingCaller): Promise<void> {
+  await assertCallerCurrent(em, caller)
+  const user = await em.findOne(User, { id: caller.userId, homeInstance: null }, { fields: ['id'] })
+  if (!user) throw refuse.not_at_home()
 }
 
 /** Nothing is sent, and it succeeds: the user only forgets the instance. federation-wire.md 3. */
@@ -44,7 +50,11 @@ async function deleteAll(deps: Needs, origins: string[], input: Input): Promise<
 }
 
 /** Never throws for what the other instance does. */
-async function deleteAt(deps: Needs, peer: Peer, { userId, mode, requestId }: Input): Promise<FanoutResult> {
+async function deleteAt(
+  deps: Needs,
+  peer: Peer,
+  { caller: { userId }, mode, requestId }: Input,
+): Promise<FanoutResult> {
   const { method, path } = endpoints.deleteIdentity
   const body = { homeUserId: userId, homeInstance: hostOf(deps.config.publicAddress.origin), mode }
   const message = { method, path, body, timeoutMs: policy.fanoutTimeoutMs, requestId }

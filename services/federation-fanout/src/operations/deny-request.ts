@@ -1,16 +1,16 @@
-import { Peer, recordAudit, type ApprovalRequest } from '@gatehouse/domain'
+import { Peer, recordAudit, type ActingAdmin, type ApprovalRequest } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Actor, Deps } from '../deps.ts'
+import type { Deps } from '../deps.ts'
 import { newPeer } from '../handshake/activate.ts'
 import { newSecret } from '../peers/new-secret.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
 
-type Input = { id: string; actor: Actor }
+type Input = { id: string; actor: ActingAdmin }
 
 /**
  * Turns a waiting instance away for good; it is told, by the periodic task, until it has heard. An admin lifts it by
- * initiating. Throws not_found, request_decided. Contract: 7, approval requests.
+ * initiating. Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests.
  */
 export async function denyRequest(deps: Deps, { id, actor }: Input): Promise<void> {
   const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)

@@ -1,4 +1,11 @@
-import { ApprovalRequest, loadInstanceSettings, nextId, type Peer } from '@gatehouse/domain'
+import {
+  ApprovalRequest,
+  assertCallerCurrent,
+  loadInstanceSettings,
+  nextId,
+  type ActingCaller,
+  type Peer,
+} from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ensurePeerReply } from '@gatehouse/contracts'
@@ -10,24 +17,25 @@ import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { beginInitiation } from './initiate-peering.ts'
 
-type Input = { remoteOrigin: string; userId: string; requestId?: string | undefined }
+type Input = { remoteOrigin: string; caller: ActingCaller; requestId?: string | undefined }
 type Reply = z.infer<typeof ensurePeerReply>
 
 /**
  * A user has connected to another instance and wants it to be a peer. With autoAcceptPeering it is offered at once; else
- * nothing is sent, and the wish waits for an admin. Throws origin_invalid, origin_is_own, too_many_requests. Contract: 7,
- * consent.
+ * nothing is sent, and the wish waits for an admin. Throws origin_invalid, origin_is_own, too_many_requests, and as
+ * `assertCallerCurrent` does. Contract: 7, consent.
  */
-export async function ensurePeering(deps: Deps, { remoteOrigin, userId, requestId }: Input): Promise<Reply> {
+export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestId }: Input): Promise<Reply> {
   const origin = readPeerOrigin(deps.config, remoteOrigin)
   const { peer, isBegun } = await withPeer(deps, origin, async (em, known) => {
+    await assertCallerCurrent(em, caller)
     if (known) return { peer: known, isBegun: false }
     const { autoAcceptPeering } = await loadInstanceSettings(em)
     const waits = await em.count(ApprovalRequest, { sourceOrigin: origin, status: 'pending' })
     if (autoAcceptPeering && waits === 0) {
       return { peer: await beginInitiation(deps, em, { known, origin, adminDecided: false }), isBegun: true }
     }
-    if (waits === 0) await requestOutbound(em, { origin, userId, now: deps.clock.now() })
+    if (waits === 0) await requestOutbound(em, { origin, userId: caller.userId, now: deps.clock.now() })
     return { peer: null, isBegun: false }
   })
   const current = peer && isBegun ? (await attemptHandshake(deps, peer, requestId)).peer : peer

@@ -1,6 +1,6 @@
-import { recordAudit, type Peer } from '@gatehouse/domain'
+import { recordAudit, type ActingAdmin, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Actor, Deps } from '../deps.ts'
+import type { Deps } from '../deps.ts'
 import { refuse, wireCodes } from '../errors.ts'
 import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
@@ -10,13 +10,13 @@ import { readPeerOrigin } from '../peers/read-peer-origin.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
-type Input = { remoteOrigin: string; actor: Actor; requestId?: string | undefined }
+type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
  * Offers another instance to be peers, with a fresh secret, which lifts a revocation or a denial; gives the peer as the
  * first attempt left it. The periodic task goes on with it. Throws origin_invalid, origin_is_own, peer_exists,
- * peer_needs_reset, remote_unreachable, remote_refused, remote_unproven, remote_clock, handshake_overtaken. Contract: 7,
- * handshake, asking.
+ * peer_needs_reset, remote_unreachable, remote_refused, remote_unproven, remote_clock, handshake_overtaken, and as
+ * `assertCallerCurrent` does. Contract: 7, handshake, asking.
  */
 export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
   const origin = readPeerOrigin(deps.config, input.remoteOrigin)
@@ -64,7 +64,7 @@ export async function beginInitiation(
 
 export function recordInitiation(
   em: EntityManager,
-  { actor, peer, at }: { actor: Actor; peer: Pick<Peer, 'id' | 'origin'>; at: Date },
+  { actor, peer, at }: { actor: ActingAdmin; peer: Pick<Peer, 'id' | 'origin'>; at: Date },
 ): void {
   const target = { type: 'peer' as const, id: peer.id }
   recordAudit(em, { action: 'peer.initiated', actor, target, detail: { origin: peer.origin }, at })

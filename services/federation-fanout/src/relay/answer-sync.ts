@@ -1,9 +1,11 @@
 import { selectRows } from '@gatehouse/database'
-import { User, type Peer } from '@gatehouse/domain'
+import type { Peer } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { syncBody, syncReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
-import { normalizeSignedOrigin } from '../peers/signature.ts'
+import { policy } from '../policy.ts'
+import { findInstances, listNativeUsers, type NativeUser } from '../queries/native-users.ts'
 import { profileEvent } from './profile-event.ts'
 
 /**
@@ -16,19 +18,56 @@ export async function answerSync(
   { sinceTimestamp, limit, contextType }: z.infer<typeof syncBody>,
 ): Promise<z.infer<typeof syncReply>> {
   if (contextType !== 'profile') return { events: [], hasMore: false, checkpoint: sinceTimestamp }
-  const since = Math.floor(sinceTimestamp)
-  const em = orm.em.fork()
-  const sql = `select id::text as id from users where profile_updated_at > ? and not is_deleted and home_instance is null
-    and strpos(replicated_instances, ?) > 0`
-  const candidates = await selectRows<{ id: string }>(em, sql, [since, peer.host])
-  const ids = candidates.map(({ id }) => id)
-  const users = await em.find(User, { id: { $in: ids } }, { orderBy: { profileUpdatedAt: 'asc', id: 'asc' } })
-  const concerned = users.filter(
-    (user) =>
-      user.isNative() && user.replicatedInstances.some(({ origin }) => normalizeSignedOrigin(origin) === peer.origin),
+  const { page, hasMore } = await readPage(orm.em.fork(), peer, { since: Math.floor(sinceTimestamp), limit })
+  const last = page.at(-1)?.at ?? 0
+  const events = page.map(({ user }) => profileEvent(config, user))
+  return { events, hasMore, checkpoint: Math.max(sinceTimestamp, last) }
+}
+
+type Place = { at: number; id: string }
+type Changed = { user: NativeUser; at: number }
+type Wanted = { since: number; limit: number }
+
+/** Reads no further than the page goes: until a profile comes that changed later than the last one of a full page. */
+async function readPage(em: EntityManager, peer: Peer, { since, limit }: Wanted) {
+  const page: Changed[] = []
+  let place: Place | undefined = { at: since, id: maxId }
+  while (place) {
+    const { candidates, next } = await listChangedAfter(em, peer, place)
+    for (const changed of candidates) {
+      const isAfter = page.length >= limit && changed.at !== page.at(-1)?.at
+      if (isAfter) return { page, hasMore: true }
+      page.push(changed)
+    }
+    place = next
+  }
+  return { page, hasMore: false }
+}
+
+const maxId = '9223372036854775807'
+
+/**
+ * Of the next native users after a place in the order of their changes those with an account on the peer. The statement
+ * takes all whose lists mention its host, which the index users_profile_changes puts in order.
+ */
+async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at, id }: Place) {
+  const rows = await selectRows<Place>(
+    em,
+    `select u.id::text as id, u.profile_updated_at::float8 as at from users u
+     where u.profile_updated_at > 0 and u.home_instance is null and not u.is_deleted
+       and (u.profile_updated_at, u.id) > (?, ?)
+       and (strpos(lower(u.replicated_instances), ?) > 0 or exists (
+         select 1 from federation_registries r where r.user_id = u.id and strpos(lower(r.entries::text), ?) > 0))
+     order by u.profile_updated_at, u.id limit ?`,
+    [at, id, host, host, policy.syncCandidates],
   )
-  const last = concerned[Math.min(limit, concerned.length) - 1]?.profileUpdatedAt ?? since
-  const page = concerned.filter(({ profileUpdatedAt }) => profileUpdatedAt <= last)
-  const events = page.map((user) => profileEvent(config, user))
-  return { events, hasMore: page.length < concerned.length, checkpoint: Math.max(sinceTimestamp, last) }
+  const users = await listNativeUsers(em, { id: { $in: rows.map((row) => row.id) } })
+  const instances = await findInstances(em, users)
+  const known = new Map(users.map((user) => [user.id, user]))
+  // The place of a profile that changes meanwhile stays the one that was read: a later one would pass others by.
+  const candidates = rows.flatMap((row): Changed[] => {
+    const user = known.get(row.id)
+    return user && instances.get(row.id)?.has(origin) ? [{ user, at: row.at }] : []
+  })
+  return { candidates, next: rows.length < policy.syncCandidates ? undefined : rows.at(-1) }
 }

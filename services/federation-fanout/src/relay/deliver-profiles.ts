@@ -1,5 +1,5 @@
 import { changeRows, selectRows } from '@gatehouse/database'
-import { loadInstanceSettings, Peer, User } from '@gatehouse/domain'
+import { loadInstanceSettings, Peer } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
 import { endpoints, relayReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
@@ -7,6 +7,7 @@ import { jsonOf } from '../peers/remote-json.ts'
 import { sendToPeer } from '../peers/send-signed.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
+import { listNativeUsers, type NativeUser } from '../queries/native-users.ts'
 import { profileEvent } from './profile-event.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
@@ -42,8 +43,7 @@ export async function deliverBatch(deps: Deps, peerId: string): Promise<boolean>
   if (!peer) return false
   const deliveries = await claim(deps, peerId)
   if (deliveries.length === 0) return false
-  const users = await em.find(User, { id: { $in: deliveries.map(({ userId }) => userId) } })
-  const living = users.filter((user) => !user.isDeleted && user.isNative())
+  const living = await listNativeUsers(em, { id: { $in: deliveries.map(({ userId }) => userId) } })
   const { status, ended } = living.length > 0 ? await post(deps, peer, living) : { status: 200, ended: [] }
   const known = new Set(living.map(({ id }) => id))
   const isOver = ({ userId }: Delivery) => !known.has(userId) || ended.includes(userId)
@@ -66,7 +66,11 @@ async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> 
 }
 
 /** The status of the answer, 0 without one, and the ids of the users whose event is not sent again. */
-async function post(deps: Deps, peer: Peer, users: readonly User[]): Promise<{ status: number; ended: string[] }> {
+async function post(
+  deps: Deps,
+  peer: Peer,
+  users: readonly NativeUser[],
+): Promise<{ status: number; ended: string[] }> {
   const { method, path } = endpoints.relay
   const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
   const body = {

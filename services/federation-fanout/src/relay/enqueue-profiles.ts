@@ -1,10 +1,10 @@
 import { profileChanged } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
-import { Peer, User } from '@gatehouse/domain'
+import { Peer } from '@gatehouse/domain'
 import type { Subscription } from '@gatehouse/bus'
 import type { Deps } from '../deps.ts'
-import { normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
+import { findInstances, findNativeUser } from '../queries/native-users.ts'
 
 /** Consumes profile changes of our users: each becomes a delivery to every peer that holds a replica. Contract: 7. */
 export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
@@ -14,15 +14,16 @@ export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
 }
 
 /**
- * Puts a user's profile into the queue of the peers that hold a replica, which the user's list of instances names. One
- * slot for each peer and user: what is sent is the profile as it is then. Gives how many peers.
+ * Puts a user's profile into the queue of the peers that hold a replica, as the user's lists of instances say. It waits
+ * there until the peer is active. One slot for each peer and user: what is sent is the profile as it is then. Gives how many
+ * peers.
  */
 export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: string): Promise<number> {
   const em = deps.orm.em.fork()
-  const user = await em.findOne(User, { id: userId, isDeleted: false })
-  if (!user?.isNative()) return 0
-  const origins = user.replicatedInstances.flatMap(({ origin }) => normalizeSignedOrigin(origin) ?? [])
-  const peers = await em.find(Peer, { origin: { $in: origins }, status: { $in: ['active', 'unreachable'] } })
+  const user = await findNativeUser(em, { id: userId })
+  if (!user) return 0
+  const origins = [...((await findInstances(em, [user])).get(user.id) ?? [])]
+  const peers = await em.find(Peer, { origin: { $in: origins }, status: { $nin: ['rejected', 'revoked'] } })
   const now = deps.clock.now()
   const times = [user.profileUpdatedAt, new Date(now), new Date(now + policy.deliveryLifetimeMs)]
   for (const peer of peers) {

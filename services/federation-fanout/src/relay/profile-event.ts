@@ -1,8 +1,11 @@
-import type { User } from '@gatehouse/domain'
 import type { FederationFanoutConfig } from '../config.ts'
+import type { NativeUser } from '../queries/native-users.ts'
 
 /** A user of this instance as peers are told, in the order of the existing instances. federation-wire.md 3. */
-export function profileEvent({ publicAddress: { origin } }: Pick<FederationFanoutConfig, 'publicAddress'>, user: User) {
+export function profileEvent(
+  { publicAddress: { origin } }: Pick<FederationFanoutConfig, 'publicAddress'>,
+  user: NativeUser,
+) {
   const picture = (name: string | null | undefined) => (name ? `${origin}/api/uploads/${name}` : null)
   return {
     eventType: 'profile_update',

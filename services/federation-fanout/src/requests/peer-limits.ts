@@ -1,57 +1,45 @@
+import { changeRows, selectRows } from '@gatehouse/database'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { policy } from '../policy.ts'
-import { namedPeer, signerOf } from './require-peer.ts'
+import { signerOf } from './require-peer.ts'
 
-type Limit = { requests: number; windowMs: number }
-
-/** Counts requests by key in fixed windows. It holds for one process. Throws peer_limit. */
-export function createLimit({ clock }: Pick<Deps, 'clock'>, { requests, windowMs }: Limit) {
-  const windows = new Map<string, { endsAt: number; count: number }>()
-  return {
-    take(key: string): void {
-      const now = clock.now()
-      for (const [name, { endsAt }] of windows) if (endsAt <= now) windows.delete(name)
-      const window = windows.get(key) ?? { endsAt: now + windowMs, count: 0 }
-      window.count += 1
-      windows.set(key, window)
-      if (window.count <= requests) return
-      const retryAfter = Math.max(1, Math.ceil((window.endsAt - now) / 1_000))
-      const fields = { message: 'Rate limit exceeded', retryAfter }
-      throw refuse.peer_limit({ headers: { 'Retry-After': String(retryAfter) }, fields })
-    },
-  }
-}
-
-/** How many requests a peer may make in a minute; after `requirePeer`. federation-wire.md 1, limits. */
-export function limitPeer(deps: Pick<Deps, 'clock'>, requests: number): Middleware {
-  const limit = createLimit(deps, { requests, windowMs: 60_000 })
-  return async (ctx, next) => {
-    limit.take(signerOf(ctx).id)
-    await next()
-  }
-}
+type Limit = { name: string; requests: number; windowMs: number }
 
 /**
- * Admits the body of a relay, before it is read: only of a peer, one at a time for each, eight in all. Throws
- * signature_missing, peer_unknown, relay_busy. Contract: 7, relay.
+ * Counts one request by limit and key, in fixed windows that all replicas share. Refused requests count too. Throws
+ * peer_limit. Contract: 1, 7.
  */
-export function admitRelay(deps: Pick<Deps, 'orm'>): Middleware {
-  const reading = new Set<string>()
+export async function takeFromLimit(
+  { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
+  { name, requests, windowMs }: Limit,
+  key: string,
+): Promise<void> {
+  const now = clock.now()
+  const [row] = await selectRows<{ requests: number; endsAt: number }>(
+    orm.em.fork(),
+    `insert into federation_limits as stored (name, key, requests, ends_at) values (?, ?, 1, ?)
+     on conflict (name, key) do update set
+       requests = case when stored.ends_at <= ? then 1 else stored.requests + 1 end,
+       ends_at = case when stored.ends_at <= ? then excluded.ends_at else stored.ends_at end
+     returning requests, extract(epoch from ends_at)::float8 * 1000 as "endsAt"`,
+    [name, key, new Date(now + windowMs), new Date(now), new Date(now)],
+  )
+  if (!row || row.requests <= requests) return
+  const retryAfter = Math.max(1, Math.ceil((row.endsAt - now) / 1_000))
+  const fields = { message: 'Rate limit exceeded', retryAfter }
+  throw refuse.peer_limit({ headers: { 'Retry-After': String(retryAfter) }, fields })
+}
+
+/** Forgets windows that have ended. */
+export async function deleteEndedLimits({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<void> {
+  await changeRows(orm.em.fork(), 'delete from federation_limits where ends_at <= ?', [new Date(clock.now())])
+}
+
+/** How many requests a peer may make; after `requirePeer`, so that no stranger uses them up. federation-wire.md 1, limits. */
+export function limitPeer(deps: Pick<Deps, 'orm' | 'clock'>, limit: Limit): Middleware {
   return async (ctx, next) => {
-    const { id } = await namedPeer(deps, ctx.headers)
-    if (reading.has(id) || reading.size >= policy.relayBodiesAtOnce) {
-      throw refuse.relay_busy({ headers: { 'Retry-After': '1' } })
-    }
-    reading.add(id)
-    // Anybody can name a peer: a body that does not end must not keep the peer's own from being read.
-    const deadline = setTimeout(() => ctx.req.destroy(), policy.relayReadMs)
-    try {
-      await next()
-    } finally {
-      clearTimeout(deadline)
-      reading.delete(id)
-    }
+    await takeFromLimit(deps, limit, signerOf(ctx).id)
+    await next()
   }
 }

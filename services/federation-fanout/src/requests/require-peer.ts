@@ -1,5 +1,6 @@
 import { Peer } from '@gatehouse/domain'
 import { isRefusal } from '@gatehouse/runtime'
+import { callerOf } from '@gatehouse/service-kit'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
@@ -14,7 +15,7 @@ import {
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { claimNonce, releaseNonce } from './nonces.ts'
-import { parseBody, readRawBody } from './raw-body.ts'
+import { parseBody, readRawBody, type BodyPace } from './raw-body.ts'
 
 type Signer = { peer: Peer; secret: string; signed: SignedHeaders }
 type Verification = ({ outcome: 'accepted' } & Signer) | { outcome: keyof typeof refusals }
@@ -32,6 +33,8 @@ export type PeerOptions = {
   /** The epoch question: answered in every state but revoked, and never what activates a peer. */
   isProof?: boolean
   maxBytes?: number
+  /** How fast the body has to come. */
+  pace?: BodyPace
   /** Reads the bytes as input; a JSON object whose texts can be stored unless told. */
   parse?: (body: Buffer) => Record<string, unknown>
 }
@@ -42,15 +45,16 @@ export type PeerOptions = {
  */
 export function requirePeer(
   deps: Deps,
-  { isProof = false, maxBytes, parse = parseBody }: PeerOptions = {},
+  { isProof = false, maxBytes, pace, parse = parseBody }: PeerOptions = {},
 ): Middleware {
   const help = 'Signed requests of other instances'
   const requests = deps.metrics.counter('gatehouse_federation_signed_requests_total', help, ['outcome'])
   return async (ctx, next) => {
-    const body = await readRawBody(ctx, maxBytes)
+    const body = await readRawBody(ctx, { maxBytes, pace })
     const verification = await verifyRequest(deps, { headers: ctx.headers, body, isProof })
     requests.inc({ outcome: verification.outcome })
     if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
+    deps.provenAddresses.note(verification.peer.id, callerOf(ctx).address)
     ctx.state.signer = verification.peer
     ctx.state.signerSecret = verification.secret
     ctx.state.signedInput = parse(body)

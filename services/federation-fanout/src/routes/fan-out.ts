@@ -8,9 +8,9 @@ import { deleteRemoteIdentities } from '../operations/delete-remote-identities.t
 export function fanOutRoutes(deps: Deps): Router {
   const router = new Router()
   router.post(endpoints.deleteFederationIdentity.path, jsonBody, async (ctx) => {
-    const { userId } = requireUser(ctx)
+    const caller = requireUser(ctx)
     const input = parseInput(fanoutBody, ctx.request.body)
-    ctx.body = { results: await deleteRemoteIdentities(deps, { ...input, userId, requestId: requestIdOf(ctx) }) }
+    ctx.body = { results: await deleteRemoteIdentities(deps, { ...input, caller, requestId: requestIdOf(ctx) }) }
   })
   return router
 }

@@ -16,12 +16,11 @@ import { initiatePeering } from '../operations/initiate-peering.ts'
 import { policy } from '../policy.ts'
 import { listPeers } from '../queries/list-peers.ts'
 import { peerReply } from '../replies/peer-reply.ts'
-import { createLimit } from '../requests/peer-limits.ts'
+import { takeFromLimit } from '../requests/peer-limits.ts'
 
 /** How instances become peers. Contract: 7. */
 export function peeringRoutes(deps: Deps): Router {
   const router = new Router()
-  const ensures = createLimit(deps, policy.ensures)
   router.post(endpoints.initiatePeer.path, jsonBody, async (ctx) => {
     const actor = requireAdmin(ctx)
     const input = parseInput(endpoints.initiatePeer.body, ctx.request.body)
@@ -36,10 +35,10 @@ export function peeringRoutes(deps: Deps): Router {
     ctx.body = reply
   })
   router.post(endpoints.ensurePeer.path, jsonBody, async (ctx) => {
-    const { userId } = requireUser(ctx)
-    ensures.take(userId)
+    const caller = requireUser(ctx)
+    await takeFromLimit(deps, policy.ensures, caller.userId)
     const input = parseInput(endpoints.ensurePeer.body, ctx.request.body)
-    ctx.body = await ensurePeering(deps, { ...input, userId, requestId: requestIdOf(ctx) })
+    ctx.body = await ensurePeering(deps, { ...input, caller, requestId: requestIdOf(ctx) })
   })
   return router
 }

@@ -12,7 +12,8 @@ import { relayEvents } from '../operations/relay-events.ts'
 import { resolveStub } from '../operations/resolve-stub.ts'
 import { policy } from '../policy.ts'
 import { answerSync } from '../relay/answer-sync.ts'
-import { admitRelay, limitPeer } from '../requests/peer-limits.ts'
+import { createRelayAdmission } from '../requests/admit-relay.ts'
+import { limitPeer } from '../requests/peer-limits.ts'
 import { parseBatch, readRawBody } from '../requests/raw-body.ts'
 import { answerSigned, requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
 
@@ -20,7 +21,7 @@ import { answerSigned, requirePeer, signedInput, signerOf } from '../requests/re
 export function identityRoutes(deps: Deps): Router {
   const router = new Router()
   const requireActive = requirePeer(deps)
-  const limit = limitPeer(deps, policy.lookupsPerMinute)
+  const limit = limitPeer(deps, policy.lookups)
   router.delete(endpoints.deleteIdentity.path, requireActive, async (ctx) => {
     const input = parseInput(endpoints.deleteIdentity.body, signedInput(ctx))
     await deleteIdentity(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
@@ -64,9 +65,11 @@ export function exchangeRoutes(deps: Deps): Router {
     const { newSecret } = parseInput(endpoints.rotatePeerSecret.body, signedInput(ctx))
     ctx.body = await receiveRotation(deps, signerOf(ctx), newSecret)
   })
-  const requireBatch = requirePeer(deps, { maxBytes: policy.relayBodyBytes, parse: parseBatch })
-  const limit = limitPeer(deps, policy.relaysPerMinute)
-  router.post(endpoints.relay.path, admitRelay(deps), requireBatch, limit, async (ctx) => {
+  const { relayBodyBytes: maxBytes, relayPace: pace } = policy
+  const requireBatch = requirePeer(deps, { maxBytes, pace, parse: parseBatch })
+  const limit = limitPeer(deps, policy.relays)
+  const relays = createRelayAdmission(deps)
+  router.post(endpoints.relay.path, relays.admit, requireBatch, relays.claim, limit, async (ctx) => {
     const input = parseInput(endpoints.relay.body, signedInput(ctx))
     ctx.body = await relayEvents(deps, signerOf(ctx), input)
   })

@@ -18,6 +18,7 @@ import { lockUser } from '../../queries/load-user.ts'
 import { recordAccountEvent } from '../account-events.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 import { textsOf } from './apply-remote-profiles.ts'
+import { mergeStub } from './merge-stub.ts'
 import type { RemotePictures } from './remote-pictures.ts'
 
 type ReattachDeps = DeletionDeps & Pick<Deps, 'bus'> & { remotePictures: Pick<RemotePictures, 'fetchLater'> }
@@ -27,7 +28,7 @@ type Lookup = z.infer<typeof lookUpByHomeId.reply>
 
 /**
  * Binds a detached account to the account that its owner has registered anew at its former home, which confirms the token.
- * A stub of the new identity here is tombstoned, its messages stay. Throws not_detached, home_not_peered, home_unreachable,
+ * What a stub of the new identity has here becomes the account's. Throws not_detached, home_not_peered, home_unreachable,
  * proof_invalid, identity_held, admin_stays_local, account_deleted, token_revoked. federation-wire.md 4, attach 2-4.
  */
 export async function reattach(deps: ReattachDeps, { caller, token, requestId }: Reattachment): Promise<User> {
@@ -96,7 +97,7 @@ async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Bind
   const user = await lockUser(em, caller.userId)
   assertCurrent(user, caller)
   if (requireDetached(user).formerHomeInstance !== identity.homeInstance) throw refuse.proof_invalid()
-  const stubState = await endStub(deps, em, { identity, requestId })
+  const stubState = await endStub(deps, em, { accountId: user.id, identity, requestId })
   const owner = await em.findOne(User, { username: identity.username }, { fields: ['id'] })
   const isFree = !owner || owner.id === user.id
   user.reattachToHome({ ...identity, username: isFree ? identity.username : user.username })
@@ -124,7 +125,7 @@ const profileFields = ['displayName', 'bio', 'avatarColor']
 async function endStub(
   deps: ReattachDeps,
   em: EntityManager,
-  { identity, requestId }: Pick<Binding, 'identity' | 'requestId'>,
+  { accountId, identity, requestId }: Pick<Binding, 'identity' | 'requestId'> & { accountId: string },
 ) {
   const { homeInstance, homeUserId } = identity
   const holder = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
@@ -132,6 +133,7 @@ async function endStub(
   const stub = await lockUser(em, holder.id)
   if (!stub || stub.isDeleted) return undefined
   if (!stub.isStub()) throw refuse.identity_held()
+  await mergeStub(em, { stubId: stub.id, accountId })
   const deletion = await deleteLockedAccount(deps, em, { user: stub, mode: 'soft', actor: null, requestId })
   if (deletion.ownedSpaces) throw refuse.identity_held()
   return deletion.state

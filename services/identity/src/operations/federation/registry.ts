@@ -1,15 +1,16 @@
-import type { registryBody, registryReply } from '@gatehouse/contracts'
+import { normalizeOrigin, profileChanged, type registryBody, type registryReply } from '@gatehouse/contracts'
 import { runTransaction } from '@gatehouse/database'
-import { FederationRegistry, assertCurrent, type ActingCaller } from '@gatehouse/domain'
+import { FederationRegistry, accountStateOf, assertCurrent, type ActingCaller, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import type { OperationContext } from '../../deps.ts'
+import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
 import { lockUser } from '../../queries/load-user.ts'
+import { recordAccountEvent } from '../account-events.ts'
 import { withoutOrigins } from '../profile/replicated-instances.ts'
 
 type StoredRegistry = z.infer<typeof registryReply>
-type NewRegistry = z.infer<typeof registryBody> & { caller: ActingCaller }
+type NewRegistry = z.infer<typeof registryBody> & { caller: ActingCaller; requestId?: string | undefined }
 
 /** The list that a user's clients keep of the instances they have connected to. federation-wire.md 5. */
 export async function readRegistry({ orm }: Pick<OperationContext, 'orm'>, userId: string): Promise<StoredRegistry> {
@@ -18,22 +19,39 @@ export async function readRegistry({ orm }: Pick<OperationContext, 'orm'>, userI
 }
 
 /**
- * Replaces the list by a newer one; of two clients that write at once the one with the earlier time is refused. Throws
- * account_deleted, token_revoked, registry_outdated. federation-wire.md 5.
+ * Replaces the list by a newer one; of two clients that write at once the one with the earlier time is refused. An instance
+ * that is newly named is to get the profile. Throws account_deleted, token_revoked, registry_outdated. federation-wire.md 5.
  */
 export async function putRegistry(
-  { orm }: Pick<OperationContext, 'orm'>,
-  { caller, registry, updatedAt }: NewRegistry,
+  deps: OperationContext & Pick<Deps, 'afterCommit'>,
+  { caller, registry, updatedAt, requestId }: NewRegistry,
 ): Promise<number> {
   const put = async (em: EntityManager) => {
     const user = await lockUser(em, caller.userId)
     assertCurrent(user, caller)
     const stored = await em.findOne(FederationRegistry, { userId: user.id })
     if (stored && updatedAt <= stored.updatedAt) throw refuse.registry_outdated()
+    const isNewInstance = namesNewInstance(stored?.entries ?? [], registry)
     await em.upsert(FederationRegistry, { userId: user.id, entries: registry, updatedAt })
+    if (isNewInstance) await recordNewInstance(deps, em, { user, requestId })
   }
-  await runTransaction(orm, put, { accountId: caller.userId })
+  await runTransaction(deps.orm, put, { accountId: caller.userId })
+  deps.afterCommit.publishEvents()
   return updatedAt
+}
+
+function namesNewInstance(before: StoredRegistry['registry'], after: StoredRegistry['registry']): boolean {
+  const spelling = ({ origin }: { origin: string }) => normalizeOrigin(origin) ?? origin
+  const known = new Set(before.map(spelling))
+  return after.some((entry) => !known.has(spelling(entry)))
+}
+
+type Named = { user: User; requestId: string | undefined }
+
+async function recordNewInstance(deps: OperationContext, em: EntityManager, { user, requestId }: Named): Promise<void> {
+  const { profileUpdatedAt } = user
+  const facts = { state: accountStateOf(user), at: deps.clock.now(), profileUpdatedAt, changed: ['federationRegistry'] }
+  await recordAccountEvent(em, deps, profileChanged, { ...facts, requestId })
 }
 
 /** Drops entries of a user who is locked; the clients see by the time that there is a newer list. Contract: 7, fan-out. */
