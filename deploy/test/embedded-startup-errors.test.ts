@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { embeddedMain, startInstance, startProgram } from './program.ts'
+import { embeddedMain, readStartErrors, startInstance, startProgram } from './program.ts'
 
 describe('npm start prints one line that names the variable, and exits with 1, on', function () {
   this.timeout(200_000)
@@ -16,8 +16,9 @@ describe('npm start prints one line that names the variable, and exits with 1, o
     const { code, stderr } = await startProgram(embeddedMain, { GATEHOUSE_DATA: folder, PORT: '0', ...environment })
       .exited
     expect(code).to.equal(1)
-    expect(stderr.trim().split('\n'), stderr).to.have.length(1)
-    return stderr
+    const messages = readStartErrors(stderr)
+    expect(messages, stderr).to.have.length(1)
+    return messages[0]!
   }
 
   it('a port that is taken', async () => {

@@ -20,16 +20,15 @@ function listMetrics(): Set<string> {
       cwd: projectRoot,
     },
   )
-  const named = files.flatMap(
-    (file) => readFileSync(resolve(projectRoot, file), 'utf8').match(/'gatehouse_\w+'/g) ?? [],
-  )
+  const named = files.flatMap((file) => {
+    const text = readFileSync(resolve(projectRoot, file), 'utf8')
+    return [...text.matchAll(/\.(?:counter|gauge|labeledGauge|histogram)\(\s*'(gatehouse_\w+)'/g)].map(
+      ([, name]) => name!,
+    )
+  })
   const runtime = new Registry()
   collectDefaultMetrics({ register: runtime })
-  return new Set([
-    ...named.map((name) => name.slice(1, -1)),
-    ...runtime.getMetricsAsArray().map(({ name }) => name),
-    'up',
-  ])
+  return new Set([...named, ...runtime.getMetricsAsArray().map(({ name }) => name), 'up'])
 }
 
 function namesIn(expression: string): string[] {

@@ -3,6 +3,7 @@ import type { ServiceName } from '@gatehouse/contracts'
 import type { Resources } from '@gatehouse/service-kit'
 import type { TokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
+import type { AccessLog } from './http/access-log.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { ResponseHeaders } from './http/response-headers.ts'
 import type { ConnectionLimits } from './limits/connection-limits.ts'
@@ -35,4 +36,5 @@ export type Deps = GatewayResources & {
   replicas: Record<ServiceName, Replicas>
   responseHeaders: ResponseHeaders
   gatewayMetrics: GatewayMetrics
+  accessLog: AccessLog
 }

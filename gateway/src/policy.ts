@@ -19,7 +19,20 @@ export const policy = {
   /** A replica is ejected for this long after a failure, twice as long after each further one, up to the maximum. */
   ejectionMs: 500,
   maxEjectionMs: 10_000,
+  /** A replica that announces its stop gets no new work for this long, if there is another one. */
+  leavingMs: 1_000,
+  /** How long a replica whose address is no longer among those of its name is asked when no other one can be reached. */
+  departedMs: 10_000,
+  /** How often the names of services are resolved, how soon after a failure, and how long the start waits for it. */
+  discoveryMs: 2_000,
+  rediscoveryMs: 100,
+  discoveryLimitMs: 2_000,
+  /** Of a name server that is configured: how long an attempt may take, and how many there are. */
+  dnsAttemptMs: 500,
+  dnsAttempts: 3,
+  /** Of a query for account states: at first, so that another replica is asked soon, and again when all were late. */
   accountStatesQueryMs: 1_000,
+  accountStatesSecondQueryMs: 3_000,
   /** Redis of the rate limits: without it they are counted in this process, so that no request waits longer. */
   rateLimitConnectMs: 2_000,
   rateLimitCommandMs: 300,
@@ -33,6 +46,14 @@ export const policy = {
   descriptorsPerSocket: 3,
   /** The part of the file descriptors that WebSockets may take. */
   socketShare: 0.75,
+  /** A drain closes sockets at this rate, in waves with this pause between them, and all within the spread. */
+  drainPerSocketMs: 2,
+  drainPauseMs: 20,
+  drainSpreadMs: 15_000,
+  /** How long the rest of a request may take to arrive when the gateway stops. */
+  drainReceiveMs: 5_000,
+  /** The operator port stops last, and at once. */
+  operatorDrainMs: 500,
   /** File descriptors beside clients and services: log, Redis, NATS, the operator port, and embedded the database. */
   reservedDescriptors: 512,
   /** Of one response: so much is taken off a service although the client does not read it. */
@@ -82,6 +103,6 @@ export const defaultTimeouts = {
   clientReadMs: 60_000,
   /** For the session gateway's response to an upgrade. */
   upgradeMs: 10_000,
-  /** For session gateways to close their sockets when this gateway stops. */
+  /** For sockets to close after their close frame when this gateway stops. */
   drainTimeoutMs: 3_000,
 }

@@ -1,26 +1,28 @@
 import type { Server, ServerOptions } from 'node:http'
 import { createAccountStates, createCallerKey, createTokenKey, signCallerToken } from '@gatehouse/auth'
-import { listen, type Lifecycle } from '@gatehouse/service-kit'
+import { clientNetwork, listen, type Lifecycle, type Listening } from '@gatehouse/service-kit'
 import { startCacheUpdater } from './account-states/cache-updater.ts'
 import { createAccountStateLoader } from './account-states/load-account-states.ts'
 import { createTokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
+import { createAccessLog } from './http/access-log.ts'
+import { createAddressResolver } from './discovery/address-resolver.ts'
+import { discoverOrigins } from './discovery/discover-origins.ts'
 import { createClientAddress, createProxyCheck } from './http/client-address.ts'
 import { handleClientErrors } from './http/client-errors.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { startOperatorPort } from './http/operator-port.ts'
 import { createResponseHeaders } from './http/response-headers.ts'
-import { clientNetwork } from './limits/client-network.ts'
 import { createConnectionLimits, type ConnectionLimits } from './limits/connection-limits.ts'
 import { readDescriptorLimit } from './limits/descriptor-limit.ts'
 import { createQuota } from './limits/quota.ts'
 import { openRateLimits } from './limits/rate-limits.ts'
 import { createUploadLimits } from './limits/upload-limits.ts'
-import { createGatewayMetrics, type GatewayMetrics } from './metrics.ts'
+import { createGatewayMetrics } from './metrics.ts'
 import { defaultCapacity, defaultTimeouts, policy, type Capacity, type Timeouts } from './policy.ts'
 import { createBufferBudget } from './proxy/buffer-budget.ts'
-import { openReplicas } from './proxy/replicas.ts'
+import { openReplicas, type Replicas } from './proxy/replicas.ts'
 import { createSocketPairs } from './websocket/socket-pairs.ts'
 import { createUpgradeHandler, isWebSocketUpgrade, type UpgradeHandler } from './websocket/upgrades.ts'
 
@@ -42,12 +44,14 @@ export async function startGateway(
   opening.use(await startCacheUpdater(deps))
   const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
   const upgrades = createUpgradeHandler(deps, socketPairs)
-  const http = await listen(createRequestHandler(deps), { ...config, lifecycle, server: serverOptions(timeouts) })
-  // Together: the server closes when it has no connection left, and a socket is one.
-  opening.defer(async () => {
-    await Promise.all([http[Symbol.asyncDispose](), upgrades[Symbol.asyncDispose]()])
+  const http = await listen(createRequestHandler(deps), {
+    ...config,
+    lifecycle,
+    server: serverOptions(timeouts),
+    upgrades: true,
   })
-  attach(http.server, upgrades, deps)
+  opening.defer(() => stop(http, upgrades))
+  attach(http.server, { deps, upgrades, lifecycle })
   const open = opening.move()
   return { ...http, opsUrl: operatorPort.url, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
@@ -59,13 +63,7 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
   const { config, clock, log, metrics, accountStateCache, capacity } = started
   const callerKey = createCallerKey(config.internalSecret)
   const signCaller: Deps['signCaller'] = (caller) => signCallerToken(callerKey, caller, clock.now())
-  const openAll = (origins: readonly string[]) => opening.use(openReplicas(origins, started))
-  const replicas = {
-    identity: openAll(config.services.identity),
-    invite: openAll(config.services.invite),
-    'session-gateway': openAll(config.services['session-gateway']),
-    'federation-fanout': openAll(config.services['federation-fanout']),
-  }
+  const replicas = await discoverReplicas(opening, started)
   const gatewayMetrics = createGatewayMetrics(metrics, {
     openSockets,
     waitingRequests: () => {
@@ -78,27 +76,52 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
     ...started,
     signCaller,
     replicas,
-    tokenCache: createTokenCache(createTokenKey(config.jwtSecret), policy.cachedTokens),
+    tokenCache: createTokenCache(createTokenKey(config.jwtSecret, config.previousJwtSecrets), policy.cachedTokens),
     accountStates: createAccountStates({ cache: accountStateCache, load }),
     clientAddress: createClientAddress(config.trustProxy),
     rateLimits: opening.use(await openRateLimits({ redisUrl: config.redisUrl, log })),
     responseHeaders: createResponseHeaders(config.publicAddress),
     gatewayMetrics,
-    connectionLimits: openConnectionLimits(started, gatewayMetrics),
+    accessLog: createAccessLog(log, { logAddresses: config.logAddresses ?? false }),
+    connectionLimits: openConnectionLimits(started, { gatewayMetrics, replicas }),
     requestQuota: createQuota(capacity.connectionsPerNetwork),
     uploadLimits: createUploadLimits(capacity),
     bufferBudget: createBufferBudget(capacity),
   }
 }
 
-function openConnectionLimits({ config, capacity }: Started, gatewayMetrics: GatewayMetrics): ConnectionLimits {
+/** Opens the replicas of every service, once their names have been resolved, or could not be in time. */
+async function discoverReplicas(opening: AsyncDisposableStack, started: Started): Promise<Deps['replicas']> {
+  const { config, log } = started
+  const resolve = createAddressResolver(config.dnsServers ?? [])
+  const resolved: Promise<void>[] = []
+  function open(urls: readonly string[]): Replicas {
+    const replicas = opening.use(openReplicas([], { ...started, onFailed: () => discovery.refresh() }))
+    const discovery = opening.use(discoverOrigins({ urls, resolve, log, onOrigins: replicas.setOrigins }))
+    resolved.push(discovery.resolved)
+    return replicas
+  }
+  const replicas = {
+    identity: open(config.services.identity),
+    invite: open(config.services.invite),
+    'session-gateway': open(config.services['session-gateway']),
+    'federation-fanout': open(config.services['federation-fanout']),
+  }
+  await Promise.all(resolved)
+  return replicas
+}
+
+function openConnectionLimits(
+  { config, capacity }: Started,
+  { gatewayMetrics, replicas }: Pick<Deps, 'gatewayMetrics' | 'replicas'>,
+): ConnectionLimits {
   const isProxy = createProxyCheck(config.trustProxy)
   const perReplica = capacity.connectionsPerReplica + capacity.fileConnectionsPerReplica
-  const toServices = Object.values(config.services).flat().length * perReplica
+  const toServices = (): number => Object.values(replicas).reduce((sum, { size }) => sum + size, 0) * perReplica
   const limit = capacity.descriptors ?? readDescriptorLimit()
   return createConnectionLimits({
     capacity,
-    descriptors: limit - Math.min(Math.floor(limit / 2), policy.reservedDescriptors + toServices),
+    descriptors: () => limit - Math.min(Math.floor(limit / 2), policy.reservedDescriptors + toServices()),
     networkOf: (remote = '') => (isProxy(remote) ? undefined : clientNetwork(remote)),
     onRefused: gatewayMetrics.connectionRefused,
   })
@@ -116,7 +139,10 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
   }
 }
 
-function attach(server: Server, upgrades: UpgradeHandler, { timeouts, connectionLimits }: Deps): void {
+type Attached = { deps: Pick<Deps, 'timeouts' | 'connectionLimits'>; upgrades: UpgradeHandler; lifecycle: Lifecycle }
+
+function attach(server: Server, { deps, upgrades, lifecycle }: Attached): void {
+  const { timeouts, connectionLimits } = deps
   server.on('connection', connectionLimits.add)
   server.timeout = timeouts.clientRequestMs
   server.on('upgrade', upgrades.handleUpgrade)
@@ -124,5 +150,17 @@ function attach(server: Server, upgrades: UpgradeHandler, { timeouts, connection
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
   // An unknown expectation is ignored, as RFC 9110 10.1.1 allows; Node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
-  handleClientErrors(server)
+  handleClientErrors(server, lifecycle)
+}
+
+/** Answers what was accepted and closes the sockets. Contract: 6, 8. */
+async function stop(http: Listening, upgrades: UpgradeHandler): Promise<void> {
+  // Nothing has acted yet on a request that is not complete: its client is told to repeat it elsewhere.
+  const receiveLimit = setTimeout(() => {
+    http.server.headersTimeout = 1
+    http.server.requestTimeout = 1
+  }, policy.drainReceiveMs)
+  // Together: the server closes when it has no connection left, and a socket is one.
+  await Promise.all([http[Symbol.asyncDispose](), upgrades[Symbol.asyncDispose]()])
+  clearTimeout(receiveLimit)
 }

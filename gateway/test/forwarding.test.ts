@@ -359,6 +359,28 @@ describe('Forwarding to several replicas', () => {
     expect(harness.stubs[1]!.seen.map(({ body }) => body)).to.have.length(6)
   })
 
+  it('ejects none that breaks off a response which it had begun: an export ends so when its token is revoked', async () => {
+    await using harness = await startHarness({ replicas: 2 })
+    const authorization = `Bearer ${harness.member()}`
+    for (const stub of harness.stubs) {
+      const { behave } = stub
+      stub.behave = (request, response) => {
+        if (request.method === 'GET') return behave(request, response)
+        response.write('part')
+        setTimeout(() => response.destroy(), 20)
+      }
+    }
+    const init = { method: 'POST', headers: { authorization }, body: '{}' }
+    const begun = await fetch(`${harness.url}/api/users/@me/export`, init)
+    const rest = await begun.text().catch(() => 'cut')
+    for (let count = 0; count < 6; count += 1) {
+      await fetch(`${harness.url}/api/users/@me`, { headers: { authorization } })
+    }
+
+    expect([begun.status, rest]).to.deep.equal([200, 'cut'])
+    for (const stub of harness.stubs) expect(stub.seen.length).to.be.within(2, 4)
+  })
+
   it('retries a read on the next when one breaks off, and never a write', async () => {
     await using harness = await startHarness({ replicas: 2 })
     const authorization = `Bearer ${harness.member()}`

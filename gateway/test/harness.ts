@@ -42,6 +42,8 @@ export async function startHarness(options: Options = {}) {
     port: 0,
     opsHost: '127.0.0.1',
     opsPort: 0,
+    // What a drain grants to requests on their way is a part of it.
+    drainMs: 3_000,
     ...secrets,
     publicAddress: { origin: 'https://home.example', domain: 'home.example' },
     trustProxy: '',

@@ -88,6 +88,22 @@ describe('Limits', () => {
       expect((await upload(other, '198.51.100.1')).status).to.equal(200)
     })
 
+    it('of exports are two a day for each account, whatever its address', async () => {
+      const ask = (token: string, address: string) => {
+        const { headers } = from(address)
+        const init = { method: 'POST', headers: { ...headers, authorization: `Bearer ${token}` }, body: '{}' }
+        return fetch(`${harness.url}/api/users/@me/export`, init)
+      }
+      const [one, other] = [harness.member({ userId: '3' }), harness.member({ userId: '4' })]
+      const statuses = []
+      for (const address of ['203.0.113.1', '203.0.113.2', '198.51.100.1']) {
+        statuses.push((await ask(one, address)).status)
+      }
+
+      expect(statuses).to.deep.equal([200, 200, 429])
+      expect(limitsOf(await ask(other, '203.0.113.1'))).to.deep.equal(['2', '1', '86400'])
+    })
+
     it('count by IPv4 address and by /64 of IPv6', async () => {
       const ask = async (address: string) =>
         limitsOf(await fetch(`${harness.url}/api/auth/login`, { method: 'POST', ...from(address) }))[1]

@@ -16,10 +16,12 @@ export type StubService = AsyncDisposable & {
   /** The account states that it has as identity. */
   states: Map<string, AccountState>
   stateQueries: number
+  /** So many of the next queries for account states get no answer. */
+  silentStateQueries: number
   behave: Behave
 }
 
-export async function startStub(port = 0): Promise<StubService> {
+export async function startStub(port = 0, host = '127.0.0.1'): Promise<StubService> {
   const server = createServer()
   const stub: StubService = {
     url: '',
@@ -28,6 +30,7 @@ export async function startStub(port = 0): Promise<StubService> {
     sockets: new Set(),
     states: new Map(),
     stateQueries: 0,
+    silentStateQueries: 0,
     behave: echo,
     [Symbol.asyncDispose]: async () => {
       server.close()
@@ -42,9 +45,9 @@ export async function startStub(port = 0): Promise<StubService> {
     if (request.url === accountStatesQuery.path) return void answerStateQuery(stub, request, response)
     stub.behave(request, response)
   })
-  server.listen(port, '127.0.0.1')
+  server.listen(port, host)
   await once(server, 'listening')
-  stub.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  stub.url = `http://${host}:${(server.address() as AddressInfo).port}`
 
   async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request
@@ -57,6 +60,10 @@ export async function startStub(port = 0): Promise<StubService> {
 
 async function answerStateQuery(stub: StubService, request: IncomingMessage, response: ServerResponse): Promise<void> {
   stub.stateQueries += 1
+  if (stub.silentStateQueries > 0) {
+    stub.silentStateQueries -= 1
+    return
+  }
   const { userIds } = accountStatesQuery.request.parse(JSON.parse(await text(request)))
   const states = userIds.flatMap((userId) => stub.states.get(userId) ?? [])
   response.end(JSON.stringify({ states }))

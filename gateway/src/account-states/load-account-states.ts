@@ -3,16 +3,16 @@ import { accountStatesQuery, type AccountState } from '@gatehouse/contracts'
 import { commonErrors } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import type { Replica } from '../proxy/replicas.ts'
+import type { Replica } from '../proxy/replica.ts'
 
 /**
- * Asks the replicas of identity for the stored states of accounts, one after the other. Rejects with unavailable when
- * none answers. Design: invariant 1.
+ * Asks the replicas of identity for the stored states of accounts, one after the other, and once more with more time when all
+ * were late, as on a machine without a free processor. Rejects with unavailable when none answers. Design: invariant 1.
  */
 export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Deps, 'replicas' | 'signCaller' | 'log'>) {
   const { identity } = replicas
 
-  async function query({ pools }: Replica, userIds: readonly string[]): Promise<AccountState[]> {
+  async function query({ pools }: Replica, userIds: readonly string[], limitMs: number): Promise<AccountState[]> {
     const { statusCode, body } = await pools.states.request({
       path: accountStatesQuery.path,
       method: 'POST',
@@ -21,7 +21,7 @@ export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Dep
         [callerHeader]: signCaller({ address: 'gateway', account: null }),
       },
       body: JSON.stringify({ userIds }),
-      signal: AbortSignal.timeout(policy.accountStatesQueryMs),
+      signal: AbortSignal.timeout(limitMs),
     })
     const reply: unknown = await body.json()
     if (statusCode !== 200) throw new Error(`identity answered ${statusCode}`)
@@ -30,16 +30,21 @@ export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Dep
 
   return async (userIds: readonly string[]): Promise<AccountState[]> => {
     let cause: unknown
-    for (const replica of identity.candidates()) {
-      try {
-        const states = await query(replica, userIds)
-        identity.markHealthy(replica)
-        return states
-      } catch (error) {
-        identity.markFailed(replica)
-        log.warn({ err: error, replica: replica.origin }, 'account state query failed')
-        cause = error
+    for (const limitMs of [policy.accountStatesQueryMs, policy.accountStatesSecondQueryMs]) {
+      let wasLate = false
+      for (const replica of identity.candidates()) {
+        try {
+          const states = await query(replica, userIds, limitMs)
+          identity.markHealthy(replica)
+          return states
+        } catch (error) {
+          identity.markFailed(replica)
+          log.warn({ err: error, replica: replica.origin }, 'account state query failed')
+          cause = error
+          wasLate ||= (error as Error).name === 'TimeoutError'
+        }
       }
+      if (!wasLate) break
     }
     throw commonErrors.unavailable({ headers: { 'Retry-After': '1' }, cause })
   }

@@ -40,7 +40,10 @@ export async function authenticate(
   const cached = verifyBearer(deps, authorization)
   const state = await deps.accountStates.find(cached.claims.userId)
   const status = checkRevocation(cached.claims, state)
-  if (!state || status === 'missing') throw commonErrors.invalid_token()
+  // An admin route answers as to somebody who is no admin. Spec: Errors, stored user missing.
+  if (!state || status === 'missing') {
+    throw access === 'admin' ? commonErrors.admin_required() : commonErrors.invalid_token()
+  }
   if (status === 'deleted') throw commonErrors.account_deleted()
   if (status === 'revoked') throw commonErrors.token_revoked()
   if (access === 'admin' && !state.isAdmin) throw commonErrors.admin_required()

@@ -1,11 +1,18 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { Lifecycle } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
 
+const lateRequest = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 /** Responds to malformed requests where the connection still allows it, and closes the connection. Contract: 1. */
-export function handleClientErrors(server: Server): void {
+export function handleClientErrors(server: Server, lifecycle: Lifecycle): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable || hasResponseBegun(socket)) return void socket.destroy()
+    // While it stops, the gateway waits for the rest of a request for a shorter time than its client may expect.
+    if (lifecycle.draining && error.code === lateRequest) {
+      return endWithError(socket, 503, { message: 'The server is restarting, please try again' })
+    }
     endWithError(socket, statusOf(error))
   })
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => endWithError(socket, 405))
@@ -47,5 +54,5 @@ function hasResponseBegun(socket: Duplex): boolean {
 
 function statusOf({ code }: NodeJS.ErrnoException): number {
   if (code === 'HPE_HEADER_OVERFLOW') return 431
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  return code === lateRequest ? 408 : 400
 }

@@ -2,12 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Endpoint, RateLimit } from '@gatehouse/contracts'
 import { commonErrors, defineErrors } from '@gatehouse/runtime'
-import { acceptRequestId, requestIdHeader } from '@gatehouse/service-kit'
+import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import { authenticate, requiresToken, verifyBearer } from '../auth/authenticate.ts'
 import type { SignedCaller } from '../auth/token-cache.ts'
 import type { Deps } from '../deps.ts'
 import { tooManyConnections } from '../errors.ts'
-import { clientNetwork } from '../limits/client-network.ts'
 import { proxyRequest } from '../proxy/proxy-request.ts'
 import { checkBodyLength, hasBody, openUpload, readBody, type Body } from '../proxy/read-body.ts'
 import { policy } from '../policy.ts'
@@ -80,7 +79,9 @@ async function serveEndpoint(deps: Deps, context: RequestContext, endpoint: Endp
     body = await readBody(context)
   }
   const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, endpoint)
-  await proxyRequest(deps, context, { endpoint, caller: await judgeAgain(), judgeAgain, openBody: () => body })
+  const caller = await judgeAgain()
+  if (limit?.by === 'account') await enforceRateLimit(deps, context, { limit, key: caller.userId })
+  await proxyRequest(deps, context, { endpoint, caller, judgeAgain, openBody: () => body })
 }
 
 /** An upload is judged before it is streamed, and by the service again when it has arrived. Throws too_many_uploads, rate_limited. */
@@ -137,7 +138,9 @@ async function enforceRateLimit(
 async function judgeCaller(deps: Deps, context: RequestContext, { access }: Endpoint): Promise<SignedCaller> {
   const { clientAddress: address } = context
   if (requiresToken(access)) {
-    return await authenticate(deps, { authorization: authorizationOf(context), access, clientAddress: address })
+    const caller = await authenticate(deps, { authorization: authorizationOf(context), access, clientAddress: address })
+    context.userId = caller.userId
+    return caller
   }
   const token = deps.signCaller({ address, account: null })
   return { token, userId: '', address, stateVersion: 0, reuseUntil: 0 }

@@ -1,6 +1,7 @@
 import Koa from 'koa'
 import { healthEndpoints, listen, resourceReadiness, type Lifecycle, type Listening } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
 
 /** Serves `/healthz`, `/readyz` and `/metrics` on a port of their own. Contract: 8. */
 export async function startOperatorPort(
@@ -10,5 +11,10 @@ export async function startOperatorPort(
   const { metrics, config } = deps
   const app = new Koa()
   app.use(healthEndpoints({ readiness: resourceReadiness(deps), metrics, draining: () => lifecycle.draining }))
-  return await listen(app.callback(), { host: config.opsHost, port: config.opsPort, portVariable: 'OPS_PORT' })
+  return await listen(app.callback(), {
+    host: config.opsHost,
+    port: config.opsPort,
+    portVariable: 'OPS_PORT',
+    drainMs: policy.operatorDrainMs,
+  })
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { toErrorResponse } from '@gatehouse/runtime'
+import { toErrorResponse, type Span } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { apiContentPolicy, type HeaderList } from './response-headers.ts'
 
-type ContextDeps = Pick<Deps, 'log' | 'responseHeaders' | 'gatewayMetrics'>
+type ContextDeps = Pick<Deps, 'log' | 'tracing' | 'responseHeaders' | 'gatewayMetrics' | 'accessLog'>
 
-/** What metrics record for a response whose client closed the connection first. */
-const clientClosedRequest = 499
+/** The status of a response whose client closed the connection first, in metrics and log. */
+export const clientClosedRequest = 499
 
 /** One request and its response, with what is known of them so far. */
 export class RequestContext {
@@ -19,12 +19,16 @@ export class RequestContext {
   clientAddress = ''
   /** The network of that address, by which clients are limited. */
   network = ''
-  /** The route as the contract writes it, for metrics. */
+  /** The account whose live token came with the request. */
+  userId: string | undefined
+  /** The route as the contract writes it, for metrics and the access log. */
   route = 'none'
   /** `RateLimit-*`, for whatever response follows. */
   rateLimitHeaders: HeaderList | undefined
   /** The request to a service, which is aborted when the client closes the connection before the response has ended. */
   upstream: { abort(): void } | undefined
+  /** Where traces are exported. The trace begins here: what a client says of one is not believed. */
+  readonly span: Span | undefined
   readonly #deps: ContextDeps
   readonly #started: number
 
@@ -34,6 +38,7 @@ export class RequestContext {
     this.response = parts.response
     this.requestId = parts.requestId
     this.#started = performance.now()
+    this.span = deps.tracing?.startSpan(parts.request.method ?? '', 'server')
     this.response.once('close', () => this.#closed())
   }
 
@@ -41,8 +46,21 @@ export class RequestContext {
   #closed(): void {
     const { writableFinished, statusCode } = this.response
     const seconds = (performance.now() - this.#started) / 1000
-    this.#deps.gatewayMetrics.responseSent(this.route, writableFinished ? statusCode : clientClosedRequest, seconds)
+    const { requestId, route, userId, clientAddress } = this
+    const status = writableFinished ? statusCode : clientClosedRequest
+    this.#deps.gatewayMetrics.responseSent(route, status, seconds)
+    this.#deps.accessLog({ requestId, method: this.request.method, route, status, seconds, userId, clientAddress })
+    if (this.span) this.#endSpan(this.span, status)
     if (!writableFinished) this.upstream?.abort()
+  }
+
+  #endSpan(span: Span, status: number): void {
+    const { requestId, route, userId, request } = this
+    const { method = '' } = request
+    span.rename(route.startsWith(`${method} `) ? route : `${method} ${route}`)
+    span.set({ 'gatehouse.service': 'gateway', 'gatehouse.request_id': requestId, 'user.id': userId })
+    span.set({ 'http.request.method': method, 'http.route': route, 'http.response.status_code': status })
+    span.end(status >= 500 ? String(status) : undefined)
   }
 
   /** Adds the headers of every API response to those of this one. */

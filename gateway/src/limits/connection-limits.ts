@@ -15,8 +15,8 @@ export type ConnectionLimits = {
 
 type LimitOptions = {
   capacity: Capacity
-  /** File descriptors for clients. */
-  descriptors: number
+  /** File descriptors for clients: fewer the more replicas there are. */
+  descriptors: () => number
   /** The network of a directly connected client; undefined for a trusted proxy, which speaks for many. */
   networkOf: (remote: string | undefined) => string | undefined
   onRefused: (reason: 'network' | 'total' | 'sockets') => void
@@ -30,7 +30,7 @@ export function createConnectionLimits(options: LimitOptions): ConnectionLimits 
   const sockets = createQuota(capacity.socketsPerNetwork)
   const entries = new WeakMap<Socket, Entry>()
   /** The part that sockets may take, which stay for hours: requests are still answered when they have it. */
-  const forSockets = Math.floor(descriptors * policy.socketShare)
+  const forSockets = (): number => Math.floor(descriptors() * policy.socketShare)
   let used = 0
   let refusedOpen = 0
 
@@ -48,7 +48,7 @@ export function createConnectionLimits(options: LimitOptions): ConnectionLimits 
 
   return {
     add: (socket) => {
-      if (used >= descriptors) return refuse(socket, 'total')
+      if (used >= descriptors()) return refuse(socket, 'total')
       const network = options.networkOf(socket.remoteAddress)
       if (network !== undefined && !connections.take(network)) return refuse(socket, 'network')
       const entry: Entry = { network, socketNetwork: undefined, descriptors: 1 }
@@ -64,7 +64,7 @@ export function createConnectionLimits(options: LimitOptions): ConnectionLimits 
     upgrade: (socket, network) => {
       const entry = entries.get(socket)
       const added = policy.descriptorsPerSocket - 1
-      if (!entry || used + added > forSockets || !sockets.take(network)) {
+      if (!entry || used + added > forSockets() || !sockets.take(network)) {
         onRefused('sockets')
         return false
       }

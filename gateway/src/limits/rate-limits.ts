@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import { limitCommands, redisOptions } from '@gatehouse/auth'
 import type { RateLimit } from '@gatehouse/contracts'
-import type { Log } from '@gatehouse/service-kit'
+import { clientNetwork, type Log } from '@gatehouse/service-kit'
 import { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import { policy } from '../policy.ts'
-import { clientNetwork } from './client-network.ts'
 
 /** The state of a rate limit after one request. */
 export type RateLimitResult = { allowed: boolean; requests: number; remaining: number; resetSeconds: number }

@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto'
+import { exampleForm } from './docs-example.ts'
+import { docsScript } from './docs-script.ts'
 import { docsStyle } from './docs-style.ts'
 import type { OpenApi, Operation, Schema } from './openapi.ts'
+import { wordmark } from './wordmark.ts'
 
 type Page = { html: string; contentPolicy: string }
 
-/** The API description as a self-contained page, without scripts and external resources. Contract: 8. */
+/**
+ * The API description as a self-contained page in the looks of the web app, whose examples can be sent with the user's own
+ * token. Nothing is loaded, and only its own script runs. Contract: 8.
+ */
 export function createDocsPage(document: OpenApi): Page {
-  const styleHash = createHash('sha256').update(docsStyle).digest('base64')
-  const contentPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`
+  const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  const contentPolicy = [
+    `default-src 'none'; style-src ${hashOf(docsStyle)}; script-src ${hashOf(docsScript)}`,
+    `connect-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
+  ].join('; ')
   const groups = document.tags.map(({ name, description }) => group(document, { name, description })).join('')
   const contents = document.tags.map(({ name }) => `<a href="#${slug(name)}">${escape(name)}</a>`).join('')
   const html = `<!doctype html>
@@ -15,15 +24,21 @@ export function createDocsPage(document: OpenApi): Page {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>${escape(document.info.title)} API</title>
+<link rel="icon" href="/favicon.svg">
 <style>${docsStyle}</style>
 </head>
 <body>
-<header><h1>${escape(document.info.title)} <small>${escape(document.info.version)}</small></h1>
+<header class="bar"><div><a href="/" aria-label="Gatehouse, home">${wordmark}</a></div></header>
+<main><h1>API <small>${escape(document.info.title)} ${escape(document.info.version)}</small></h1>
 <p>${escape(document.info.description)}</p>
 <p>As OpenAPI: <a href="/api/openapi.json">openapi.json</a></p>
-<nav aria-label="Sections">${contents}</nav></header>
-<main>${groups}</main>
+<nav aria-label="Sections">${contents}</nav>
+<form class="token"><label>Your token<input id="token" name="token" type="password" autocomplete="off" spellcheck="false"></label>
+<p class="muted">Sent with the examples below. It is filled in when you are logged in to this instance in this browser.</p></form>
+${groups}</main>
+<script>${docsScript}</script>
 </body>
 </html>`
   return { html, contentPolicy }
@@ -45,6 +60,7 @@ function describe(path: string, method: string, operation: Operation): string {
     parameterTable(operation),
     bodyBlock(operation),
     replyBlocks(operation),
+    exampleForm(path, method, operation, escape),
   ]
   return `<details id="${escape(operation.operationId)}"><summary>
 <span class="method ${method}">${method.toUpperCase()}</span> <code>${escape(path)}</code>

@@ -107,7 +107,7 @@ function describeEndpoint(name: string, endpoint: Endpoint): Operation {
 
 function tagOf({ path }: Endpoint): Tag {
   if (path.startsWith('/api/admin/invites')) return 'Invites'
-  if (path.startsWith('/api/admin')) return 'Administration'
+  if (/^\/api\/(admin|settings)\//.test(path)) return 'Administration'
   return path.startsWith('/api/federation') ? 'Federation' : 'Accounts'
 }
 
@@ -147,15 +147,16 @@ const limitSchema = toSchema(
   'input',
 )
 const seconds = { schema: { type: 'integer' } }
+const byteTypes = { file: 'image/webp', archive: 'application/zip' } as const
 
 function describeReplies({ replies, access, limit, body, params }: Endpoint): Operation['responses'] {
   const limited = limit && { 'RateLimit-Limit': seconds, 'RateLimit-Remaining': seconds, 'RateLimit-Reset': seconds }
   const described: Operation['responses'] = {}
   for (const [status, reply] of Object.entries(replies)) {
     const content =
-      reply === 'file'
-        ? { 'image/webp': { schema: { type: 'string', format: 'binary' } } }
-        : { 'application/json': { schema: toSchema(reply, 'output') } }
+      reply instanceof z.ZodType
+        ? { 'application/json': { schema: toSchema(reply, 'output') } }
+        : { [byteTypes[reply]]: { schema: { type: 'string', format: 'binary' } } }
     described[status] = { description: 'Done', ...(limited && { headers: limited }), content }
   }
   const refusal = (description: string) => ({ description, content: { 'application/json': { schema: errorSchema } } })

@@ -8,6 +8,8 @@ export type ConnectionQueue = {
   /** Takes a connection when one comes free: false when none did in time. `cancel` gives the wait up. */
   wait(network: string): { granted: Promise<boolean>; cancel: () => void }
   release(network: string): void
+  /** Grants what waits as far as there are connections now: their number has changed. */
+  grant(): void
   /** How many wait. */
   waiting(): number
 }
@@ -64,6 +66,12 @@ export function createConnectionQueue(options: QueueOptions): ConnectionQueue {
 
   return {
     tryTake,
+    grant: () => {
+      for (let before = waiting + 1; waiting < before;) {
+        before = waiting
+        if (waiting > 0) grantNext()
+      }
+    },
     waiting: () => waiting,
     wait: (network) => {
       const own = waitingOf.get(network) ?? new Set<Settle>()

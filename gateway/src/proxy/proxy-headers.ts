@@ -1,7 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { callerHeader } from '@gatehouse/auth'
-import { requestIdHeader } from '@gatehouse/service-kit'
+import type { Span } from '@gatehouse/runtime'
+import { drainingHeader, requestIdHeader } from '@gatehouse/service-kit'
 import { apiContentPolicy, type HeaderList } from '../http/response-headers.ts'
+
+/** A client could join its request to a trace of others, or have every one of its own recorded. W3C Trace Context. */
+export const traceHeaders = ['traceparent', 'tracestate', 'baggage']
 
 /** They hold for one connection only. RFC 9110, 7.6.1. */
 const hopByHopHeaders = [
@@ -25,19 +29,21 @@ const gatewayControlledHeaders = [
   'cookie',
   'forwarded',
   'x-real-ip',
+  ...traceHeaders,
   requestIdHeader,
   callerHeader,
 ]
 
 const droppedFromRequests = new Set([...hopByHopHeaders, ...gatewayControlledHeaders])
-const droppedFromResponses = new Set([...hopByHopHeaders, requestIdHeader, 'x-powered-by', 'server'])
+const droppedFromResponses = new Set([...hopByHopHeaders, requestIdHeader, drainingHeader, 'x-powered-by', 'server'])
 
 /** The headers of a request to a service. Design: invariant 6. */
 export function toUpstreamHeaders(
   received: IncomingHttpHeaders,
-  { callerToken, requestId }: { callerToken: string; requestId: string },
+  { callerToken, requestId, span }: { callerToken: string; requestId: string; span?: Span | undefined },
 ): HeaderList {
   const headers = [callerHeader, callerToken, requestIdHeader, requestId]
+  if (span) headers.push('traceparent', span.traceparent)
   const named = namedInConnection(received.connection)
   for (const name in received) {
     if (droppedFromRequests.has(name) || isReserved(name) || named?.has(name)) continue

@@ -1,4 +1,5 @@
 import { endpoints, type Endpoint } from '@gatehouse/contracts'
+import type { Span } from '@gatehouse/runtime'
 import type { Dispatcher } from 'undici'
 import { busy } from '../errors.ts'
 import type { SignedCaller } from '../auth/token-cache.ts'
@@ -7,7 +8,8 @@ import { isRelay } from '../http/relay-bodies.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { toUpstreamHeaders } from './proxy-headers.ts'
 import type { Body } from './read-body.ts'
-import type { Lane, Replica, Replicas } from './replicas.ts'
+import type { Lane, Replica } from './replica.ts'
+import type { Replicas } from './replicas.ts'
 import { ResponseBuffer } from './response-buffer.ts'
 import { ProxyResponseHandler, type ProxyObserver } from './response-handler.ts'
 import { kindOfFailure, upstreamRefusal, type FailureKind } from './upstream-failure.ts'
@@ -21,11 +23,15 @@ type ProxyTarget = {
   openBody: () => Body
 }
 
+const byteReplies: readonly unknown[] = ['file', 'archive']
+
 /** The endpoints whose requests or responses take as long as the client likes. */
 const fileEndpoints: ReadonlySet<Endpoint> = new Set(
   Object.values(endpoints as Record<string, Endpoint>).filter(
     (endpoint) =>
-      endpoint.body === 'multipart' || isRelay(endpoint) || Object.values(endpoint.replies).includes('file'),
+      endpoint.body === 'multipart' ||
+      isRelay(endpoint) ||
+      Object.values(endpoint.replies).some((reply) => byteReplies.includes(reply)),
   ),
 )
 
@@ -73,15 +79,20 @@ class ProxyRequest implements ProxyObserver {
   readonly #body: Body
   readonly #options: Dispatcher.DispatchOptions
   readonly #tried: Replica[] = []
+  /** Of all attempts. */
+  readonly #span: Span | undefined
   /** Gives the connection back, once. */
   #release: (() => void) | undefined
+  #failure: FailureKind | undefined
 
   constructor(deps: ProxyDeps, context: RequestContext, { endpoint, caller, openBody, lane, release }: RequestOptions) {
     const { request, requestId, path, search } = context
     const body = openBody()
-    const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId })
+    const span = context.span?.startChild(`forward to ${endpoint.service}`, 'client')
+    const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId, span })
     if ('stream' in body && body.length !== undefined) headers.push('content-length', body.length)
     this.#deps = deps
+    this.#span = span
     this.#context = context
     this.#endpoint = endpoint
     this.#replicas = deps.replicas[endpoint.service]
@@ -112,8 +123,13 @@ class ProxyRequest implements ProxyObserver {
   }
 
   requestEnded(): void {
+    if (this.#release) this.#span?.end(this.#failure)
     this.#release?.()
     this.#release = undefined
+  }
+
+  replicaLeaves(replica: Replica): void {
+    this.#replicas.markLeaving(replica)
   }
 
   responseStarted(replica: Replica, seconds: number): void {
@@ -125,14 +141,16 @@ class ProxyRequest implements ProxyObserver {
     const { requestId } = this.#context
     const { service } = this.#endpoint
     const kind = kindOfFailure(error, wasSent)
-    this.#replicas.markFailed(replica)
+    // A response that was begun may end on purpose: an export does when its token is revoked.
+    if (!this.#context.response.headersSent) this.#replicas.markFailed(replica)
     this.#deps.gatewayMetrics.upstreamFailed(service, kind)
     this.#deps.log.warn({ requestId, service, replica: replica.origin, kind }, 'upstream request failed')
-    if (this.#canRetryAfter(kind) && this.#tried.length < this.#replicas.size) return this.attempt()
+    if (this.#canRetryAfter(kind) && this.#replicas.hasOther(this.#tried)) return this.attempt()
     this.#fail(kind)
   }
 
   #fail(kind: FailureKind): void {
+    this.#failure = kind
     this.requestEnded()
     this.#context.fail(upstreamRefusal(kind))
   }

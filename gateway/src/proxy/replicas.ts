@@ -1,20 +1,17 @@
-import { Pool } from 'undici'
 import type { Clock } from '@gatehouse/runtime'
-import { policy, type Capacity, type Timeouts } from '../policy.ts'
+import { policy, type Timeouts } from '../policy.ts'
 import { createConnectionQueue, type ConnectionQueue } from './connection-queue.ts'
-
-/** What a connection is for: JSON, which comes and goes at once, or uploads and files, which take as long as the client. */
-export type Lane = 'json' | 'file'
-
-/** One running instance of a service. */
-export type Replica = {
-  readonly origin: string
-  readonly pools: Readonly<Record<Lane | 'states', Pool>>
-  activeRequests: Record<Lane, number>
-  /** In a row. */
-  failures: number
-  ejectedUntil: number
-}
+import { createDepartedReplicas } from './departed-replicas.ts'
+import {
+  closePools,
+  destroyPools,
+  openPools,
+  openReplica,
+  type Lane,
+  type PoolOptions,
+  type Pools,
+  type Replica,
+} from './replica.ts'
 
 /** The replicas of one service, with passive health checks. */
 export type Replicas = AsyncDisposable & {
@@ -22,32 +19,52 @@ export type Replicas = AsyncDisposable & {
   /** Grants the connections that `pick` then finds. */
   readonly queues: Readonly<Record<Lane, ConnectionQueue>>
   /**
+   * From now on these are the replicas: new ones get work at once, the others none, unless no replica can be reached: a name
+   * server that is reconfigured leaves addresses out for a moment. Their requests under way end.
+   */
+  setOrigins(origins: readonly string[]): void
+  /**
    * The next replica in turn that is not among `tried` and has a free connection: a healthy one, else an ejected one, else
-   * undefined.
+   * one that left, else undefined.
    */
   pick(lane: Lane, tried?: readonly Replica[]): Replica | undefined
+  /** Whether there is a replica that is not among `tried`: they may have been replaced meanwhile. */
+  hasOther(tried: readonly Replica[]): boolean
   /** Replicas to try one after the other, each once. */
   candidates(): Iterable<Replica>
   markHealthy(replica: Replica): void
   /** Ejects a replica that could not be reached or did not respond. */
   markFailed(replica: Replica): void
+  /**
+   * A replica said that it stops: it gets new work only when there is no other. Its idle connections are closed here first,
+   * because a request on one that the replica closes at the same moment would be lost.
+   */
+  markLeaving(replica: Replica): void
 }
 
-type ReplicaDeps = { clock: Clock; timeouts: Pick<Timeouts, 'connectMs' | 'bodyMs' | 'queueMs'>; capacity: Capacity }
+type ReplicaDeps = PoolOptions & {
+  clock: Clock
+  timeouts: Pick<Timeouts, 'queueMs'>
+  /** Called when a replica failed. */
+  onFailed?: () => void
+}
 
 /** Opens a connection pool for each replica of a service. The requests themselves are the health checks. */
 export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Replicas {
-  const replicas = origins.map((origin) => openReplica(origin, deps))
+  let replicas: Replica[] = []
+  const retired = new Set<Pools>()
   const connections = { json: deps.capacity.connectionsPerReplica, file: deps.capacity.fileConnectionsPerReplica }
   let turn = 0
 
-  const isEjected = ({ failures, ejectedUntil }: Replica): boolean => failures > 0 && ejectedUntil > deps.clock.now()
+  function isEjected({ failures, ejectedUntil, leavingUntil }: Replica): boolean {
+    const now = deps.clock.now()
+    return (failures > 0 && ejectedUntil > now) || leavingUntil > now
+  }
 
   function choose(lane: Lane | undefined, tried: readonly Replica[], includeEjected: boolean): Replica | undefined {
     for (let step = 0; step < replicas.length; step += 1) {
       const replica = replicas[(turn + step) % replicas.length]
-      if (!replica || tried.includes(replica)) continue
-      if (lane && replica.activeRequests[lane] >= connections[lane]) continue
+      if (!replica || tried.includes(replica) || !hasConnection(replica, lane)) continue
       if (!includeEjected && isEjected(replica)) continue
       turn = (turn + step + 1) % replicas.length
       return replica
@@ -55,22 +72,59 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
     return undefined
   }
 
+  const hasConnection = ({ activeRequests }: Replica, lane: Lane | undefined): boolean =>
+    lane === undefined || activeRequests[lane] < connections[lane]
   const next = (lane: Lane | undefined, tried: readonly Replica[]): Replica | undefined =>
-    choose(lane, tried, false) ?? choose(lane, tried, true)
+    choose(lane, tried, false) ??
+    choose(lane, tried, true) ??
+    departed.list().find((replica) => !tried.includes(replica) && hasConnection(replica, lane))
 
   function openQueue(lane: Lane): ConnectionQueue {
     return createConnectionQueue({
-      capacity: () => (replicas.filter((one) => !isEjected(one)).length || replicas.length) * connections[lane],
+      // Without any replica requests are not kept waiting: they are refused.
+      capacity: () => (replicas.filter((one) => !isEjected(one)).length || replicas.length || 1) * connections[lane],
       waitMs: deps.timeouts.queueMs,
       maxWaiting: policy.waitingRequests,
       maxWaitingPerNetwork: policy.waitingRequestsPerNetwork,
     })
   }
+  const queues = { json: openQueue('json'), file: openQueue('file') }
 
+  function retire({ pools }: Replica): void {
+    retired.add(pools)
+    void closePools(pools)
+      .catch(() => undefined)
+      .finally(() => retired.delete(pools))
+  }
+
+  /** Gives it new connections: the ones that it has are closed here first, as with one that says that it stops. */
+  function reopen(replica: Replica): void {
+    retire(replica)
+    replica.pools = openPools(replica.origin, deps)
+  }
+
+  const departed = createDepartedReplicas(policy.departedMs, retire)
+  function depart(replica: Replica): void {
+    reopen(replica)
+    departed.add(replica)
+  }
+
+  function setOrigins(wanted: readonly string[]): void {
+    const known = new Map(replicas.map((replica) => [replica.origin, replica]))
+    replicas = wanted.map((origin) => known.get(origin) ?? departed.takeBack(origin) ?? openReplica(origin, deps))
+    for (const replica of known.values()) if (!replicas.includes(replica)) depart(replica)
+    for (const queue of Object.values(queues)) queue.grant()
+  }
+
+  setOrigins(origins)
   return {
-    size: replicas.length,
-    queues: { json: openQueue('json'), file: openQueue('file') },
+    get size() {
+      return replicas.length
+    },
+    queues,
+    setOrigins,
     pick: (lane, tried = []) => next(lane, tried),
+    hasOther: (tried) => [...replicas, ...departed.list()].some((replica) => !tried.includes(replica)),
     *candidates() {
       const tried: Replica[] = []
       for (let replica = next(undefined, tried); replica; replica = next(undefined, tried)) {
@@ -83,26 +137,20 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
       const ejectionMs = Math.min(policy.ejectionMs * 2 ** Math.min(replica.failures, 10), policy.maxEjectionMs)
       replica.failures += 1
       replica.ejectedUntil = deps.clock.now() + ejectionMs
+      deps.onFailed?.()
+    },
+    markLeaving: (replica) => {
+      const now = deps.clock.now()
+      const others = replicas.filter((other) => other !== replica && !isEjected(other))
+      if (replica.leavingUntil > now || others.length === 0 || !replicas.includes(replica)) return
+      replica.leavingUntil = now + policy.leavingMs
+      reopen(replica)
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(replicas.flatMap(({ pools }) => Object.values(pools).map((pool) => pool.close())))
+      // The clients of what is still under way have been answered.
+      departed[Symbol.dispose]()
+      const open = [...replicas, ...departed.list()].map(({ pools }) => pools)
+      await Promise.all([...retired, ...open].map(destroyPools))
     },
   }
-}
-
-function openReplica(origin: string, { timeouts, capacity }: ReplicaDeps): Replica {
-  const openPool = (connections: number): Pool =>
-    new Pool(origin, {
-      connections,
-      pipelining: 1,
-      keepAliveTimeout: policy.upstreamKeepAliveMs,
-      connect: { timeout: timeouts.connectMs },
-      bodyTimeout: timeouts.bodyMs,
-    })
-  const pools = {
-    json: openPool(capacity.connectionsPerReplica),
-    file: openPool(capacity.fileConnectionsPerReplica),
-    states: openPool(policy.stateConnectionsPerReplica),
-  }
-  return { origin, pools, activeRequests: { json: 0, file: 0 }, failures: 0, ejectedUntil: 0 }
 }

@@ -1,13 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { drainingHeader } from '@gatehouse/service-kit'
 import type { Dispatcher } from 'undici'
 import type { RequestContext } from '../http/request-context.ts'
 import { toClientHeaders } from './proxy-headers.ts'
-import type { Lane, Replica } from './replicas.ts'
+import type { Lane, Replica } from './replica.ts'
 import type { ResponseBuffer } from './response-buffer.ts'
 
 /** Receives the outcome of a request to a replica. */
 export type ProxyObserver = {
   responseStarted(replica: Replica, seconds: number): void
+  /** The replica stops. */
+  replicaLeaves(replica: Replica): void
   /** The service has sent its whole response, or the client has closed the connection. */
   requestEnded(): void
   /** Not called when the client has closed the connection. `wasSent`: the service may have seen the request. */
@@ -53,6 +56,7 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     this.#observer.responseStarted(this.#replica, (performance.now() - this.#started) / 1000)
+    if (headers[drainingHeader] !== undefined) this.#observer.replicaLeaves(this.#replica)
     const length = headers['content-length']
     if (length !== undefined) this.#contentLength = Number(length)
     this.#context.response.writeHead(status, this.#context.withApiHeaders(toClientHeaders(headers)))

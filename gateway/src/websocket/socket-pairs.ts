@@ -1,10 +1,26 @@
 import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { closures } from '@gatehouse/contracts'
+import { policy } from '../policy.ts'
+import { FrameBoundary, maskedCloseFrame } from './frame-boundary.ts'
+
+/** The client connection of a socket with its upstream connection. */
+export type SocketPair = {
+  pairWith(upstream: Socket): void
+  /** The upgrade is complete: frames follow. */
+  opened(): void
+}
 
 /** The client connections under `/ws`, each with its upstream connection once there is one. */
 export type SocketPairs = {
   count(): number
-  add(client: Socket): { pairWith(upstream: Socket): void }
-  /** Waits until all are closed, at most `timeoutMs`, and closes the rest. */
+  add(client: Socket): SocketPair
+  /** Whether they are being closed. */
+  isDraining(): boolean
+  /**
+   * Closes all sockets with 1012, spread over time so that the clients do not reconnect elsewhere all at once, waits until
+   * their connections are closed, at most `timeoutMs` after the last, and closes the rest. Contract: 6.
+   */
   drain(timeoutMs: number): Promise<void>
 }
 
@@ -13,37 +29,94 @@ export type SocketPairs = {
  * start, because an error without one ends the process.
  */
 export function createSocketPairs(): SocketPairs {
-  const open = new Set<Socket>()
-  let onEmpty: (() => void) | undefined
+  const open = new Map<Socket, Pair>()
+  const emptied = Promise.withResolvers<void>()
+  let draining = false
 
   return {
     count: () => open.size,
+    isDraining: () => draining,
     add: (client) => {
-      open.add(client)
-      client.on('error', () => client.destroy())
+      const pair = new Pair(client, () => draining)
+      open.set(client, pair)
       client.once('close', () => {
         open.delete(client)
-        if (open.size === 0) onEmpty?.()
+        if (draining && open.size === 0) emptied.resolve()
       })
-      return {
-        pairWith: (upstream) => {
-          upstream.on('error', () => upstream.destroy())
-          upstream.once('close', () => client.destroySoon())
-          client.once('close', () => upstream.destroySoon())
-          if (client.destroyed) upstream.destroy()
-        },
-      }
+      return pair
     },
     drain: async (timeoutMs) => {
+      draining = true
       if (open.size === 0) return
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs)
-        onEmpty = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-      for (const client of open) client.destroySoon()
+      await closeInWaves([...open.values()])
+      const giveUp = new AbortController()
+      await Promise.race([emptied.promise, pause(timeoutMs, undefined, giveUp)]).finally(() => giveUp.abort())
+      for (const client of open.keys()) client.destroySoon()
     },
+  }
+}
+
+async function closeInWaves(pairs: readonly Pair[]): Promise<void> {
+  const spreadMs = Math.min(policy.drainSpreadMs, pairs.length * policy.drainPerSocketMs)
+  const waves = Math.max(1, Math.floor(spreadMs / policy.drainPauseMs))
+  const perWave = Math.ceil(pairs.length / waves)
+  for (let first = 0; first < pairs.length; first += perWave) {
+    if (first > 0) await pause(policy.drainPauseMs)
+    for (const pair of pairs.slice(first, first + perWave)) pair.close()
+  }
+}
+
+const goingAway = maskedCloseFrame(closures.goingAway)
+
+class Pair implements SocketPair {
+  readonly #client: Socket
+  readonly #isDraining: () => boolean
+  /** Of what the client sends. */
+  readonly #boundary = new FrameBoundary()
+  #upstream: Socket | undefined
+  #state: 'opening' | 'open' | 'closing' | 'closed' = 'opening'
+
+  constructor(client: Socket, isDraining: () => boolean) {
+    this.#client = client
+    this.#isDraining = isDraining
+    client.on('error', () => client.destroy())
+  }
+
+  pairWith(upstream: Socket): void {
+    const client = this.#client
+    this.#upstream = upstream
+    upstream.on('error', () => upstream.destroy())
+    upstream.once('close', () => client.destroySoon())
+    client.once('close', () => upstream.destroySoon())
+    if (client.destroyed) upstream.destroy()
+  }
+
+  opened(): void {
+    this.#state = 'open'
+    this.#client.on('data', this.#follow)
+    if (this.#isDraining()) this.close()
+  }
+
+  #follow = (chunk: Buffer): void => {
+    this.#boundary.add(chunk)
+    if (this.#state === 'closing') this.close()
+  }
+
+  /**
+   * Closes the socket as its client would, with 1012, between two frames. The session gateway answers a close frame with
+   * its own of the same code, after what it has sent before, and ends the connection. So no frame to the client has to be
+   * followed, of which there are many more.
+   */
+  close(): void {
+    if (this.#state === 'opening' || this.#state === 'closed') return
+    this.#state = 'closing'
+    if (!this.#upstream || !this.#boundary.isReached()) return
+    this.#state = 'closed'
+    const client = this.#client
+    client.unpipe(this.#upstream)
+    client.off('data', this.#follow)
+    // What comes from here on has no receiver, but the end of the connection is only seen behind it.
+    client.resume()
+    this.#upstream.write(goingAway)
   }
 }

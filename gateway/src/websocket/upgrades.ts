@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { callerHeader } from '@gatehouse/auth'
-import { acceptRequestId, requestIdHeader } from '@gatehouse/service-kit'
+import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { endWithError } from '../http/client-errors.ts'
-import { clientNetwork } from '../limits/client-network.ts'
-import { isReserved } from '../proxy/proxy-headers.ts'
+import { clientClosedRequest } from '../http/request-context.ts'
+import { isReserved, traceHeaders } from '../proxy/proxy-headers.ts'
 import { connectReplica } from './connect-replica.ts'
 import type { SocketPairs } from './socket-pairs.ts'
 import { createWebSocketProxy } from './websocket-proxy.ts'
@@ -20,8 +20,8 @@ export function isWebSocketUpgrade({ method, url, headers }: IncomingMessage): b
 }
 
 /**
- * Forwards `/ws` upgrades to a session gateway, and to the next one when a connection is refused. Disposing it waits until
- * the session gateways have closed their sockets, at most the drain timeout.
+ * Forwards `/ws` upgrades to a session gateway, and to the next one when a connection is refused. Disposing it takes no
+ * more and drains the open sockets.
  */
 export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHandler {
   const { replicas, timeouts, log } = deps
@@ -29,12 +29,17 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
   const proxy = createWebSocketProxy(deps)
 
   async function forward(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    const pair = pairs.add(socket)
-    const address = deps.clientAddress(socket.remoteAddress, request.headers['x-forwarded-for'])
     const requestId = acceptRequestId(request.headers[requestIdHeader], deps.random)
+    const address = deps.clientAddress(socket.remoteAddress, request.headers['x-forwarded-for'])
+    const ended = observeUpgrade(deps, socket, { requestId, clientAddress: address })
+    const refuse = (message: string): void => {
+      ended(503)
+      endWithError(socket, 503, { message, requestId })
+    }
+    if (pairs.isDraining()) return refuse('The server is restarting, please try again')
+    const pair = pairs.add(socket)
     if (!deps.connectionLimits.upgrade(socket, clientNetwork(address))) {
-      endWithError(socket, 503, { message: 'Too many connections, please try again', requestId })
-      return
+      return refuse('Too many connections, please try again')
     }
     const callerToken = deps.signCaller({ address, account: null })
     request.headers = toUpgradeHeaders(request.headers, { callerToken, requestId })
@@ -43,14 +48,19 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
       if (upstream) {
         sessionGateways.markHealthy(replica)
         pair.pairWith(upstream)
-        proxy.forwardUpgrade({ request, requestId, socket, head, upstream, replica })
+        const onOpen = (): void => {
+          ended(101)
+          pair.opened()
+        }
+        proxy.forwardUpgrade({ request, requestId, socket, head, upstream, replica, onOpen, onRefused: ended })
         return
       }
       sessionGateways.markFailed(replica)
       if (socket.destroyed) return
     }
-    log.warn({ requestId }, 'no session gateway reachable')
-    endWithError(socket, 503, { message: 'Service temporarily unavailable, please try again', requestId })
+    deps.gatewayMetrics.upstreamFailed('session-gateway', 'unreached')
+    log.debug({ requestId }, 'no session gateway reachable')
+    refuse('Service temporarily unavailable, please try again')
   }
 
   return {
@@ -67,7 +77,26 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
   }
 }
 
-const droppedHeaders = new Set(['forwarded', 'x-real-ip', 'authorization', 'cookie'])
+/** Counts and logs how an upgrade ended, once: by the first status, or by the client that left before. */
+function observeUpgrade(
+  { gatewayMetrics, accessLog }: Pick<Deps, 'gatewayMetrics' | 'accessLog'>,
+  socket: Socket,
+  about: { requestId: string; clientAddress: string },
+): (status: number) => void {
+  const started = performance.now()
+  let isOpen = true
+  const ended = (status: number): void => {
+    if (!isOpen) return
+    isOpen = false
+    const seconds = (performance.now() - started) / 1000
+    gatewayMetrics.responseSent('/ws', status, seconds)
+    accessLog({ ...about, method: 'GET', route: '/ws', status, seconds, userId: undefined })
+  }
+  socket.once('close', () => ended(clientClosedRequest))
+  return ended
+}
+
+const droppedHeaders = new Set(['forwarded', 'x-real-ip', 'authorization', 'cookie', ...traceHeaders])
 
 /** The headers of an upgrade for the session gateway; those of the connection stay. Design: invariant 6. */
 function toUpgradeHeaders(

@@ -11,6 +11,9 @@ export type Upgrade = {
   head: Buffer
   upstream: Socket
   replica: { origin: string }
+  /** The session gateway has taken the upgrade. */
+  onOpen: () => void
+  onRefused: (status: number) => void
 }
 
 export type WebSocketProxy = Disposable & { forwardUpgrade(upgrade: Upgrade): void }
@@ -38,7 +41,7 @@ export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 
   proxy.on('proxyReqWs', (upgradeRequest, request) => void outgoing.set(request, upgradeRequest))
   proxy.on('error', () => undefined)
 
-  function forwardUpgrade({ request, requestId, socket, head, upstream, replica }: Upgrade): void {
+  function forwardUpgrade({ request, requestId, socket, head, upstream, replica, onOpen, onRefused }: Upgrade): void {
     let isSettled = false
     const settle = (): void => {
       isSettled = true
@@ -48,7 +51,8 @@ export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 
       if (isSettled) return
       settle()
       if (!socket.destroyed) {
-        log.warn({ requestId, replica: replica.origin, status }, 'websocket upgrade refused')
+        onRefused(status)
+        log.debug({ requestId, replica: replica.origin, status }, 'websocket upgrade refused')
         endWithError(socket, status, { ...error, requestId })
       }
       upstream.destroy()
@@ -59,7 +63,10 @@ export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 
     const options = { target: replica.origin, agent: new SingleSocketAgent(upstream) }
     proxy.ws(request, socket, head, options, () => refuse(502, { message: 'The service broke off' }))
     const upgradeRequest = outgoing.get(request)
-    upgradeRequest?.once('upgrade', settle)
+    upgradeRequest?.once('upgrade', () => {
+      settle()
+      onOpen()
+    })
     // http-proxy would send a refusal to the client as it comes, its body for as long as that lasts.
     upgradeRequest?.removeAllListeners('response')
     upgradeRequest?.once('response', (response) => {

@@ -2,7 +2,13 @@ export { createTokenKey, signToken, verifyToken } from './tokens/bearer-token.ts
 export type { TokenClaims, TokenKey } from './tokens/bearer-token.ts'
 export { checkRevocation } from './tokens/revocation.ts'
 export type { TokenStatus } from './tokens/revocation.ts'
-export { callerHeader, createCallerKey, signCallerToken, verifyCallerToken } from './tokens/caller-token.ts'
+export {
+  callerHeader,
+  createCallerKey,
+  signCallerToken,
+  signOperatorToken,
+  verifyCallerToken,
+} from './tokens/caller-token.ts'
 export type { Caller, CallerKey } from './tokens/caller-token.ts'
 export { createAccountStates } from './account-states/account-states.ts'
 export type { AccountStates } from './account-states/account-states.ts'

@@ -5,6 +5,8 @@ export const maxBearerTokenLength = 2_048
 
 /** How long a caller token is valid: enough for a slow hop, too short to keep. */
 export const callerTokenMs = 30 * second
+/** How far the clocks of a gateway and of a service may differ: a minute, and a margin. */
+export const clockSkewMs = 90 * second
 export const maxCallerTokenLength = 4_096
 
 /**
@@ -30,9 +32,8 @@ export const invalidationRetryMs = 100
 /** How long Redis may take to answer a command before the connection is given up. */
 export const redisCommandMs = 0.5 * second
 
-/** How long the first connection to Redis may take, in all, and how soon an attempt follows a failed one. */
-export const redisStartMs = 5 * second
-export const redisStartRetryMs = 100
+/** How long a start waits for its connection to Redis before it goes on without. */
+export const redisStartMs = second
 
 /** The delays between attempts to connect to Redis again. */
 export const redisReconnectBackoff = { firstMs: 50, mostMs: 500 }

@@ -76,12 +76,18 @@ describe('the account-state cache while Redis fails', () => {
     expect(await cache.find(userId)).to.equal(undefined)
   })
 
-  it('does not start without Redis, and names the variable', async () => {
+  it('starts without Redis, says so once, and works when it comes', async () => {
     await redis.stop()
+    const { log, lines } = capturedLog()
+    await using early = await connectRedisCache({ url: redis.url, random: systemRandom, log })
+    expect(await failureOf(early.find(userId))).to.be.instanceOf(CacheUnavailable)
+    expect(early.ready()).to.equal(false)
 
-    const failure = await failureOf(connectRedisCache({ url: redis.url, random: systemRandom, log: capturedLog().log }))
+    await redis.start()
+    await eventually('connected', () => early.ready())
 
-    expect(failure).to.be.instanceOf(CacheUnavailable)
-    expect(String(failure)).to.include('REDIS_URL')
+    await early.fill(buildState(), await early.lease(userId))
+    expect(await early.find(userId)).to.deep.equal(buildState())
+    expect(lines.filter(({ msg }) => msg === 'Redis connection failed')).to.have.length(1)
   })
 })

@@ -2,7 +2,11 @@ import type { CallDefinition, EventDefinition } from '@gatehouse/contracts'
 import type { z } from 'zod'
 
 /** Travels beside every message, so that one request can be followed through all processes. */
-export type Context = { requestId?: string | undefined }
+export type Context = {
+  requestId?: string | undefined
+  /** Of the sender's span, where traces are exported. W3C Trace Context. */
+  traceparent?: string | undefined
+}
 
 /**
  * An event as its handler gets it, told apart by `name` where several are consumed. `deliveries` is 1 at the first
@@ -10,7 +14,14 @@ export type Context = { requestId?: string | undefined }
  */
 export type Received<E extends EventDefinition = EventDefinition> =
   E extends EventDefinition<infer P, infer N>
-    ? { name: N; id: string; payload: z.output<P>; requestId: string | undefined; deliveries: number }
+    ? {
+        name: N
+        id: string
+        payload: z.output<P>
+        requestId: string | undefined
+        traceparent?: string
+        deliveries: number
+      }
     : never
 
 export type EventHandler<E extends EventDefinition = EventDefinition> = (received: Received<E>) => Promise<void>

@@ -2,7 +2,13 @@ import type { EventDefinition } from '@gatehouse/contracts'
 import type { EventHandler, Received } from './bus.ts'
 
 /** An event as the transport carries it. */
-export type EventMessage = { id: string; json: string; requestId: string | undefined; deliveries: number }
+export type EventMessage = {
+  id: string
+  json: string
+  requestId: string | undefined
+  traceparent?: string
+  deliveries: number
+}
 
 /** Parses a message and passes it on; rejects when its payload does not fit the schema. */
 export type MessageHandler = (message: EventMessage) => Promise<void>

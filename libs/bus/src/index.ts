@@ -1,3 +1,4 @@
+export { traceBus } from './trace-bus.ts'
 export type { Bus, BusLog, Context, EventHandler, Received, Subscription } from './bus.ts'
 export { BusUnavailable } from './bus-unavailable.ts'
 export type { UnavailableReason } from './bus-unavailable.ts'

@@ -1,9 +1,15 @@
 const second = 1_000
 
-/** How long the first connection to NATS may take, in all and for each attempt. */
-export const connectTimeoutMs = 5 * second
+/** How long a start waits for its connection to NATS before it goes on without, and how the attempts go on. */
+export const connectStartMs = 2 * second
 export const connectAttemptMs = 2 * second
 export const connectRetryMs = 200
+
+/** How soon NATS that refused the credentials, or had no JetStream, is tried again by a process that runs. */
+export const refusedRetryMs = second
+
+/** How far the clocks of processes and servers may differ. */
+export const clockSkewMs = 90 * second
 
 /** A connection that went silent without closing is noticed after two pings. */
 export const pingMs = 10 * second

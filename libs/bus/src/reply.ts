@@ -28,7 +28,7 @@ export async function writeReply<Q extends z.ZodType, A extends z.ZodType>(
     return JSON.stringify({ value: call.reply.parse(await handler(payload, request.context)) })
   } catch (err) {
     const { refusal, fault } = toErrorResponse(err)
-    if (fault) log.error({ err, call: call.subject, ...request.context }, 'call failed')
+    if (fault) log.error({ err, call: call.subject, requestId: request.context.requestId }, 'call failed')
     const { code, status, message, fields, headers } = refusal
     return JSON.stringify({ refusal: { code, status, message, fields, headers } })
   }

@@ -219,14 +219,41 @@ describe('connecting to NATS', () => {
     return (error as Error).message
   }
 
-  it('gives up with one line that names the servers and no credentials', async () => {
-    await using silent = await startNats()
-    silent.pause()
-    const [first, second] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${silent.port}`]
+  it('starts without NATS, says so once, and begins when it comes', async () => {
+    await using late = await startNats()
+    await late.stop()
+    const { log: ownLog, lines } = capturedLog()
+    const url = late.url.replace('nats://', 'nats://bob:hunter2@')
+    await using bus = await connectNats({ url, name: 'early', log: ownLog })
+    const [event, call] = [counted(), add()]
+    const got: number[] = []
+    await using _group = await bus.consume(event, 'group', async ({ payload }) => void got.push(payload.n))
+    await using _all = await bus.subscribe(event, async ({ payload }) => void got.push(payload.n + 10))
+    await using _responder = await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
+    const early = await bus.publish(event, { n: 0 }, { id: randomUUID() }).catch((error: unknown) => error)
+    const readyBefore = bus.ready()
+    await late.start()
+    await using other = await connectNats({ url: late.url, name: 'another process', log })
+    // Published before the first process has its subscriptions, perhaps.
+    await other.publish(event, { n: 1 }, { id: randomUUID() })
 
-    const message = await failure(`nats://bob:hunter2@${first},nats://bob:hunter2@${second}`)
+    await eventually('it arrives at both subscriptions', () => got.length === 2, 30_000)
+    expect(got).to.have.members([1, 11])
+    expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 5_000 })).to.deep.equal({ sum: 3 })
+    expect([readyBefore, bus.ready()]).to.deep.equal([false, true])
+    expect(early).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
+    expect(lines.filter(({ msg }) => String(msg).startsWith('cannot reach NATS'))).to.have.length(1)
+    expect(JSON.stringify(lines)).not.to.include('hunter2')
+  })
 
-    expect(message).to.equal(`cannot reach NATS at ${first}, ${second}`)
+  it('is closed at once by a process that stops before NATS came', async () => {
+    const bus = await connectNats({ url: `nats://127.0.0.1:${await freePort()}`, name: 'early', log })
+    const subscription = await bus.consume(counted(), 'group', async () => undefined)
+
+    await subscription[Symbol.asyncDispose]()
+    await bus[Symbol.asyncDispose]()
+
+    expect(bus.ready()).to.equal(false)
   })
 
   it('says when the credentials are refused, the address is malformed, or JetStream is missing', async () => {

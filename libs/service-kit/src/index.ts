@@ -5,18 +5,23 @@ export {
   publicAddress,
   publicVariables,
   readFederation,
+  readTracing,
+  tracingVariables,
   version,
 } from './config/settings.ts'
 export type { FederationReach, PublicAddress } from './config/settings.ts'
 export { healthEndpoints, resourceReadiness } from './health/health.ts'
 export type { Readiness } from './health/health.ts'
+export { clientNetwork } from './http/client-network.ts'
 export { asObject, fileForm, jsonBody, parseInput } from './http/input.ts'
+export { drainingHeader } from './http/drain.ts'
 export { listen } from './http/listen.ts'
 export type { Lifecycle, ListenOptions, Listening } from './http/listen.ts'
 export {
   adminsOnly,
   acceptRequestId,
   callerOf,
+  operatorsOnly,
   requestIdHeader,
   requestIdOf,
   requireAdmin,
@@ -33,4 +38,6 @@ export { createMetrics } from './metrics/metrics.ts'
 export type { Metrics } from './metrics/metrics.ts'
 export { openResources } from './resources/open-resources.ts'
 export type { Context, Opened, ResourceOptions, Resources } from './resources/open-resources.ts'
-export { runService, runUntilStopped } from './run-service.ts'
+export { openTracing } from './tracing/open-tracing.ts'
+export type { OpenTracing, TracingOptions } from './tracing/open-tracing.ts'
+export { reportStartError, runService, runUntilStopped } from './run-service.ts'

@@ -1,5 +1,8 @@
 import { Unavailable } from '@gatehouse/runtime'
 import { ConfigurationError } from './config/configuration.ts'
+import { serveHealthWhileWaiting } from './health/waiting.ts'
+import { createLog } from './log/log.ts'
+import { repeatedSignalMs, stopLimitMs } from './policy.ts'
 import { openResources, type Opened, type ResourceOptions } from './resources/open-resources.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -12,46 +15,78 @@ type Program<C, O extends ResourceOptions> = {
   start(config: C, resources: Opened<O>): Promise<AsyncDisposable & { url: string }>
 }
 
-/** The main program of a distributed service: reads its environment, opens its resources, runs until a signal. */
-export async function runService<C, O extends ResourceOptions>(program: Program<C, O>): Promise<void> {
-  await runUntilStopped(async () => {
+/**
+ * The main program of a distributed service: reads its environment, opens its resources, runs until a signal. While
+ * PostgreSQL is away it waits, alive and not ready. Contract: 8.
+ */
+export async function runService<C extends { host: string; port: number }, O extends ResourceOptions>(
+  program: Program<C, O>,
+): Promise<void> {
+  await runUntilStopped(program.name, async (stopRequested) => {
     const { config, resources: options } = program.readConfig(process.env)
     await using opening = new AsyncDisposableStack()
-    const resources = opening.use(await openResources(program.name, options))
+    const whileWaiting = () => serveHealthWhileWaiting(config)
+    const resources = opening.use(await openResources(program.name, options, { stopRequested, whileWaiting }))
     const service = opening.use(await program.start(config, resources))
     resources.log.info({ url: service.url }, 'listening')
+    opening.defer(() => resources.log.info('stopping: what was accepted is answered; a second signal ends at once'))
     return opening.move()
   })
 }
 
-/** How long closing may take before the process exits regardless, in milliseconds. */
-const stopLimitMs = 25_000
-
 /**
- * Runs one process: starts it, waits for SIGTERM or SIGINT, closes it. A start that fails because of its configuration or
- * a server that is away prints one line for each fault and exits with 1. A second signal exits at once.
+ * Runs one process: starts it, waits for SIGTERM or SIGINT, closes it. A start that fails is reported, one line for each
+ * fault of the configuration, and exits with 1. A second signal exits at once. Contract: 8.
  */
-export async function runUntilStopped(start: () => Promise<AsyncDisposable>): Promise<void> {
-  const stopRequested = new Promise<void>((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
+export async function runUntilStopped(
+  name: string,
+  start: (stopRequested: AbortSignal) => Promise<AsyncDisposable>,
+): Promise<void> {
+  const stopRequested = followSignals()
+  const stopped = new Promise<void>((resolve) => {
+    stopRequested.addEventListener('abort', () => resolve(), { once: true })
   })
   try {
-    const running = await start()
-    await stopRequested
-    process.once('SIGINT', () => process.exit(130))
+    const running = await start(stopRequested)
+    await stopped
     setTimeout(() => process.exit(1), stopLimitMs).unref()
     await running[Symbol.asyncDispose]()
     process.exit(0)
   } catch (error) {
-    process.stderr.write(`${describeStartError(error)}\n`)
+    if (error === stopRequested.reason) process.exit(0)
+    reportStartError(name, error)
     process.exit(1)
   }
 }
 
-/** Of a fault that an operator can remove the message is enough; a stack would hide it. */
-function describeStartError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
+/** Aborted by the first signal; the second exits at once. npm repeats a Ctrl-C that the terminal has sent to all processes. */
+function followSignals(): AbortSignal {
+  const stop = new AbortController()
+  let requestedAt = 0
+  const numbers = { SIGINT: 2, SIGTERM: 15 }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (!stop.signal.aborted) requestedAt = performance.now()
+      else if (performance.now() - requestedAt > repeatedSignalMs) process.exit(128 + numbers[signal])
+      stop.abort()
+    })
+  }
+  return stop.signal
+}
+
+/**
+ * Lines of the log, or plain ones on a terminal. Of a fault that an operator can remove the message is enough; a stack
+ * would hide it.
+ */
+export function reportStartError(name: string, error: unknown): void {
   const isOperational = error instanceof ConfigurationError || error instanceof Unavailable
-  return isOperational ? error.message : (error.stack ?? error.message)
+  const lines = isOperational ? error.message.split('\n') : []
+  if (process.stderr.isTTY) {
+    const text = isOperational ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(`${text}\n`)
+    return
+  }
+  const log = createLog({ level: 'fatal', service: name, destination: process.stderr })
+  for (const line of lines) log.fatal(line)
+  if (!isOperational) log.fatal({ err: error }, 'start failed')
 }

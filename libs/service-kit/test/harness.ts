@@ -1,4 +1,4 @@
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
 import { movableClock, systemRandom } from '@gatehouse/runtime'
 import { capturedLog } from '@gatehouse/test-kit'
 import { callerHeader, createCallerKey, signCallerToken, type Caller } from '@gatehouse/auth'
@@ -10,7 +10,10 @@ export type Reply = { status: number; headers: IncomingHttpHeaders; text: string
 export type ServiceHarness = Awaited<ReturnType<typeof startServiceHarness>>
 
 /** A service with what all services have in common and the routes that a test adds. */
-export async function startServiceHarness(addRoutes: (router: Router<AppState>) => void, readiness: Readiness = {}) {
+export async function startServiceHarness(
+  addRoutes: (router: Router<AppState>) => void,
+  readiness: Readiness = { required: {} },
+) {
   const clock = movableClock(Date.UTC(2026, 0, 1))
   const { log, lines } = capturedLog()
   let draining = false
@@ -19,7 +22,7 @@ export async function startServiceHarness(addRoutes: (router: Router<AppState>) 
   const router = new Router<AppState>()
   addRoutes(router)
   app.use(router.routes()).use(router.allowedMethods())
-  const listening = await listen(app.callback(), { host: '127.0.0.1', port: 0 })
+  const listening = await listen(app.callback(), { host: '127.0.0.1', port: 0, drainMs: 1_000 })
   return {
     clock,
     lines,
@@ -37,13 +40,16 @@ export async function startServiceHarness(addRoutes: (router: Router<AppState>) 
 
 type Sent = { headers: Record<string, string>; body: string | Buffer | undefined; caller: Caller }
 
-/** One request, exactly as written. */
-export async function exchange(
-  url: string,
-  sent: { method?: string; headers?: Record<string, string>; body?: string | Buffer | undefined } = {},
-): Promise<Reply> {
+type Request = { method?: string; headers?: Record<string, string>; body?: string | Buffer | undefined; agent?: Agent }
+
+/** One request, exactly as written; without an agent on a connection of its own. */
+export async function exchange(url: string, sent: Request = {}): Promise<Reply> {
   return await new Promise((resolve, reject) => {
-    const outgoing = request(url, { method: sent.method ?? 'GET', headers: sent.headers ?? {}, agent: false })
+    const outgoing = request(url, {
+      method: sent.method ?? 'GET',
+      headers: sent.headers ?? {},
+      agent: sent.agent ?? false,
+    })
     outgoing.once('error', reject)
     outgoing.once('response', (response) => {
       const chunks: Buffer[] = []

@@ -3,7 +3,7 @@ import { Agent, get, request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import { eventually } from '@gatehouse/test-kit'
-import { listen } from '../src/index.ts'
+import { drainingHeader, listen } from '../src/index.ts'
 import { exchange } from './harness.ts'
 
 const here = { host: '127.0.0.1', port: 0 }
@@ -25,8 +25,8 @@ describe('A listener', () => {
     await closed
   })
 
-  it('closes idle connections at once', async () => {
-    const listening = await listen((_request, response) => void response.end('ok'), here)
+  it('closes connections that stay idle, long before its limit', async () => {
+    const listening = await listen((_request, response) => void response.end('ok'), { ...here, drainMs: 3_000 })
     const agent = new Agent({ keepAlive: true })
     const outgoing = get(listening.url, { agent })
     const [response] = await once(outgoing, 'response')
@@ -58,8 +58,70 @@ describe('A listener', () => {
     expect(received).to.match(/one[\s\S]*Connection: close[\s\S]*two$/)
   })
 
-  it('destroys what is open at the limit of its drain, upgraded connections too', async () => {
+  it('answers requests that reach it while it stops, on idle connections and, as a service, on new ones', async () => {
+    const answer = (_request: unknown, response: ServerResponse) => void response.end('ok')
+    const listening = await listen(answer, { ...here, announceDrain: true })
+    const agent = new Agent({ keepAlive: true })
+    const ask = (path: string) => exchange(`${listening.url}${path}`, { agent })
+    await ask('/before')
+    const closed = listening[Symbol.asyncDispose]()
+    const [reused, connected] = await Promise.all([ask('/on-the-wire'), ask('/connecting')])
+    await closed
+    agent.destroy()
+
+    for (const reply of [reused, connected]) {
+      expect(reply.text).to.equal('ok')
+      expect(reply.headers).to.include({ connection: 'keep-alive', [drainingHeader]: '1' })
+    }
+  })
+
+  it('loses none of thousands of requests under load: each is answered, or its connection was refused', async function () {
+    this.timeout(60_000)
+    const listening = await listen((_request, response) => void setTimeout(() => response.end('ok'), 2), {
+      ...here,
+      announceDrain: true,
+    })
+    const outcomes = { answered: 0, refused: 0, lost: 0 }
+    async function askUntilRefused(): Promise<void> {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      for (;;) {
+        const outcome = await exchange(listening.url, { agent, method: 'POST' }).then(
+          () => 'answered' as const,
+          ({ code }: NodeJS.ErrnoException) => (code === 'ECONNREFUSED' ? ('refused' as const) : ('lost' as const)),
+        )
+        outcomes[outcome] += 1
+        if (outcome !== 'answered') return agent.destroy()
+      }
+    }
+    const clients = Array.from({ length: 64 }, askUntilRefused)
+    await eventually('there is load', () => outcomes.answered > 1_000, 30_000)
+    await listening[Symbol.asyncDispose]()
+    await Promise.all(clients)
+
+    expect(outcomes).to.include({ refused: 64, lost: 0 })
+  })
+
+  it('answers what is not done at the limit of its drain with 504, and closes', async () => {
     const listening = await listen(() => undefined, { ...here, drainMs: 50 })
+    const unanswered = exchange(listening.url)
+    await eventually('the request is there', async () => {
+      return (
+        (await new Promise<number>((resolve) => listening.server.getConnections((_, count) => resolve(count)))) === 1
+      )
+    })
+    await listening[Symbol.asyncDispose]()
+
+    const { status, text } = await unanswered
+    expect(status).to.equal(504)
+    expect(JSON.parse(text)).to.include({ statusCode: 504 })
+  })
+
+  it('destroys what is open at the limit of its drain, upgraded connections too', async () => {
+    const listening = await listen((_request, response) => void response.write('begun'), {
+      ...here,
+      drainMs: 50,
+      upgrades: true,
+    })
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: test\r\n\r\n'
     listening.server.on('upgrade', (_request, socket) => socket.write(switching))
     const unanswered = exchange(listening.url).catch((error: NodeJS.ErrnoException) => error.code)

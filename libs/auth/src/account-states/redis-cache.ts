@@ -1,8 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { accountState, type AccountState } from '@gatehouse/contracts'
-import type { Random } from '@gatehouse/runtime'
+import { withTimeout, type Random } from '@gatehouse/runtime'
 import { Redis } from 'ioredis'
-import { cacheTimes, redisCommandMs, redisStartMs, redisStartRetryMs } from '../policy.ts'
+import { cacheTimes, redisCommandMs, redisStartMs } from '../policy.ts'
 import { RedisTimeout, limitCommands, redisOptions } from '../redis.ts'
 import { batchReads } from './batch-reads.ts'
 import { CacheUnavailable, type AccountStateCache } from './cache.ts'
@@ -18,11 +17,11 @@ export type RedisCacheOptions = {
 
 /**
  * The cache that all replicas share. Keys carry the run id of the Redis process: what a process before a crash or a
- * fail-over left behind, perhaps from an old snapshot, is never read again. Waits up to 5 s for the first connection;
- * rejects when there is none. Later it reconnects for ever, and rejects with CacheUnavailable meanwhile.
+ * fail-over left behind, perhaps from an old snapshot, is never read again. Waits a moment for the first connection. While
+ * there is none it connects for ever, and rejects with CacheUnavailable meanwhile. Contract: 8.
  */
 export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
-  const redis = defineScripts(new Redis(options.url, { ...redisOptions, lazyConnect: true }))
+  const redis = defineScripts(new Redis(options.url, redisOptions))
   const limited = limitCommands(redis, redisCommandMs)
   const runId = followRunId(redis, limited, options.log)
   const keysOf = (userId: string): { entry: string; lease: string } => {
@@ -41,8 +40,7 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
     }
   }
 
-  await connectFirst(redis, options.url)
-  await runId.read()
+  await withTimeout(runId.known, redisStartMs, () => new RedisTimeout('no connection in time')).catch(() => undefined)
   return {
     find: batchReads(async (userIds) => {
       const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
@@ -71,10 +69,15 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
 
 /** The id of the Redis process that the connection leads to; undefined while it is not known. */
 function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, log: RedisCacheOptions['log']) {
+  const known = Promise.withResolvers<void>()
   let runId: string | undefined
+  let isReported = false
   async function read(): Promise<void> {
     try {
       runId = /run_id:(\w+)/.exec(await limited(() => redis.info('server')))?.[1]
+      if (isReported) log.warn({}, 'Redis connection restored')
+      isReported = false
+      known.resolve()
     } catch (err) {
       log.warn({ err }, 'Redis run id not readable')
       forget()
@@ -84,28 +87,14 @@ function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, lo
   function forget(): void {
     runId = undefined
   }
-  redis.on('error', (err: Error) => log.warn({ err }, 'Redis connection failed'))
+  redis.on('error', (err: Error) => {
+    // Once for each outage: the attempts go on twice a second.
+    if (!isReported) log.warn({ err }, 'Redis connection failed')
+    isReported = true
+  })
   redis.on('close', forget)
   redis.on('ready', () => void read())
-  return { current: () => runId, read, forget }
-}
-
-async function connectFirst(redis: Redis, url: string): Promise<void> {
-  const deadline = AbortSignal.timeout(redisStartMs)
-  for (;;) {
-    try {
-      await redis.connect()
-      return
-    } catch (cause) {
-      if (!deadline.aborted && redis.status !== 'ready') {
-        await pause(redisStartRetryMs)
-        if (redis.status === 'end' || redis.status === 'wait' || redis.status === 'close') continue
-      }
-      redis.disconnect()
-      const place = URL.canParse(url) ? new URL(url).host : 'an address that is not a URL'
-      throw new CacheUnavailable(`cannot reach Redis at ${place}: check REDIS_URL and that it runs`, { cause })
-    }
-  }
+  return { current: () => runId, known: known.promise, forget }
 }
 
 const formatEntry = (state: AccountState): string => `${state.version}|${JSON.stringify(state)}`

@@ -1,6 +1,7 @@
-import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { callerTokenMs, maxCallerTokenLength } from '../policy.ts'
+import { callerTokenMs, clockSkewMs, maxCallerTokenLength } from '../policy.ts'
+import { createSecretKeys } from './secret-keys.ts'
 
 /** The header in which the gateway tells services who is calling. */
 export const callerHeader = 'x-gatehouse-caller'
@@ -16,18 +17,27 @@ const callerSchema = z.object({
       tokenIssuedAt: z.number().int(),
     })
     .nullable(),
+  /** The operator's command line: no account. The gateway never signs it. docs/decisions/operator-caller.md. */
+  operator: z.literal(true).optional(),
 })
 
-const claimsSchema = callerSchema.extend({ expiresAt: z.number() })
+const claimsSchema = callerSchema
+  .extend({ expiresAt: z.number() })
+  .refine(({ account, operator }) => account === null || operator === undefined)
 
-/** Who is calling: a client's address, and the account whose live token came with the request. */
+/** Who is calling: a client's address, and the account whose live token came with the request; or the operator. */
 export type Caller = z.infer<typeof callerSchema>
 
-export type CallerKey = KeyObject
+/** The key that signs, and all that verify: itself first, then the previous ones of a rotation. */
+export type CallerKey = {
+  readonly use: 'caller'
+  readonly signing: KeyObject
+  readonly verifying: readonly KeyObject[]
+}
 
-/** Makes the key once at start from INTERNAL_SECRET. */
-export function createCallerKey(secret: string): CallerKey {
-  return createSecretKey(Buffer.from(secret, 'utf8'))
+/** Makes the key once at start from INTERNAL_SECRET and INTERNAL_SECRET_PREVIOUS. Contract: 8. */
+export function createCallerKey(secret: string, previous: readonly string[] = []): CallerKey {
+  return { use: 'caller', ...createSecretKeys(secret, previous) }
 }
 
 /**
@@ -38,22 +48,30 @@ export function createCallerKey(secret: string): CallerKey {
  */
 export function signCallerToken(key: CallerKey, caller: Caller, now: number): string {
   const claims = Buffer.from(JSON.stringify({ ...caller, expiresAt: now + callerTokenMs })).toString('base64url')
-  return `${claims}.${macOf(key, claims).toString('base64url')}`
+  return `${claims}.${macOf(key.signing, claims).toString('base64url')}`
 }
 
-/** The caller of a token that the gateway signed less than 30 s ago, else undefined. */
+/** Signs the operator as the caller: for the command line of whoever holds INTERNAL_SECRET. `now` in milliseconds. */
+export function signOperatorToken(key: CallerKey, now: number): string {
+  return signCallerToken(key, { address: '127.0.0.1', account: null, operator: true }, now)
+}
+
+/** The caller of a token that the gateway signed less than 30 s ago, by clocks that may differ, else undefined. */
 export function verifyCallerToken(key: CallerKey, token: string, now: number): Caller | undefined {
   const dot = token.indexOf('.')
   if (dot < 1 || token.length > maxCallerTokenLength) return undefined
   const mac = Buffer.from(token.slice(dot + 1), 'base64url')
-  const expected = macOf(key, token.slice(0, dot))
-  if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) return undefined
+  if (!key.verifying.some((verifying) => isEqual(mac, macOf(verifying, token.slice(0, dot))))) return undefined
   const claims = claimsSchema.safeParse(JSON.parse(Buffer.from(token.slice(0, dot), 'base64url').toString()))
-  if (!claims.success || claims.data.expiresAt <= now) return undefined
-  const { address, account } = claims.data
-  return { address, account }
+  if (!claims.success || claims.data.expiresAt + clockSkewMs <= now) return undefined
+  const { address, account, operator } = claims.data
+  return operator ? { address, account, operator } : { address, account }
 }
 
-function macOf(key: CallerKey, claims: string): Buffer {
+function isEqual(mac: Buffer, expected: Buffer): boolean {
+  return mac.length === expected.length && timingSafeEqual(mac, expected)
+}
+
+function macOf(key: KeyObject, claims: string): Buffer {
   return createHmac('sha256', key).update(claims).digest()
 }

@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import jwt from 'jsonwebtoken'
-import { createCallerKey, signCallerToken, verifyCallerToken, type Caller } from './caller-token.ts'
+import { createCallerKey, signCallerToken, signOperatorToken, verifyCallerToken, type Caller } from './caller-token.ts'
 import { createTokenKey, signToken, verifyToken } from './bearer-token.ts'
 import { checkRevocation } from './revocation.ts'
 
@@ -52,6 +52,40 @@ describe('bearer tokens', () => {
   })
 })
 
+describe('a rotation of the secret', () => {
+  const old = 'the secret before the rotation, long enough'
+  const rotated = createTokenKey(secret, ['a secret before that one, also long enough', old])
+  const internalOld = 'the internal secret before the rotation'
+  const caller: Caller = { address: '203.0.113.7', account: null }
+
+  it('leaves the bearer tokens of the previous secrets valid, and no others', () => {
+    const tokenOf = (text: string): string => signToken(createTokenKey(text), subject, { expiresIn: '1h', now })
+
+    expect(verifyToken(rotated, tokenOf(old), now)).to.include(subject)
+    expect(verifyToken(rotated, tokenOf(secret), now)).to.include(subject)
+    expect(verifyToken(rotated, tokenOf(`${old}!`), now)).to.equal(undefined)
+    expect(verifyToken(rotated, tokenOf(old), now + 3_601_000), 'expired').to.equal(undefined)
+  })
+
+  it('signs with the new secret only', () => {
+    const token = signToken(rotated, subject, { expiresIn: '1h', now })
+
+    expect(verifyToken(key, token, now)).to.include(subject)
+    expect(verifyToken(createTokenKey(old), token, now)).to.equal(undefined)
+  })
+
+  it('verifies the caller tokens of the previous internal secret, and signs with the new one only', () => {
+    const both = createCallerKey(secret, [internalOld])
+    const former = signCallerToken(createCallerKey(internalOld), caller, now)
+    const fresh = signCallerToken(both, caller, now)
+
+    expect(verifyCallerToken(both, former, now)).to.deep.equal(caller)
+    expect(verifyCallerToken(both, fresh, now)).to.deep.equal(caller)
+    expect(verifyCallerToken(createCallerKey(internalOld), fresh, now)).to.equal(undefined)
+    expect(verifyCallerToken(createCallerKey(secret), former, now)).to.equal(undefined)
+  })
+})
+
 describe('the revocation rule', () => {
   const state = {
     userId: subject.userId,
@@ -87,8 +121,20 @@ describe('caller tokens', () => {
   it('verify to the caller that was signed, for thirty seconds', () => {
     const token = signCallerToken(internal, caller, now)
 
-    expect(verifyCallerToken(internal, token, now + 29_999)).to.deep.equal(caller)
-    expect(verifyCallerToken(internal, token, now + 30_000)).to.equal(undefined)
+    // Thirty seconds, and as much as the clocks of the gateway and of the service may differ.
+    for (const later of [-90_000, 0, 30_000 + 89_999]) {
+      expect(verifyCallerToken(internal, token, now + later)).to.deep.equal(caller)
+    }
+    expect(verifyCallerToken(internal, token, now + 30_000 + 90_000)).to.equal(undefined)
+  })
+
+  it('name the operator, who is no account, and never both', () => {
+    const operator = verifyCallerToken(internal, signOperatorToken(internal, now), now)
+    const both = signCallerToken(internal, { ...caller, operator: true }, now)
+
+    expect(operator).to.deep.equal({ address: '127.0.0.1', account: null, operator: true })
+    expect(verifyCallerToken(internal, both, now)).to.equal(undefined)
+    expect(verifyCallerToken(internal, signCallerToken(internal, caller, now), now)).to.not.have.property('operator')
   })
 
   it('are refused when a byte differs or another key signed', () => {

@@ -32,8 +32,9 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
   }
 
   return {
-    async publish(event, payload, { id, requestId }) {
-      const message = { id, json: JSON.stringify(event.payload.parse(payload)), requestId, deliveries: 1 }
+    async publish(event, payload, { id, requestId, traceparent }) {
+      const json = JSON.stringify(event.payload.parse(payload))
+      const message = { id, json, requestId, ...(traceparent && { traceparent }), deliveries: 1 }
       if (!open) throw new BusUnavailable('disconnected')
       if (published.has(id)) return
       published.set(id, true)

@@ -15,7 +15,7 @@ export function createResponders(log: BusLog) {
   async function request<Q extends z.ZodType, A extends z.ZodType>(
     call: CallDefinition<Q, A>,
     payload: z.input<Q>,
-    { timeoutMs, requestId }: Context & { timeoutMs: number },
+    { timeoutMs, ...context }: Context & { timeoutMs: number },
   ): Promise<z.output<A>> {
     const json = JSON.stringify(call.request.parse(payload))
     if (!open) throw new BusUnavailable('disconnected')
@@ -23,7 +23,7 @@ export function createResponders(log: BusLog) {
     const next = ofCall.shift()
     if (!next) throw new BusUnavailable('no-responders')
     ofCall.push(next)
-    const reply = track(next, next.reply(json, { requestId }))
+    const reply = track(next, next.reply(json, context))
     return readReply(call, await withTimeout(reply, timeoutMs, () => new BusUnavailable('timeout')))
   }
 

@@ -15,7 +15,10 @@ export async function request<Q extends z.ZodType, A extends z.ZodType>(
   options: Context & { timeoutMs: number },
 ): Promise<z.output<A>> {
   const json = JSON.stringify(call.request.parse(payload))
-  const send = { timeout: options.timeoutMs, headers: writeHeaders({ requestId: options.requestId }) }
+  const send = {
+    timeout: options.timeoutMs,
+    headers: writeHeaders({ requestId: options.requestId, traceparent: options.traceparent }),
+  }
   const reply = await connection.whenConnected(() => connection.nc.request(subjectOf(call.subject), json, send))
   return readReply(call, reply.string())
 }

@@ -1,23 +1,48 @@
-import type { Bus, BusLog, Subscription } from '../bus.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { EventDefinition } from '@gatehouse/contracts'
+import type { Bus, BusLog, EventHandler, Subscription } from '../bus.ts'
 import { messageHandler, messageHandlers } from '../event-message.ts'
-import { publishTimeoutMs } from '../policy.ts'
+import { connectStartMs, publishTimeoutMs, refusedRetryMs } from '../policy.ts'
 import { broadcast, receiveBroadcasts } from './broadcasts.ts'
 import { request, respond } from './calls.ts'
-import { connectWithRetry } from './connect-with-retry.ts'
+import { connectWithRetry, describeServers } from './connect-with-retry.ts'
 import { createConnection } from './connection.ts'
 import { consumeDurably } from './durable-consumer.ts'
 import { openEventStream } from './event-stream.ts'
 import type { EventStream } from './event-stream.ts'
+import { createLateBus } from './late-bus.ts'
 import { writeHeaders } from './message.ts'
 import { subscribeOrdered } from './ordered-consumer.ts'
 
+type NatsOptions = { url: string; name: string; prefix?: string; log: BusLog }
+
+/** A subscription with `since` also gets what was published from then on. */
+export type NatsBus = Bus & {
+  subscribe<E extends EventDefinition>(
+    events: E | readonly E[],
+    handler: EventHandler<E>,
+    since?: Date,
+  ): Promise<Subscription>
+}
+
 /**
- * The bus over NATS with JetStream (2.9 or newer). `prefix` keeps its subjects and streams apart from others'.
- * Throws one line without credentials when NATS cannot be reached within 5 s, refuses the credentials or has no
- * JetStream; afterwards it reconnects for ever and every subscription resumes by itself.
+ * The bus over NATS with JetStream (2.9 or newer). `prefix` keeps its subjects and streams apart from others'. A NATS that
+ * is away does not keep a process from starting: subscriptions begin when it comes, and until then it is unavailable.
+ * Throws one line without credentials when NATS refuses them or has no JetStream; afterwards it reconnects for ever and
+ * every subscription resumes by itself. Contract: 8.
  */
-export async function connectNats(options: { url: string; name: string; prefix?: string; log: BusLog }): Promise<Bus> {
-  const nc = await connectWithRetry(options)
+export async function connectNats(options: NatsOptions): Promise<Bus> {
+  const stop = new AbortController()
+  const opening = openNatsBus(options, stop.signal)
+  const late = Symbol('late')
+  const first = await Promise.race([opening, pause(connectStartMs, late, { ref: false })])
+  if (first !== late) return first
+  options.log.warn({ server: describeServers(options.url) }, 'cannot reach NATS yet: going on without')
+  return createLateBus({ opening: reopen(opening, options, stop.signal), stop, log: options.log })
+}
+
+async function openNatsBus(options: NatsOptions, stopRequested: AbortSignal): Promise<NatsBus> {
+  const nc = await connectWithRetry(options, stopRequested)
   const connection = createConnection(nc, options.log)
   try {
     return natsBus(await openEventStream(connection, options.prefix ?? 'gatehouse', options.log))
@@ -28,7 +53,20 @@ export async function connectNats(options: { url: string; name: string; prefix?:
   }
 }
 
-function natsBus(stream: EventStream): Bus {
+/** A process that runs goes on trying also where NATS refuses it. */
+async function reopen(opening: Promise<NatsBus>, options: NatsOptions, stopRequested: AbortSignal): Promise<NatsBus> {
+  for (let attempt = opening; ; attempt = openNatsBus(options, stopRequested)) {
+    try {
+      return await attempt
+    } catch (err) {
+      stopRequested.throwIfAborted()
+      options.log.error({ err }, 'NATS cannot be used yet')
+      await pause(refusedRetryMs)
+    }
+  }
+}
+
+function natsBus(stream: EventStream): NatsBus {
   const { connection, js, subjectOf } = stream
   const subscriptions = new Set<Subscription>()
 
@@ -43,9 +81,9 @@ function natsBus(stream: EventStream): Bus {
   }
 
   return {
-    async publish(event, payload, { id, requestId }) {
+    async publish(event, payload, { id, requestId, traceparent }) {
       const json = JSON.stringify(event.payload.parse(payload))
-      const send = { msgID: id, headers: writeHeaders({ requestId }), timeout: publishTimeoutMs }
+      const send = { msgID: id, headers: writeHeaders({ requestId, traceparent }), timeout: publishTimeoutMs }
       await connection.whenConnected(() => js.publish(subjectOf(event.subject), json, send))
     },
     async consume(events, group, handler) {
@@ -56,7 +94,8 @@ function natsBus(stream: EventStream): Bus {
       const opened = opening.move()
       return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
     },
-    subscribe: (events, handler) => track(subscribeOrdered(stream, messageHandlers(events, handler))),
+    subscribe: (events, handler, since?: Date) =>
+      track(subscribeOrdered(stream, messageHandlers(events, handler), since)),
     broadcast: (event, payload, options = {}) => broadcast(stream, event, payload, options),
     onBroadcast: (event, handler, { as } = {}) =>
       track(receiveBroadcasts(stream, { event: event.subject, as, handle: messageHandler(event, handler) })),

@@ -2,29 +2,33 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { abortable } from '@gatehouse/runtime'
 import { ErrorCode, NatsError, connect } from 'nats'
 import type { ConnectionOptions, NatsConnection } from 'nats'
-import { connectAttemptMs, connectRetryMs, connectTimeoutMs, pingMs } from '../policy.ts'
+import { connectAttemptMs, connectRetryMs, pingMs } from '../policy.ts'
 
 type Address = Pick<ConnectionOptions, 'user' | 'pass' | 'token' | 'tls'> & { servers: string[] }
 
 /**
- * Connects to NATS and stays connected for good afterwards. `url` may name several servers, separated by commas, and
- * carry credentials. Throws one line that names the servers, without credentials, when none answers within 5 s.
+ * Connects to NATS as soon as it answers, and stays connected for good afterwards. `url` may name several servers, separated
+ * by commas, and carry credentials. Throws one line that names the servers, without credentials, when they refuse them, and
+ * the reason of `stopRequested`.
  */
-export async function connectWithRetry(options: { url: string; name: string }): Promise<NatsConnection> {
+export async function connectWithRetry(
+  options: { url: string; name: string },
+  stopRequested: AbortSignal,
+): Promise<NatsConnection> {
   const address = parseAddress(options.url)
-  const deadline = AbortSignal.timeout(connectTimeoutMs)
   for (;;) {
+    stopRequested.throwIfAborted()
     const attempt = connect({ ...address, name: options.name, ...reconnectOptions })
     try {
-      return await abortable(attempt, deadline)
+      return await abortable(attempt, stopRequested)
     } catch (cause) {
       void attempt.then(
         (late) => late.close(),
         () => {},
       )
+      stopRequested.throwIfAborted()
       const servers = address.servers.join(', ')
       if (isAuthError(cause)) throw new Error(`NATS at ${servers} refuses the credentials`, { cause })
-      if (deadline.aborted) throw new Error(`cannot reach NATS at ${servers}`, { cause })
     }
     await pause(connectRetryMs)
   }
@@ -40,6 +44,9 @@ const reconnectOptions: ConnectionOptions = {
   // Credentials that are being rotated are refused for a while: that must not end the connection.
   ignoreAuthErrorAbort: true,
 }
+
+/** The servers of a URL, without its credentials. */
+export const describeServers = (url: string): string => parseAddress(url).servers.join(', ')
 
 function parseAddress(text: string): Address {
   const urls = text.split(',').map((part) => parseUrl(part.trim()))

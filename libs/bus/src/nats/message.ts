@@ -5,6 +5,7 @@ import type { EventMessage } from '../event-message.ts'
 
 const eventIdHeader = 'Nats-Msg-Id'
 const requestIdHeader = 'X-Request-Id'
+const traceparentHeader = 'traceparent'
 
 type Incoming = { headers?: MsgHdrs | undefined; string(): string }
 
@@ -12,11 +13,16 @@ export function writeHeaders(options: Context & { id?: string }): MsgHdrs {
   const written = headers()
   if (options.id !== undefined) written.set(eventIdHeader, options.id)
   if (options.requestId !== undefined) written.set(requestIdHeader, options.requestId)
+  if (options.traceparent !== undefined) written.set(traceparentHeader, options.traceparent)
   return written
 }
 
-export function readContext(message: Pick<Incoming, 'headers'>): { requestId: string | undefined } {
-  return { requestId: message.headers?.get(requestIdHeader) || undefined }
+export function readContext(message: Pick<Incoming, 'headers'>): {
+  requestId: string | undefined
+  traceparent?: string
+} {
+  const traceparent = message.headers?.get(traceparentHeader)
+  return { requestId: message.headers?.get(requestIdHeader) || undefined, ...(traceparent && { traceparent }) }
 }
 
 export function readEventMessage(message: Incoming, deliveries: number): EventMessage {

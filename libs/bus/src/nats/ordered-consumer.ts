@@ -10,7 +10,7 @@ import type { Pull } from './pull.ts'
 import { recreateOnReconnect } from './recreate-on-reconnect.ts'
 
 /**
- * Receives every event from now on, in order. Its consumer lives in the server's memory only; this side keeps the last
+ * Receives every event from now on, or from `since`, in order. Its consumer lives in the server's memory only; this side keeps the last
  * sequence and creates a new consumer from there after a reconnection or a gap.
  *
  * NOTE: not the client's own ordered consumer. That keeps its sequence when the stream is created anew, and so skips as
@@ -20,6 +20,7 @@ import { recreateOnReconnect } from './recreate-on-reconnect.ts'
 export async function subscribeOrdered(
   stream: EventStream,
   handlers: ReadonlyMap<string, MessageHandler>,
+  since?: Date,
 ): Promise<Subscription> {
   const subjects = [...handlers.keys()]
   const bySubject = new Map(subjects.map((subject) => [stream.subjectOf(subject), handlers.get(subject)]))
@@ -40,14 +41,15 @@ export async function subscribeOrdered(
     const { created, state } = await stream.ensure()
     if (!isCurrent()) return
     // A stream that was created anew counts from one again.
-    if (created !== streamCreated) lastSequence = streamCreated === undefined ? state.last_seq : 0
+    if (created !== streamCreated) lastSequence = streamCreated === undefined && !since ? state.last_seq : 0
     streamCreated = created
     let delivered = 0
 
     const { name } = await stream.jsm.consumers.add(stream.name, {
       filter_subject: stream.subjectOf(commonSubject(subjects)),
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: lastSequence + 1,
+      ...(since && lastSequence === 0
+        ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: since.toISOString() }
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: lastSequence + 1 }),
       ack_policy: AckPolicy.None,
       inactive_threshold: nanos(inactiveThresholdMs),
       mem_storage: true,

@@ -53,5 +53,7 @@ export async function relayBatch(deps: { orm: MikroORM; bus: Bus }, batch: Batch
 async function publish(bus: Bus, definitions: Batch['definitions'], event: OutboxEvent): Promise<void> {
   const definition = definitions.get(event.subject)
   if (!definition) throw new Error(`no event has the subject ${event.subject}`)
-  await bus.publish(definition, event.payload, { id: event.eventId, requestId: event.requestId ?? undefined })
+  const { eventId: id, requestId, traceparent } = event
+  const context = { requestId: requestId ?? undefined, traceparent: traceparent ?? undefined }
+  await bus.publish(definition, event.payload, { id, ...context })
 }

@@ -1,5 +1,6 @@
 import type { EventDefinition } from '@gatehouse/contracts'
 import { OutboxEvent } from '@gatehouse/domain'
+import { currentSpan } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 
@@ -14,5 +15,7 @@ export async function enqueue<P extends z.ZodType>(
   options: { id: string; requestId?: string | undefined },
 ): Promise<void> {
   const { id: eventId, requestId = null } = options
-  await em.insert(OutboxEvent, { eventId, subject: event.subject, payload: event.payload.parse(payload), requestId })
+  const traceparent = currentSpan()?.traceparent ?? null
+  const saved = { eventId, subject: event.subject, payload: event.payload.parse(payload), requestId, traceparent }
+  await em.insert(OutboxEvent, saved)
 }

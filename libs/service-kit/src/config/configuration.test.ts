@@ -94,6 +94,24 @@ describe('Configuration', () => {
     })
   })
 
+  it('reads previous secrets one a line, from a file too, and refuses one of 31 characters', () => {
+    const file = join(folder, 'previous')
+    const previous = { JWT_SECRET_PREVIOUS: variables.previousSecrets() }
+    const other = 'y'.repeat(33)
+    writeFileSync(file, `${secret}\r\n${other}\n\n`)
+    const short = { JWT_SECRET_PREVIOUS: `${secret}\n${'z'.repeat(31)}` }
+
+    expect(readVariables({}, previous)).to.deep.equal({ JWT_SECRET_PREVIOUS: [] })
+    expect(readVariables({ JWT_SECRET_PREVIOUS: secret }, previous)).to.deep.equal({ JWT_SECRET_PREVIOUS: [secret] })
+    expect(readVariables({ JWT_SECRET_PREVIOUS_FILE: file }, previous)).to.deep.equal({
+      JWT_SECRET_PREVIOUS: [secret, other],
+    })
+    expect(() => readVariables(short, previous)).to.throw(
+      ConfigurationError,
+      /^JWT_SECRET_PREVIOUS: must be secrets of at least 32 characters each, one a line$/,
+    )
+  })
+
   it('names X_FILE when its file cannot be read, or holds too little', () => {
     const short = join(folder, 'short')
     writeFileSync(short, 'short\n')

@@ -53,6 +53,15 @@ export const variables = {
     z
       .string({ error: required(`a random text of at least 32 characters (${purpose})`) })
       .min(32, { error: `must have at least 32 characters (${purpose}); make one with: openssl rand -base64 48` }),
+  /** Secrets of before a rotation, one a line. Contract: 8, JWT_SECRET_PREVIOUS. */
+  previousSecrets: () =>
+    z
+      .string()
+      .default('')
+      .transform((text) => text.split(/\r?\n/).filter((line) => line !== ''))
+      .refine((lines) => lines.every((line) => line.length >= 32), {
+        error: 'must be secrets of at least 32 characters each, one a line',
+      }),
   url: (example: string) =>
     z
       .string({ error: required(`a URL such as ${example}`) })
@@ -72,6 +81,13 @@ export const variables = {
       .regex(/^[0-9]{1,9}$/, { error: `must be a whole number from ${min} to ${max}` })
       .transform(Number)
       .refine((value) => value >= min && value <= max, { error: `must be a whole number from ${min} to ${max}` })
+      .default(preset),
+  /** A part of a whole, from 0 to 1. */
+  share: (preset: number) =>
+    z
+      .string()
+      .regex(/^(0|1|0?\.[0-9]{1,9}|1\.0{1,9})$/, { error: 'must be a number from 0 to 1' })
+      .transform(Number)
       .default(preset),
   flag: (preset: boolean) =>
     z

@@ -1,4 +1,5 @@
 import { parseCidrs, parseResolve, type OutboundConfig } from '@gatehouse/outbound'
+import type { TracingOptions } from '../tracing/open-tracing.ts'
 import { ConfigurationError, variables } from './configuration.ts'
 import { z } from 'zod'
 import root from '../../../../package.json' with { type: 'json' }
@@ -12,7 +13,25 @@ export const networkVariables = {
   NATS_URL: variables.url('nats://host:4222'),
   REDIS_URL: variables.url('redis://host:6379'),
   INTERNAL_SECRET: variables.secret('signs the caller between gateway and services'),
+  INTERNAL_SECRET_PREVIOUS: variables.previousSecrets(),
   LOG_LEVEL: variables.logLevel(),
+}
+
+/** Where traces go, and how many of them. Contract: 8, OTEL_EXPORTER_OTLP_ENDPOINT. */
+export const tracingVariables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be a URL such as http://collector:4318' })
+    .optional(),
+  OTEL_TRACES_SAMPLER_ARG: variables.share(1),
+}
+
+/** The part of a process's resources for traces: none without an endpoint. */
+export function readTracing(given: {
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
+  OTEL_TRACES_SAMPLER_ARG: number
+}): { tracing?: TracingOptions } {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: share } = given
+  return endpoint === undefined ? {} : { tracing: { endpoint, share } }
 }
 
 /** The address of this instance for peers, invite links and browsers. */

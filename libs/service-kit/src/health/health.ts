@@ -3,24 +3,33 @@ import type { Middleware } from 'koa'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Resources } from '../resources/open-resources.ts'
 
-/** What a process depends on, each with a check that tells whether it answers right now. */
-export type Readiness = Record<string, () => boolean | Promise<boolean>>
+/** A check that tells whether something answers right now. */
+export type Check = () => boolean | Promise<boolean>
 
-/** A dependency that does not answer in this time is not ready. */
+/** What a process needs to do its work. `optional`: what it has a fallback for. */
+export type Readiness = { required: Record<string, Check>; optional?: Record<string, Check> }
+
+/** A dependency that does not answer in this time is not up. */
 const checkMs = 2_000
 
-/** `/healthz`: the process runs. `/readyz`: what it depends on answers. `/metrics`: Prometheus. Contract: 8. */
+/**
+ * `/healthz`: the process runs. `/readyz`: it can do its work, `?verbose` with each dependency: what it has a fallback for
+ * does not count. `/metrics`: Prometheus. Contract: 8.
+ */
 export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; draining(): boolean }): Middleware {
+  const { required, optional = {} } = deps.readiness
+  measureDependencies(deps.metrics, { ...required, ...optional })
   return async (ctx, next) => {
     if (ctx.method !== 'GET') {
       await next()
     } else if (ctx.path === '/healthz') {
       ctx.body = { status: 'ok' }
     } else if (ctx.path === '/readyz') {
-      const checks = await checkAll(deps.readiness)
-      const ready = !deps.draining() && Object.values(checks).every(Boolean)
+      const isVerbose = ctx.query['verbose'] !== undefined
+      const checks = await checkAll(isVerbose ? { ...required, ...optional } : required)
+      const ready = !deps.draining() && Object.keys(required).every((name) => checks[name])
       ctx.status = ready ? 200 : 503
-      ctx.body = { ready, draining: deps.draining(), checks }
+      ctx.body = { ready, draining: deps.draining(), ...(isVerbose && { dependencies: checks }) }
     } else if (ctx.path === '/metrics') {
       const { contentType, text } = await deps.metrics.render()
       ctx.set('Content-Type', contentType)
@@ -31,26 +40,31 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
   }
 }
 
-/** Whether the resources that the process has opened answer right now. */
+/** The resources that the process has opened: without the bus and the cache it works on, without the database not. */
 export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resources>): Readiness {
   return {
-    ...(orm && {
-      postgres: async () => {
-        await orm.em.fork().execute('select 1')
-        return true
-      },
-    }),
-    ...(bus && { nats: () => bus.ready() }),
-    ...(accountStateCache && { redis: () => accountStateCache.ready() }),
+    required: orm ? { postgres: async () => Boolean(await orm.em.fork().execute('select 1')) } : {},
+    optional: {
+      ...(bus && { nats: () => bus.ready() }),
+      ...(accountStateCache && { redis: () => accountStateCache.ready() }),
+    },
   }
 }
 
-async function checkAll(readiness: Readiness): Promise<Record<string, boolean>> {
-  const checks = Object.entries(readiness).map(async ([name, check]) => [name, await passes(check)] as const)
+function measureDependencies(metrics: Metrics, checks: Record<string, Check>): void {
+  for (const [dependency, check] of Object.entries(checks)) {
+    metrics.labeledGauge('gatehouse_dependency_up', 'Whether a dependency answers', { dependency }, async () =>
+      Number(await passes(check)),
+    )
+  }
+}
+
+async function checkAll(named: Record<string, Check>): Promise<Record<string, boolean>> {
+  const checks = Object.entries(named).map(async ([name, check]) => [name, await passes(check)] as const)
   return Object.fromEntries(await Promise.all(checks))
 }
 
-async function passes(check: () => boolean | Promise<boolean>): Promise<boolean> {
+async function passes(check: Check): Promise<boolean> {
   try {
     return await withTimeout(check, checkMs, () => new Error('no answer in time'))
   } catch {

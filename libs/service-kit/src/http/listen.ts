@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { ConfigurationError } from '../config/configuration.ts'
+import { drainMs } from '../policy.ts'
+import { drain, trackConnections } from './drain.ts'
 
 /** Whether a process stops: it answers what it has accepted and is not ready for more. */
 export type Lifecycle = { draining: boolean }
@@ -25,20 +27,23 @@ export type ListenOptions = {
   drainMs?: number
   /** Other limits than the defaults of Node. */
   server?: ServerOptions
+  /** Whether `upgrade` listeners of the server take connections over. */
+  upgrades?: boolean
+  /** Whether responses tell the gateway that the process stops. */
+  announceDrain?: boolean
 }
 
-const defaultDrainMs = 15_000
-
 /**
- * Serves HTTP. Closing it drains: no new connection, requests under way are answered, idle connections end. Rejects with
- * ConfigurationError when the port is taken.
+ * Serves HTTP. Closing it drains: no new connection, requests under way and on the wire are answered, connections that
+ * stay idle end. Rejects with ConfigurationError when the port is taken. Contract: 8.
  */
 export async function listen(handler: RequestHandler, options: ListenOptions): Promise<Listening> {
   const server = createServer(
     { keepAliveTimeout: 65_000, connectionsCheckingInterval: 5_000, ...options.server },
     (request, response) => void handler(request, response),
   )
-  const destroySockets = trackSockets(server)
+  const connections = trackConnections(server, { upgrades: options.upgrades ?? false })
+  let drained: Promise<void> | undefined
   await bind(server, options)
   const { port } = server.address() as AddressInfo
   const host = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host
@@ -48,7 +53,11 @@ export async function listen(handler: RequestHandler, options: ListenOptions): P
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     [Symbol.asyncDispose]: async () => {
       if (options.lifecycle) options.lifecycle.draining = true
-      await drain(server, destroySockets, options.drainMs ?? defaultDrainMs)
+      drained ??= drain(server, connections, {
+        limitMs: options.drainMs ?? drainMs,
+        announce: options.announceDrain ?? false,
+      })
+      await drained
     },
   }
 }
@@ -65,30 +74,4 @@ async function bind(server: Server, { host, port, portVariable = 'PORT' }: Liste
     server.listen(port, host, resolve)
   })
   server.removeAllListeners('error')
-}
-
-/** `Server.closeAllConnections` leaves upgraded connections open, so all are tracked here. */
-function trackSockets(server: Server): () => void {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  return () => {
-    for (const socket of sockets) socket.destroy()
-  }
-}
-
-/** Connections get `Connection: close` and end after their response; those that are open at the limit are destroyed. */
-async function drain(server: Server, destroySockets: () => void, limitMs: number): Promise<void> {
-  server.prependListener('request', (_request, response) => {
-    if (!response.headersSent) response.setHeader('Connection', 'close')
-  })
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
-  const sweep = setInterval(() => server.closeIdleConnections(), 50)
-  const limit = setTimeout(destroySockets, limitMs)
-  await closed
-  clearInterval(sweep)
-  clearTimeout(limit)
 }

@@ -1,4 +1,5 @@
 import { callerHeader, verifyCallerToken, type Caller, type CallerKey } from '@gatehouse/auth'
+import { operator, type ActingAdmin } from '@gatehouse/domain'
 import { commonErrors, type Clock, type Random } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
 
@@ -45,8 +46,9 @@ export function requireUser(ctx: WithState): NonNullable<Caller['account']> {
   return account
 }
 
-/** The signed-in account, which is an admin. Throws unauthorized or admin_required. Spec: Bearer tokens. */
-export function requireAdmin(ctx: WithState): NonNullable<Caller['account']> {
+/** The signed-in account, which is an admin, or the operator. Throws unauthorized or admin_required. Spec: Bearer tokens. */
+export function requireAdmin(ctx: WithState): ActingAdmin {
+  if (ctx.state.caller.operator) return operator
   const account = requireUser(ctx)
   if (!account.isAdmin) throw commonErrors.admin_required()
   return account
@@ -55,5 +57,11 @@ export function requireAdmin(ctx: WithState): NonNullable<Caller['account']> {
 /** Admits admins only, before the input is parsed. Throws unauthorized or admin_required. Spec: Bearer tokens, admin routes. */
 export const adminsOnly: Middleware<AppState> = async (ctx, next) => {
   requireAdmin(ctx)
+  await next()
+}
+
+/** Admits the operator only: these routes are for the command line. Throws not_found, as for a path that is none. */
+export const operatorsOnly: Middleware<AppState> = async (ctx, next) => {
+  if (!ctx.state.caller.operator) throw commonErrors.not_found()
   await next()
 }

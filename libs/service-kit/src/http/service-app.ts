@@ -1,6 +1,14 @@
 import type { CallerKey } from '@gatehouse/auth'
-import { commonErrors, toErrorResponse, type Clock, type Random } from '@gatehouse/runtime'
-import Koa, { type Middleware } from 'koa'
+import {
+  commonErrors,
+  runInSpan,
+  toErrorResponse,
+  type Clock,
+  type Random,
+  type Span,
+  type Tracing,
+} from '@gatehouse/runtime'
+import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import { healthEndpoints, type Readiness } from '../health/health.ts'
 import type { Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -21,6 +29,7 @@ type ServiceAppDeps = {
   callerKey: CallerKey
   readiness: Readiness
   draining(): boolean
+  tracing?: Tracing
 }
 
 /**
@@ -30,6 +39,7 @@ type ServiceAppDeps = {
 export function createServiceApp(deps: ServiceAppDeps): ServiceApp {
   const app: ServiceApp = new Koa()
   app.silent = true
+  if (deps.tracing) app.use(traceRequests(deps, deps.tracing))
   app.use(observeRequests(deps))
   app.use(handleErrors(deps))
   app.use(healthEndpoints(deps))
@@ -51,6 +61,31 @@ function observeRequests({ service, random, log, metrics }: ServiceAppDeps): Mid
     seconds.observe({ service, route, status: ctx.status }, ms / 1000)
     log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms: Math.round(ms) }, 'request')
   }
+}
+
+/** A service continues the trace of a request that the gateway has forwarded, and begins none: probes have no trace. */
+function traceRequests({ service }: ServiceAppDeps, tracing: Tracing): Middleware<AppState, Routed> {
+  return async (ctx, next) => {
+    const parent = ctx.get('traceparent')
+    if (parent === '') {
+      await next()
+      return
+    }
+    const attributes = { 'gatehouse.service': service, 'http.request.method': ctx.method }
+    const span = tracing.startSpan(ctx.method, 'server', { parent, attributes })
+    await runInSpan(span, async () => {
+      await next()
+      describeResponse(span, ctx)
+    })
+  }
+}
+
+function describeResponse(span: Span, ctx: ParameterizedContext<AppState, Routed>): void {
+  const route = typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : 'none'
+  const requestId = ctx.state.requestId
+  span.rename(`${ctx.method} ${route}`)
+  if (ctx.status >= 500) span.set({ 'error.type': String(ctx.status) })
+  span.set({ 'http.route': route, 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestId })
 }
 
 function handleErrors({ log }: ServiceAppDeps): Middleware<AppState> {

@@ -1,6 +1,6 @@
 import { createCallerKey } from '@gatehouse/auth'
 import type Router from '@koa/router'
-import { resourceReadiness, type Readiness } from '../health/health.ts'
+import { resourceReadiness, type Check } from '../health/health.ts'
 import type { Context, Resources } from '../resources/open-resources.ts'
 import { listen, type Lifecycle, type ListenOptions, type Listening } from './listen.ts'
 import type { AppState } from './request-state.ts'
@@ -8,12 +8,16 @@ import { createServiceApp } from './service-app.ts'
 
 export type RunningService = Listening
 
-type ServiceOptions = Pick<ListenOptions, 'host' | 'port' | 'portVariable' | 'drainMs'> & {
+type ServiceOptions = Pick<
+  ListenOptions,
+  'host' | 'port' | 'portVariable' | 'drainMs' | 'upgrades' | 'announceDrain'
+> & {
   name: string
   internalSecret: string
+  previousInternalSecrets?: readonly string[]
   routers: readonly Router<AppState>[]
-  /** Beside the resources that the service has opened. */
-  readiness?: Readiness
+  /** What it needs beside the resources that it has opened. */
+  readiness?: Record<string, Check>
 }
 
 /** Serves a service's routers behind what all services have in common. Closing it drains. */
@@ -22,13 +26,14 @@ export async function startHttpService(
   resources: Context & Partial<Resources>,
 ): Promise<RunningService> {
   const lifecycle: Lifecycle = { draining: false }
+  const { required, optional = {} } = resourceReadiness(resources)
   const app = createServiceApp({
     ...resources,
     service: service.name,
-    callerKey: createCallerKey(service.internalSecret),
-    readiness: { ...resourceReadiness(resources), ...service.readiness },
+    callerKey: createCallerKey(service.internalSecret, service.previousInternalSecrets),
+    readiness: { required: { ...required, ...service.readiness }, optional },
     draining: () => lifecycle.draining,
   })
   for (const router of service.routers) app.use(router.routes()).use(router.allowedMethods())
-  return await listen(app.callback(), { ...service, lifecycle })
+  return await listen(app.callback(), { announceDrain: true, ...service, lifecycle })
 }

@@ -1,5 +1,47 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { logBatchMs } from '../policy.ts'
 import { createLog } from './log.ts'
+
+const logModule = join(import.meta.dirname, 'log.ts')
+
+/** The lines that a process writes to a pipe with `statements`, where `log` is its log. */
+async function linesOf(statements: string): Promise<string[]> {
+  const script = `import { createLog } from '${logModule}'
+    const log = createLog({ level: 'info', service: 'test' })
+    ${statements}`
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  const [output] = await Promise.all([text(child.stdout), once(child, 'close')])
+  return output
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { msg: string }).msg)
+}
+
+describe('The log on standard output', () => {
+  it('loses no line when the process exits or throws, although lines are written in batches', async () => {
+    const three = `log.info('one'); log.info('two'); log.info('three');`
+
+    expect(await linesOf(`${three} process.exit(3)`)).to.deep.equal(['one', 'two', 'three'])
+    expect(await linesOf(`${three} throw new Error('unexpected')`)).to.deep.equal(['one', 'two', 'three'])
+  })
+
+  it('has a warning at once, and before it the lines that waited', async () => {
+    const killed = `log.info('one'); log.warn('two'); log.info('three'); process.kill(process.pid, 'SIGKILL')`
+
+    expect(await linesOf(killed)).to.deep.equal(['one', 'two'])
+  })
+
+  it('has every line soon, whatever follows', async () => {
+    const waiting = `log.info('one'); setTimeout(() => process.kill(process.pid, 'SIGKILL'), ${logBatchMs * 2})`
+
+    expect(await linesOf(waiting)).to.deep.equal(['one'])
+  })
+})
 
 describe('The log', () => {
   function capture() {

@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { logBatchBytes, logBatchMs } from '../policy.ts'
 
 export type Log = pino.Logger
 
@@ -27,7 +28,29 @@ export function createLog(options: { level: string; service: string; destination
     // `err` is the key of this project and of pino; `error` is redacted all the same.
     serializers: { err: describeError, error: describeError },
   }
-  return options.destination ? pino(settings, options.destination) : pino(settings)
+  return pino(settings, options.destination ?? openStandardOutput())
+}
+
+/** Pino's number of the level. */
+const warnLevel = 40
+
+/**
+ * Standard output in batches, because one system call for each line costs more than the line. From `warn` on a line is
+ * written at once, with those before it, and so is what is left when the process exits. Written by this thread and not by
+ * another one, whose lines would be lost in a crash.
+ */
+function openStandardOutput(): pino.DestinationStream {
+  const output = pino.destination({ fd: 1, sync: true, minLength: logBatchBytes, periodicFlush: logBatchMs })
+  process.once('exit', () => output.flushSync())
+  return {
+    // Asks pino for `lastLevel`.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string) {
+      output.write(line)
+      if (this.lastLevel >= warnLevel) output.flushSync()
+    },
+  } as pino.DestinationStream & { lastLevel: number }
 }
 
 /** Fields in which PostgreSQL quotes rows and statements. */

@@ -5,10 +5,14 @@ export type Metrics = {
   counter(name: string, help: string, labels?: readonly string[]): Counter
   /** `read` is asked at each scrape. */
   gauge(name: string, help: string, read?: () => number | Promise<number>): Gauge
+  /** As `gauge`, for one series of several: asked for again with the same labels, the first `read` stays. */
+  labeledGauge(name: string, help: string, labels: Record<string, string>, read: () => Promise<number>): void
   /** Buckets in seconds. */
   histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram
   render(): Promise<{ contentType: string; text: string }>
 }
+
+type Series = { labels: Record<string, string>; read: () => Promise<number> }
 
 const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
@@ -17,6 +21,7 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
+  const labeled = new Map<string, Map<string, Series>>()
   return {
     counter: (name, help, labels = []) =>
       (registry.getSingleMetric(name) as Counter | undefined) ??
@@ -33,6 +38,18 @@ export function createMetrics(): Metrics {
           },
         }),
       }),
+    labeledGauge: (name, help, labels, read) => {
+      const series = labeled.get(name) ?? new Map<string, Series>()
+      const key = JSON.stringify(labels)
+      if (!series.has(key)) series.set(key, { labels, read })
+      if (labeled.has(name)) return
+      labeled.set(name, series)
+      const labelNames = Object.keys(labels)
+      const collect = async function (this: Gauge) {
+        await Promise.all([...series.values()].map(async (one) => this.set(one.labels, await one.read())))
+      }
+      new Gauge({ name, help, registers, labelNames, collect })
+    },
     histogram: (name, help, labels = [], buckets = latencyBuckets) =>
       (registry.getSingleMetric(name) as Histogram | undefined) ??
       new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers }),

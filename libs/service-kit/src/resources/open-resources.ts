@@ -1,14 +1,22 @@
 import { connectRedisCache, type AccountStateCache } from '@gatehouse/auth'
-import { connectNats, type Bus } from '@gatehouse/bus'
-import { openDatabase } from '@gatehouse/database'
-import { systemClock, systemRandom, type Clock, type Random } from '@gatehouse/runtime'
+import { connectNats, traceBus, type Bus } from '@gatehouse/bus'
+import { systemClock, systemRandom, type Clock, type Random, type Tracing } from '@gatehouse/runtime'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { ConfigurationError } from '../config/configuration.ts'
 import { createLog, type Log } from '../log/log.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
+import { openTracing, type TracingOptions } from '../tracing/open-tracing.ts'
+import { awaitDatabase, type Waiting } from './await-database.ts'
 
 /** What every process has. */
-export type Context = { clock: Clock; random: Random; log: Log; metrics: Metrics }
+export type Context = {
+  clock: Clock
+  random: Random
+  log: Log
+  metrics: Metrics
+  /** Only where traces are exported. */
+  tracing?: Tracing
+}
 
 /** Everything that a process may open; each service names in its `Deps` what it uses of it. */
 export type Resources = Context & { orm: MikroORM; bus: Bus; accountStateCache: AccountStateCache }
@@ -16,6 +24,7 @@ export type Resources = Context & { orm: MikroORM; bus: Bus; accountStateCache: 
 /** Which servers a process connects to; those that it does not name are not opened. */
 export type ResourceOptions = {
   logLevel: string
+  tracing?: TracingOptions
   postgres?: { url: string; connections?: number }
   nats?: { url: string }
   redis?: { url: string }
@@ -27,28 +36,34 @@ export type Opened<O extends ResourceOptions> = Context &
   (O extends { redis: object } ? Pick<Resources, 'accountStateCache'> : unknown)
 
 /**
- * Connects to the servers that are named. `name` is that of the process, for logs and connections. Throws
- * ConfigurationError with one line that names the variable when one of them is away, and DatabaseUnavailable also on
- * pending migrations.
+ * Connects to the servers that are named. `name` is that of the process, for logs and connections. It waits for PostgreSQL;
+ * NATS and Redis are connected to when they come. Throws ConfigurationError with one line that names the variable when one
+ * of them refuses, and DatabaseUnavailable on pending migrations. Contract: 8.
  */
 export async function openResources<O extends ResourceOptions>(
   name: string,
   options: O,
+  waiting: Waiting = {},
 ): Promise<Opened<O> & AsyncDisposable> {
   const { postgres, nats, redis, logLevel } = options
   const log = createLog({ level: logLevel, service: name })
   await using opening = new AsyncDisposableStack()
+  const tracing = options.tracing && opening.use(await openTracing(name, options.tracing, log))
   const resources: Context & Partial<Resources> = {
+    ...(tracing && { tracing }),
     clock: systemClock,
     random: systemRandom,
     log,
     metrics: createMetrics(),
   }
   if (postgres) {
-    resources.orm = await openDatabase({ ...postgres, applicationName: `gatehouse-${name}` })
+    resources.orm = await awaitDatabase({ ...postgres, applicationName: `gatehouse-${name}` }, log, waiting)
     opening.adopt(resources.orm, (orm) => orm.close())
   }
-  if (nats) resources.bus = opening.use(await connecting('NATS_URL', connectNats({ url: nats.url, name, log })))
+  if (nats) {
+    const bus = opening.use(await connecting('NATS_URL', connectNats({ url: nats.url, name, log })))
+    resources.bus = tracing ? traceBus(bus, tracing) : bus
+  }
   if (redis) {
     const cache = connectRedisCache({ url: redis.url, random: systemRandom, log })
     resources.accountStateCache = opening.use(await connecting('REDIS_URL', cache))

@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { eventually, freePort, startOtlpReceiver, type ReceivedSpan } from '@gatehouse/test-kit'
+import { callApi } from '../../test/api.ts'
+import { startCluster } from '../cluster/cluster.ts'
+import { embeddedMain, postJson, startProgram } from './program.ts'
+
+const account = { username: 'ada', password: 'a long enough password' }
+const changed = 'another long enough password'
+const foreign = { trace: 'a'.repeat(32), header: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
+
+type Receiver = Awaited<ReturnType<typeof startOtlpReceiver>>
+
+/** The spans of the request with this id, when the trace has all of `names`. */
+async function traceOf(receiver: Receiver, requestId: string, names: readonly string[]): Promise<ReceivedSpan[]> {
+  return await eventually(
+    `the trace of ${requestId} with ${names.join(', ')}`,
+    () => {
+      const root = receiver.spans.find(
+        ({ attributes, parentSpanId }) => !parentSpanId && attributes['gatehouse.request_id'] === requestId,
+      )
+      const trace = receiver.spans.filter(({ traceId }) => traceId === root?.traceId)
+      return names.every((name) => trace.some((span) => span.name === name)) ? trace : undefined
+    },
+    30_000,
+  )
+}
+
+/** A span's name behind those of its parents, each with its process. */
+function pathOf(span: ReceivedSpan, trace: readonly ReceivedSpan[]): string {
+  const parent = trace.find(({ spanId }) => spanId === span.parentSpanId)
+  const own = `${span.process}: ${span.name}`
+  return parent ? `${pathOf(parent, trace)} > ${own}` : own
+}
+
+/** Signs up, signs in and changes the password; the ids of these requests are `register`, `login` and `change`. */
+async function use(origin: string): Promise<string[]> {
+  const { body: registered } = await postJson(`${origin}/api/auth/register`, account, { 'x-request-id': 'register' })
+  const headers = { 'x-request-id': 'login', traceparent: foreign.header, baggage: 'a=b' }
+  const { body: signedIn } = await postJson(`${origin}/api/auth/login`, account, headers)
+  const token = String(signedIn.token)
+  const { body } = await callApi(origin, 'POST /api/users/@me/change-password', {
+    token,
+    body: { currentPassword: account.password, newPassword: changed },
+    headers: { 'x-request-id': 'change' },
+  })
+  return [String(registered.token), token, String(body.token)]
+}
+
+function expectNoSecret({ bodies }: Receiver, tokens: readonly string[]): void {
+  const text = bodies.join()
+  for (const secret of [...tokens, account.password, changed, '$2b$', '127.0.0.1', 'baggage']) {
+    expect(text.includes(secret), secret).to.equal(false)
+  }
+}
+
+describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function () {
+  this.timeout(240_000)
+
+  it('lead from the gateway through services, statements and the bus, without a secret', async () => {
+    await using receiver = await startOtlpReceiver()
+    await using cluster = await startCluster({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url } })
+    const tokens = await use(cluster.gateways[0]!)
+    const loggedIn = await traceOf(receiver, 'login', ['POST /api/auth/login', 'forward to identity', 'SELECT'])
+    const changing = await traceOf(receiver, 'change', ['publish PasswordChanged', 'consume PasswordChanged'])
+    const paths = loggedIn.map((span) => pathOf(span, loggedIn))
+
+    const toIdentity = 'gateway: POST /api/auth/login > gateway: forward to identity > identity: POST /api/auth/login'
+    expect(paths).to.include.members([toIdentity, `${toIdentity} > identity: SELECT`])
+    expect(new Set(receiver.spans.map(({ traceId }) => traceId)).has(foreign.trace), 'of the client').to.equal(false)
+    const consumers = changing.filter(({ name }) => name.startsWith('consume ')).map(({ process }) => process)
+    expect(consumers).to.include('gateway')
+    expect(
+      pathOf(
+        changing.find(({ name }) => name.startsWith('consume '))!,
+        changing,
+      ),
+    ).to.match(/identity: .*password > .*identity: publish PasswordChanged > \S+: consume PasswordChanged$/)
+    expect(receiver.spans.filter(({ name }) => /healthz|readyz|metrics/.test(name))).to.deep.equal([])
+    expectNoSecret(receiver, tokens)
+  })
+
+  it('lead through the embedded process too', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-traces-'))
+    try {
+      await using receiver = await startOtlpReceiver()
+      const port = await freePort()
+      const variables = { GATEHOUSE_DATA: folder, PORT: String(port), OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
+      await using program = startProgram(embeddedMain, variables)
+      await program.waitForOutput(/Ctrl-C stops it/)
+      const tokens = await use(`http://127.0.0.1:${port}`)
+      const trace = await traceOf(receiver, 'change', ['consume PasswordChanged', 'UPDATE'])
+
+      expect(trace.map(({ attributes }) => attributes['gatehouse.service'])).to.include.members(['gateway', 'identity'])
+      expectNoSecret(receiver, tokens)
+    } finally {
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    }
+  })
+})

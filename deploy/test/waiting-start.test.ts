@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { freePort } from '@gatehouse/local-servers'
+import {
+  eventually,
+  migratedDatabase,
+  startNats,
+  startRedis,
+  startTcpProxy,
+  testNats,
+  testRedis,
+} from '@gatehouse/test-kit'
+import { entrypoints } from '../cluster/roles.ts'
+import { startProgram } from './program.ts'
+
+const secret = 'a secret of more than thirty-two characters'
+
+describe('a process starts without the servers that it needs:', function () {
+  this.timeout(200_000)
+  const resources = new AsyncDisposableStack()
+  let databaseUrl: string
+  let servers: { NATS_URL: string; REDIS_URL: string }
+
+  before(async () => {
+    databaseUrl = resources.use(await migratedDatabase()).url
+    servers = { NATS_URL: resources.use(await testNats()).url, REDIS_URL: resources.use(await testRedis()).url }
+  })
+  after(() => resources.disposeAsync())
+
+  async function start(role: 'identity' | 'gateway', changes: Record<string, string>) {
+    const port = String(await freePort())
+    const program = startProgram(entrypoints[role].file, {
+      HOST: '127.0.0.1',
+      OPS_HOST: '127.0.0.1',
+      PORT: '0',
+      [role === 'gateway' ? 'OPS_PORT' : 'IDENTITY_PORT']: port,
+      IDENTITY_URL: 'http://127.0.0.1:1',
+      INVITE_URL: 'http://127.0.0.1:1',
+      SESSION_GATEWAY_URL: 'http://127.0.0.1:1',
+      FEDERATION_FANOUT_URL: 'http://127.0.0.1:1',
+      PUBLIC_ORIGIN: 'http://localhost:8080',
+      UPLOAD_DIR: '/tmp',
+      DATABASE_URL: databaseUrl,
+      ...servers,
+      JWT_SECRET: secret,
+      INTERNAL_SECRET: secret,
+      ...changes,
+    })
+    const statusOf = async (path: string): Promise<number> =>
+      await fetch(`http://127.0.0.1:${port}${path}`).then(
+        ({ status }) => status,
+        () => 0,
+      )
+    const readDependencies = async () =>
+      ((await (await fetch(`http://127.0.0.1:${port}/readyz?verbose`)).json()) as { dependencies: object }).dependencies
+    return { program, statusOf, readDependencies }
+  }
+
+  for (const role of ['identity', 'gateway'] as const) {
+    it(`${role} is ready without Redis and NATS, and connects when they come and come back`, async () => {
+      await using nats = await startNats()
+      await using redis = await startRedis()
+      await nats.stop()
+      await redis.stop()
+      const { program, statusOf, readDependencies } = await start(role, { NATS_URL: nats.url, REDIS_URL: redis.url })
+      await using _running = program
+      await eventually('it is ready', async () => (await statusOf('/readyz')) === 200, 60_000)
+      expect(await readDependencies()).to.include({ nats: false, redis: false })
+
+      for (let round = 0; round < 2; round += 1) {
+        await nats.start()
+        await redis.start()
+        await eventually(
+          'both are up',
+          async () => {
+            const { nats: hasNats, redis: hasRedis } = (await readDependencies()) as Record<string, boolean>
+            return hasNats && hasRedis
+          },
+          60_000,
+        )
+        await nats.stop()
+        await redis.stop()
+        await eventually(
+          'both are away',
+          async () => !Object.entries(await readDependencies()).some(([name, up]) => /nats|redis/.test(name) && up),
+          60_000,
+        )
+        expect(await statusOf('/readyz')).to.equal(200)
+      }
+      program.signal('SIGTERM')
+      expect((await program.exited).code).to.equal(0)
+    })
+  }
+
+  it('identity waits for PostgreSQL, alive and not ready, says so once, and goes on when it comes', async () => {
+    await using proxy = await startTcpProxy(databaseUrl)
+    proxy.partition()
+    const { program, statusOf } = await start('identity', { DATABASE_URL: proxy.url })
+    await using _running = program
+    await eventually('it is alive', async () => (await statusOf('/healthz')) === 200, 60_000)
+    const statuses = [await statusOf('/readyz'), await statusOf('/api/instance/info')]
+    proxy.heal()
+    await eventually('it is ready', async () => (await statusOf('/readyz')) === 200, 60_000)
+
+    expect(statuses).to.deep.equal([503, 503])
+    expect(program.output.stdout.match(/waiting for PostgreSQL/g)).to.have.length(1)
+    expect(program.output.stderr).to.equal('')
+  })
+
+  it('and a signal ends the wait', async () => {
+    const { program } = await start('identity', { DATABASE_URL: `postgres://u:p@127.0.0.1:${await freePort()}/x` })
+    await using _running = program
+    await program.waitForOutput(/waiting for PostgreSQL/)
+    program.signal('SIGTERM')
+
+    expect((await program.exited).code).to.equal(0)
+  })
+})

@@ -1,0 +1,33 @@
+import type { Replica } from './replica.ts'
+
+/** Replicas whose address is no longer among those of the name, for a while. */
+export type DepartedReplicas = Disposable & {
+  add(replica: Replica): void
+  /** The replica of an address that is there again, which is no longer among these then. */
+  takeBack(origin: string): Replica | undefined
+  list(): Replica[]
+}
+
+/** Keeps each replica for `keepMs`, then calls `onForgotten`, unless it was taken back. */
+export function createDepartedReplicas(keepMs: number, onForgotten: (replica: Replica) => void): DepartedReplicas {
+  const departed = new Map<string, { replica: Replica; timer: NodeJS.Timeout }>()
+  return {
+    add: (replica) => {
+      const timer = setTimeout(() => {
+        departed.delete(replica.origin)
+        onForgotten(replica)
+      }, keepMs).unref()
+      departed.set(replica.origin, { replica, timer })
+    },
+    takeBack: (origin) => {
+      const found = departed.get(origin)
+      clearTimeout(found?.timer)
+      departed.delete(origin)
+      return found?.replica
+    },
+    list: () => [...departed.values()].map(({ replica }) => replica),
+    [Symbol.dispose]: () => {
+      for (const { timer } of departed.values()) clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import { Pool } from 'undici'
+import { policy, type Capacity, type Timeouts } from '../policy.ts'
+
+/** What a connection is for: JSON, which comes and goes at once, or uploads and files, which take as long as the client. */
+export type Lane = 'json' | 'file'
+
+export type Pools = Readonly<Record<Lane | 'states', Pool>>
+
+/** One running instance of a service. */
+export type Replica = {
+  readonly origin: string
+  pools: Pools
+  activeRequests: Record<Lane, number>
+  /** In a row. */
+  failures: number
+  ejectedUntil: number
+  /** It said that it stops: it gets new work only when there is no other. */
+  leavingUntil: number
+}
+
+export type PoolOptions = { timeouts: Pick<Timeouts, 'connectMs' | 'bodyMs'>; capacity: Capacity }
+
+export function openReplica(origin: string, options: PoolOptions): Replica {
+  const activeRequests = { json: 0, file: 0 }
+  return { origin, pools: openPools(origin, options), activeRequests, failures: 0, ejectedUntil: 0, leavingUntil: 0 }
+}
+
+export function openPools(origin: string, { timeouts, capacity }: PoolOptions): Pools {
+  const openPool = (connections: number): Pool =>
+    new Pool(origin, {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: policy.upstreamKeepAliveMs,
+      connect: { timeout: timeouts.connectMs },
+      bodyTimeout: timeouts.bodyMs,
+    })
+  return {
+    json: openPool(capacity.connectionsPerReplica),
+    file: openPool(capacity.fileConnectionsPerReplica),
+    states: openPool(policy.stateConnectionsPerReplica),
+  }
+}
+
+/** Closes connections as they become idle; requests under way end. */
+export async function closePools(pools: Pools): Promise<void> {
+  await Promise.all(Object.values(pools).map((pool) => pool.close()))
+}
+
+export async function destroyPools(pools: Pools): Promise<void> {
+  await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
+}

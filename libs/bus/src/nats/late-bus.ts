@@ -1,0 +1,75 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { backoffMs, systemClock } from '@gatehouse/runtime'
+import { BusUnavailable } from '../bus-unavailable.ts'
+import type { Bus, BusLog, Subscription } from '../bus.ts'
+import { clockSkewMs, recreateBackoff } from '../policy.ts'
+import type { NatsBus } from './connect-nats.ts'
+
+type LateBusOptions = {
+  opening: Promise<NatsBus>
+  /** Ends the attempts to connect. */
+  stop: AbortController
+  log: BusLog
+}
+
+/**
+ * The bus of a process that started while NATS was away. Publishing and calls are unavailable and broadcasts lost, as with
+ * a connection that was lost; subscriptions begin when NATS comes, those to events with what was published meanwhile.
+ */
+export function createLateBus({ opening, stop, log }: LateBusOptions): Bus {
+  let bus: NatsBus | undefined
+  const opened = opening.then(
+    (connected) => {
+      log.warn({}, 'NATS connected')
+      return (bus = connected)
+    },
+    () => undefined,
+  )
+  const present = (): NatsBus => {
+    if (!bus) throw new BusUnavailable('disconnected')
+    return bus
+  }
+
+  async function subscribeLater(subscribe: (bus: NatsBus) => Promise<Subscription>): Promise<Subscription> {
+    if (bus) return await subscribe(bus)
+    let disposed = false
+    const isDisposed = () => disposed
+    const subscribed = opened.then(async (connected) => {
+      for (let failures = 0; connected && !isDisposed(); failures += 1) {
+        try {
+          return await subscribe(connected)
+        } catch (err) {
+          if (!isDisposed()) log.warn({ err }, 'NATS subscription not made yet')
+          await pause(backoffMs(failures, recreateBackoff))
+        }
+      }
+      return undefined
+    })
+    return {
+      async [Symbol.asyncDispose]() {
+        disposed = true
+        if (bus) await (await subscribed)?.[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  return {
+    publish: async (event, payload, options) => await present().publish(event, payload, options),
+    consume: (events, group, handler) => subscribeLater((connected) => connected.consume(events, group, handler)),
+    subscribe: (events, handler) => {
+      // The time of NATS counts, and another event more does no harm: handlers are idempotent.
+      const since = new Date(systemClock.now() - clockSkewMs)
+      return subscribeLater((connected) => connected.subscribe(events, handler, since))
+    },
+    broadcast: (event, payload, options) => bus?.broadcast(event, payload, options),
+    onBroadcast: (event, handler, options) =>
+      subscribeLater((connected) => connected.onBroadcast(event, handler, options)),
+    request: async (call, payload, options) => await present().request(call, payload, options),
+    respond: (call, handler) => subscribeLater((connected) => connected.respond(call, handler)),
+    ready: () => bus?.ready() ?? false,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await (await opened)?.[Symbol.asyncDispose]()
+    },
+  }
+}
