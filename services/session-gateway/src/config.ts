@@ -1,23 +1,32 @@
-import { networkVariables, readVariables, variables } from '@gatehouse/service-kit'
+import { networkVariables, readTracing, readVariables, tracingVariables, variables } from '@gatehouse/service-kit'
 
 export type SessionGatewayConfig = {
   host: string
   port: number
+  /** How long requests under way may take to end when the service stops, in milliseconds. */
+  drainMs?: number
   internalSecret: string
+  /** They verify caller tokens and sign none. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
+  previousInternalSecrets?: readonly string[]
   jwtSecret: string
+  /** They verify bearer tokens and sign none. Contract: 8, JWT_SECRET_PREVIOUS. */
+  previousJwtSecrets?: readonly string[]
   /** No other session gateway ever runs on this database: nodes of an earlier run are evicted at once. */
   onlyNode?: boolean
 }
 
-const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, LOG_LEVEL } = networkVariables
+const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS, LOG_LEVEL } = networkVariables
 const shape = {
   DATABASE_URL,
   NATS_URL,
   INTERNAL_SECRET,
+  INTERNAL_SECRET_PREVIOUS,
   LOG_LEVEL,
+  ...tracingVariables,
   HOST: variables.text('0.0.0.0'),
   SESSION_GATEWAY_PORT: variables.port(8083),
   JWT_SECRET: variables.secret('verifies the tokens'),
+  JWT_SECRET_PREVIOUS: variables.previousSecrets(),
 }
 
 /** Reads the environment of a distributed session gateway. Throws ConfigurationError with every fault. */
@@ -27,10 +36,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: given.HOST,
     port: given.SESSION_GATEWAY_PORT,
     internalSecret: given.INTERNAL_SECRET,
+    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
     jwtSecret: given.JWT_SECRET,
+    previousJwtSecrets: given.JWT_SECRET_PREVIOUS,
   }
   const resources = {
     logLevel: given.LOG_LEVEL,
+    ...readTracing(given),
     postgres: { url: given.DATABASE_URL },
     nats: { url: given.NATS_URL },
   }

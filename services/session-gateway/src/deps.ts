@@ -8,6 +8,7 @@ import type { SessionNode } from './nodes/session-node.ts'
 import type { Timings } from './policy.ts'
 import type { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
 import type { PresenceDelivery } from './presence/presence-delivery.ts'
+import type { PresenceReceiver } from './presence/presence-receiver.ts'
 import type { PresenceReconciler } from './presence/presence-reconciler.ts'
 import type { PresenceStore } from './presence/presence-store.ts'
 import type { SessionRegistry } from './sessions/session-registry.ts'
@@ -31,7 +32,8 @@ export type Deps = OperationContext & {
   presence: PresenceReconciler
   presenceStore: PresenceStore
   broadcaster: PresenceBroadcaster
-  deliverPresence: PresenceDelivery
+  presenceDelivery: PresenceDelivery
+  presenceReceiver: PresenceReceiver
   remotePresences: RemotePresences
   peering: PeeringReader
   openSockets: OpenSockets

@@ -3,6 +3,8 @@ import { limits } from '@gatehouse/contracts'
 /** Periods and time limits in milliseconds; tests override them. Contract: 6. */
 export const timings = {
   authTimeoutMs: limits.socketAuthTimeoutMs,
+  /** How long a handshake with a good token may wait for its account to be read. */
+  handshakeLimitMs: 30_000,
   /** A ping that is not answered by the next one terminates the socket: within twice this, under 65 s. */
   pingMs: limits.socketHeartbeatMs,
   graceMs: limits.presenceGraceMs,
@@ -21,11 +23,15 @@ export const timings = {
   peeringSummaryMs: 1_000,
   /** Handshakes within this time share a batch: a statement costs little more for a hundred users than for one. */
   gatherMs: 5,
+  /** Changes of presence within this time are sent together. */
+  presenceGatherMs: 20,
   /** Delay before rows that another transaction has locked are tried again. */
   lockedRetryMs: 25,
   databaseRetryMs: 1_000,
   databaseLimitMs: 8_000,
-  drainMs: 5_000,
+  /** For the nodes to tell their sockets of an account, so that the answer leaves within 500 ms. Contract: 3, sockets. */
+  socketListMs: 450,
+  drainMs: 15_000,
 } as const
 export type Timings = { readonly [Name in keyof typeof timings]: number }
 
@@ -48,7 +54,10 @@ export const policy = {
   reconcileBatch: 1_000,
   sweepBatch: 1_000,
   evictionBatch: 1_000,
-  recipientsPerMessage: 20_000,
+  /** Batches whose handshakes are being answered; the next one waits, and grows. */
+  concurrentAnswers: 2,
+  /** For the statement that reads an audience: a list of a large space is sorted in memory. */
+  audienceWorkMem: '32MB',
   /** Users whose latest presence version a node knows. */
   rememberedVersions: 20_000,
   /** Users whose presence peers report; beyond these, reports of further users are not kept. */

@@ -1,6 +1,7 @@
+import Router from '@koa/router'
 import { createCallerKey, createTokenKey } from '@gatehouse/auth'
 import { startPeriodicTask, systemTimer, type Timer } from '@gatehouse/runtime'
-import { startHttpService, type RunningService } from '@gatehouse/service-kit'
+import { startHttpService, type AppState, type RunningService } from '@gatehouse/service-kit'
 import { subscribeAdminChanges } from './admin-watch/subscribe-admin-changes.ts'
 import type { SessionGatewayConfig } from './config.ts'
 import type { Deps, OperationContext, SessionGatewayResources } from './deps.ts'
@@ -12,12 +13,15 @@ import { maintainNodes } from './nodes/maintain-nodes.ts'
 import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
 import { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
-import { createPresenceDelivery } from './presence/presence-delivery.ts'
+import { PresenceDelivery } from './presence/presence-delivery.ts'
+import { PresenceReceiver } from './presence/presence-receiver.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
+import { addSocketRoutes } from './routes/sockets.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
 import { closeExpiredSessions } from './sessions/expire-sessions.ts'
 import { subscribeSessionEndings } from './sessions/end-sessions.ts'
+import { openSocketLists } from './sessions/socket-lists.ts'
 import { sweepSessions } from './sessions/sweep-sessions.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
 import { createAddressQuota } from './socket/address-quota.ts'
@@ -38,15 +42,20 @@ export async function startSessionGateway(
 ): Promise<RunningService> {
   await using opening = new AsyncDisposableStack()
   const openSockets = new OpenSockets()
+  const router = new Router<AppState>()
   const service = {
     ...config,
     name: 'session-gateway',
     portVariable: 'SESSION_GATEWAY_PORT',
-    routers: [],
+    routers: [router],
     readiness: { accepting: () => openSockets.accepting },
+    upgrades: true,
+    // A connection that is refused at once lets the gateway try another node.
+    announceDrain: false,
   }
   const http = opening.use(await startHttpService(service, resources))
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
+  addSocketRoutes(router, { socketLists: opening.use(await openSocketLists(deps)) })
   opening.use(startSocketTimeouts(deps))
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))
   opening.use(await subscribeSessionEndings(deps))
@@ -62,7 +71,11 @@ export async function startSessionGateway(
       announcer.expire()
     }),
   )
-  opening.use(acceptSockets(deps, http.server))
+  const sockets = acceptSockets(deps, http.server)
+  // Together: while sockets close, the gateway must not open others here, and the server closes when none is left.
+  opening.defer(async () => {
+    await Promise.all([sockets[Symbol.asyncDispose](), http[Symbol.asyncDispose]()])
+  })
   const open = opening.move()
   return { ...http, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
@@ -86,25 +99,33 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     authenticated: () => sessions.countReady(),
     unauthenticated: () => quota.size,
   })
-  const remotePresences = new RemotePresences(context)
-  const deliverPresence = createPresenceDelivery({ sessions, sessionMetrics, remotePresences })
+  const remotePresences = new RemotePresences()
   const presenceStore = createPresenceStore(context)
-  const node = opening.use(await registerNode({ ...context, bus, deliverPresence }))
-  const broadcaster = new PresenceBroadcaster({ bus, deliverPresence, presenceStore, sessionMetrics }, node)
+  const node = await registerNode(context)
+  const presenceDelivery = opening.use(
+    new PresenceDelivery({ ...context, sessions, sessionMetrics, remotePresences, presenceStore, node }),
+  )
+  const presenceReceiver = opening.use(new PresenceReceiver({ ...context, bus, presenceDelivery }))
+  await presenceReceiver.subscribe()
+  const broadcaster = new PresenceBroadcaster({ bus, presenceDelivery, sessionMetrics })
   const presence = opening.use(
     new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node, remotePresences }),
   )
   return {
     ...context,
     bus,
-    keys: { token: createTokenKey(config.jwtSecret), caller: createCallerKey(config.internalSecret) },
+    keys: {
+      token: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
+      caller: createCallerKey(config.internalSecret, config.previousInternalSecrets),
+    },
     sessionMetrics,
     sessions,
     node,
     presence,
     presenceStore,
     broadcaster,
-    deliverPresence,
+    presenceDelivery,
+    presenceReceiver,
     remotePresences,
     peering: new PeeringReader(context),
     openSockets,

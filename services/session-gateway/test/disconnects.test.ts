@@ -156,16 +156,19 @@ describe('forced disconnects', () => {
     }
   })
 
-  it('sweeps up what an event that was lost should have closed', async () => {
+  it('sweeps up what an event that was lost should have closed, with the code of that event', async () => {
     const sweeping = await cluster.startNode({ sweepMs: 50 })
     const users = await Promise.all([1, 2, 3, 4].map(() => buildUser(cluster, Date.now() - 5_000)))
     const [reset, deleted, changed, ended] = users
+    const now = Date.now()
     const tabs = await Promise.all(users.map((user) => signIn(sweeping.url, user.token)))
 
     await endByReset(cluster, reset!)
     await endByDeletion(cluster, deleted!)
     await cluster.sql('update users set password_changed_at = ? where id = ?', [Date.now(), changed!.id])
-    await cluster.sql('update users set sessions_ended_at = ? where id = ?', [Date.now(), ended!.id])
+    // As sessions/end does it: every earlier token is revoked too.
+    const end = 'update users set password_changed_at = ?, sessions_ended_at = ? where id = ?'
+    await cluster.sql(end, [now, now, ended!.id])
 
     expect((await tabs[0]!.closed).code).to.equal(4010)
     expect((await tabs[1]!.closed).code).to.equal(4011)
@@ -209,7 +212,8 @@ describe('forced disconnects', () => {
 
 async function endByReset(cluster: Cluster, user: BuiltUser): Promise<void> {
   const at = Date.now()
-  await cluster.sql('update users set password_changed_at = ?, sessions_ended_at = ? where id = ?', [at, at, user.id])
+  const reset = `update users set password_changed_at = ?, sessions_ended_at = ?, sessions_ended_by_reset = true where id = ?`
+  await cluster.sql(reset, [at, at, user.id])
 }
 
 async function endByDeletion(cluster: Cluster, user: BuiltUser): Promise<void> {

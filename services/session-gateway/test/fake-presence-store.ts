@@ -1,4 +1,5 @@
 import type { PlainUser } from '@gatehouse/domain'
+import type { Audience } from '../src/presence/audience.ts'
 import {
   NodeNotRegistered,
   type PresenceChange,
@@ -77,8 +78,8 @@ export class FakePresenceStore implements PresenceStore {
     }
   }
 
-  async readAudience(): Promise<[]> {
-    return []
+  async readAudience(): Promise<Audience> {
+    return { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map(), connected: new Set() }
   }
 
   async #wait(): Promise<TransactionEnd> {

@@ -216,6 +216,33 @@ describe('WebSocket handshake', () => {
     expect(free.ready.type).to.equal('ready')
     expect((await held).ready.type).to.equal('ready')
   })
+
+  it('lets a good token wait beyond the 10 s of the first message, and no longer than 30 s', async () => {
+    const { node: slow, timer } = await cluster.startNodeWithTimer()
+    const user = await buildUser(cluster)
+    const em = cluster.orm.em.fork()
+    await em.begin()
+    await em.execute('select 1 from users where id = ? for update', [user.id])
+    const begin = async () => {
+      const client = await connect(slow.url)
+      client.send({ type: 'auth', token: user.token })
+      // The one after it has been read, and so has this one.
+      await signIn(slow.url, (await buildUser(cluster)).token)
+      return client
+    }
+
+    const refused = await begin()
+    timer.advance(15_000)
+    const admitted = await begin()
+    timer.advance(15_000)
+    const { code } = await refused.closed
+    await em.commit()
+
+    expect(code).to.equal(1013)
+    await admitted.take('ready')
+    admitted.socket.terminate()
+    await slow.dispose()
+  })
 })
 
 /** A message as text of exactly `bytes` bytes. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createTokenKey, signToken } from '@gatehouse/auth'
 import { connectNats } from '@gatehouse/bus'
 import { passwordReset, sessionsEnded, userDeleted, type AccountState } from '@gatehouse/contracts'
-import { connectDatabase, readAccountStates } from '@gatehouse/database'
+import { connectDatabase, readAccountStates, urlForRole } from '@gatehouse/database'
 import { manualTimer, systemClock, systemTimer, type Clock, type ManualTimer } from '@gatehouse/runtime'
 import type { RunningService } from '@gatehouse/service-kit'
 import {
@@ -55,7 +55,7 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
   }
 
   async function openNodeResources(scope: AsyncDisposableStack): Promise<SessionGatewayResources> {
-    const ownOrm = await connectDatabase({ url: databaseUrl, connections: 6 })
+    const ownOrm = await connectDatabase({ url: urlForRole(databaseUrl, 'session-gateway'), connections: 6 })
     scope.defer(() => ownOrm.close(true))
     const database = { url: databaseUrl, orm: ownOrm }
     return scope.use(await openTestResources({ database, bus: await openBus(scope) })).resources
@@ -65,7 +65,7 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
   async function startNodeWith({ config, overrides = {}, clock = systemClock }: NodeOptions): Promise<Node> {
     await using starting = new AsyncDisposableStack()
     const resources = { ...(await openNodeResources(starting)), clock }
-    const base = { host: '127.0.0.1', port: 0, internalSecret, jwtSecret }
+    const base = { host: '127.0.0.1', port: 0, drainMs: 3_000, internalSecret, jwtSecret }
     const service = starting.use(await startSessionGateway({ ...base, ...config }, resources, overrides))
     const scope = starting.move()
     nodes.use(scope)

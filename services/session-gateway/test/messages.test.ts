@@ -122,29 +122,27 @@ describe('messages after ready', () => {
     answering.socket.terminate()
   })
 
-  it('terminates a slow reader once a bounded amount waits for it', async () => {
+  it('terminates a slow reader once a bounded amount waits for it', async function () {
+    this.timeout(90_000)
     const user = await buildUser(cluster)
     const friend = await buildUser(cluster)
     await befriend(cluster, user, friend)
     const client = await signIn(node.url, user.token)
     const bus = await cluster.openBus()
-    const [{ id: nodeId } = { id: '' }] = await cluster.sql<{ id: string }>(
-      'select node_id::text as id from presences where user_id = ?',
-      [user.id],
-    )
     client.freeze()
 
-    const recipients = Array.from({ length: 20_000 }, () => user.id)
     let version = 0
     await eventually(
       'the socket is terminated',
       async () => {
-        version += 1
-        bus.broadcast(presenceChanged, { userId: friend.id, status: 'online', version, recipients }, { to: nodeId })
+        for (let change = 0; change < 300; change += 1) {
+          version += 1
+          bus.broadcast(presenceChanged, { userId: friend.id, status: 'online', version })
+        }
         const { text } = await node.resources.metrics.render()
         return text.includes('gatehouse_slow_readers_total 1')
       },
-      15_000,
+      60_000,
     )
 
     await eventually('the user is offline', async () => (await statusOf(cluster, user)) === 'offline')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { eventually, startEphemeralPostgres } from '@gatehouse/test-kit'
-import { connectDatabase, migrateDatabase } from '@gatehouse/database'
+import { prepareDatabase, urlForRole } from '@gatehouse/database'
 import { connect, signIn } from './client.ts'
 import { befriend, buildUser, openCluster, statusOf, type Cluster } from './harness.ts'
 
@@ -76,10 +76,13 @@ describe('session gateways that start and stop', () => {
     const upgrading = await connect(leaving.url)
 
     const drained = leaving[Symbol.asyncDispose]()
+    // So that the gateway opens the next socket at another node, at once.
+    const connecting = fetch(`${leaving.url}/healthz`).catch(() => 'refused')
     expect((await tab.closed).code).to.equal(1012)
     expect((await lastTab.closed).code).to.equal(1012)
     expect((await upgrading.closed).code).to.equal(1012)
     const again = await signIn(staying.url, user.token)
+    expect(await connecting).to.equal('refused')
     await drained
 
     expect(await watcher.take('presence_update')).to.include({ userId: gone.id, status: 'offline' })
@@ -103,9 +106,7 @@ describe('session gateways that start and stop', () => {
 
   it('keeps its sockets while PostgreSQL is away, answers handshakes with 1013, and catches up afterwards', async () => {
     await using postgres = await startEphemeralPostgres()
-    const orm = await connectDatabase({ url: postgres.url })
-    await migrateDatabase(orm)
-    await orm.close(true)
+    await prepareDatabase(postgres.url)
     await using other = await openCluster({ databaseUrl: postgres.url })
     const node = await other.startNode()
     const [user, leaver] = [await buildUser(other), await buildUser(other)]
@@ -139,7 +140,11 @@ async function nodeCount(cluster: Cluster): Promise<number> {
 
 /** A session gateway as a process of its own, which can be killed and frozen. */
 async function startNodeProcess(cluster: Cluster) {
-  const given = { DATABASE_URL: cluster.databaseUrl, NATS_URL: cluster.natsUrl, NATS_PREFIX: cluster.natsPrefix }
+  const given = {
+    DATABASE_URL: urlForRole(cluster.databaseUrl, 'session-gateway'),
+    NATS_URL: cluster.natsUrl,
+    NATS_PREFIX: cluster.natsPrefix,
+  }
   const child = spawn(process.execPath, [new URL('node-process.ts', import.meta.url).pathname], {
     env: { ...process.env, ...given },
     stdio: ['pipe', 'pipe', 'inherit'],

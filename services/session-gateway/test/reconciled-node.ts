@@ -43,10 +43,9 @@ export class ReconciledNode {
     const { timer, sessions, store, node } = this
     const broadcaster = {
       publish: (changes: readonly PresenceChange[]) => void this.published.push(...changes),
-      postpone: () => undefined,
     }
     const context = { log, timer, timings, clock: systemClock, random: systemRandom }
-    const remotePresences = { readVisibleTo: async () => new Map<string, string[]>() }
+    const remotePresences = { onlineIds: () => [] }
     this.presence = new PresenceReconciler({ ...context, sessions, store, broadcaster, node, remotePresences })
     const counts = { authenticated: () => 0, unauthenticated: () => 0 }
     const sessionMetrics = createSessionMetrics(createMetrics(), counts)

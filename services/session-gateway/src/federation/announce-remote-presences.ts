@@ -1,6 +1,6 @@
 import { remotePresenceReported } from '@gatehouse/contracts'
 import type { Deps, OperationContext } from '../deps.ts'
-import { sendPresence } from '../presence/presence-delivery.ts'
+import { sendChanges } from '../presence/send-changes.ts'
 
 type AnnouncerDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock'> &
   Pick<Deps, 'sessions' | 'sessionMetrics' | 'presenceStore' | 'remotePresences'> & {
@@ -50,14 +50,14 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
     const userIds = [...this.#changed]
     this.#changed.clear()
     try {
-      const audience = await presenceStore.readAudience(userIds)
+      const audience = await presenceStore.readAudience(userIds, { onNode: node.id })
+      const takenAt = this.#deps.timer.now()
       // A user with a socket here is online, whatever the home instance reports.
-      const connected = new Set(audience.flatMap((row) => (row.recipients.includes(row.userId) ? [row.userId] : [])))
-      for (const { userId, nodeId, recipients } of audience) {
-        if (nodeId !== node.id || connected.has(userId)) continue
-        const status = remotePresences.isOnline(userId) ? 'online' : 'offline'
-        sendPresence(this.#deps, { userId, status, recipients })
-      }
+      const changes = userIds.flatMap((userId) => {
+        if (audience.connected.has(userId)) return []
+        return { userId, status: remotePresences.isOnline(userId) ? 'online' : 'offline', takenAt } as const
+      })
+      sendChanges(this.#deps, changes, audience)
     } catch (err) {
       log.warn({ err, users: userIds.length }, 'reported presences not announced')
     }

@@ -32,7 +32,7 @@ export async function evictDeadNodes(
 ): Promise<void> {
   for (;;) {
     const { evicted, changes } = await evictUsers(deps)
-    await deps.broadcaster.publishToAudience(changes)
+    deps.broadcaster.publish(changes)
     if (evicted < policy.evictionBatch) break
   }
   const removed = await changeRows(

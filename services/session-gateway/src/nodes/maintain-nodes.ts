@@ -4,7 +4,8 @@ import type { Deps, OperationContext } from '../deps.ts'
 import { evictDeadNodes, markDead } from './dead-nodes.ts'
 import { HeartbeatHistory } from './heartbeat-history.ts'
 
-type MaintenanceDeps = OperationContext & Pick<Deps, 'node' | 'presence' | 'broadcaster' | 'sessionMetrics'>
+type MaintenanceDeps = OperationContext &
+  Pick<Deps, 'node' | 'presence' | 'broadcaster' | 'presenceReceiver' | 'sessionMetrics'>
 
 /**
  * Sends this node's heartbeats and evicts dead nodes; disposed, it drains the node. `onlyNode`: every other row is left
@@ -25,7 +26,8 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
       await markDead(deps, { silentMs: timings.nodeSilenceMs })
       await evictDeadNodes(deps)
     }
-    await deps.broadcaster.retryPostponed()
+    await deps.presenceReceiver.subscribe()
+    deps.broadcaster.retryPostponed()
   })
   return {
     async [Symbol.asyncDispose]() {

@@ -1,45 +1,89 @@
-import type { PresenceMessage } from '@gatehouse/contracts'
 import { LRUCache } from 'lru-cache'
-import type { Deps } from '../deps.ts'
+import type { Deps, OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
-import { encodeMessage, sendText } from '../socket/send-text.ts'
 import type { PresenceChange } from './presence-store.ts'
+import { sendChanges } from './send-changes.ts'
 
-/** A change, and the users on this node who see it. */
-export type Delivery = PresenceChange & { recipients: readonly string[] }
-
-/** Sends a change to its recipients on this node, unless a newer one was delivered. Contract: 6, presence_update. */
-export type PresenceDelivery = (delivery: Delivery) => void
-
-/** Two nodes may publish changes of one user at the same time, and the older may arrive later. */
-export function createPresenceDelivery(
-  deps: Pick<Deps, 'sessions' | 'sessionMetrics' | 'remotePresences'>,
-): PresenceDelivery {
-  const versions = new LRUCache<string, number>({ max: policy.rememberedVersions })
-  return (delivery) => {
-    const { userId, status, version } = delivery
-    // The parts of one change have the same version.
-    if (version < (versions.get(userId) ?? -1)) return
-    versions.set(userId, version)
-    // Connected no longer here, but still at the home instance.
-    if (status === 'offline' && deps.remotePresences.isOnline(userId)) return
-    sendPresence(deps, delivery)
+type DeliveryDeps = Pick<OperationContext, 'timer' | 'timings' | 'log'> &
+  Pick<Deps, 'sessions' | 'sessionMetrics' | 'remotePresences' | 'presenceStore'> & {
+    node: { readonly id: string }
   }
-}
+
+type Taken = PresenceChange & { takenAt: number }
 
 /**
- * Sends a `presence_update` to users on this node. A socket before its `ready` gets it after that; not one of the user
- * itself, whose `ready` tells it.
+ * Sends changes of presence to those users of this node who see them. A change names its user only; each node looks up
+ * its own part of the audience, once for all changes of a short time. Contract: 6, presence_update.
  */
-export function sendPresence(
-  deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
-  { userId, status, recipients }: Omit<Delivery, 'version'>,
-): void {
-  const message = encodeMessage({ type: 'presence_update', userId, status } satisfies PresenceMessage)
-  for (const recipient of recipients) {
-    for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
-      if (socket.phase === 'ready') sendText(deps, socket, message)
-      else if (recipient !== userId) (socket.backlog ??= []).push(message)
+export class PresenceDelivery implements AsyncDisposable {
+  readonly #deps: DeliveryDeps
+  readonly #versions = new LRUCache<string, number>({ max: policy.rememberedVersions })
+  #pending: Taken[] = []
+  #scheduled: unknown
+  #running: Promise<void> | undefined
+  #stopped = false
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes a change, unless it or a newer one was taken: two nodes may publish changes of one user at the same time. */
+  take(change: PresenceChange): void {
+    if (!this.#isNews(change)) return
+    this.#pending.push({ ...change, takenAt: this.#deps.timer.now() })
+    this.#schedule(this.#deps.timings.presenceGatherMs)
+  }
+
+  /** Sends that an account was deleted: its audience can no longer be looked up. */
+  sendDeletion(userId: string, audience: readonly string[]): void {
+    this.#versions.set(userId, Number.MAX_SAFE_INTEGER)
+    const change = { userId, status: 'offline', takenAt: this.#deps.timer.now() } as const
+    const linkedTo = new Map([[userId, audience]])
+    sendChanges(this.#deps, [change], { spacesOf: new Map(), membersOf: new Map(), linkedTo })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
+    this.#deps.timer.clear(this.#scheduled)
+    await this.#running
+  }
+
+  #isNews({ userId, version }: PresenceChange): boolean {
+    if (version <= (this.#versions.get(userId) ?? -1)) return false
+    this.#versions.set(userId, version)
+    return true
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#running || this.#stopped) return
+    this.#scheduled ??= this.#deps.timer.set(() => {
+      this.#scheduled = undefined
+      this.#running = this.#deliver()
+    }, afterMs)
+  }
+
+  async #deliver(): Promise<void> {
+    const { log, timings } = this.#deps
+    const changes = this.#pending.splice(0, policy.reconcileBatch)
+    let retryMs: number = timings.presenceGatherMs
+    try {
+      await this.#send(changes)
+    } catch (err) {
+      log.warn({ err, changes: changes.length }, 'presence changes not delivered yet')
+      // A client that missed the oldest of very many sees the truth with its next `ready`.
+      this.#pending = [...changes, ...this.#pending].slice(-policy.rememberedVersions)
+      retryMs = timings.databaseRetryMs
     }
+    this.#running = undefined
+    if (this.#pending.length > 0) this.#schedule(retryMs)
+  }
+
+  async #send(changes: readonly Taken[]): Promise<void> {
+    const { node, presenceStore, remotePresences } = this.#deps
+    const userIds = [...new Set(changes.map(({ userId }) => userId))]
+    const audience = await presenceStore.readAudience(userIds, { onNode: node.id })
+    // Connected no longer here, but still at the home instance.
+    const visible = changes.filter(({ userId, status }) => status === 'online' || !remotePresences.isOnline(userId))
+    sendChanges(this.#deps, visible, audience)
   }
 }

@@ -9,19 +9,20 @@ import type { PresenceBroadcaster } from './presence-broadcaster.ts'
 import { isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
 import { PresenceTracker } from './presence-tracker.ts'
+import { createVisibleUsers, type VisibleUsers } from './visible-users.ts'
 import { Waiters, type Waiter } from './waiters.ts'
 
-/** What a handshake waits for: the account as it is, and the users of its audience who are online. */
-export type ConnectedUser = { snapshot: UserSnapshot; presentIds: string[] }
+/** What a handshake waits for: the account as it is, and the online users whom it sees. */
+export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
 
 type HandshakeWaiters = ReadonlyMap<LocalUser, Waiter<ConnectedUser | undefined>>
 
 export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
   sessions: SessionRegistry
   store: PresenceStore
-  broadcaster: Pick<PresenceBroadcaster, 'publish' | 'postpone'>
+  broadcaster: Pick<PresenceBroadcaster, 'publish'>
   node: Pick<SessionNode, 'id' | 'heartbeat'>
-  remotePresences: Pick<RemotePresences, 'readVisibleTo'>
+  remotePresences: Pick<RemotePresences, 'onlineIds'>
 }
 
 /**
@@ -34,7 +35,7 @@ export class PresenceReconciler implements AsyncDisposable {
   readonly #tracker: PresenceTracker
   readonly #waiters = new Waiters<ConnectedUser | undefined>()
   readonly #pending = new Set<LocalUser>()
-  readonly #publishing = new Set<Promise<void>>()
+  readonly #answering = new Set<Promise<void>>()
   /** The node under whose id the users were last written. */
   #syncedAs: string
   #running: Promise<void> | undefined
@@ -82,7 +83,7 @@ export class PresenceReconciler implements AsyncDisposable {
     this.#tracker.stop()
     this.#deps.timer.clear(this.#scheduled)
     await this.#running
-    await Promise.all(this.#publishing)
+    await Promise.all(this.#answering)
   }
 
   #apply(user: LocalUser, event: PresenceEvent): void {
@@ -111,7 +112,11 @@ export class PresenceReconciler implements AsyncDisposable {
 
   async #reconcile(): Promise<void> {
     let retryMs: number | undefined
-    while (this.#pending.size > 0 && retryMs === undefined && !this.#stopped) retryMs = await this.#reconcileBatch()
+    while (this.#pending.size > 0 && retryMs === undefined && !this.#stopped) {
+      // Handshakes wait here, in a batch that grows, rather than in the database.
+      if (this.#answering.size >= policy.concurrentAnswers) await Promise.race(this.#answering)
+      retryMs = await this.#reconcileBatch()
+    }
     this.#running = undefined
     if (this.#pending.size > 0) this.#schedule(retryMs ?? this.#deps.timings.gatherMs)
   }
@@ -173,7 +178,7 @@ export class PresenceReconciler implements AsyncDisposable {
     }
   }
 
-  /** Takes over what is committed, and publishes it. */
+  /** Takes over what is committed, publishes it, and answers the handshakes. */
   #finish(result: BatchResult, waiters: HandshakeWaiters): void {
     // Rows under an id that the node has lost meanwhile are gone, or will be.
     const isCurrent = result.nodeId === this.#deps.node.id
@@ -185,27 +190,24 @@ export class PresenceReconciler implements AsyncDisposable {
       if (waiter) this.#waiters.requeue(user.id, waiter)
       answered.delete(user)
     }
-    const publishing = this.#publish(result, answered).finally(() => this.#publishing.delete(publishing))
-    this.#publishing.add(publishing)
+    this.#deps.broadcaster.publish(result.changes)
+    const answering = this.#answer(result, answered).finally(() => this.#answering.delete(answering))
+    this.#answering.add(answering)
   }
 
-  async #publish({ snapshots, online, changes }: BatchResult, waiters: HandshakeWaiters): Promise<void> {
-    const { broadcaster, log, remotePresences, store } = this.#deps
+  /** Reads what the handshakes of a batch wait for: one list for each space, however many of them are into it. */
+  async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters): Promise<void> {
+    const { log, remotePresences, store } = this.#deps
     try {
-      const userIds = new Set([...online.map(({ id }) => id), ...changes.map(({ userId }) => userId)])
-      const audience = await store.readAudience([...userIds])
-      const remoteOf = await remotePresences.readVisibleTo([...waiters.keys()].map(({ id }) => id))
-      const audienceOf = Map.groupBy(audience, ({ userId }) => userId)
+      const userIds = [...waiters.keys()].map(({ id }) => id)
+      const audience = await store.readAudience(userIds, { everywhereAnd: remotePresences.onlineIds() })
+      const visibleTo = createVisibleUsers(audience)
       for (const [user, waiter] of waiters) {
         const snapshot = snapshots.get(user.id)
-        const localIds = (audienceOf.get(user.id) ?? []).flatMap(({ recipients }) => recipients)
-        const presentIds = [...localIds, ...(remoteOf.get(user.id) ?? [])]
-        waiter.resolve(snapshot && { snapshot, presentIds })
+        waiter.resolve(snapshot && { snapshot, visible: visibleTo(user.id) })
       }
-      broadcaster.publish(changes, audience)
     } catch (err) {
-      log.warn({ err, changes: changes.length }, 'presence changes not published')
-      broadcaster.postpone(changes)
+      log.warn({ err, handshakes: waiters.size }, 'online users not read')
       for (const waiter of waiters.values()) waiter.reject(err)
     }
   }

@@ -1,14 +1,8 @@
-import {
-  bigintArray,
-  columnsOf,
-  readPresentAudience,
-  selectRows,
-  violates,
-  type PresentAudience,
-} from '@gatehouse/database'
+import { bigintArray, columnsOf, selectRows, violates } from '@gatehouse/database'
 import { User, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../deps.ts'
+import { readAudience, type Audience, type PresentUsers } from './audience.ts'
 
 /** An account as the database has it, and what the instance calls itself. */
 export type UserSnapshot = { user: PlainUser; instanceName: string; instanceId: string }
@@ -32,10 +26,11 @@ export type PresenceTransaction = {
 export type PresenceStore = {
   transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T>
   /**
-   * Who sees the presence of the users, and is in their `ready`. Read it after the commit of their change: of two users
-   * who connect at the same time, the one who reads later sees the other, and the other's node is told.
+   * Who of the present users sees the presence of the given ones, and is in their `ready`. Read it after the commit of
+   * their change: of two users who connect at the same time, the one who reads later sees the other, and the other's
+   * node is told.
    */
-  readAudience(userIds: readonly string[]): Promise<PresentAudience[]>
+  readAudience(userIds: readonly string[], present: PresentUsers): Promise<Audience>
 }
 
 /** The database no longer has a row of this node: it was evicted. */
@@ -43,10 +38,10 @@ export class NodeNotRegistered extends Error {
   override readonly name = 'NodeNotRegistered'
 }
 
-export function createPresenceStore({ orm }: Pick<OperationContext, 'orm'>): PresenceStore {
+export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>): PresenceStore {
   return {
     async transaction(work) {
-      return await orm.em.fork().transactional(async (em) => {
+      return await context.orm.em.fork().transactional(async (em) => {
         return await work({
           lockUsers: (userIds) => lockUsers(em, userIds),
           findExisting: (userIds) => findExisting(em, userIds),
@@ -54,7 +49,7 @@ export function createPresenceStore({ orm }: Pick<OperationContext, 'orm'>): Pre
         })
       })
     },
-    readAudience: async (userIds) => await readPresentAudience(orm.em.fork(), userIds, { withThemselves: true }),
+    readAudience: (userIds, present) => readAudience(context, userIds, present),
   }
 }
 

@@ -19,7 +19,7 @@ export const sessionEndings = {
  * Closes sessions on this node as the events say. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect.
  */
 export async function subscribeSessionEndings(
-  deps: SessionEndingDeps & Pick<Deps, 'bus' | 'deliverPresence' | 'remotePresences'>,
+  deps: SessionEndingDeps & Pick<Deps, 'bus' | 'presenceDelivery' | 'remotePresences'>,
 ): Promise<Subscription> {
   const events = [...sessionEndingEvents, deletedPresence] as const
   return await deps.bus.subscribe(events, async ({ name, payload }) => {
@@ -38,11 +38,11 @@ function secondAfter(at: number): number {
 
 /** The memberships went with the account, so its audience can no longer be looked up: the event carries it. */
 function announceDeletion(
-  { deliverPresence, remotePresences }: Pick<Deps, 'deliverPresence' | 'remotePresences'>,
+  { presenceDelivery, remotePresences }: Pick<Deps, 'presenceDelivery' | 'remotePresences'>,
   { userId, audience }: { userId: string; audience: readonly string[] },
 ): void {
   remotePresences.forget(userId)
-  deliverPresence({ userId, status: 'offline', version: Number.MAX_SAFE_INTEGER, recipients: audience })
+  presenceDelivery.sendDeletion(userId, audience)
 }
 
 /**

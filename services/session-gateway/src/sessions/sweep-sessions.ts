@@ -1,5 +1,5 @@
-import type { AccountState } from '@gatehouse/contracts'
-import { readAccountStates } from '@gatehouse/database'
+import { bigintArray, readAccountStates, selectRows } from '@gatehouse/database'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { updateAccountState } from '../admin-watch/admin-watch.ts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
@@ -21,23 +21,30 @@ export async function sweepSessions(deps: SweepDeps): Promise<void> {
 
 async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise<void> {
   const userIds = users.map(({ id }) => id)
-  const states = new Map((await readAccountStates(deps.orm.em.fork(), userIds)).map((state) => [state.userId, state]))
+  const em = deps.orm.em.fork()
+  const states = new Map((await readAccountStates(em, userIds)).map((state) => [state.userId, state]))
+  const ended: { user: LocalUser; issuedBefore: number }[] = []
   for (const user of users) {
     const state = states.get(user.id)
     if (state) updateAccountState(deps, state)
-    closeExpired(deps, user, state)
+    if (!state || state.isDeleted) {
+      closeSessionsIssuedBefore(deps, user, { ...sessionEndings.UserDeleted, issuedBefore: Infinity })
+      continue
+    }
+    const issuedBefore = Math.floor((state.sessionsEndedAt ?? 0) / 1000)
+    if ([...user.sockets].some(({ iat }) => iat < issuedBefore)) ended.push({ user, issuedBefore })
+  }
+  if (ended.length === 0) return
+  const resets = await readResets(em, ended)
+  for (const { user, issuedBefore } of ended) {
+    const ending = resets.has(user.id) ? sessionEndings.PasswordReset : sessionEndings.SessionsEnded
+    closeSessionsIssuedBefore(deps, user, { ...ending, issuedBefore })
   }
 }
 
-function closeExpired(deps: SweepDeps, user: LocalUser, state: AccountState | undefined): void {
-  if (!state || state.isDeleted) {
-    return closeSessionsIssuedBefore(deps, user, { ...sessionEndings.UserDeleted, issuedBefore: Infinity })
-  }
-  if (state.sessionsEndedAt === null) return
-  const issuedBefore = Math.floor(state.sessionsEndedAt / 1000)
-  if (![...user.sockets].some(({ iat }) => iat < issuedBefore)) return
-  // A reset changes the password at the moment at which it ends the sessions.
-  const isReset = state.passwordChangedAt === state.sessionsEndedAt
-  const ending = isReset ? sessionEndings.PasswordReset : sessionEndings.SessionsEnded
-  closeSessionsIssuedBefore(deps, user, { ...ending, issuedBefore })
+/** Those of the accounts whose sessions were ended by a reset, and not by themselves. */
+async function readResets(em: EntityManager, ended: readonly { user: LocalUser }[]): Promise<Set<string>> {
+  const sql = 'select id::text as id from users where id = any(?::bigint[]) and sessions_ended_by_reset'
+  const rows = await selectRows<{ id: string }>(em, sql, [bigintArray(ended.map(({ user }) => user.id))])
+  return new Set(rows.map(({ id }) => id))
 }

@@ -2,11 +2,12 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { callerHeader, verifyCallerToken } from '@gatehouse/auth'
 import { limits } from '@gatehouse/contracts'
+import { clientNetwork } from '@gatehouse/service-kit'
 import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws'
 import type { Deps } from '../deps.ts'
 import { isAuthenticated } from '../sessions/session-registry.ts'
-import { quotaKey } from './address-quota.ts'
 import { releaseQuota, releaseSocket } from './close-socket.ts'
+import { describeClient } from './describe-client.ts'
 import { drainSockets } from './drain-sockets.ts'
 import { countFrame } from './frame-rate-limit.ts'
 import { handleMessage, parseFrame } from './handle-message.ts'
@@ -35,7 +36,7 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
     if (!caller) return refuseUpgrade(connection, '403 Forbidden', 'This service is reached through the gateway only')
     if (request.url?.split('?', 1)[0] !== '/ws') return refuseUpgrade(connection, '404 Not Found', 'Not found')
     if (!openSockets.accepting) return refuseUpgrade(connection, '503 Service Unavailable', 'Server is restarting')
-    const key = quotaKey(caller.address)
+    const key = clientNetwork(caller.address)
     if (!deps.quota.take(key)) return refuseUpgrade(connection, '429 Too Many Requests', 'Too many connections')
     const release = () => deps.quota.release(key)
     connection.once('close', release)
@@ -43,6 +44,9 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
       connection.removeListener('close', release)
       connection.removeListener('error', destroyBroken)
       socket.quotaKey = key
+      socket.connection = connection
+      socket.connectedAt = deps.clock.now()
+      socket.client = describeClient(request, caller.address)
       listen(socket)
     })
   })

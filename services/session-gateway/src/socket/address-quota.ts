@@ -1,10 +1,8 @@
-import { isIPv4 } from 'node:net'
 import { limits } from '@gatehouse/contracts'
-import ipaddr from 'ipaddr.js'
 
 /** How many unauthenticated sockets each client address has. Contract: 6. */
 export type AddressQuota = {
-  /** Counts one more; false when the address is at the limit. `key` comes from `quotaKey`. */
+  /** Counts one more; false when the address is at the limit. `key` is its client network. */
   take(key: string): boolean
   release(key: string): void
   readonly size: number
@@ -32,16 +30,4 @@ export function createAddressQuota(limit: number = limits.unauthenticatedSockets
       return size
     },
   }
-}
-
-/** One client is one IPv4 address, or one IPv6 /64: the smallest network that a subscriber is assigned. */
-export function quotaKey(address: string): string {
-  if (isIPv4(address)) return address
-  if (!ipaddr.isValid(address)) return 'unknown'
-  const parsed = ipaddr.process(address)
-  if (parsed instanceof ipaddr.IPv4) return parsed.toString()
-  return `${parsed.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`
 }

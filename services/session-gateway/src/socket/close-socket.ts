@@ -31,6 +31,7 @@ export function releaseSocket(deps: Pick<Deps, 'sessions' | 'presence' | 'timeou
   socket.frames = 0
   socket.backlog = undefined
   deps.timeouts.unauthenticated.delete(socket)
+  deps.timeouts.handshakes.delete(socket)
   deps.timeouts.pings.delete(socket)
   deps.timeouts.paused.delete(socket)
   const user = deps.sessions.remove(socket)

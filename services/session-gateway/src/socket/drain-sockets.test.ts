@@ -23,14 +23,14 @@ describe('a drain', () => {
     expect(new Set(drain.closed)).to.deep.equal(new Set([closures.goingAway.code]))
   })
 
-  it('closes any number within 5 s', async () => {
-    const drain = start(20_000)
+  it('closes any number within 15 s', async () => {
+    const drain = start(30_000)
 
-    await drain.advance(4_900)
-    expect(drain.closed.length).to.be.within(19_000, 19_999)
+    await drain.advance(14_900)
+    expect(drain.closed.length).to.be.within(29_000, 29_999)
     await drain.advance(100)
 
-    expect(drain.closed).to.have.length(20_000)
+    expect(drain.closed).to.have.length(30_000)
   })
 
   it('closes a few at once, and ends when all connections are closed', async () => {

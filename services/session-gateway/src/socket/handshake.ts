@@ -8,7 +8,7 @@ import { closeOldestSockets } from '../sessions/limit-sessions.ts'
 import { closeWithError, releaseQuota } from './close-socket.ts'
 import { parseFrame } from './handle-message.ts'
 import { readyMessage } from './ready-message.ts'
-import { encodeMessage, sendText } from './send-text.ts'
+import { sendFrames, sendReady } from './send-text.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 /**
@@ -22,6 +22,9 @@ export async function authenticate(deps: Deps, socket: SessionSocket, data: Buff
   const claims = verifyToken(deps.keys.token, first.data.token, deps.clock.now())
   if (!claims) return refuseHandshake(deps, socket, 'invalidToken')
   socket.phase = 'authenticating'
+  // A handshake with a good token waits for its turn: thrown out, the client would come back with the same work.
+  deps.timeouts.unauthenticated.delete(socket)
+  deps.timeouts.handshakes.add(socket)
   socket.iat = claims.iat
   socket.exp = claims.exp
   // What follows is read after `ready`: until then a client has nothing to say.
@@ -45,14 +48,15 @@ async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   const status = checkRevocation(socket, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
   updateAccountState(deps, state)
-  deps.timeouts.unauthenticated.delete(socket)
+  deps.timeouts.handshakes.delete(socket)
   releaseQuota(deps, socket)
   socket.phase = 'ready'
+  socket.readyAt = deps.timer.now()
   socket.frames = 0
   deps.presence.markOnline(user)
-  const ready = readyMessage(connected, peering, { sessionId: deps.random.uuid(), now: deps.clock.now() })
-  sendText(deps, socket, encodeMessage(ready))
-  for (const message of socket.backlog ?? []) sendText(deps, socket, message)
+  socket.sessionId = deps.random.uuid()
+  sendReady(socket, readyMessage(connected, peering, { sessionId: socket.sessionId, now: deps.clock.now() }))
+  for (const frames of socket.backlog ?? []) sendFrames(deps, socket, frames)
   socket.backlog = undefined
   socket.resume()
   deps.timeouts.pings.add(socket)

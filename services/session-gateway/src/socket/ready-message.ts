@@ -4,22 +4,23 @@ import { version } from '@gatehouse/service-kit'
 import type { PeeringSummary } from '../federation/peering-summary.ts'
 import type { ConnectedUser } from '../presence/presence-reconciler.ts'
 
-/** The first message of a session; other services of the chat system fill the empty parts. Contract: 6, `ready`. */
+/**
+ * The first message of a session as the parts of its JSON; other services of the chat system fill the empty parts.
+ * `presences` is encoded once for many users and never copied: for a large space it is nearly all of the message.
+ * Contract: 6, `ready`.
+ */
 export function readyMessage(
-  { snapshot, presentIds }: ConnectedUser,
+  { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
   { sessionId, now }: { sessionId: string; now: number },
-): ReadyMessage {
+): Buffer[] {
   const { user, instanceName, instanceId } = snapshot
-  const presences: ReadyMessage['presences'] = { [user.id]: 'online' }
-  for (const userId of presentIds) presences[userId] = 'online'
-  return {
+  const message: Omit<ReadyMessage, 'presences'> = {
     type: 'ready',
     user: { ...sanitizeUser(user, true), status: 'online' },
     sessionId,
     serverTime: now,
     instance: { name: instanceName, instanceId, version },
-    presences,
     ...peerOrigins,
     ...(user.isAdmin && { pendingApprovalCount }),
     spaces: [],
@@ -34,4 +35,8 @@ export function readyMessage(
     spaceVoiceStates: {},
     userActivities: {},
   }
+  const { shared, others } = visible
+  const separator = shared.length > 0 && others.length > 0 ? ',' : ''
+  const head = Buffer.from(`${JSON.stringify(message).slice(0, -1)},"presences":{`)
+  return [head, shared, Buffer.concat([Buffer.from(separator), others, Buffer.from('}}')])]
 }

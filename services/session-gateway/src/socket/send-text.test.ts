@@ -20,6 +20,13 @@ describe('a slow reader', () => {
     expect(outcomeOf(sockets[0]!, [...sockets, socketWith(1)])).to.equal('terminated')
   })
 
+  it('is not who waits for a large ready: only what comes after it counts', () => {
+    const [below, above] = [socketWith(9 * mebibyte, 8 * mebibyte), socketWith(9 * mebibyte + 1, 8 * mebibyte)]
+
+    expect(outcomeOf(below, [below])).to.equal('sent')
+    expect(outcomeOf(above, [above])).to.equal('terminated')
+  })
+
   it('is not who reads, however much waits for others of the account', () => {
     const reading = socketWith(1_000)
     const waiting = Array.from({ length: 8 }, () => socketWith(mebibyte))
@@ -28,10 +35,10 @@ describe('a slow reader', () => {
   })
 })
 
-type FakeSocket = { bufferedAmount: number; outcome?: 'sent' | 'terminated' }
+type FakeSocket = { bufferedAmount: number; unsentReadyBytes: number; outcome?: 'sent' | 'terminated' }
 
-function socketWith(bufferedAmount: number): FakeSocket {
-  return { bufferedAmount }
+function socketWith(bufferedAmount: number, unsentReadyBytes = 0): FakeSocket {
+  return { bufferedAmount, unsentReadyBytes }
 }
 
 function outcomeOf(socket: FakeSocket, sockets: FakeSocket[]): FakeSocket['outcome'] {

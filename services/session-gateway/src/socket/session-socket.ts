@@ -1,6 +1,8 @@
+import type { Duplex } from 'node:stream'
 import { closures } from '@gatehouse/contracts'
 import { WebSocket } from 'ws'
 import type { LocalUser } from '../sessions/session-registry.ts'
+import { unknownClient, type ClientDescription } from './describe-client.ts'
 import { encodeMessage } from './send-text.ts'
 
 /**
@@ -16,6 +18,10 @@ export class SessionSocket extends WebSocket {
   iat = 0
   /** When the token expires, in seconds since the epoch. */
   exp = 0
+  /** Told in `ready`. */
+  sessionId = ''
+  connectedAt = 0
+  client: ClientDescription = unknownClient
   /** Key under which it counts as unauthenticated; empty when it no longer does. */
   quotaKey = ''
   /** A ping was sent that the peer has not answered. */
@@ -24,7 +30,13 @@ export class SessionSocket extends WebSocket {
   second = 0
   /** Frames that count against the limit of the phase. */
   frames = 0
-  /** Messages that came for it before its `ready`. */
+  /** The connection below it, for frames that are encoded once for many sockets. */
+  connection: Duplex | undefined = undefined
+  /** When it got its `ready`, by the timer. */
+  readyAt = 0
+  /** What its `ready` has still to send: the size of that is the instance's doing and not the client's. */
+  unsentReadyBytes = 0
+  /** Frames that came for it before its `ready`. */
   backlog: Buffer[] | undefined = undefined
 
   /**

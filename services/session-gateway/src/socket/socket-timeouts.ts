@@ -6,8 +6,10 @@ import { refuseHandshake } from './handshake.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 export type SocketTimeouts = {
-  /** Sockets that have not got their `ready` yet. */
+  /** Sockets without a verified token. */
   unauthenticated: TimeoutSet<SessionSocket>
+  /** Sockets whose token was verified, until their `ready`. */
+  handshakes: TimeoutSet<SessionSocket>
   /** Sockets until their next ping. */
   pings: TimeoutSet<SessionSocket>
   /** Sockets above the frame rate limit, until they are read again. */
@@ -17,6 +19,7 @@ export type SocketTimeouts = {
 export function createSocketTimeouts({ timer, timings }: Pick<OperationContext, 'timer' | 'timings'>): SocketTimeouts {
   return {
     unauthenticated: new TimeoutSet(timings.authTimeoutMs, timer),
+    handshakes: new TimeoutSet(timings.handshakeLimitMs, timer),
     pings: new TimeoutSet(timings.pingMs, timer),
     paused: new TimeoutSet(policy.framePauseMs, timer),
   }
@@ -26,16 +29,15 @@ export function createSocketTimeouts({ timer, timings }: Pick<OperationContext, 
 export function startSocketTimeouts(
   deps: Pick<Deps, 'clock' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
 ): Disposable {
-  const { unauthenticated, pings, paused } = deps.timeouts
-  // A token that could not be checked in time is no fault of the client.
-  unauthenticated.onTimeout((socket) =>
-    refuseHandshake(deps, socket, socket.phase === 'authenticating' ? 'unavailable' : 'authenticationTimeout'),
-  )
+  const { unauthenticated, handshakes, pings, paused } = deps.timeouts
+  unauthenticated.onTimeout((socket) => refuseHandshake(deps, socket, 'authenticationTimeout'))
+  // An account that could not be read in time is no fault of the client.
+  handshakes.onTimeout((socket) => refuseHandshake(deps, socket, 'unavailable'))
   pings.onTimeout((socket) => pingOrTerminate(deps, socket))
   paused.onTimeout((socket) => resumeWithinLimit(deps, socket))
   return {
     [Symbol.dispose]() {
-      for (const timeouts of [unauthenticated, pings, paused]) timeouts.stop()
+      for (const timeouts of [unauthenticated, handshakes, pings, paused]) timeouts.stop()
     },
   }
 }

@@ -1,0 +1,85 @@
+import { bigintArray, selectRows } from '@gatehouse/database'
+import type { OperationContext } from '../deps.ts'
+import { policy } from '../policy.ts'
+
+/**
+ * Who sees the presence of some users: the present members of their spaces, one list for each space however many of the
+ * users are in it, and the present users linked to a single one. Contract: 6, presence_update.
+ */
+export type Audience = {
+  /** The spaces of each user who is in one. */
+  spacesOf: ReadonlyMap<string, readonly string[]>
+  /** The present members of each of these spaces. */
+  membersOf: ReadonlyMap<string, readonly string[]>
+  /** The present friends and DM co-members of each user who has any. */
+  linkedTo: ReadonlyMap<string, readonly string[]>
+  /** Those of the users who are connected, on any node. */
+  connected: ReadonlySet<string>
+}
+
+/** Who counts as present: users connected on one node; or those connected on any node, and others beside them. */
+export type PresentUsers = { onNode: string } | { everywhereAnd: readonly string[] }
+
+type Kind = 'spaces' | 'members' | 'linked' | 'connected'
+
+/** Reads it in one statement, which the database cancels after `databaseLimitMs`. */
+export async function readAudience(
+  { orm, timings }: Pick<OperationContext, 'orm' | 'timings'>,
+  userIds: readonly string[],
+  present: PresentUsers,
+): Promise<Audience> {
+  if (userIds.length === 0) return audienceOf([])
+  const { sql, parameters } = 'onNode' in present ? onNode(present.onNode) : everywhere(present.everywhereAnd)
+  return await orm.em.fork().transactional(async (em) => {
+    await em.execute(`set local statement_timeout = ${timings.databaseLimitMs}`)
+    await em.execute(`set local work_mem = '${policy.audienceWorkMem}'`)
+    type Row = { kind: Kind; id: string; ids: string }
+    const rows = await selectRows<Row>(
+      em,
+      `with input as materialized (select ?::bigint[] as ids), present (user_id) as (${sql}),
+       membership as materialized (
+         select user_id, space_id from space_members where user_id = any((select ids from input)::bigint[])
+       ), link as (
+         select user_id, friend_id as other from friendships where user_id = any((select ids from input)::bigint[])
+         union select friend_id, user_id from friendships where friend_id = any((select ids from input)::bigint[])
+         union select mine.user_id, theirs.user_id from dm_members mine join dm_members theirs using (channel_id)
+           where mine.user_id = any((select ids from input)::bigint[]) and theirs.user_id <> mine.user_id
+       ), members as (
+         select distinct space_id, present.user_id from (select distinct space_id from membership) as spaces
+         join space_members using (space_id) join present using (user_id)
+       )
+       select 'spaces' as kind, user_id::text as id, string_agg(space_id::text, ',' order by space_id) as ids
+       from membership group by user_id
+       union all select 'members', space_id::text, string_agg(user_id::text, ',') from members group by space_id
+       union all select 'linked', link.user_id::text, string_agg(distinct other::text, ',')
+         from link join present on present.user_id = other group by link.user_id
+       union all select 'connected', '', string_agg(user_id::text, ',')
+         from presences where user_id = any((select ids from input)::bigint[]) having count(*) > 0`,
+      [bigintArray(userIds), ...parameters],
+    )
+    return audienceOf(rows)
+  })
+}
+
+/** Not materialized: for a few users the planner asks for each of them instead of reading all present ones. */
+function onNode(nodeId: string) {
+  return { sql: 'select user_id from presences where node_id = ?', parameters: [nodeId] }
+}
+
+function everywhere(others: readonly string[]) {
+  const presences = 'select user_id from presences'
+  if (others.length === 0) return { sql: presences, parameters: [] }
+  return { sql: `${presences} union all select unnest(?::bigint[])`, parameters: [bigintArray(others)] }
+}
+
+function audienceOf(rows: readonly { kind: Kind; id: string; ids: string }[]): Audience {
+  const read = (kind: Kind) =>
+    new Map(rows.filter((row) => row.kind === kind).map((row) => [row.id, row.ids.split(',')] as const))
+  const [connected = []] = read('connected').values()
+  return {
+    spacesOf: read('spaces'),
+    membersOf: read('members'),
+    linkedTo: read('linked'),
+    connected: new Set(connected),
+  }
+}

@@ -1,0 +1,118 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Deps } from '../deps.ts'
+import { SessionRegistry } from '../sessions/session-registry.ts'
+import type { SessionSocket } from '../socket/session-socket.ts'
+import type { VisibleChange } from './presence-frames.ts'
+import { sendChanges } from './send-changes.ts'
+
+describe('presence_update on a node', () => {
+  it('goes once to each user who sees it, however many spaces and friendships lead there, in the order of the changes', () => {
+    const id = fc.constantFrom('1', '2', '3', '4', '5', '6')
+    const lists = fc.dictionary(id, fc.uniqueArray(id))
+    const changes = fc.array(fc.record({ userId: id, status: fc.constantFrom('online' as const, 'offline' as const) }))
+    fc.assert(
+      fc.property(changes, lists, lists, lists, (changed, spaces, members, linked) => {
+        const audience = { spacesOf: mapOf(spaces), membersOf: mapOf(members), linkedTo: mapOf(linked) }
+        const node = nodeWith('1', '2', '3', '4', '5', '6')
+
+        sendChanges(node.deps, changed.map(earlier), audience)
+
+        for (const [recipient, socket] of node.sockets) {
+          const seen = changed.filter(({ userId }) => isSeen(recipient, userId, { spaces, members, linked }))
+          expect(received(socket)).to.deep.equal(seen)
+        }
+      }),
+    )
+  })
+
+  it('is encoded once for all who see the same changes', () => {
+    const node = nodeWith('1', '2', '3')
+    const membersOf = new Map([['space', ['1', '2', '3']]])
+
+    sendChanges(node.deps, [earlier({ userId: '9', status: 'online' })], {
+      spacesOf: new Map([['9', ['space']]]),
+      membersOf,
+      linkedTo: new Map(),
+    })
+
+    expect(new Set([...node.sockets.values()].flatMap(({ written }) => written)).size).to.equal(1)
+  })
+
+  it('of the own user goes to the connections that were ready before the change, and to no later one', () => {
+    const node = nodeWith('1')
+    const socket = node.sockets.get('1')!
+    const audience = { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map([['2', ['1']]]) }
+    const changes = [
+      { userId: '1', status: 'online', takenAt: 50 },
+      { userId: '2', status: 'online', takenAt: 50 },
+    ] as const
+
+    for (const readyAt of [49, 50]) {
+      Object.assign(socket, { readyAt, written: [] })
+      sendChanges(node.deps, changes, audience)
+      const ids = received(socket).map(({ userId }) => userId)
+      expect(ids).to.deep.equal(readyAt < 50 ? ['1', '2'] : ['2'])
+    }
+  })
+
+  it('waits for the ready of a socket in its handshake', () => {
+    const node = nodeWith('1')
+    const socket = Object.assign(node.sockets.get('1')!, { phase: 'authenticating' as const })
+
+    sendChanges(node.deps, [earlier({ userId: '2', status: 'online' })], {
+      spacesOf: new Map(),
+      membersOf: new Map(),
+      linkedTo: new Map([['2', ['1']]]),
+    })
+
+    expect(received(socket)).to.deep.equal([])
+    expect(framesIn(Buffer.concat(socket.backlog ?? []))).to.deep.equal([{ userId: '2', status: 'online' }])
+  })
+})
+
+type Seen = { userId: string; status: 'online' | 'offline' }
+type Lists = Record<string, string[]>
+type FakeSocket = SessionSocket & { written: Buffer[] }
+
+const earlier = (change: Seen): VisibleChange => ({ ...change, takenAt: 100 })
+const mapOf = (lists: Lists) => new Map(Object.entries(lists))
+
+function isSeen(
+  recipient: string,
+  userId: string,
+  { spaces, members, linked }: { spaces: Lists; members: Lists; linked: Lists },
+): boolean {
+  const ofUser = spaces[userId] ?? []
+  const inSpace = ofUser.some((space) => members[space]?.includes(recipient))
+  const isOwn = recipient === userId && ofUser.length === 0
+  return inSpace || isOwn || (linked[userId]?.includes(recipient) ?? false)
+}
+
+/** Users with one ready socket each. */
+function nodeWith(...userIds: string[]) {
+  const sessions = new SessionRegistry()
+  const sockets = new Map<string, FakeSocket>()
+  for (const userId of userIds) {
+    const socket = { phase: 'ready', readyAt: 0, readyState: 1, OPEN: 1, bufferedAmount: 0, unsentReadyBytes: 0 }
+    const fake = Object.assign(socket, { written: [] as Buffer[], connection: {} }) as unknown as FakeSocket
+    Object.assign(fake.connection!, { write: (bytes: Buffer) => void fake.written.push(bytes) })
+    sessions.add(fake, userId)
+    sockets.set(userId, fake)
+  }
+  const sessionMetrics = { slowReaders: { inc: () => undefined } }
+  return { sockets, deps: { sessions, sessionMetrics } as unknown as Pick<Deps, 'sessions' | 'sessionMetrics'> }
+}
+
+const received = ({ written }: FakeSocket) => framesIn(Buffer.concat(written))
+
+/** What the frames say; all of them are short. */
+function framesIn(bytes: Buffer): Seen[] {
+  const seen: Seen[] = []
+  for (let at = 0; at < bytes.length; at += 2 + bytes[at + 1]!) {
+    const message = JSON.parse(bytes.subarray(at + 2, at + 2 + bytes[at + 1]!).toString()) as Seen & { type: string }
+    expect([bytes[at], message.type]).to.deep.equal([0x81, 'presence_update'])
+    seen.push({ userId: message.userId, status: message.status })
+  }
+  return seen
+}

@@ -1,0 +1,80 @@
+import type { Deps } from '../deps.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+import { sendFrames } from '../socket/send-text.ts'
+import type { Audience } from './audience.ts'
+import { PresenceFrames, type VisibleChange } from './presence-frames.ts'
+
+/**
+ * Sends `presence_update` messages to the sockets of the audience on this node, in the order of the changes. Recipients
+ * of the same changes get the same bytes: in a large space that is nearly everybody.
+ */
+export function sendChanges(
+  deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
+  changes: readonly VisibleChange[],
+  audience: Pick<Audience, 'spacesOf' | 'membersOf' | 'linkedTo'>,
+): void {
+  const changesOf = new Map<string, number[]>()
+  for (const [index, { userId }] of changes.entries()) append(changesOf, userId, index)
+  for (const { indexes, recipients } of groupRecipients(changesOf, audience)) {
+    const ordered = changes.filter((_, index) => indexes.has(index))
+    const frames = new PresenceFrames(ordered)
+    const lastOf = new Map(ordered.map((change) => [change.userId, change]))
+    for (const recipient of recipients) {
+      for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
+        sendTo(deps, socket, { frames, own: lastOf.get(recipient) })
+      }
+    }
+  }
+}
+
+/** The own change is left out where it is older than the `ready` of the socket, which told it. */
+function sendTo(
+  deps: Pick<Deps, 'sessionMetrics'>,
+  socket: AuthenticatedSocket,
+  { frames, own }: { frames: PresenceFrames; own: VisibleChange | undefined },
+): void {
+  const isReady = socket.phase === 'ready'
+  const knowsOwn = own !== undefined && (!isReady || socket.readyAt >= own.takenAt)
+  const parts = knowsOwn ? frames.without(own.userId) : [frames.bytes]
+  if (isReady) for (const part of parts) sendFrames(deps, socket, part)
+  else (socket.backlog ??= []).push(...parts)
+}
+
+type Group = { indexes: ReadonlySet<number>; recipients: string[] }
+
+/** Recipients who see the same changes, together. A user sees the own changes too: other connections are told. */
+function groupRecipients(
+  changesOf: ReadonlyMap<string, readonly number[]>,
+  { spacesOf, membersOf, linkedTo }: Pick<Audience, 'spacesOf' | 'membersOf' | 'linkedTo'>,
+): Iterable<Group> {
+  const inSpace = new Map<string, number[]>()
+  const sourcesOf = new Map<string, (readonly number[])[]>()
+  for (const [userId, indexes] of changesOf) {
+    const spaceIds = spacesOf.get(userId) ?? []
+    for (const spaceId of spaceIds) for (const index of indexes) append(inSpace, spaceId, index)
+    for (const friendId of linkedTo.get(userId) ?? []) append(sourcesOf, friendId, indexes)
+    // Members of a space see their own changes through it: a source of its own would make a group of each user.
+    if (spaceIds.length === 0) append(sourcesOf, userId, indexes)
+  }
+  for (const [spaceId, members] of membersOf) {
+    const indexes = inSpace.get(spaceId)
+    if (indexes) for (const member of members) append(sourcesOf, member, indexes)
+  }
+
+  const groups = new Map<string, Group>()
+  const numberOf = new Map<readonly number[], number>()
+  for (const [recipient, sources] of sourcesOf) {
+    for (const source of sources) if (!numberOf.has(source)) numberOf.set(source, numberOf.size)
+    const key = sources.map((source) => numberOf.get(source)).join()
+    const group = groups.get(key) ?? { indexes: new Set(sources.flat()), recipients: [] }
+    group.recipients.push(recipient)
+    groups.set(key, group)
+  }
+  return groups.values()
+}
+
+function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
+  const list = lists.get(key)
+  if (list) list.push(value)
+  else lists.set(key, [value])
+}

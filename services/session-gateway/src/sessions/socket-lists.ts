@@ -1,0 +1,108 @@
+import type { Subscription } from '@gatehouse/bus'
+import { socketsAsked, socketsTold, type OpenSocket } from '@gatehouse/contracts'
+import { selectRows } from '@gatehouse/database'
+import type { Deps, OperationContext } from '../deps.ts'
+
+type ListDeps = Pick<OperationContext, 'orm' | 'random' | 'log' | 'timer' | 'timings'> &
+  Pick<Deps, 'bus' | 'sessions' | 'node'>
+
+/** `incomplete`: a node that counts as alive has not answered in time. */
+export type SocketList = { sockets: OpenSocket[]; incomplete: boolean }
+
+type Tell = (nodeId: string, sockets: readonly OpenSocket[]) => void
+
+/**
+ * The sockets of one account on all nodes, asked of their memory: nothing of it is stored. Each node answers over the bus to
+ * the name under which the asking process receives. Contract: 3, sockets.
+ */
+export class SocketLists implements AsyncDisposable {
+  readonly #deps: ListDeps
+  readonly #name: string
+  readonly #subscriptions: Subscription[] = []
+  readonly #questions = new Map<string, Tell>()
+  /** Requests of one account that come together share a question: they cost the other nodes one message. */
+  readonly #asked = new Map<string, Promise<SocketList>>()
+
+  constructor(deps: ListDeps) {
+    this.#deps = deps
+    this.#name = deps.random.uuid()
+  }
+
+  /** Receives the questions of other nodes and the answers to this one. */
+  async subscribe(): Promise<void> {
+    const { bus } = this.#deps
+    this.#subscriptions.push(
+      await bus.onBroadcast(
+        socketsTold,
+        async ({ payload }) => this.#questions.get(payload.questionId)?.(payload.nodeId, payload.sockets),
+        { as: this.#name },
+      ),
+      await bus.onBroadcast(socketsAsked, async ({ payload }) => this.#answer(payload)),
+    )
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#subscriptions.map((subscription) => subscription[Symbol.asyncDispose]()))
+  }
+
+  /** Newest first. Resolves within `socketListMs`; never rejects. */
+  async list(userId: string): Promise<SocketList> {
+    const asked = this.#asked.get(userId) ?? this.#ask(userId).finally(() => this.#asked.delete(userId))
+    this.#asked.set(userId, asked)
+    return await asked
+  }
+
+  #answer({ userId, questionId, askedBy }: { userId: string; questionId: string; askedBy: string }): void {
+    if (askedBy === this.#name) return
+    const { bus, node } = this.#deps
+    bus.broadcast(socketsTold, { questionId, nodeId: node.id, sockets: this.#ownSockets(userId) }, { to: askedBy })
+  }
+
+  async #ask(userId: string): Promise<SocketList> {
+    const { bus, random, log, timer, timings } = this.#deps
+    const questionId = random.uuid()
+    const told = new Map<string, readonly OpenSocket[]>()
+    const ended = Promise.withResolvers<void>()
+    let others: readonly string[] | undefined
+    const isComplete = () => others !== undefined && others.every((id) => told.has(id))
+    const endIfComplete = () => (isComplete() ? ended.resolve() : undefined)
+    this.#questions.set(questionId, (nodeId, sockets) => {
+      told.set(nodeId, sockets)
+      endIfComplete()
+    })
+    const limit = timer.set(ended.resolve, timings.socketListMs)
+    bus.broadcast(socketsAsked, { userId, questionId, askedBy: this.#name })
+    this.#readOtherNodes().then(
+      (ids) => {
+        others = ids
+        endIfComplete()
+      },
+      (err: unknown) => log.warn({ err }, 'nodes could not be read for a list of sockets'),
+    )
+    await ended.promise
+    timer.clear(limit)
+    this.#questions.delete(questionId)
+    const sockets = [...this.#ownSockets(userId), ...[...told.values()].flat()]
+    sockets.sort((one, other) => other.connectedAt - one.connectedAt)
+    return { sockets, incomplete: !isComplete() }
+  }
+
+  #ownSockets(userId: string): OpenSocket[] {
+    const sockets = [...(this.#deps.sessions.find(userId)?.sockets ?? [])].filter(({ phase }) => phase === 'ready')
+    return sockets.map(({ sessionId, connectedAt, client }) => ({ sessionId, connectedAt, ...client }))
+  }
+
+  async #readOtherNodes(): Promise<string[]> {
+    const { orm, node, timings } = this.#deps
+    const sql = `select id::text from session_nodes where id <> ? and seen_at > now() - ? * interval '1 millisecond'`
+    const rows = await selectRows<{ id: string }>(orm.em.fork(), sql, [node.id, timings.nodeSilenceMs])
+    return rows.map(({ id }) => id)
+  }
+}
+
+/** Opens the lists of one process. */
+export async function openSocketLists(deps: ListDeps): Promise<SocketLists> {
+  const lists = new SocketLists(deps)
+  await lists.subscribe()
+  return lists
+}
