@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { accountState } from './accounts.ts'
 import { defineEvent } from './define.ts'
+import { openSocket } from './sockets.ts'
 import { snowflake, timestampMs } from './text.ts'
 import { userStatus } from './users.ts'
 
 // Every event of the four services; docs/events.md says the same for people. Over NATS a subject gets the prefix
 // `gatehouse.`. All but PresenceChanged go through the outbox of the transaction that they report.
 
-/** Who acted: an admin, or null where the account itself or the instance did. */
-const actor = z.object({ userId: snowflake, username: z.string() }).nullable()
+/** Who acted: an admin, or the operator, who has no id; null where the account itself or the instance did. */
+const actor = z.object({ userId: snowflake.nullable(), username: z.string() }).nullable()
 
 /** What every event of an account tells: whose, when, and what decides over its tokens from then on. */
 const ofAccount = { userId: snowflake, at: timestampMs, state: accountState }
@@ -80,19 +81,13 @@ export const profileChanged = defineEvent({
 })
 
 /**
- * A user came online or went offline; `recipients` are the users on the addressed node that are to see it. `version`
- * rises with every change of a user's status, so that a late message is recognized as outdated. Published directly: it
- * may be lost. Contract: 6, presence_update.
+ * A user came online or went offline. `version` rises with every change of the same user. Every session gateway looks
+ * up those of its own users who are to see it. Broadcast: it may be lost. Contract: 6, presence_update.
  */
 export const presenceChanged = defineEvent({
   name: 'PresenceChanged',
   subject: 'event.user.presence-changed.v1',
-  payload: z.object({
-    userId: snowflake,
-    status: userStatus,
-    version: z.number().int(),
-    recipients: z.array(snowflake),
-  }),
+  payload: z.object({ userId: snowflake, status: userStatus, version: z.number().int() }),
 })
 
 /** What a peer reports of its user, for the replica here. Broadcast: it may be lost. Contract: 6. */
@@ -100,6 +95,23 @@ export const remotePresenceReported = defineEvent({
   name: 'RemotePresenceReported',
   subject: 'event.user.remote-presence-reported.v1',
   payload: z.object({ userId: snowflake, status: z.enum(['online', 'offline']), until: timestampMs }),
+})
+
+/**
+ * Asks every session gateway for the sockets of an account; the answers are addressed to `askedBy`. Broadcast: it may be
+ * lost. Contract: 3, sockets.
+ */
+export const socketsAsked = defineEvent({
+  name: 'SocketsAsked',
+  subject: 'event.user.sockets-asked.v1',
+  payload: z.object({ userId: snowflake, questionId: z.string(), askedBy: z.string() }),
+})
+
+/** The sockets of an account on one session gateway, by the id of its node. Broadcast to the one that asked. */
+export const socketsTold = defineEvent({
+  name: 'SocketsTold',
+  subject: 'event.user.sockets-told.v1',
+  payload: z.object({ questionId: z.string(), nodeId: z.string(), sockets: z.array(openSocket) }),
 })
 
 const ofInvite = { inviteId: snowflake, name: z.string(), at: timestampMs }

@@ -76,6 +76,8 @@ export {
   roleChanged,
   sessionEndingEvents,
   sessionsEnded,
+  socketsAsked,
+  socketsTold,
   settingsChanged,
   userCreated,
   userDeleted,
@@ -144,16 +146,19 @@ export {
 } from './invites.ts'
 export type { InviteReply, InviteStatus, RedemptionReply } from './invites.ts'
 export { attachProofBody, putRegistryReply, reattachReply, registryBody, registryReply } from './identities.ts'
+export { operatorEndpoints } from './operator.ts'
 export { newPassword, passwordAttempt } from './passwords.ts'
 export {
   adminChangedMessage,
   authMessage,
+  openSocket,
   presenceMessage,
   readyMessage,
+  socketsReply,
   unwatchMessage,
   watchMessage,
 } from './sockets.ts'
-export type { AdminChangedMessage, PresenceMessage, ReadyMessage } from './sockets.ts'
+export type { AdminChangedMessage, OpenSocket, PresenceMessage, ReadyMessage } from './sockets.ts'
 export { idParams, optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
 export {
   changePasswordBody,
@@ -164,6 +169,7 @@ export {
   credentialsReply,
   deleteSelfBody,
   endSessionsBody,
+  exportBody,
   instanceInfoReply,
   loginBody,
   ownedSpaces,

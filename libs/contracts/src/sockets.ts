@@ -48,3 +48,15 @@ export const adminChangedMessage = z.object({
   id: snowflake.optional(),
 })
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
+
+/** A socket of an account as the account itself may see it: the address is cut to its /24 or /48. Contract: 3, sockets. */
+export const openSocket = z.object({
+  sessionId: z.string(),
+  connectedAt: timestampMs,
+  network: z.string(),
+  userAgent: z.string(),
+})
+export type OpenSocket = z.infer<typeof openSocket>
+
+/** `incomplete`: a session gateway that is known to run has not told its sockets in time. Contract: 3, sockets. */
+export const socketsReply = z.object({ sockets: z.array(openSocket), incomplete: z.boolean() })

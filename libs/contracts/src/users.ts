@@ -36,6 +36,8 @@ export const userReply = z.object({
   showActivity: z.boolean().optional(),
   /** Of the own account: its password is the temporary one of an admin's reset. */
   passwordChangeRequired: z.boolean().optional(),
+  /** Of the own account: since when earlier tokens are refused, as the password was changed or all sessions were ended. */
+  passwordChangedAt: timestampMs.nullable().optional(),
   /** Of the own account: its home instance was lost and set up anew. */
   federationHomeOrphaned: z.boolean().optional(),
 })
@@ -141,6 +143,8 @@ export const changePasswordBody = z.object({
 })
 /** As `currentPassword` above. Contract: 3, sessions/end. */
 export const endSessionsBody = z.object({ password: anyValue<string>() })
+/** As `currentPassword` above. Contract: 3, export. */
+export const exportBody = z.object({ password: anyValue<string>() })
 export const tokenReply = z.object({ token: z.string() })
 
 export const deleteSelfBody = z.object({

@@ -1,13 +1,13 @@
 import { commonErrors } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { User } from './entities/user.ts'
-import type { Actor } from './record-audit.ts'
+import type { Operator } from './record-audit.ts'
 
 /** Who acts, as the caller token names them; `tokenIssuedAt` in seconds. */
 export type ActingCaller = { userId: string; tokenIssuedAt: number }
 
-/** An admin who acts: judged again, and named in the audit log. */
-export type ActingAdmin = ActingCaller & Actor
+/** Who acts on an admin's route, as the audit log names them: an admin, who is judged again, or the operator. */
+export type ActingAdmin = (ActingCaller & { username: string }) | Operator
 
 type CallerState = Pick<User, 'isDeleted' | 'isAdmin' | 'passwordChangedAt'>
 type Needs = { admin?: boolean }
@@ -16,10 +16,15 @@ type Row = { is_deleted: boolean; is_admin: boolean; password_changed_at: string
 /**
  * Judges the caller again inside the transaction of `em`, with the row locked for share until it ends: a revocation that
  * committed is seen, and a later one waits for this act. Call it first, or last in a transaction that takes long. Two
- * admins who act on each other may deadlock: use `runTransaction`. Throws account_deleted,
- * token_revoked, admin_required. Design: invariant 1.
+ * admins who act on each other may deadlock: use `runTransaction`. The operator has no account that could have ended.
+ * Throws account_deleted, token_revoked, admin_required. Design: invariant 1.
  */
-export async function assertCallerCurrent(em: EntityManager, caller: ActingCaller, needs: Needs = {}): Promise<void> {
+export async function assertCallerCurrent(
+  em: EntityManager,
+  caller: ActingCaller | Operator,
+  needs: Needs = {},
+): Promise<void> {
+  if (caller.userId === null) return
   const rows = await em.execute<Row[]>(
     'select is_deleted, is_admin, password_changed_at::text from users where id = ? for share',
     [caller.userId],

@@ -5,6 +5,7 @@ export {
   AttachProof,
   AuditEntry,
   FederationDelivery,
+  FederationLimit,
   FederationNonce,
   FederationRegistry,
   FileRemoval,
@@ -25,8 +26,8 @@ export type { ReplicatedInstance } from './entities/index.ts'
 export { loadInstanceSettings, nextId } from './instance.ts'
 export { activeInvites, deriveInviteStatus, findInvite } from './invites/invite-status.ts'
 export { inviteUnavailable, lockActiveInvite, recordRedemption } from './invites/redeem-invite.ts'
-export { recordAudit } from './record-audit.ts'
-export type { Actor, AuditRecord } from './record-audit.ts'
+export { operator, recordAudit } from './record-audit.ts'
+export type { Actor, AuditRecord, Operator } from './record-audit.ts'
 export {
   accountStateOf,
   accountStateProperties,

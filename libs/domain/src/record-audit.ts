@@ -1,8 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { AuditEntry } from './entities/index.ts'
 
-/** The admin who acts, as the audit log and the events name them. */
-export type Actor = { userId: string; username: string }
+/** Who acts, as the audit log and the events name them: an admin, or the operator, who has no id. */
+export type Actor = { userId: string | null; username: string }
+
+/** The operator's command line: it acts with the rights of an admin. */
+export type Operator = { userId: null; username: 'operator' }
+export const operator: Operator = { userId: null, username: 'operator' }
 
 export type AuditRecord = {
   /** A dotted name: `user.password-reset`, `invite.revoked`. */

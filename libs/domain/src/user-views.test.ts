@@ -50,6 +50,11 @@ describe('Sanitized user', () => {
     expect(sanitizeUser(buildUser(), false)).to.not.have.property('showActivity')
   })
 
+  it('adds passwordChangedAt for the user themselves only', () => {
+    expect(sanitizeUser(buildUser(), true)).to.have.property('passwordChangedAt', columns.passwordChangedAt)
+    expect(sanitizeUser(buildUser(), false)).to.not.have.property('passwordChangedAt')
+  })
+
   it('of a tombstone keeps id and createdAt, whatever the row still holds and whoever the caller is', () => {
     for (const isSelf of [true, false]) {
       const reply = sanitizeUser(buildUser({ isDeleted: true }), isSelf)

@@ -6,7 +6,9 @@ import {
   publicAddress,
   publicVariables,
   readFederation,
+  readTracing,
   readVariables,
+  tracingVariables,
   variables,
   type FederationReach,
   type PublicAddress,
@@ -15,8 +17,14 @@ import {
 export type IdentityConfig = {
   host: string
   port: number
+  /** How long requests under way may take to end when the service stops, in milliseconds. */
+  drainMs?: number
   internalSecret: string
+  /** They verify caller tokens and sign none. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
+  previousInternalSecrets?: readonly string[]
   jwtSecret: string
+  /** They verify bearer tokens and sign none. Contract: 8, JWT_SECRET_PREVIOUS. */
+  previousJwtSecrets?: readonly string[]
   /** As in JWT_EXPIRES_IN: `30d`. */
   jwtExpiresIn: string
   /** The default while the settings have no value. Spec: Registration 3. */
@@ -30,11 +38,13 @@ export type IdentityConfig = {
 
 const shape = {
   ...networkVariables,
+  ...tracingVariables,
   ...publicVariables,
   ...federationVariables,
   HOST: variables.text('0.0.0.0'),
   IDENTITY_PORT: variables.port(8081),
   JWT_SECRET: variables.secret('signs the tokens'),
+  JWT_SECRET_PREVIOUS: variables.previousSecrets(),
   JWT_EXPIRES_IN: variables.duration('30d'),
   REGISTRATION_OPEN: variables.flag(true),
   GATEHOUSE_DATA: variables.text('.gatehouse'),
@@ -50,7 +60,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: given.HOST,
     port: given.IDENTITY_PORT,
     internalSecret: given.INTERNAL_SECRET,
+    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
     jwtSecret: given.JWT_SECRET,
+    previousJwtSecrets: given.JWT_SECRET_PREVIOUS,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: publicAddress(given),
@@ -60,6 +72,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   const resources = {
     logLevel: given.LOG_LEVEL,
+    ...readTracing(given),
     postgres: { url: given.DATABASE_URL },
     nats: { url: given.NATS_URL },
     redis: { url: given.REDIS_URL },

@@ -9,6 +9,7 @@ import type { PasswordHasher } from './hashing/password-hasher.ts'
 import type { IdentityMetrics } from './metrics.ts'
 import type { ImageConverter } from './uploads/image-converter.ts'
 import type { RemotePictures } from './operations/federation/remote-pictures.ts'
+import type { ExportQuota } from './operations/export/export-quota.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
 
 /** What every operation may use: the database, the time, randomness and the log. */
@@ -35,4 +36,5 @@ export type Deps = Resources & {
   freeDiskBytes: (folder: string) => Promise<number>
   uploadCleanup: UploadCleanup
   remotePictures: RemotePictures
+  exportQuota: ExportQuota
 }

@@ -25,6 +25,10 @@ export const refuse = {
     current_password_required: { status: 400, message: 'Current password is required' },
     password_incorrect: { status: 403, message: 'Incorrect password' },
     password_changed_meanwhile: { status: 409, message: 'Your password has just been changed, please log in again' },
+    user_ambiguous: {
+      status: 409,
+      message: 'One account has this id and another one this name: write id:… or name:…',
+    },
     user_unknown: { status: 404, message: 'User not found' },
     target_deleted: { status: 400, message: 'This account has been deleted' },
     target_federated: { status: 400, message: 'Federated users authenticate via their home instance' },
@@ -71,6 +75,8 @@ export const refuse = {
     upload_unknown: { status: 404, message: 'File not found' },
     range_not_satisfiable: { status: 416, message: 'Range not satisfiable' },
     images_busy: { status: 503, message: 'Too many uploads at the moment, please try again' },
+    export_under_way: { status: 409, message: 'An export of this account is under way' },
+    exports_busy: { status: 503, message: 'Too many exports at the moment, please try again' },
     hashing_busy: { status: 503, message: 'Too many sign-ins at the moment, please try again' },
   }),
 }

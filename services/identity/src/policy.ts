@@ -8,6 +8,8 @@ export const policy = {
   hashingRetryAfterSeconds: 2,
   /** Delay before another hashing process is started after one that completed no job. */
   hashingRestartDelayMs: 1_000,
+  /** How long the queue may go on when the process stops. What waits then is refused, with time to tell it. Contract: 8. */
+  hashingDrainMs: 25_000,
   /** Spec: Admin reset 2. */
   temporaryPasswordBytes: 12,
   /** Spec: Login 5. */
@@ -50,6 +52,11 @@ export const policy = {
   /** Free space on the disk of the uploads below which none is taken: PostgreSQL may share it. */
   uploadFreeBytesMin: 512 * 1024 * 1024,
   diskRetryAfterSeconds: 60,
+  /** Rows that an export reads at a time. */
+  exportPageRows: 500,
+  /** Exports under way in one process: each may hold a connection of the gateway for as long as its client reads. */
+  exportsAtOnce: 8,
+  exportRetryAfterSeconds: 60,
   /** How many names are tried for a new stub. */
   stubNameAttempts: 50,
 } as const

@@ -1,21 +1,30 @@
-import { mkdir } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { createCacheInvalidator, createTokenKey } from '@gatehouse/auth'
 import { startOutboxRelay, type OutboxRelay } from '@gatehouse/bus'
 import { accountEvents, deletedPresence, inviteRedeemed, settingsChanged } from '@gatehouse/contracts'
 import { databaseTime } from '@gatehouse/database'
 import { createOutbound } from '@gatehouse/outbound'
-import { startHttpService, type Metrics, type Resources, type RunningService } from '@gatehouse/service-kit'
+import {
+  ConfigurationError,
+  startHttpService,
+  type Metrics,
+  type Resources,
+  type RunningService,
+} from '@gatehouse/service-kit'
 import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { createIdentityMetrics } from './metrics.ts'
+import { createExportQuota } from './operations/export/export-quota.ts'
+import { policy } from './policy.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { accountStateRoutes } from './routes/account-states.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
 import { identityRoutes } from './routes/identities.ts'
 import { instanceRoutes } from './routes/instance.ts'
+import { operatorRoutes } from './routes/operator.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { userRoutes } from './routes/users.ts'
 import { respondToFederation } from './rpc/federation.ts'
@@ -36,7 +45,7 @@ export async function startIdentity(
   overrides: Partial<Deps> = {},
 ): Promise<RunningService & { deps: Deps }> {
   await using opening = new AsyncDisposableStack()
-  await mkdir(tempUploadDir(config.uploadDir), { recursive: true })
+  await createUploadDir(config.uploadDir)
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
   const basis = {
@@ -48,9 +57,10 @@ export async function startIdentity(
     relay,
     afterCommit: createAfterCommit({ relay, cacheInvalidator }),
     outbound: opening.use(createOutbound(config.reach)),
-    tokenKey: createTokenKey(config.jwtSecret),
+    tokenKey: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
     images: opening.use(startImageConverter(resources)),
     freeDiskBytes,
+    exportQuota: createExportQuota(),
     uploadCleanup: opening.use(startUploadCleanup({ ...resources, config })),
     ...overrides,
   }
@@ -66,12 +76,31 @@ export async function startIdentity(
     identityRoutes(deps),
     uploadRoutes(deps),
     adminRoutes(deps),
+    operatorRoutes(deps),
   ]
   const readiness = { hashing: () => deps.hasher.ready() }
   const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness }
   const http = opening.use(await startHttpService(service, resources))
+  opening.defer(() => deps.hasher.drain(policy.hashingDrainMs))
   const open = opening.move()
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** Throws ConfigurationError where it cannot be written. */
+async function createUploadDir(uploadDir: string): Promise<void> {
+  const folder = tempUploadDir(uploadDir)
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown fault'
+    throw new ConfigurationError(
+      [
+        `UPLOAD_DIR: cannot write to ${uploadDir} (${reason}); give this process the right to, or choose another folder`,
+      ],
+      { cause },
+    )
+  }
 }
 
 function measureOutbox(metrics: Metrics, relay: OutboxRelay): void {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
 import { databaseTime } from '@gatehouse/database'
 import { accountStateOf } from '@gatehouse/domain'
+import { createServiceClient } from '@gatehouse/test-kit'
 import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -58,6 +59,18 @@ describe('token times come from the one clock of the database', () => {
       for (const token of [registered.token, loggedIn, changed.body['token']]) {
         expect(claimsOf(token).iat).to.be.within(Math.floor(from / 1000), Math.floor(until / 1000))
       }
+    }
+  })
+
+  it('and a gateway whose clock is a minute ahead or behind reaches every replica', async () => {
+    const user = await buildUser(ahead)
+    for (const skew of [minute, -minute]) {
+      const clock = { now: () => behind.clock.now() + skew }
+      const call = createServiceClient({ url: behind.url, internalSecret: behind.config.internalSecret, clock })
+
+      expect((await call('GET', '/api/users/@me', { as: { id: user.id, username: user.username } })).status).to.equal(
+        200,
+      )
     }
   })
 

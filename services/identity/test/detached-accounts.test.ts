@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { deleteFederatedIdentity, detachHome } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
 import { buildStub, buildUser, readUser } from './builders.ts'
-import { column } from './chat.ts'
+import { buildChannel, buildDirectMessages, buildMessage, buildSpace, column, insertRow, rowsOf } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
 
@@ -95,6 +95,44 @@ describe('Accounts whose home was lost', () => {
       expect((await reattach()).status).to.equal(200)
       expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
       expect(await readUser(identity, user.id)).to.include({ homeUserId: 'new', isDeleted: false })
+    })
+
+    it('merges the stub of the new identity into the account', async () => {
+      await detach()
+      const stub = await buildStub(identity, { username: `ivy_1@${host}`, homeInstance: host, homeUserId: 'new' })
+      const [friend, common] = [await buildUser(identity), await buildUser(identity)]
+      const space = await buildSpace(identity, friend)
+      const shared = await buildSpace(identity, friend)
+      const channel = await buildChannel(identity, space)
+      const message = await buildMessage(identity, { channelId: channel, author: stub })
+      const direct = await buildDirectMessages(identity, { members: [friend, stub] })
+      const both = { user_id: [user.id, stub.id] }
+      for (const user_id of both.user_id) await insertRow(identity, 'space_members', { space_id: shared, user_id })
+      await insertRow(identity, 'space_members', { space_id: space, user_id: stub.id })
+      await insertRow(identity, 'bans', { space_id: shared, user_id: stub.id })
+      for (const [user_id, friend_id] of [
+        [stub.id, friend.id],
+        [friend.id, stub.id],
+        [stub.id, common.id],
+        [user.id, common.id],
+        [user.id, stub.id],
+      ]) {
+        await insertRow(identity, 'friendships', { user_id, friend_id })
+      }
+
+      expect((await reattach()).status).to.equal(200)
+
+      const of = (table: string, column_ = 'user_id') =>
+        rowsOf(identity, `select count(*)::int as count from ${table} where ${column_} = ?`, [user.id])
+      expect(await column(identity, 'select author_id from messages where id = ?', [message])).to.deep.equal([user.id])
+      expect(
+        await column(identity, 'select user_id from dm_members where channel_id = ? order by user_id', [direct]),
+      ).to.have.members([friend.id, user.id])
+      expect(await of('space_members')).to.deep.equal([{ count: 2 }])
+      expect(await of('bans')).to.deep.equal([{ count: 1 }])
+      expect(await of('friendships')).to.deep.equal([{ count: 2 }])
+      expect(await of('friendships', 'friend_id')).to.deep.equal([{ count: 1 }])
+      expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
     })
 
     it('leaves another real account of the identity as it is', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
 import { sessionsEnded } from '@gatehouse/contracts'
-import { accountStateOf, type User } from '@gatehouse/domain'
+import { User, accountStateOf } from '@gatehouse/domain'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -30,7 +30,8 @@ describe('POST /api/users/@me/sessions/end', () => {
     expect(checkRevocation(earlier, cached)).to.equal('revoked')
     expect(checkRevocation(claimsOf(body['token']), cached)).to.equal('live')
     const at = identity.clock.now()
-    expect(stored).to.include({ passwordHash: user.passwordHash, passwordChangedAt: at, sessionsEndedAt: at })
+    const ended = { passwordChangedAt: at, sessionsEndedAt: at, sessionsEndedByReset: false }
+    expect(stored).to.include({ passwordHash: user.passwordHash, ...ended })
     const actor = { userId: user.id, username: user.username }
     expect((await events.ofUser(user.id, 1)).map(({ payload }) => payload)).to.deep.equal([
       { userId: user.id, at, actor, state: accountStateOf(stored) },
@@ -63,8 +64,24 @@ describe('passwordChangeRequired', () => {
     const reset = await identity.call('POST', `/api/admin/users/${user.id}/reset-password`, { as: admin })
     expect([await flag(user), await flag(admin)]).to.deep.equal([true, undefined])
     const body = { currentPassword: reset.body['temporaryPassword'], newPassword: 'a better password' }
+    expect((await readUser(identity, user.id)).sessionsEndedByReset).to.equal(true)
     await identity.call('POST', '/api/users/@me/change-password', { as: user, body })
 
     expect(await flag(user)).to.equal(false)
+  })
+
+  it('ends with the return of a detached account to its home, where passwords are chosen from then on', async () => {
+    await using identity = await startTestIdentity()
+    const built = await buildUser(identity, { username: 'may@home.example', homeInstance: 'home.example' })
+    const em = identity.deps.orm.em.fork()
+    const user = await em.findOneOrFail(User, { id: built.id })
+    user.detachFromHome()
+    user.resetPassword('a temporary hash', identity.clock.now())
+    expect(user.passwordChangeRequired).to.equal(true)
+
+    user.reattachToHome({ homeUserId: '7', username: 'may@home.example' })
+    await em.flush()
+
+    expect((await readUser(identity, user.id)).passwordChangeRequired).to.equal(false)
   })
 })

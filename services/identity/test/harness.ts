@@ -6,7 +6,7 @@ import { checkHomeEpoch, lookUpByHomeId, verifyAttachProof } from '@gatehouse/co
 import { connectDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
 import type { MovableClock, Random } from '@gatehouse/runtime'
-import { createServiceClient, openTestResources, type ServiceClient } from '@gatehouse/test-kit'
+import { asOwner, createServiceClient, openTestResources, type ServiceClient } from '@gatehouse/test-kit'
 import type { z } from 'zod'
 import type { IdentityConfig } from '../src/config.ts'
 import type { Deps } from '../src/deps.ts'
@@ -56,8 +56,9 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
     url: sharedUrl,
     orm: opening.adopt(await connectDatabase({ url: sharedUrl }), (orm) => orm.close()),
   }
-  const { resources, databaseUrl, lines } = opening.use(
+  const { resources, databaseUrl, ownerOrm, lines } = opening.use(
     await openTestResources({
+      service: 'identity',
       ...(database && { database }),
       ...(random && { random }),
       ...(connections && { connections }),
@@ -79,7 +80,7 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
     url: identity.url,
     databaseUrl,
     config,
-    deps: identity.deps,
+    deps: asOwner(identity.deps, ownerOrm),
     clock,
     hasher,
     federation,
@@ -106,6 +107,7 @@ function testConfig(uploadDir: string): IdentityConfig {
   return {
     host: '127.0.0.1',
     port: 0,
+    drainMs: 1_000,
     internalSecret: 'an internal secret for the tests of identity',
     jwtSecret: 'a secret for the tokens of the tests of identity',
     jwtExpiresIn: '30d',

@@ -3,6 +3,7 @@ import { toErrorResponse } from '@gatehouse/runtime'
 import { countLockWaits, eventually } from '@gatehouse/test-kit'
 import { deleteFederatedIdentity } from '../src/operations/federation/delete-federated-identity.ts'
 import { buildUser, readUser } from './builders.ts'
+import { buildChannel, buildSpace } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
 
@@ -65,4 +66,42 @@ describe('while a transaction keeps the row of an account', () => {
     expect(new Set(statuses)).to.deep.equal(new Set([503]))
     expect((await readUser(identity, busy.id)).isDeleted).to.equal(false)
   })
+
+  it('a deletion with 100,000 messages: 25 changes of its user are refused, and everybody else is served all the time', async function () {
+    this.timeout(60_000)
+    const [busy, other] = [await buildUser(identity), await buildUser(identity)]
+    const channelId = await buildChannel(identity, await buildSpace(identity, other))
+    await identity.deps.orm.em.fork().execute(
+      `insert into messages (id, channel_id, author_id, content)
+       select next_snowflake(), ?, ?, 'one of many' from generate_series(1, 100000)`,
+      [channelId, busy.id],
+    )
+    const ask = (as: typeof busy) => identity.call('GET', '/api/users/@me', { as })
+    const patch = (as: typeof busy) => identity.call('PATCH', '/api/users/@me', { as, body: { bio: 'changed' } })
+    const progress = { isDeleted: false }
+
+    const body = { username: busy.username, password: testPassword }
+    const deletion = identity
+      .call('DELETE', '/api/users/@me', { as: busy, body })
+      .finally(() => (progress.isDeleted = true))
+    await eventually('the deletion works', async () => (await countWorking('delete from messages')) > 0)
+    const changes = Promise.all(Array.from({ length: 25 }, () => patch(busy)))
+    const served: number[] = []
+    while (!progress.isDeleted) {
+      const answers = [ask(other), patch(other), identity.call('GET', '/api/instance/info')]
+      served.push(...(await Promise.all(answers)).map(({ status }) => status))
+    }
+
+    expect((await deletion).status).to.equal(200)
+    expect([...new Set(served)]).to.deep.equal([200])
+    // Those that came to their turn after the deletion are told that the account is gone.
+    const refused = new Set((await changes).map(({ status }) => status))
+    expect([...refused].filter((status) => status !== 503 && status !== 401)).to.deep.equal([])
+  })
+
+  async function countWorking(statement: string): Promise<number> {
+    const sql = `select 1 from pg_stat_activity where datname = current_database() and state = 'active'
+      and pid <> pg_backend_pid() and query ilike ?`
+    return (await identity.deps.orm.em.fork().execute<unknown[]>(sql, [`%${statement}%`])).length
+  }
 })

@@ -38,6 +38,7 @@ export function quickHasher(): QuickHasher {
     },
     waiting: () => 0,
     ready: () => true,
+    drain: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   }
   return hasher

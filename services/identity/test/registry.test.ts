@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { forgetReplicatedInstances } from '@gatehouse/contracts'
+import { forgetReplicatedInstances, profileChanged } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
-import { buildUser } from './builders.ts'
+import { buildUser, collectEvents } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 const path = '/api/users/@me/federation-registry'
@@ -82,6 +82,23 @@ describe('The federation registry', () => {
     const { registry: kept, updatedAt: later } = await get()
     expect((kept as { origin: string }[]).map(({ origin }) => origin)).to.deep.equal(['https://b.example'])
     expect(later).to.equal(updatedAt + 1)
+  })
+
+  it('says that the profile is to go to an instance that it names for the first time', async () => {
+    await using events = await collectEvents(identity, [profileChanged])
+    const changed = async (count: number) =>
+      (await events.ofUser(user.id, count)).map(({ payload }) => payload['changed'])
+
+    await put({ registry: [entry('https://a.example')], updatedAt: 1 })
+    const first = await changed(1)
+    await put({ registry: [entry('https://A.example:443', { status: 'disconnected' })], updatedAt: 2 })
+    await put({ registry: [], updatedAt: 3 })
+    await put({ registry: [entry('https://b.example')], updatedAt: 4 })
+
+    expect([first, await changed(2)]).to.deep.equal([
+      [['federationRegistry']],
+      [['federationRegistry'], ['federationRegistry']],
+    ])
   })
 
   it('ends with the account', async () => {

@@ -33,9 +33,9 @@ if (process.platform === 'linux') {
     before(async function () {
       this.timeout(30_000)
       opening = new AsyncDisposableStack()
-      const { url: databaseUrl, orm } = opening.use(await openMigratedDatabase())
+      const { urlFor, orm } = opening.use(await openMigratedDatabase())
       users = await Promise.all(Array.from({ length: rounds }, () => insertUser({ orm })))
-      const identity = await startIdentityProcess(opening, databaseUrl)
+      const identity = await startIdentityProcess(opening, urlFor('identity'))
       pid = identity.child.pid ?? 0
       call = createServiceClient({ ...identity, internalSecret, clock: systemClock })
     })

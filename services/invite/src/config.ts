@@ -2,7 +2,9 @@ import {
   networkVariables,
   publicAddress,
   publicVariables,
+  readTracing,
   readVariables,
+  tracingVariables,
   variables,
   type PublicAddress,
 } from '@gatehouse/service-kit'
@@ -10,16 +12,22 @@ import {
 export type InviteConfig = {
   host: string
   port: number
+  /** How long requests under way may take to end when the service stops, in milliseconds. */
+  drainMs?: number
   internalSecret: string
+  /** They verify caller tokens and sign none. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
+  previousInternalSecrets?: readonly string[]
   publicAddress: PublicAddress
 }
 
-const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, LOG_LEVEL } = networkVariables
+const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS, LOG_LEVEL } = networkVariables
 const shape = {
   DATABASE_URL,
   NATS_URL,
   INTERNAL_SECRET,
+  INTERNAL_SECRET_PREVIOUS,
   LOG_LEVEL,
+  ...tracingVariables,
   ...publicVariables,
   HOST: variables.text('0.0.0.0'),
   INVITE_PORT: variables.port(8082),
@@ -32,10 +40,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: given.HOST,
     port: given.INVITE_PORT,
     internalSecret: given.INTERNAL_SECRET,
+    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
     publicAddress: publicAddress(given),
   }
   const resources = {
     logLevel: given.LOG_LEVEL,
+    ...readTracing(given),
     postgres: { url: given.DATABASE_URL },
     nats: { url: given.NATS_URL },
   }

@@ -15,13 +15,19 @@ export async function startInviteHarness() {
   await using opening = new AsyncDisposableStack()
   const tokens: string[] = []
   const random: Random = { ...systemRandom, bytes: (count) => nextBytes(tokens, count) }
-  const test = opening.use(await openTestResources({ clock: movableClock(Date.UTC(2026, 0, 1)), random }))
-  const { resources } = test
-  const { orm, clock } = resources
-  const config = { host: '127.0.0.1', port: 0, internalSecret, publicAddress: { origin, domain: 'chat.example' } }
+  const clock = movableClock(Date.UTC(2026, 0, 1))
+  const test = opening.use(await openTestResources({ clock, random, service: 'invite' }))
+  const { resources, ownerOrm: orm } = test
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    drainMs: 1_000,
+    internalSecret,
+    publicAddress: { origin, domain: 'chat.example' },
+  }
   const service = opening.use(await startInvite(config, resources))
   const client = createServiceClient({ url: service.url, internalSecret, clock })
-  const admin = await insertUser(resources, { username: 'founder', isAdmin: true })
+  const admin = await insertUser({ orm }, { username: 'founder', isAdmin: true })
   const asAdmin = { id: admin.id, username: admin.username, isAdmin: true }
   const open = opening.move()
 

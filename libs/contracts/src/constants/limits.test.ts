@@ -27,6 +27,7 @@ describe('Limits', () => {
       'POST /api/users/@me/reattach: 5 in 900 s',
       'POST /api/federation/peer/accept: 10 in 60 s',
       'POST /api/uploads: 30 in 3600 s',
+      'POST /api/users/@me/export: 2 in 86400 s',
     ])
   })
 

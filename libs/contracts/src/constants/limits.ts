@@ -32,5 +32,7 @@ export const socketRefillPerSecond = 2
 export const unauthenticatedSocketsPerAddress = 100
 /** On one session gateway. */
 export const socketsPerAccount = 50
+/** Of the user agent that the list of the own sockets shows. Contract: 3, sockets. */
+export const userAgentMax = 256
 export const socketHeartbeatMs = 30_000
 export const presenceGraceMs = 5_000

@@ -12,6 +12,7 @@ export const rateLimits = {
   verifyPassword: { name: 'verify-password', requests: 15, windowSeconds: 120 },
   changePassword: { name: 'change-password', requests: 5, windowSeconds: 900 },
   endSessions: { name: 'end-sessions', requests: 5, windowSeconds: 900 },
+  exportData: { name: 'export', requests: 2, windowSeconds: 86_400, by: 'account' },
   deleteSelf: { name: 'delete-self', requests: 3, windowSeconds: 900 },
   deleteFederationIdentity: { name: 'delete-federation-identity', requests: 5, windowSeconds: 900 },
   attachProof: { name: 'attach-proof', requests: 5, windowSeconds: 900 },

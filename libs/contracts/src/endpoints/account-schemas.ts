@@ -1,6 +1,7 @@
 import { fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
 import { attachTokenBody } from '../relay.ts'
+import { socketsReply } from '../sockets.ts'
 import * as users from '../users.ts'
 import type { EndpointSchemas } from './endpoints.ts'
 import type { EndpointName } from './table.ts'
@@ -49,6 +50,12 @@ export const accountSchemas = {
     summary: 'End all own sessions: every earlier token is revoked and every socket closes',
     body: users.endSessionsBody,
     replies: { 200: users.tokenReply },
+  },
+  listSockets: { summary: 'The own sockets that are open now', replies: { 200: socketsReply } },
+  exportData: {
+    summary: 'Everything of the own account, as a ZIP archive',
+    body: users.exportBody,
+    replies: { 200: 'archive' },
   },
   deleteFederationIdentity: {
     summary: 'Delete the own identity on other instances',

@@ -81,6 +81,8 @@ describe('The endpoint table', () => {
       'POST /api/users/@me/verify-password',
       'POST /api/users/@me/change-password',
       'POST /api/users/@me/federation-identity/delete',
+      'GET /api/users/@me/sockets',
+      'POST /api/users/@me/export',
       'POST /api/uploads',
       'GET /api/uploads/:filename',
       'GET /api/instance/info',

@@ -14,8 +14,8 @@ export type EndpointSchemas = {
   query?: z.ZodObject
   /** A JSON body; `'multipart'` for a file in the field `file`. */
   body?: z.ZodType | 'multipart'
-  /** Successful replies by status; `'file'` for bytes. */
-  replies: Record<number, z.ZodType | 'file'>
+  /** Successful replies by status; `'file'` for the bytes of an image, `'archive'` for those of a ZIP archive. */
+  replies: Record<number, z.ZodType | 'file' | 'archive'>
 }
 export type Endpoint = EndpointRow & EndpointSchemas & { limit?: RateLimit }
 

@@ -66,4 +66,19 @@ const AttachProofSchema = defineEntity({
 
 export class AttachProof extends AttachProofSchema.class {}
 AttachProofSchema.setClass(AttachProof)
-export { AttachProofSchema, FederationDeliverySchema, FederationNonceSchema, PeerResetSchema }
+
+/** The requests of one key in the present window of a limit, counted for all replicas. Contract: 7. */
+const FederationLimitSchema = defineEntity({
+  name: 'FederationLimit',
+  tableName: 'federation_limits',
+  properties: {
+    name: p.text().primary(),
+    key: p.text().primary(),
+    requests: p.integer(),
+    endsAt: p.datetime(),
+  },
+})
+
+export class FederationLimit extends FederationLimitSchema.class {}
+FederationLimitSchema.setClass(FederationLimit)
+export { AttachProofSchema, FederationDeliverySchema, FederationLimitSchema, FederationNonceSchema, PeerResetSchema }

@@ -2,6 +2,7 @@ import { AuditEntrySchema } from './audit-entry.ts'
 import {
   AttachProofSchema,
   FederationDeliverySchema,
+  FederationLimitSchema,
   FederationNonceSchema,
   PeerResetSchema,
 } from './federation-records.ts'
@@ -15,7 +16,7 @@ import { FileRemovalSchema, UploadSchema } from './upload.ts'
 import { UserSchema } from './user.ts'
 
 export { AuditEntry } from './audit-entry.ts'
-export { AttachProof, FederationDelivery, FederationNonce, PeerReset } from './federation-records.ts'
+export { AttachProof, FederationDelivery, FederationLimit, FederationNonce, PeerReset } from './federation-records.ts'
 export { ApprovalRequest, Peer } from './federation.ts'
 export { FederationRegistry } from './federation-registry.ts'
 export { InstanceSettings } from './instance-settings.ts'
@@ -32,6 +33,7 @@ export const entities = [
   ApprovalRequestSchema,
   AttachProofSchema,
   FederationDeliverySchema,
+  FederationLimitSchema,
   FederationNonceSchema,
   FederationRegistrySchema,
   FileRemovalSchema,

@@ -10,6 +10,8 @@ const OutboxEventSchema = defineEntity({
     subject: p.text(),
     payload: p.json<unknown>(),
     requestId: p.text().nullable(),
+    /** Of the span in whose transaction it was saved, where traces are exported. */
+    traceparent: p.text().nullable(),
     /** By the clock of the database, as is the age that the relay reports. */
     createdAt: p.datetime().defaultRaw('now()'),
   },

@@ -59,6 +59,8 @@ const UserSchema = defineEntity({
     passwordChangedAt: p.bigint('number').nullable(),
     /** Milliseconds since the epoch: when a reset or a deletion last closed every socket of this account. */
     sessionsEndedAt: p.bigint('number').nullable(),
+    /** Whether that was a reset: it tells which close code is due where the event was missed. Contract: 6. */
+    sessionsEndedByReset: p.boolean().default(false),
     /** After an admin's reset, until the person has chosen a password. Contract: 2. */
     passwordChangeRequired: p.boolean().default(false),
     /** Rises with every change to what decides over tokens. Design: invariant 1. */
@@ -127,6 +129,8 @@ export class User extends UserSchema.class {
     this.formerHomeInstance = null
     this.formerHomeUserId = null
     this.federationHomeOrphaned = false
+    // The home decides over passwords again: nobody has to choose one here.
+    this.passwordChangeRequired = false
     this.profileUpdatedAt = 0
     this.stateVersion += 1
   }
@@ -153,6 +157,7 @@ export class User extends UserSchema.class {
     const endedAt = laterOf(now, this.passwordChangedAt)
     this.passwordChangedAt = endedAt
     this.sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
+    this.sessionsEndedByReset = false
     this.stateVersion += 1
     return endedAt
   }
@@ -161,6 +166,7 @@ export class User extends UserSchema.class {
   resetPassword(passwordHash: string, now: number): number {
     const changedAt = this.changePassword(passwordHash, now)
     this.passwordChangeRequired = true
+    this.sessionsEndedByReset = true
     this.sessionsEndedAt = laterOf(changedAt, this.sessionsEndedAt)
     return changedAt
   }

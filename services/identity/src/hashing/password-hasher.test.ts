@@ -57,6 +57,19 @@ describe('the password hasher', () => {
     ])
   })
 
+  it('refuses with 503 and Retry-After what still waits at the limit of a drain, and completes what runs', async () => {
+    const running = hasher.verify(password, slowHash, elsewhere())
+    const waiting = [1, 2].map(() => hasher.verify(password, slowHash, elsewhere()))
+    hasher.drain(0)
+    const outcomes = await Promise.allSettled(waiting)
+    const later = await Promise.allSettled([hasher.hash(password, elsewhere())])
+
+    expect(refusalsOf([...outcomes, ...later])).to.deep.equal(
+      [1, 2, 3].map(() => ['hashing_busy', { 'Retry-After': '2' }]),
+    )
+    expect(await running).to.equal(false)
+  })
+
   it('gives one network a quarter of the queue, whichever of its addresses ask, and the others the rest', async () => {
     await using own = startPasswordHasher({ threads: 1, queue: 20, log, metrics: createMetrics() })
     const attempt = (address: string) => own.verify(password, quickHash, address)

@@ -19,6 +19,8 @@ export type PasswordHasher = AsyncDisposable & {
   waiting(): number
   /** Whether the process is running, for /readyz. */
   ready(): boolean
+  /** The process stops: what still waits after `limitMs`, and what comes later, is refused with hashing_busy. */
+  drain(limitMs: number): void
 }
 
 type QueuedJob = { job: Job; network: string; resolve(value: string | boolean): void; reject(error: Error): void }
@@ -35,6 +37,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
   const shareOfNetwork = Math.max(1, Math.floor(capacity * policy.hashingShareOfNetwork))
   let lastId = 0
   let closed = false
+  let refusing: NodeJS.Timeout | true | undefined
   const child = startHashingChild({
     threads,
     log,
@@ -71,8 +74,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     if (closed) throw processEnded()
     const network = networkOf(address)
     const waitingOfNetwork = queue.filter((queued) => queued.network === network).length
-    if (queue.length >= capacity || waitingOfNetwork >= shareOfNetwork)
-      throw refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })
+    if (refusing === true || queue.length >= capacity || waitingOfNetwork >= shareOfNetwork) throw busy()
     lastId += 1
     const id = lastId
     return await new Promise((resolve, reject) => {
@@ -91,8 +93,15 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     },
     waiting: () => queue.length,
     ready: () => child.ready(),
+    drain: (limitMs) => {
+      refusing ??= setTimeout(() => {
+        refusing = true
+        for (const job of queue.splice(0)) job.reject(busy())
+      }, limitMs).unref()
+    },
     [Symbol.asyncDispose]: async () => {
       closed = true
+      if (refusing !== true) clearTimeout(refusing)
       rejectAll([...takeRunning(), ...queue.splice(0)])
       await child[Symbol.asyncDispose]()
     },
@@ -103,5 +112,6 @@ function rejectAll(jobs: readonly QueuedJob[]): void {
   for (const job of jobs) job.reject(processEnded())
 }
 
+const busy = () => refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })
 const processEnded = () => commonErrors.unavailable({ headers: retryAfter(1) })
 const retryAfter = (seconds: number) => ({ 'Retry-After': String(seconds) })

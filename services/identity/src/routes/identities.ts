@@ -16,7 +16,7 @@ export function identityRoutes(deps: Deps): Router<AppState> {
   router.put(endpoints.putRegistry.path, jsonBody, async (ctx) => {
     const caller = requireUser(ctx)
     const list = parseInput(endpoints.putRegistry.body, ctx.request.body)
-    ctx.body = { ok: true, updatedAt: await putRegistry(deps, { ...list, caller }) }
+    ctx.body = { ok: true, updatedAt: await putRegistry(deps, { ...list, caller, requestId: requestIdOf(ctx) }) }
   })
   router.post(endpoints.attachProof.path, jsonBody, async (ctx) => {
     const caller = requireUser(ctx)

@@ -8,6 +8,7 @@ import { changePassword } from '../operations/credentials/change-password.ts'
 import { endSessions } from '../operations/credentials/end-sessions.ts'
 import { verifyPassword } from '../operations/credentials/verify-password.ts'
 import { deleteAccount } from '../operations/deletion/delete-account.ts'
+import { exportData } from '../operations/export/export-data.ts'
 import { patchProfile } from '../operations/profile/patch-profile.ts'
 import { loadUser } from '../queries/load-user.ts'
 import { issueToken } from '../replies/credentials-reply.ts'
@@ -42,6 +43,14 @@ export function userRoutes(deps: Deps): Router<AppState> {
     const ending = { ...input, caller: requireUser(ctx), address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
     const { user, issuedAt } = await endSessions(deps, ending)
     ctx.body = { token: issueToken(deps, user, issuedAt) }
+  })
+  router.post(endpoints.exportData.path, jsonBody, async (ctx) => {
+    const input = parseInput(endpoints.exportData.body, ctx.request.body)
+    const given = { ...input, caller: requireUser(ctx), address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
+    const { archive, username } = await exportData(deps, given)
+    ctx.attachment(`${username}.zip`)
+    ctx.type = 'application/zip'
+    ctx.body = archive
   })
   router.post(endpoints.verifyPassword.path, jsonBody, async (ctx) => {
     const { password } = parseInput(endpoints.verifyPassword.body, ctx.request.body)

@@ -58,10 +58,10 @@ function setFileHeaders(ctx: Context, filename: string, etag: string): void {
   })
 }
 
-type OpenFile = { handle: FileHandle; size: number }
+export type OpenFile = { handle: FileHandle; size: number }
 
 /** Undefined for anything but a finished file: a path, a folder, a link. The caller closes the handle. */
-async function openFile(folder: string, filename: string): Promise<OpenFile | undefined> {
+export async function openFile(folder: string, filename: string): Promise<OpenFile | undefined> {
   if (!isUploadName(filename)) return undefined
   const handle = await openWithoutLinks(join(folder, filename))
   if (!handle) return undefined

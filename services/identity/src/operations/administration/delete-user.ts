@@ -19,7 +19,7 @@ export async function deleteUser(
     const target = await em.findOne(User, { id: userId })
     // First and in one order: admins who delete each other wait, and then find themselves deleted.
     if (target?.isAdmin) await lockLocalAdmins(em)
-    assertCurrent(await em.findOne(User, { id: actor.userId }), actor, { admin: true })
+    if (actor.userId !== null) assertCurrent(await em.findOne(User, { id: actor.userId }), actor, { admin: true })
     const user = requireDeletable(await lockUser(em, userId))
     const wasAdmin = user.isAdmin
     const deleted = await deleteLockedAccount(deps, em, { user, mode: 'full', actor, requestId })

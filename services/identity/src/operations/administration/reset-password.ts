@@ -25,7 +25,7 @@ export async function resetPassword(
   const passwordHash = await deps.hasher.hash(temporaryPassword, address)
 
   const reset = async (em: EntityManager) => {
-    await lockInOrder(em, [actor.userId, userId])
+    await lockInOrder(em, actor.userId === null ? [userId] : [actor.userId, userId])
     await assertCallerCurrent(em, actor, { admin: true })
     const user = requireResettable(await lockUser(em, userId))
     const now = user.resetPassword(passwordHash, await deps.databaseTime(em))

@@ -53,8 +53,10 @@ async function applyChange(
   const now = deps.clock.now()
   const replacedFiles = await updateUploadReferences(em, { user, changes, now: new Date(now) })
   const changed = changedFields(user, values)
-  // Of a replica it is the time of the home's last change that is shown here.
-  const profileUpdatedAt = user.isLocal() ? now : user.profileUpdatedAt
+  // Of a replica it is the time of the home's last change that is shown here. Peers take a profile that is newer only, so
+  // that a clock that was set back, or two changes in one millisecond, must not lose the last one.
+  const isChangedHere = user.isLocal() && changed.length > 0
+  const profileUpdatedAt = isChangedHere ? Math.max(now, user.profileUpdatedAt + 1) : user.profileUpdatedAt
   Object.assign(user, values, { profileUpdatedAt })
   await em.flush()
   const facts = { state: accountStateOf(user), at: now, profileUpdatedAt, changed, requestId }

@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { ZipFile } from 'yazl'
+
+/** One file of an archive. Its content is read when its turn comes, and no faster than the archive is read. */
+export type ArchivePart = { name: string; content: Readable | AsyncIterable<Buffer>; compress: boolean }
+
+/**
+ * A ZIP archive as a stream: parts are asked for one after the other, each when the one before has been read. When a part
+ * cannot be read the stream is destroyed with the error; when the stream is closed early, the part under way is closed.
+ */
+export function createArchive(parts: AsyncIterable<ArchivePart>, { modifiedAt }: { modifiedAt: Date }): Readable {
+  const zip = new ZipFile()
+  const output = zip.outputStream as Readable
+  const closed = new AbortController()
+  output.once('close', () => closed.abort())
+  zip.on('error', (error) => output.destroy(error as Error))
+  writeParts(zip, parts, { mtime: modifiedAt, signal: closed.signal }).then(
+    () => zip.end(),
+    (error: unknown) => output.destroy(error as Error),
+  )
+  return output
+}
+
+type Writing = { mtime: Date; signal: AbortSignal }
+
+async function writeParts(zip: ZipFile, parts: AsyncIterable<ArchivePart>, { mtime, signal }: Writing): Promise<void> {
+  for await (const { name, content, compress } of parts) {
+    const stream = content instanceof Readable ? content : Readable.from(content, { objectMode: false })
+    try {
+      signal.throwIfAborted()
+      zip.addReadStream(stream, name, { mtime, compress })
+      await finished(stream, { signal, writable: false })
+    } finally {
+      stream.destroy()
+    }
+  }
+}

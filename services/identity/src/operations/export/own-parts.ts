@@ -1,0 +1,99 @@
+import type { AccountState } from '@gatehouse/contracts'
+import { selectRows } from '@gatehouse/database'
+import { Invite, deriveInviteStatus, sanitizeUser } from '@gatehouse/domain'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+import { loadUser } from '../../queries/load-user.ts'
+import { openFile } from '../../uploads/serve-file.ts'
+import type { ArchivePart } from './archive.ts'
+import { fillIn, ownFiles, ownRows, type OwnRows } from './own-rows.ts'
+import { pagesOf, toJson, toJsonArray } from './pages.ts'
+
+export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config'>
+
+/** Judges the caller anew: throws when the account is deleted or the token revoked. */
+type Judge = () => Promise<AccountState>
+
+type Row = Record<'id' | 'userId' | 'filename', string> & { filenames?: string[] }
+
+/**
+ * Everything that an export of an account holds, file by file. The caller is judged again before each of them and before each
+ * page of rows; each page is a statement of its own. Contract: 3, export.
+ */
+export async function* ownParts(deps: PartDeps, userId: string, judge: Judge): AsyncGenerator<ArchivePart> {
+  await judge()
+  yield textPart('account.json', toJson(await readAccount(deps, userId)))
+  yield textPart('invites.json', toJsonArray(invitePages(deps, userId, judge)))
+  for (const rows of ownRows) yield textPart(rows.file, toJsonArray(rowPages(deps, rows, { userId, judge })))
+  for (const files of ownFiles) {
+    for await (const page of rowPages(deps, files, { userId, judge })) {
+      for (const { id, filenames = [] } of page) {
+        const folder = files.key === 'id' ? `${files.folder}/${id}` : files.folder
+        yield* fileParts(deps, { folder, filenames, judge })
+      }
+    }
+  }
+}
+
+const textPart = (name: string, content: AsyncIterable<Buffer>): ArchivePart => ({ name, content, compress: true })
+
+async function readAccount({ orm, clock, config }: PartDeps, userId: string): Promise<object> {
+  const user = await loadUser(orm.em.fork(), userId)
+  const { passwordChangedAt = null } = user
+  return {
+    exportedAt: clock.now(),
+    instance: config.publicAddress.origin,
+    user: sanitizeUser(user, true),
+    passwordChangedAt,
+  }
+}
+
+type Reading = { userId: string; judge: Judge }
+
+function rowPages({ orm }: PartDeps, rows: OwnRows, { userId, judge }: Reading): AsyncGenerator<Row[]> {
+  const read = async (after: string) => {
+    await judge()
+    const { sql, parameters } = fillIn(rows, { userId, after })
+    return await selectRows<Row>(orm.em.fork(), sql, parameters)
+  }
+  return pagesOf(read, { pageRows: policy.exportPageRows, keyOf: (row) => row[rows.key], first: rows.first })
+}
+
+/** The invites that the account made. A token opens the instance to others, so that only an admin may have it. */
+function invitePages({ orm, clock }: PartDeps, userId: string, judge: Judge): AsyncGenerator<object[]> {
+  const read = async (after: string) => {
+    const { isAdmin } = await judge()
+    const where = { createdBy: userId, id: { $gt: after } }
+    const invites = await orm.em.fork().find(Invite, where, { orderBy: { id: 'asc' }, limit: policy.exportPageRows })
+    return invites.map((invite) => describeInvite(invite, { isAdmin, now: clock.now() }))
+  }
+  return pagesOf(read, { pageRows: policy.exportPageRows, keyOf: ({ id }) => id, first: '0' })
+}
+
+function describeInvite(invite: Invite, { isAdmin, now }: { isAdmin: boolean; now: number }) {
+  const { id, token, name, maxUses = null, usedCount, expiresAt, revokedAt, createdAt, lastRedeemedAt } = invite
+  return {
+    id,
+    ...(isAdmin && { token }),
+    name,
+    status: deriveInviteStatus(invite, now),
+    maxUses,
+    usedCount,
+    expiresAt: expiresAt?.getTime() ?? null,
+    revokedAt: revokedAt?.getTime() ?? null,
+    createdAt: createdAt.getTime(),
+    lastRedeemedAt: lastRedeemedAt?.getTime() ?? null,
+  }
+}
+
+type Files = { folder: string; filenames: readonly string[]; judge: Judge }
+
+/** The files that are there; a name that is none of an upload is left out: it could lead out of the folder. */
+async function* fileParts({ config }: PartDeps, { folder, filenames, judge }: Files): AsyncGenerator<ArchivePart> {
+  for (const filename of filenames) {
+    await judge()
+    const file = await openFile(config.uploadDir, filename)
+    // Closed with its stream, which the archive reads or destroys.
+    if (file) yield { name: `${folder}/${filename}`, content: file.handle.createReadStream(), compress: false }
+  }
+}
