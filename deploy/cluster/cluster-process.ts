@@ -8,10 +8,13 @@ import { entrypoints, type Role } from './roles.ts'
 type Options = {
   endpoint: Endpoint
   environment: Record<string, string>
+  /** The source tree that a start runs, asked at each start. */
+  root: () => string
   log: { mode: LogViewMode; file: string; colorIndex: number }
 }
 
-const projectRoot = resolve(import.meta.dirname, '../..')
+/** The source tree of this program. */
+export const projectRoot = resolve(import.meta.dirname, '../..')
 const readyLimitMs = 120_000
 const stopLimitMs = 40_000
 
@@ -25,7 +28,7 @@ export class ClusterProcess extends ManagedProcess {
   /** The last lines of its output. */
   readonly recentLog: () => string
 
-  constructor({ endpoint, environment, log }: Options) {
+  constructor({ endpoint, environment, root, log }: Options) {
     const { role, index, name, port, opsPort } = endpoint
     const opsUrl = `http://127.0.0.1:${opsPort}`
     const view = openLogView({ name, ...log })
@@ -40,9 +43,9 @@ export class ClusterProcess extends ManagedProcess {
       spawn() {
         const { PATH = '', HOME = '' } = process.env
         const { file, flags = [] } = entrypoints[role]
-        const args = ['--disable-warning=ExperimentalWarning', ...flags, resolve(projectRoot, file)]
+        const args = ['--disable-warning=ExperimentalWarning', ...flags, resolve(root(), file)]
         const child = spawn(process.execPath, args, {
-          cwd: projectRoot,
+          cwd: root(),
           env: { PATH, HOME, ...environment, ...portVariables(endpoint) },
           stdio: ['ignore', 'pipe', 'pipe'],
           detached: true,

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { connectDatabase, migrateDatabase } from '@gatehouse/database'
+import { prepareDatabase, urlForRole } from '@gatehouse/database'
 import {
   createScratchFolder,
   freePort,
@@ -9,7 +9,7 @@ import {
   type LocalServer,
 } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
-import { ClusterProcess } from './cluster-process.ts'
+import { ClusterProcess, projectRoot } from './cluster-process.ts'
 import { assignEndpoints, urlVariables } from './endpoints.ts'
 import type { LogViewMode } from './log-view.ts'
 import { roles, type Role } from './roles.ts'
@@ -24,6 +24,8 @@ export type ClusterOptions = {
   environment?: Record<string, string>
   /** For one process; overrides `environment`. */
   environmentOf?: (role: Role, index: number) => Record<string, string>
+  /** The source tree that a start of this process runs, by default this one. */
+  rootOf?: (role: Role, index: number) => string
   /** By default `silent`. */
   log?: LogViewMode
   /** Of the first gateway; the others listen on the ports after it. By default free ports. */
@@ -39,11 +41,10 @@ export type Cluster = AsyncDisposable & {
   postgres: LocalServer
   nats: LocalServer
   redis: LocalServer
-  /** The variables of every process. */
+  /** The variables of every process; DATABASE_URL is the owner's, each service has that of its role. */
   environment: Record<string, string>
 }
 
-const projectRoot = resolve(import.meta.dirname, '../..')
 const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 
 /**
@@ -53,7 +54,7 @@ const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   await using opening = new AsyncDisposableStack()
   const { postgres, nats, redis } = await openServers(opening, options.servers ?? {})
-  await migrate(postgres.url)
+  await prepareDatabase(postgres.url)
   const folder = await createScratchFolder('cluster')
   const endpoints = await assignEndpoints(options, freePort)
   const environment = {
@@ -70,9 +71,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...options.environment,
   }
   const processes = endpoints.map((endpoint, colorIndex) => {
-    const own = options.environmentOf?.(endpoint.role, endpoint.index)
+    const own = { ...options.environment, ...options.environmentOf?.(endpoint.role, endpoint.index) }
+    const database = { DATABASE_URL: databaseUrlOf(postgres.url, endpoint.role) }
     const log = { mode: options.log ?? 'silent', file: join(folder, `${endpoint.name}.log`), colorIndex }
-    return new ClusterProcess({ endpoint, environment: { ...environment, ...own }, log })
+    const root = () => options.rootOf?.(endpoint.role, endpoint.index) ?? projectRoot
+    return new ClusterProcess({ endpoint, environment: { ...environment, ...database, ...own }, root, log })
   })
   opening.defer(() => stopInOrder(processes))
   const starts = processes.map((process) => process.start())
@@ -107,18 +110,14 @@ async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers
   return { postgres, nats, redis }
 }
 
+/** Each service connects as its own role; the gateway has no database. */
+function databaseUrlOf(ownerUrl: string, role: Role): string {
+  return role === 'gateway' ? '' : urlForRole(ownerUrl, role)
+}
+
 /** Gateways first, so that the requests under way still reach their services. */
 async function stopInOrder(processes: readonly ClusterProcess[]): Promise<void> {
   for (const role of roles.toReversed()) {
     await Promise.all(processes.filter(({ service }) => service === role).map((each) => each.stop()))
-  }
-}
-
-async function migrate(url: string): Promise<void> {
-  const orm = await connectDatabase({ url })
-  try {
-    await migrateDatabase(orm)
-  } finally {
-    await orm.close()
   }
 }

@@ -15,7 +15,10 @@ const colors = [
 const recentLines = 20
 
 /** Writes a process's output to a file as it comes, and to the terminal behind the process's name. */
-export function openLogView(options: { name: string; mode: LogViewMode; file: string; colorIndex: number }) {
+export function openLogView(
+  options: { name: string; mode: LogViewMode; file: string; colorIndex: number },
+  terminal: Pick<NodeJS.WritableStream, 'write'> = process.stdout,
+) {
   const file = createWriteStream(options.file, { flags: 'a' })
   const recent: string[] = []
   const isColored = isatty(process.stdout.fd)
@@ -26,7 +29,7 @@ export function openLogView(options: { name: string; mode: LogViewMode; file: st
     file.write(`${line}\n`)
     recent.push(line)
     if (recent.length > recentLines) recent.shift()
-    if (options.mode === 'pretty') process.stdout.write(format(line).replace(/^(?=.)/gm, `${prefix} `))
+    if (options.mode === 'pretty') terminal.write(format(line).replace(/^(?=.)/gm, `${prefix} `))
   }
   return {
     follow: (...outputs: Readable[]): void => {

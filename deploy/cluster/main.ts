@@ -7,7 +7,7 @@ import { loadOrCreateSecrets } from '../embedded/secrets.ts'
 import { startCluster, type Cluster } from './cluster.ts'
 import { readClusterConfig, type ClusterConfig } from './config.ts'
 
-await runUntilStopped(async () => {
+await runUntilStopped('cluster', async () => {
   const config = readClusterConfig(process.argv.slice(2), process.env)
   await using opening = new AsyncDisposableStack()
   const cluster = await openCluster(opening, config)

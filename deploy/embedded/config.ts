@@ -7,7 +7,10 @@ import {
   publicAddress,
   publicVariables,
   readFederation,
+  readTracing,
   readVariables,
+  tracingVariables,
+  type TracingOptions,
   variables,
 } from '@gatehouse/service-kit'
 import { loadOrCreateSecrets } from './secrets.ts'
@@ -16,6 +19,8 @@ import { loadOrCreateSecrets } from './secrets.ts'
 export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redisUrl'> & {
   dataFolder: string
   logLevel: string
+  /** Where traces go, if anywhere. */
+  tracing?: TracingOptions
   /** Of the embedded PostgreSQL. */
   databasePassword: string
 }
@@ -23,13 +28,17 @@ export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | '
 const shape = {
   ...publicVariables,
   ...federationVariables,
+  ...tracingVariables,
   HOST: variables.text('127.0.0.1'),
   OPS_PORT: variables.port(0),
   JWT_SECRET: variables.secret('signs the tokens').optional(),
   INTERNAL_SECRET: variables.secret('signs the caller between gateway and services').optional(),
+  JWT_SECRET_PREVIOUS: variables.previousSecrets(),
+  INTERNAL_SECRET_PREVIOUS: variables.previousSecrets(),
   JWT_EXPIRES_IN: variables.duration('30d'),
   REGISTRATION_OPEN: variables.flag(true),
   TRUST_PROXY: variables.text(''),
+  LOG_ADDRESSES: variables.flag(false),
   GATEHOUSE_DATA: variables.text('.gatehouse'),
   UPLOAD_DIR: variables.text(''),
   WEB_ROOT: variables.text(''),
@@ -55,16 +64,20 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     opsPort: given.OPS_PORT,
     internalSecret: given.INTERNAL_SECRET ?? secrets.internalSecret,
     jwtSecret: given.JWT_SECRET ?? secrets.jwtSecret,
+    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
+    previousJwtSecrets: given.JWT_SECRET_PREVIOUS,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: address,
     reach,
     trustProxy: given.TRUST_PROXY,
+    logAddresses: given.LOG_ADDRESSES,
     uploadDir: given.UPLOAD_DIR || join(dataFolder, 'uploads'),
     webRoot: given.WEB_ROOT || join(dataFolder, 'web'),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
     dataFolder,
     logLevel: given.LOG_LEVEL,
+    ...readTracing(given),
     databasePassword: secrets.databasePassword,
   }
 }

@@ -1,19 +1,20 @@
 // `npm start`: a whole instance in one process, with a PostgreSQL server of its own.
 import { join } from 'node:path'
 import { startPersistentPostgres, type LocalServer } from '@gatehouse/local-servers'
-import { ConfigurationError, createLog, runUntilStopped } from '@gatehouse/service-kit'
+import { ConfigurationError, createLog, runUntilStopped, type Log } from '@gatehouse/service-kit'
 import { readConfig, type EmbeddedConfig } from './config.ts'
 import { startEmbedded } from './embedded.ts'
 import { explainDatabaseError } from './explain-database-error.ts'
 import { createLogFormatter } from './pretty-log.ts'
 
-await runUntilStopped(async () => {
+await runUntilStopped('gatehouse', async () => {
   const config = readConfig(process.env)
   const log = createLog({ level: config.logLevel, service: 'gatehouse', ...terminalDestination() })
   await using opening = new AsyncDisposableStack()
-  const postgres = opening.use(await openPostgres(config))
+  const postgres = opening.use(await openPostgres(config, log))
   const instance = opening.use(await startEmbedded(config, postgres.url, { log }))
   process.stdout.write(`\n${startMessage(config, instance)}\n\n`)
+  opening.defer(() => log.info('stopping: what was accepted is answered; a second signal ends at once'))
   return opening.move()
 })
 
@@ -24,9 +25,17 @@ function terminalDestination() {
   return { destination: { write: (line: string) => void process.stdout.write(format(line)) } }
 }
 
-async function openPostgres({ dataFolder, databasePassword }: EmbeddedConfig): Promise<LocalServer> {
+async function openPostgres(
+  { dataFolder, databasePassword: password }: EmbeddedConfig,
+  log: Log,
+): Promise<LocalServer> {
+  const onRelocated = (folder: string) =>
+    log.warn(
+      { folder, dataFolder },
+      'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere',
+    )
   try {
-    return await startPersistentPostgres({ folder: join(dataFolder, 'database'), password: databasePassword })
+    return await startPersistentPostgres({ folder: join(dataFolder, 'database'), password, onRelocated })
   } catch (cause) {
     throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, dataFolder)}`], { cause })
   }

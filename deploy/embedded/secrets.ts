@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
@@ -26,6 +26,17 @@ export function loadOrCreateSecrets(dataFolder: string): Secrets {
     const remedy = 'check that the folder is writable and the file is complete'
     throw new ConfigurationError([`GATEHOUSE_DATA: cannot read or create the secrets in ${file}; ${remedy}`], { cause })
   }
+}
+
+/** Replaces the secrets that sign; the password of the database stays. Needs the lock of the database. Throws ConfigurationError. */
+export function replaceSecrets(dataFolder: string, kept: Pick<Secrets, 'jwtSecret' | 'internalSecret'>): void {
+  const file = join(dataFolder, 'secrets.json')
+  const { databasePassword } = loadOrCreateSecrets(dataFolder)
+  const { jwtSecret, internalSecret } = kept
+  writeFileSync(`${file}.new`, `${JSON.stringify({ jwtSecret, internalSecret, databasePassword }, null, 2)}\n`, {
+    mode: 0o600,
+  })
+  renameSync(`${file}.new`, file)
 }
 
 function readIfExists(file: string): string | undefined {

@@ -1,0 +1,130 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { finished, pipeline } from 'node:stream/promises'
+import type { Readable } from 'node:stream'
+import pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import { requireEmptyInstance } from '../empty-instance.ts'
+import { CommandFailure, isDiskFull } from '../failure.ts'
+import { openUploadStaging, type UploadStaging } from '../upload-staging.ts'
+import type { ArchiveHeader, ArchiveManifest } from './format.ts'
+import { readMembers, verifyArchive } from './read-archive.ts'
+import { listMigrations, listTables, quote } from './tables.ts'
+
+export type RestoreOptions = {
+  file: string
+  /** Of the owner of the schema; the schema is up to date. */
+  databaseUrl: string
+  uploadDir: string
+  /** What has to be done before the commit, as keeping the secrets. */
+  beforeCommit?: () => Promise<void>
+  progress(line: string): void
+}
+
+/**
+ * Restores an archive into an instance without accounts and with no service running. The archive is read to its end
+ * first; then everything happens in one transaction, and the files get their names right before its commit. Throws
+ * CommandFailure, and then nothing has changed. docs/operators.md, "Backup and restore".
+ */
+export async function restoreArchive(options: RestoreOptions): Promise<ArchiveManifest> {
+  const { file, progress } = options
+  progress('verifying the archive')
+  const { header, manifest } = await verifyArchive(file)
+  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatehouse-restore' })
+  await client.connect()
+  await using opening = new AsyncDisposableStack()
+  opening.defer(() => client.end()) // rolls back what is open
+  let staging: UploadStaging | undefined
+  try {
+    await client.query('begin')
+    await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
+    await requireEmptyInstance(client)
+    await requireSameSchema(client, header, manifest)
+    staging = opening.use(await openUploadStaging(client, options.uploadDir, 'restore'))
+    await restoreMembers(client, options, { manifest, staging: staging.folder })
+    await restoreSequences(client, manifest)
+    await client.query(`update users set status = 'offline' where status <> 'offline'`)
+    await options.beforeCommit?.()
+    await staging.publish()
+    await client.query('commit')
+    progress('committed')
+    return manifest
+  } catch (error) {
+    await staging?.withdraw()
+    throw explain(error)
+  }
+}
+
+async function requireSameSchema(client: pg.Client, header: ArchiveHeader, manifest: ArchiveManifest): Promise<void> {
+  const own = await listMigrations(client)
+  const known = new Map((await listTables(client)).map(({ name, columns }) => [name, new Set(columns)]))
+  const isKnown = Object.entries(manifest.tables).every(([name, { columns }]) =>
+    columns.every((column) => known.get(name)?.has(column)),
+  )
+  if (isKnown && own.toSorted().join() === header.migrations.toSorted().join()) return
+  throw new CommandFailure(
+    'refused',
+    `the archive was made by version ${header.version}, whose schema differs: restore it with that version, then upgrade`,
+  )
+}
+
+type Target = { manifest: ArchiveManifest; staging: string }
+
+/** The tables stand in the archive in the order in which their rows can be inserted. */
+async function restoreMembers(
+  client: pg.Client,
+  { file, progress }: RestoreOptions,
+  { manifest, staging }: Target,
+): Promise<void> {
+  await client.query(`truncate ${Object.keys(manifest.tables).map(quote).join(', ')} cascade`)
+  let current: { table: string; sink: ReturnType<typeof copyFrom>; ended: Promise<void> } | undefined
+  const begin = (table: string) => {
+    const columns = manifest.tables[table]?.columns.map(quote).join(', ')
+    const sink = client.query(copyFrom(`copy ${quote(table)} (${columns}) from stdin`))
+    const ended = finished(sink)
+    ended.catch(() => undefined) // it is awaited at the end of the table
+    return { table, sink, ended }
+  }
+  const finish = async () => {
+    if (!current) return
+    const { table, sink, ended } = current
+    current = undefined
+    sink.end()
+    await ended
+    progress(`${table}: ${sink.rowCount} rows`)
+  }
+  await readMembers(file, async (name, content) => {
+    const [, table] = /^database\/([a-z_]+)\/\d+$/.exec(name) ?? []
+    const [, upload] = /^uploads\/([A-Za-z0-9_-][A-Za-z0-9._-]{0,127})$/.exec(name) ?? []
+    if (table !== current?.table) await finish()
+    if (table !== undefined) {
+      current ??= begin(table)
+      await write(content, current.sink)
+    } else if (upload !== undefined) {
+      await pipeline(content, createWriteStream(join(staging, upload), { mode: 0o644, flags: 'wx' }))
+    }
+  })
+  await finish()
+}
+
+async function write(content: Readable, sink: ReturnType<typeof copyFrom>): Promise<void> {
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    if (!sink.write(chunk)) await once(sink, 'drain')
+  }
+}
+
+async function restoreSequences(client: pg.Client, { sequences }: ArchiveManifest): Promise<void> {
+  for (const [name, { value, isCalled }] of Object.entries(sequences)) {
+    await client.query('select setval($1::regclass, $2::bigint, $3)', [quote(name), value, isCalled])
+  }
+}
+
+function explain(error: unknown): unknown {
+  if (error instanceof CommandFailure) return error
+  const { code, message } = error as { code?: string; message: string }
+  if (isDiskFull(error)) return new CommandFailure('failed', 'the disk is full: nothing was changed', { cause: error })
+  if (code === '55P03')
+    return new CommandFailure('refused', 'the instance is in use: stop it; nothing was changed', { cause: error })
+  return new CommandFailure('failed', `the restore failed: ${message}; nothing was changed`, { cause: error })
+}

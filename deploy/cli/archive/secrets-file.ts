@@ -1,0 +1,86 @@
+import { createCipheriv, createDecipheriv, scryptSync } from 'node:crypto'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import type { Random } from '@gatehouse/runtime'
+import { z } from 'zod'
+import { CommandFailure, isDiskFull } from '../failure.ts'
+import { removeUnfinishedBeside, unfinishedName } from '../unfinished.ts'
+
+const keptSecrets = z.object({ jwtSecret: z.string().min(32), internalSecret: z.string().min(32) })
+/** What another instance needs to go on where this one stopped. */
+export type KeptSecrets = z.infer<typeof keptSecrets>
+
+/** With it one guess costs 128 MiB and some hundred milliseconds. */
+const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 }
+const sealedSecrets = z.object({
+  format: z.literal('gatehouse-secrets'),
+  salt: z.string(),
+  nonce: z.string(),
+  tag: z.string(),
+  sealed: z.string(),
+})
+
+/**
+ * Writes the secrets into a file of only its owner's, encrypted (AES-256-GCM, scrypt) when there is a passphrase. Throws
+ * CommandFailure.
+ */
+export async function writeSecrets(
+  file: string,
+  secrets: KeptSecrets,
+  { passphrase, random }: { passphrase: string | null; random: Pick<Random, 'bytes'> },
+): Promise<void> {
+  const text = JSON.stringify(secrets)
+  const content = passphrase === null ? text : JSON.stringify(seal(text, passphrase, random))
+  const unfinished = unfinishedName(file)
+  await removeUnfinishedBeside(file)
+  try {
+    await writeFile(unfinished, `${content}\n`, { mode: 0o600, flush: true })
+    await rename(unfinished, file)
+  } catch (cause) {
+    await rm(unfinished, { force: true })
+    const reason = isDiskFull(cause) ? 'the disk is full' : (cause as Error).message
+    throw new CommandFailure(isDiskFull(cause) ? 'failed' : 'usage', `cannot write ${file}: ${reason}`, { cause })
+  }
+}
+
+/** Throws CommandFailure when the file is none, is encrypted and there is no passphrase, or it is the wrong one. */
+export async function readSecrets(file: string, passphrase: string | null): Promise<KeptSecrets> {
+  let stored: unknown
+  try {
+    stored = JSON.parse(await readFile(file, 'utf8'))
+  } catch (cause) {
+    throw new CommandFailure('usage', `cannot read the secrets in ${file}: ${(cause as Error).message}`, { cause })
+  }
+  const sealed = sealedSecrets.safeParse(stored)
+  if (sealed.success && passphrase === null) {
+    throw new CommandFailure('usage', `${file} is encrypted: name its passphrase with --passphrase-file`)
+  }
+  const parsed = keptSecrets.safeParse(sealed.success ? unseal(file, sealed.data, passphrase ?? '') : stored)
+  if (!parsed.success) throw new CommandFailure('refused', `${file} holds no secrets of an instance`)
+  return parsed.data
+}
+
+function seal(text: string, passphrase: string, random: Pick<Random, 'bytes'>): z.infer<typeof sealedSecrets> {
+  const [salt, nonce] = [Buffer.from(random.bytes(16)), Buffer.from(random.bytes(12))]
+  const cipher = createCipheriv('aes-256-gcm', scryptSync(passphrase, salt, 32, scryptCost), nonce)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  const encode = (bytes: Buffer) => bytes.toString('base64')
+  return {
+    format: 'gatehouse-secrets',
+    salt: encode(salt),
+    nonce: encode(nonce),
+    tag: encode(cipher.getAuthTag()),
+    sealed: encode(sealed),
+  }
+}
+
+function unseal(file: string, stored: z.infer<typeof sealedSecrets>, passphrase: string): unknown {
+  const decode = (text: string) => Buffer.from(text, 'base64')
+  try {
+    const key = scryptSync(passphrase, decode(stored.salt), 32, scryptCost)
+    const decipher = createDecipheriv('aes-256-gcm', key, decode(stored.nonce), { authTagLength: 16 })
+    decipher.setAuthTag(decode(stored.tag))
+    return JSON.parse(Buffer.concat([decipher.update(decode(stored.sealed)), decipher.final()]).toString('utf8'))
+  } catch (cause) {
+    throw new CommandFailure('refused', `the passphrase does not open ${file}, or it is damaged`, { cause })
+  }
+}

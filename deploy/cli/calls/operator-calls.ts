@@ -1,0 +1,89 @@
+import { callerHeader, signOperatorToken, type CallerKey } from '@gatehouse/auth'
+import { endpoints, operatorEndpoints, type ServiceName } from '@gatehouse/contracts'
+import type { Clock } from '@gatehouse/runtime'
+import { z } from 'zod'
+
+type Endpoint = { method: string; path: string; access: string; service: ServiceName }
+
+/** Every endpoint that the operator may call: the admins' ones, and its own. */
+const callable: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
+  ...Object.entries(endpoints).filter(([, { access }]) => access === 'admin'),
+  ...Object.entries(operatorEndpoints),
+])
+
+/** A call of one endpoint, as it travels to a running embedded instance too. */
+export const operatorCall = z.object({
+  endpoint: z.string(),
+  params: z.record(z.string(), z.string()).default({}),
+  query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  body: z.record(z.string(), z.unknown()).optional(),
+})
+export type OperatorCall = z.input<typeof operatorCall>
+export type CallAnswer = { status: number; body: Record<string, unknown> }
+export type Calls = { send(call: OperatorCall): Promise<CallAnswer> }
+
+/** No replica of the service answered. */
+export class ServiceUnreachable extends Error {
+  override readonly name = 'ServiceUnreachable'
+}
+
+/** A peer may take its time: the longest call is a handshake with an instance that does not answer. */
+const answerLimitMs = 120_000
+
+type CallDeps = {
+  services: Partial<Record<ServiceName, readonly string[]>>
+  callerKey: CallerKey
+  clock: Pick<Clock, 'now'>
+}
+
+/** Sends a call to its service as the operator; the next replica gets it when one cannot be reached. Throws ServiceUnreachable. */
+export async function callService({ services, callerKey, clock }: CallDeps, call: OperatorCall): Promise<CallAnswer> {
+  const { endpoint: name, params, query, body } = operatorCall.parse(call)
+  const endpoint = callable.get(name)
+  if (!endpoint) return { status: 404, body: { error: `No endpoint ${name}`, statusCode: 404 } }
+  const target = addressOf(endpoint, params, query)
+  const replicas = services[endpoint.service] ?? []
+  let cause: unknown
+  for (const replica of replicas) {
+    try {
+      const headers = { [callerHeader]: signOperatorToken(callerKey, clock.now()) }
+      return await exchange(new URL(target, replica), endpoint.method, { headers, body })
+    } catch (error) {
+      if (!isUnreached(error)) throw error
+      cause = error
+    }
+  }
+  throw new ServiceUnreachable(
+    `the service ${endpoint.service} cannot be reached at ${replicas.join(', ') || 'no URL'}`,
+    {
+      cause,
+    },
+  )
+}
+
+function addressOf({ path }: Endpoint, params: Record<string, string>, query: Record<string, unknown>): string {
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString()
+  return text ? `${filled}?${text}` : filled
+}
+
+async function exchange(
+  url: URL,
+  method: string,
+  { headers, body }: { headers: Record<string, string>; body: object | undefined },
+): Promise<CallAnswer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'error',
+    signal: AbortSignal.timeout(answerLimitMs),
+    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+/** Whether the request certainly was not processed: nothing listened, or the name leads nowhere. */
+function isUnreached(error: unknown): boolean {
+  const code = (error as { cause?: { code?: string } }).cause?.code ?? ''
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code)
+}

@@ -1,0 +1,143 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { systemRandom } from '@gatehouse/runtime'
+import type { Command } from 'commander'
+import type { ArchiveManifest } from '../archive/format.ts'
+import { restoreArchive } from '../archive/restore-archive.ts'
+import { readSecrets, writeSecrets } from '../archive/secrets-file.ts'
+import { writeArchive } from '../archive/write-archive.ts'
+import { isDistributed } from '../connect.ts'
+import { CommandFailure } from '../failure.ts'
+import type { Invocation, Result } from '../invocation.ts'
+import type { Define } from '../program.ts'
+import { openPresentInstance, openStoppedInstance, requireEmbeddedInstance } from '../stopped-instance.ts'
+import { readSecretLine, record } from '../terminal.ts'
+import { openScratchFolder } from '../unfinished.ts'
+
+type SecretOptions = { secrets?: string; passphraseFile?: string }
+
+/** `backup`, `restore`, `secrets show` and `move-up`. docs/operators.md, "Backup and restore". */
+export function defineBackupCommands(program: Command, define: Define): void {
+  const passphrase = ['--passphrase-file <file>', 'encrypts that file; - reads standard input'] as const
+  define(
+    program
+      .command('backup')
+      .argument('<archive>', 'the file to write; it holds password hashes and the secrets of peers')
+      .description('Writes one consistent archive of the database and the uploads, also while the instance runs')
+      .option('--secrets <file>', 'writes the signing secrets too, into this file apart')
+      .option(...passphrase),
+    runBackup,
+  )
+  define(
+    program
+      .command('restore')
+      .argument('<archive>')
+      .description('Restores an archive into a new, stopped instance')
+      .option('--secrets <file>', 'takes the signing secrets of this file, so that sessions go on')
+      .option(...passphrase),
+    runRestore,
+  )
+  const secrets = program.command('secrets').description('The file of secrets that a backup wrote')
+  define(
+    secrets
+      .command('show')
+      .argument('<file>')
+      .description('Prints the secrets')
+      .option(...passphrase),
+    async (invocation, options: SecretOptions, file: string) => {
+      const found = await readSecrets(resolve(file), await readPassphrase(invocation, options))
+      return { json: found, text: record({ JWT_SECRET: found.jwtSecret, INTERNAL_SECRET: found.internalSecret }) }
+    },
+  )
+  define(
+    program
+      .command('move-up')
+      .argument('<data-folder>', 'of the stopped embedded instance')
+      .description('Carries an embedded instance over into the new distributed one of this environment')
+      .option('--new-secret', 'although JWT_SECRET is another one: every session ends'),
+    moveUp,
+  )
+}
+
+async function readPassphrase({ terminal }: Invocation, { passphraseFile }: SecretOptions): Promise<string | null> {
+  if (passphraseFile === undefined) return null
+  if (passphraseFile === '-') return await readSecretLine(terminal)
+  const text = await readFile(passphraseFile, 'utf8').catch((cause: unknown) => {
+    throw new CommandFailure('usage', `cannot read ${passphraseFile}: ${(cause as Error).message}`, { cause })
+  })
+  const [line = ''] = text.split(/\r?\n/)
+  if (!line) throw new CommandFailure('usage', `${passphraseFile} is empty`)
+  return line
+}
+
+async function runBackup(invocation: Invocation, options: SecretOptions, file: string): Promise<Result> {
+  const { environment, now, progress } = invocation
+  const passphrase = await readPassphrase(invocation, options)
+  await using instance = await openPresentInstance(environment)
+  const { databaseUrl, uploadDir, secrets } = instance
+  if (options.secrets !== undefined) {
+    if (!secrets)
+      throw new CommandFailure(
+        'usage',
+        'JWT_SECRET and INTERNAL_SECRET are not in this environment: leave --secrets out',
+      )
+    await writeSecrets(resolve(options.secrets), secrets, { passphrase, random: systemRandom })
+  }
+  const manifest = await writeArchive({ databaseUrl, uploadDir, file: resolve(file), now: now(), progress })
+  return describe(manifest, `${file} is complete`)
+}
+
+async function runRestore(invocation: Invocation, options: SecretOptions, file: string): Promise<Result> {
+  const { environment, progress } = invocation
+  const passphrase = await readPassphrase(invocation, options)
+  const secrets = options.secrets === undefined ? null : await readSecrets(resolve(options.secrets), passphrase)
+  await using instance = await openStoppedInstance(environment)
+  if (secrets && !instance.keepSecrets && instance.secrets?.jwtSecret !== secrets.jwtSecret) {
+    throw new CommandFailure(
+      'usage',
+      'JWT_SECRET is not that of the backup: set it (`secrets show` prints it), or leave --secrets out',
+    )
+  }
+  const { databaseUrl, uploadDir, keepSecrets } = instance
+  const beforeCommit = secrets && keepSecrets ? () => keepSecrets(secrets) : undefined
+  const target = { file: resolve(file), databaseUrl, uploadDir, progress }
+  const manifest = await restoreArchive({ ...target, ...(beforeCommit && { beforeCommit }) })
+  const sessions = secrets || instance.secrets ? '' : '; JWT_SECRET has to stay the same, or every session ends'
+  return describe(manifest, `${file} is restored${sessions}`)
+}
+
+async function moveUp(
+  invocation: Invocation,
+  { newSecret }: { newSecret?: boolean },
+  dataFolder: string,
+): Promise<Result> {
+  const { environment, now, progress } = invocation
+  if (!isDistributed(environment))
+    throw new CommandFailure('usage', 'set DATABASE_URL and UPLOAD_DIR of the distributed instance')
+  requireEmbeddedInstance(resolve(dataFolder))
+  await using source = await openStoppedInstance({ GATEHOUSE_DATA: dataFolder })
+  await using target = await openStoppedInstance(environment)
+  if (!newSecret && target.secrets?.jwtSecret !== source.secrets?.jwtSecret) {
+    throw new CommandFailure(
+      'usage',
+      `JWT_SECRET must be the jwtSecret of ${join(dataFolder, 'secrets.json')}, or every session ends (--new-secret)`,
+    )
+  }
+  await using scratch = await openScratchFolder()
+  const file = join(scratch.path, 'archive')
+  await writeArchive({ databaseUrl: source.databaseUrl, uploadDir: source.uploadDir, file, now: now(), progress })
+  const { databaseUrl, uploadDir } = target
+  return describe(await restoreArchive({ file, databaseUrl, uploadDir, progress }), `${dataFolder} is carried over`)
+}
+
+function describe({ tables, files, missingFiles }: ArchiveManifest, summary: string): Result {
+  const rows = Object.values(tables).reduce((sum, table) => sum + table.rows, 0)
+  const gone = missingFiles > 0 ? `, ${missingFiles} files that rows name are missing` : ''
+  const json = {
+    rows,
+    files,
+    missingFiles,
+    tables: Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.rows])),
+  }
+  return { json, text: `${summary}: ${rows} rows in ${Object.keys(tables).length} tables, ${files} files${gone}` }
+}

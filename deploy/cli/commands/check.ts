@@ -1,0 +1,163 @@
+import { connect } from 'node:tls'
+import { once } from 'node:events'
+import { connectNats } from '@gatehouse/bus'
+import { connectRedisCache } from '@gatehouse/auth'
+import { connectDatabase, databaseTime } from '@gatehouse/database'
+import { systemRandom } from '@gatehouse/runtime'
+import { publicAddress, publicVariables, readVariables } from '@gatehouse/service-kit'
+import type { Command } from 'commander'
+import { configured, dataFolderOf, isDistributed } from '../connect.ts'
+import { findRunningInstance } from '../calls/socket-calls.ts'
+import { CommandFailure } from '../failure.ts'
+import type { Environment, Invocation, Result } from '../invocation.ts'
+import type { Define } from '../program.ts'
+import { table } from '../terminal.ts'
+
+type Finding = { check: string; ok: boolean | null; detail: string }
+
+const questionMs = 10_000
+const certificateDays = 14
+const clockToleranceMs = 5_000
+const dayMs = 24 * 60 * 60 * 1000
+const quiet = {
+  trace: () => undefined,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** `check`: what an operator would look at after a change. docs/operators.md, "Command line". */
+export function defineCheckCommand(program: Command, define: Define): void {
+  define(
+    program
+      .command('check')
+      .description('Looks at configuration, connections, pending migrations, clock, certificate and the own origin'),
+    async (invocation) => {
+      const findings = await checkAll(invocation)
+      const result = describe(findings)
+      if (findings.every(({ ok }) => ok !== false)) return result
+      throw new UnhealthyInstance(result)
+    },
+  )
+}
+
+/** What was found is printed all the same; the exit code tells. */
+export class UnhealthyInstance extends CommandFailure {
+  readonly result: Result
+  constructor(result: Result) {
+    super('unhealthy', 'something is wrong')
+    this.result = result
+  }
+}
+
+function describe(findings: readonly Finding[]): Result {
+  const rows = findings.map(({ check, ok, detail }) => [ok === null ? 'skipped' : ok ? 'ok' : 'WRONG', check, detail])
+  return {
+    json: { ok: findings.every(({ ok }) => ok !== false), checks: findings },
+    text: table(['', 'check', ''], rows),
+  }
+}
+
+async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
+  const configuration = await finding('configuration', async () => readConfiguration(environment))
+  const database = await finding('database', async () => await checkDatabase(environment, now))
+  const servers = [
+    await optional('bus (NATS)', environment['NATS_URL'], async (url) => {
+      await using bus = await connectNats({ url, name: 'check', log: quiet })
+      return bus.ready() ? 'answers' : 'connects'
+    }),
+    await optional('cache (Redis)', environment['REDIS_URL'], async (url) => {
+      await using cache = await connectRedisCache({ url, random: systemRandom, log: quiet })
+      await cache.find('1')
+      return 'answers'
+    }),
+  ]
+  const origin = originOf(environment)
+  const certificate = await optional(
+    'certificate',
+    origin?.startsWith('https:') ? origin : undefined,
+    checkCertificate(now),
+  )
+  const own = await optional('own origin', origin ?? undefined, checkOrigin)
+  return [configuration, database, ...servers, certificate, own]
+}
+
+async function finding(check: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { check, ok: true, detail: await look() }
+  } catch (error) {
+    const { message, cause } = error as Error
+    const reason = cause instanceof Error && cause.message ? `${message} (${cause.message})` : message
+    return { check, ok: false, detail: reason.replaceAll('\n', '; ') }
+  }
+}
+
+/** Null where the environment names nothing to look at. */
+async function optional(
+  check: string,
+  subject: string | undefined,
+  look: (subject: string) => Promise<string>,
+): Promise<Finding> {
+  if (!subject) return { check, ok: null, detail: 'not part of this environment' }
+  return await finding(check, async () => await look(subject))
+}
+
+function readConfiguration(environment: Environment): string {
+  const { origin } = configured(() => publicAddress(readVariables(environment, publicVariables)))
+  return `${isDistributed(environment) ? 'distributed' : `embedded in ${dataFolderOf(environment)}`}, known as ${origin}`
+}
+
+function originOf(environment: Environment): string | null {
+  try {
+    return publicAddress(readVariables(environment, publicVariables)).origin
+  } catch {
+    return null
+  }
+}
+
+/** Its connection, pending migrations, and how far its clock is from the one here. */
+async function checkDatabase(environment: Environment, now: () => number): Promise<string> {
+  const running = isDistributed(environment) ? null : await findRunningInstance(dataFolderOf(environment))
+  const url = running?.databaseUrl ?? environment['DATABASE_URL']
+  if (!url) throw new Error('no instance runs on this data folder, and there is no DATABASE_URL')
+  const orm = await connectDatabase({ url, applicationName: 'gatehouse-check' })
+  try {
+    const pending = await orm.migrator.getPending()
+    if (pending.length > 0) throw new Error(`${pending.length} pending migrations: run \`npm run migrate\``)
+    const asked = now()
+    const skewMs = Math.round(Math.abs((await databaseTime(orm.em.fork())) - (asked + now()) / 2))
+    if (skewMs > clockToleranceMs) throw new Error(`its clock is ${skewMs} ms from the one here: run NTP on both`)
+    return `answers, no pending migrations, clock within ${skewMs} ms`
+  } finally {
+    await orm.close()
+  }
+}
+
+function checkCertificate(now: () => number) {
+  return async (origin: string): Promise<string> => {
+    const { hostname, port } = new URL(origin)
+    const socket = connect({ host: hostname, port: Number(port || 443), servername: hostname })
+    socket.setTimeout(questionMs, () => socket.destroy(new Error('no answer in time')))
+    try {
+      await once(socket, 'secureConnect')
+      const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - now()) / dayMs)
+      if (days < certificateDays) throw new Error(`it ends in ${days} days`)
+      return `trusted, ends in ${days} days`
+    } finally {
+      socket.destroy()
+    }
+  }
+}
+
+/** Whether the address that everybody is told leads to an instance of this kind. */
+async function checkOrigin(origin: string): Promise<string> {
+  const response = await fetch(`${origin}/api/instance/info`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(questionMs),
+  })
+  const info = response.ok ? ((await response.json()) as Record<string, unknown>) : {}
+  if (typeof info['instanceId'] !== 'string')
+    throw new Error(`${origin} answers ${response.status} and not as this instance`)
+  return `answers as ${String(info['name'])}, version ${String(info['version'])}`
+}

@@ -1,0 +1,50 @@
+import { resolve } from 'node:path'
+import { createCallerKey } from '@gatehouse/auth'
+import { ConfigurationError, networkVariables, readVariables, variables } from '@gatehouse/service-kit'
+import { callService, type Calls } from './calls/operator-calls.ts'
+import { createSocketCalls } from './calls/socket-calls.ts'
+import { CommandFailure } from './failure.ts'
+import type { Environment } from './invocation.ts'
+
+const urlNames = ['IDENTITY_URL', 'INVITE_URL', 'FEDERATION_FANOUT_URL'] as const
+
+/** Whether the environment is that of a process of a distributed instance. */
+export function isDistributed(environment: Environment): boolean {
+  return ['DATABASE_URL', 'DATABASE_URL_FILE', ...urlNames].some((name) => environment[name])
+}
+
+export const dataFolderOf = (environment: Environment): string => resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')
+
+/**
+ * How to reach the instance: with the services' URLs and INTERNAL_SECRET over HTTP, else through the socket in the data
+ * folder. Throws CommandFailure.
+ */
+export function connectInstance(environment: Environment, now: () => number): Calls {
+  if (!isDistributed(environment)) return createSocketCalls(dataFolderOf(environment))
+  const shape = {
+    INTERNAL_SECRET: networkVariables.INTERNAL_SECRET,
+    IDENTITY_URL: variables.url('http://identity:8081').optional(),
+    INVITE_URL: variables.url('http://invite:8082').optional(),
+    FEDERATION_FANOUT_URL: variables.url('http://federation-fanout:8084').optional(),
+  }
+  const given = configured(() => readVariables(environment, shape))
+  const services = {
+    identity: split(given.IDENTITY_URL),
+    invite: split(given.INVITE_URL),
+    'federation-fanout': split(given.FEDERATION_FANOUT_URL),
+  }
+  const deps = { services, callerKey: createCallerKey(given.INTERNAL_SECRET), clock: { now } }
+  return { send: (call) => callService(deps, call) }
+}
+
+const split = (urls: string | undefined): string[] => urls?.split(',') ?? []
+
+/** Runs what reads the environment. Throws CommandFailure with every fault. */
+export function configured<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new CommandFailure('usage', error.message, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,141 @@
+import { readdir } from 'node:fs/promises'
+import type { Random } from '@gatehouse/runtime'
+import pg from 'pg'
+import type { ImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
+import { requireEmptyInstance } from '../empty-instance.ts'
+import { CommandFailure, isDiskFull } from '../failure.ts'
+import { openUploadStaging, type UploadStaging } from '../upload-staging.ts'
+import type { ImportContext } from './context.ts'
+import { importConversations } from './conversations.ts'
+import { importFriends } from './friends.ts'
+import { importInvites } from './invites.ts'
+import { importPeers } from './peers.ts'
+import { importReadStates } from './read-states.ts'
+import { createReport, type ImportReport } from './report.ts'
+import { finishSettings, importSettings } from './settings.ts'
+import { openSource, type Source } from './source.ts'
+import { importSpaces } from './spaces.ts'
+import { importFiles } from './upload-files.ts'
+import { importUsers } from './users.ts'
+
+export type ImportOptions = {
+  /** The SQLite file of the other server. */
+  file: string
+  /** Its folder of uploads, or null. */
+  uploads: string | null
+  isDryRun: boolean
+  isForced: boolean
+  /** Of the owner of the schema; the schema is up to date. */
+  databaseUrl: string
+  uploadDir: string
+  domain: string
+  images: ImageConverter
+  now: number
+  random: Pick<Random, 'bytes' | 'uuid'>
+  progress(line: string): void
+}
+
+/** Tables there that have no table here. */
+const tablesWithoutPlace = [
+  ...['federation_outbox', 'federation_file_queue', 'federation_mutation_log', 'federation_reset_events'],
+  ...['federation_attach_proofs', 'peer_approval_subscribers', 'peer_approval_notifications'],
+  ...[
+    'user_federation_registry',
+    'channel_categories',
+    'category_overrides',
+    'space_folder_members',
+    'user_space_layout',
+  ],
+]
+
+/**
+ * Imports an instance of the other chat server in one transaction, into an instance without accounts and with no service
+ * running; a dry run does all but the commit. Throws CommandFailure, and then nothing has changed. docs/operators.md,
+ * "Import".
+ */
+export async function importDatabase(options: ImportOptions): Promise<ImportReport> {
+  const { file, isForced, isDryRun, progress, uploads } = options
+  if (uploads !== null) await requireFolder(uploads)
+  await using source = await openSource(file, { isForced })
+  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatehouse-import' })
+  await client.connect()
+  await using opening = new AsyncDisposableStack()
+  opening.defer(() => client.end()) // rolls back what is open
+  let staging: UploadStaging | undefined
+  try {
+    await client.query('begin')
+    await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
+    await requireEmptyInstance(client)
+    staging = opening.use(await openUploadStaging(client, options.uploadDir, 'import'))
+    const { report } = await runImport(client, source, options, staging.folder)
+    if (!isDryRun) await staging.publish()
+    await client.query(isDryRun ? 'rollback' : 'commit')
+    progress(isDryRun ? 'dry run: nothing was changed' : 'committed')
+    return report
+  } catch (error) {
+    await staging?.withdraw()
+    throw explain(error)
+  }
+}
+
+async function requireFolder(folder: string): Promise<void> {
+  try {
+    await readdir(folder)
+  } catch (cause) {
+    throw new CommandFailure('usage', `cannot read the folder ${folder}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+async function runImport(client: pg.Client, source: Source, options: ImportOptions, folder: string) {
+  const { random, now, domain, progress } = options
+  const report = createReport()
+  for (const remark of source.remarks) report.note(remark)
+  const sets = { liveUsers: new Set<string>(), deletedUsers: new Set<string>(), files: [] }
+  const context: ImportContext = { source, client, report, random, now, domain, progress, ...sets }
+  const parts = {
+    settings: importSettings,
+    accounts: importUsers,
+    invites: importInvites,
+    peers: importPeers,
+    spaces: importSpaces,
+    friends: importFriends,
+    conversations: importConversations,
+    'read states': importReadStates,
+  }
+  for (const [name, part] of Object.entries(parts)) {
+    progress(`importing ${name}`)
+    await part(context)
+  }
+  progress('copying files')
+  await importFiles(context, { from: options.uploads, to: folder, images: options.images })
+  await finishSettings(context)
+  for (const table of tablesWithoutPlace) report.leaveBehind(table, source.count(table))
+  tellLimits(context)
+  await client.query(
+    `insert into audit_log (action, actor_username, target_type, detail) values ('instance.imported', 'operator', 'settings', $1)`,
+    [JSON.stringify(report.report.tables)],
+  )
+  return report
+}
+
+function tellLimits({ report, source }: ImportContext): void {
+  const unsent = source.count('federation_outbox')
+  if (unsent > 0) report.note(`${unsent} events that were not sent yet are lost: peers will not hear of them`)
+  report.note(
+    'role permissions, visibility of spaces and types of channels have no place here: access rules are not carried over',
+  )
+  report.note('passwords of more than 72 bytes log in with their first 72 bytes, or get a reset')
+  report.note(
+    'set JWT_SECRET, DOMAIN, PUBLIC_ORIGIN and REGISTRATION_OPEN as they were there: then tokens, peers and addresses stay valid',
+  )
+}
+
+function explain(error: unknown): unknown {
+  if (error instanceof CommandFailure) return error
+  const { code, message } = error as { code?: string; message: string }
+  const nothing = 'nothing was changed'
+  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${nothing}`, { cause: error })
+  if (code === '55P03')
+    return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, { cause: error })
+  return new CommandFailure('failed', `the import failed: ${message}; ${nothing}`, { cause: error })
+}

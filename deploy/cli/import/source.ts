@@ -1,0 +1,124 @@
+import { constants, existsSync } from 'node:fs'
+import { copyFile, open, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { CommandFailure, isDiskFull } from '../failure.ts'
+import { openScratchFolder } from '../unfinished.ts'
+import { readInteger } from './values.ts'
+
+/** A row as SQLite gives it: no declared type is enforced there. A column that this version lacks is undefined. */
+export type SourceRow = Record<string, unknown>
+
+export type Source = AsyncDisposable & {
+  tables: ReadonlySet<string>
+  /** The rows of a table in the order of their insertion; none when the version has no such table. */
+  rows(table: string): Iterable<SourceRow>
+  count(table: string): number
+  /** What the report tells of the file itself. */
+  remarks: readonly string[]
+}
+
+/** The greatest version of the other server that this program knows, as its migrations are numbered. */
+const newestKnown = 1_783_035_334_526n
+const requiredTables = ['__drizzle_migrations', 'users', 'instance_settings', 'spaces', 'dm_channels']
+const requiredColumns = ['home_instance', 'replicated_instances']
+const headerText = 'SQLite format 3\0'
+
+/**
+ * Opens a private copy of a database of the other chat server, with the changes that its write-ahead log still holds. The
+ * original is only read. Throws CommandFailure with one line when it is none, broken, of a newer version (unless
+ * `isForced`), or cannot be copied.
+ */
+export async function openSource(file: string, { isForced }: { isForced: boolean }): Promise<Source> {
+  await requireHeader(file)
+  await using opening = new AsyncDisposableStack()
+  const scratch = opening.use(await openScratchFolder())
+  const copy = join(scratch.path, 'source.db')
+  const remarks = await copyDatabase(file, copy)
+  const database = opening.adopt(openDatabase(file, copy), (opened) => opened.close())
+  const tables = new Set(
+    database
+      .prepare(`select name from sqlite_master where type = 'table'`)
+      .all()
+      .map(({ name }) => String(name)),
+  )
+  requireShape(file, database, tables)
+  remarks.push(...requireKnownVersion(database, isForced))
+  const violations = database.prepare('pragma foreign_key_check').all().length
+  if (violations > 0) remarks.push(`${violations} rows refer to rows that are missing`)
+  const opened = opening.move()
+  return {
+    tables,
+    remarks,
+    rows: (table) => (tables.has(table) ? database.prepare(`select * from "${table}" order by rowid`).iterate() : []),
+    count: (table) =>
+      tables.has(table) ? Number(database.prepare(`select count(*) as n from "${table}"`).get()?.['n']) : 0,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function requireHeader(file: string): Promise<void> {
+  try {
+    await using handle = await open(file)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0)
+    if (bytesRead === 16 && buffer.toString('latin1') === headerText) return
+  } catch (cause) {
+    throw new CommandFailure('usage', `cannot read ${file}: ${(cause as Error).message}`, { cause })
+  }
+  throw new CommandFailure('refused', `${file} is not an SQLite database`)
+}
+
+async function copyDatabase(file: string, copy: string): Promise<string[]> {
+  const log = `${file}-wal`
+  try {
+    await copyFile(file, copy, constants.COPYFILE_FICLONE)
+    if (!existsSync(log) || (await stat(log)).size === 0) return []
+    await copyFile(log, `${copy}-wal`, constants.COPYFILE_FICLONE)
+    return [
+      'the write-ahead log beside the database was read too; stop the other server, or what it still writes is lost',
+    ]
+  } catch (cause) {
+    if (isDiskFull(cause)) throw new CommandFailure('failed', 'the disk is full: nothing was changed', { cause })
+    throw new CommandFailure('usage', `cannot copy ${file} for reading: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function openDatabase(file: string, copy: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(copy, { readBigInts: true, enableForeignKeyConstraints: false })
+    const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
+    if (verdict === 'ok') return database
+    database.close()
+  } catch (cause) {
+    throw new CommandFailure('refused', `${file} is broken: ${(cause as Error).message}`, { cause })
+  }
+  throw new CommandFailure('refused', `${file} is broken: it fails the integrity check of SQLite`)
+}
+
+function requireShape(file: string, database: DatabaseSync, tables: ReadonlySet<string>): void {
+  const columns = new Set(
+    database
+      .prepare('pragma table_info(users)')
+      .all()
+      .map(({ name }) => String(name)),
+  )
+  const missing = [
+    ...requiredTables.filter((name) => !tables.has(name)),
+    ...requiredColumns.filter((name) => !columns.has(name)).map((name) => `users.${name}`),
+  ]
+  if (missing.length === 0) return
+  throw new CommandFailure(
+    'refused',
+    `${file} is no database of that chat server, or too old a one: it lacks ${missing.join(', ')}`,
+  )
+}
+
+function requireKnownVersion(database: DatabaseSync, isForced: boolean): string[] {
+  const newest = readInteger(
+    database.prepare('select max(created_at) as version from __drizzle_migrations').get()?.['version'],
+  )
+  if (newest === null || newest <= newestKnown) return []
+  const fault = `the database is of a newer version of the other server (${newest}) than this program knows`
+  if (!isForced) throw new CommandFailure('refused', `${fault}: --force imports the parts that it knows`)
+  return [`${fault}; the parts that it knows are imported`]
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { copyFile, lstat, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Refusal } from '@gatehouse/runtime'
+import type { ImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
+import { isUploadName } from '../../../services/identity/src/uploads/upload-files.ts'
+import type { ImportContext } from './context.ts'
+import { timestamp } from './values.ts'
+
+type Folders = { from: string | null; to: string; images: ImageConverter }
+
+/**
+ * Copies the files that profiles and messages name. Pictures of profiles become WebP without metadata under names of their
+ * own; the source stays as it is.
+ */
+export async function importFiles(context: ImportContext, { from, to, images }: Folders): Promise<void> {
+  const { files, report } = context
+  if (from === null) {
+    if (files.length > 0)
+      report.note(`${files.length} files are named by rows and were not copied: name their folder with --uploads`)
+    return
+  }
+  const present = new Set(await readdir(from))
+  const counts = { attachments: 0, pictures: 0, missing: 0, bytes: 0 }
+  for (const { name, owner } of files) {
+    const path = join(from, name)
+    const isPlain = isUploadName(name) && present.has(name) && (await lstat(path)).isFile()
+    if (!isPlain) {
+      counts.missing += 1
+      if (owner) report.tell('users', owner.userId, `the file of its ${owner.column} is missing: dropped`)
+    } else if (owner) {
+      counts.pictures += Number(await convertPicture(context, { path, to, images, owner }))
+    } else {
+      counts.attachments += 1
+      counts.bytes += await copyAttachment(path, join(to, name))
+    }
+  }
+  const named = new Set(files.map(({ name }) => name))
+  report.leaveBehind(
+    'files that nothing names, thumbnails and leftovers',
+    [...present].filter((name) => !named.has(name)).length,
+  )
+  report.note(
+    `files: ${counts.attachments} attachments (${counts.bytes} bytes), ${counts.pictures} pictures, ${counts.missing} missing`,
+  )
+}
+
+type Picture = {
+  path: string
+  to: string
+  images: ImageConverter
+  owner: { userId: string; column: 'avatar' | 'banner' }
+}
+
+async function convertPicture(context: ImportContext, { path, to, images, owner }: Picture): Promise<boolean> {
+  const filename = `${nameOf(path, owner)}.webp`
+  const target = join(to, filename)
+  let size: number
+  try {
+    size = await images.convert({ userId: owner.userId, path, target })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error // as a full disk: the picture is not at fault
+    await rm(target, { force: true })
+    context.report.tell('users', owner.userId, `its ${owner.column} cannot be converted (${error.message}): dropped`)
+    return false
+  }
+  await context.client.query(
+    `insert into uploads (filename, user_id, size, mimetype, created_at, claimed_at) values ($1, $2, $3, 'image/webp', $4, $4)`,
+    [filename, owner.userId, size, timestamp(context.now)],
+  )
+  // The column is one of two of this program.
+  await context.client.query(`update users set ${owner.column} = $1 where id = $2`, [filename, owner.userId])
+  return true
+}
+
+/** The same in each run: what a killed one left is replaced by the next. */
+function nameOf(path: string, { userId, column }: Picture['owner']): string {
+  return createHash('sha256').update(`${userId} ${column} ${path}`).digest('hex').slice(0, 32)
+}
+
+async function copyAttachment(path: string, target: string): Promise<number> {
+  await copyFile(path, target, constants.COPYFILE_FICLONE)
+  const [{ size }, copied] = [await stat(path), await stat(target)]
+  if (size !== copied.size) throw new Error(`${path} changed while it was copied`)
+  return size
+}

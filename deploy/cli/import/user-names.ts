@@ -1,0 +1,48 @@
+import { isLocalUsername } from '@gatehouse/contracts'
+import { stubPasswordHash } from '@gatehouse/domain'
+import type { ImportContext } from './context.ts'
+import type { User } from './users.ts'
+
+/** Names are unique when folded: the one that was written so keeps it, others get a suffix. */
+export function settleNames({ report }: ImportContext, users: User[]): void {
+  const taken = new Set<string>()
+  const inOrder = users.toSorted(
+    (a, b) => Number(b.is_deleted) - Number(a.is_deleted) || Number(b.isExact) - Number(a.isExact),
+  )
+  for (const user of inOrder) {
+    const [, base = '', domain = ''] = /^([^@]*)(@.*)?$/s.exec(user.username) ?? []
+    const wanted = user.username
+    for (let suffix = 1; taken.has(user.username); suffix += 1) user.username = `${base}_${suffix}${domain}`
+    taken.add(user.username)
+    if (user.username !== wanted)
+      report.tell('users', user.id, `its name ${wanted} is another account's: it is ${user.username} now`)
+    else if (!user.is_deleted && !user.isExact)
+      report.tell('users', user.id, `its name is ${wanted} now, as names are stored`)
+    if (
+      !user.is_deleted &&
+      user.home_instance === null &&
+      !user.former_home_instance &&
+      !isLocalUsername(user.username)
+    ) {
+      report.tell('users', user.id, 'registration would refuse its name; it can log in')
+    }
+  }
+}
+
+/** Of live accounts of one identity the account keeps it before a stub, then the older one. */
+export function settleIdentities({ report }: ImportContext, users: User[]): void {
+  const held = new Set<string>()
+  const inOrder = users
+    .filter((user) => !user.is_deleted && user.home_user_id !== null)
+    .toSorted((a, b) => Number(isStub(a)) - Number(isStub(b)) || a.created - b.created)
+  for (const user of inOrder) {
+    const identity = `${user.home_instance} ${user.home_user_id}`
+    if (held.has(identity)) {
+      user.home_user_id = null
+      report.tell('users', user.id, 'another account has its identity at home: it loses it and keeps its name')
+    }
+    held.add(identity)
+  }
+}
+
+const isStub = (user: User): boolean => user.password_hash === stubPasswordHash

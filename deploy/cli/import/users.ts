@@ -1,0 +1,196 @@
+import { avatarColors, normalizeHost, normalizeOrigin, normalizeUsername } from '@gatehouse/contracts'
+import type { ImportContext } from './context.ts'
+import { insertInto } from './insert-rows.ts'
+import { readChange, readHash, unverifiable } from './user-credentials.ts'
+import { settleIdentities, settleNames } from './user-names.ts'
+import type { SourceRow } from './source.ts'
+import {
+  isChangedText,
+  readFlag,
+  readId,
+  readInteger,
+  readOptionalTime,
+  readText,
+  readTime,
+  timestamp,
+} from './values.ts'
+
+const columns = [
+  ...['id', 'username', 'password_hash', 'display_name', 'avatar', 'banner', 'bio', 'custom_status', 'accent_color'],
+  ...['avatar_color', 'is_admin', 'is_deleted', 'password_changed_at', 'state_version', 'status', 'home_instance'],
+  ...['home_user_id', 'replicated_instances', 'discoverable', 'show_activity', 'profile_updated_at', 'created_at'],
+  ...['federation_home_orphaned', 'former_home_instance', 'former_home_user_id', 'password_change_required'],
+  'sessions_ended_by_reset',
+]
+
+export type User = Record<string, unknown> & {
+  id: string
+  username: string
+  password_hash: string
+  is_admin: boolean
+  is_deleted: boolean
+  home_instance: string | null
+  home_user_id: string | null
+  created: number
+  isExact: boolean
+}
+
+/** Carries the accounts over: ids, names, hashes and times as they are. */
+export async function importUsers(context: ImportContext): Promise<void> {
+  const { report, source, client } = context
+  const users = new Map<string, User>()
+  for (const row of source.rows('users')) {
+    report.read('users')
+    const id = readId(row['id'])
+    if (id === null || users.has(id)) report.skip('users', readText(row['id']), 'its id is no number of this kind')
+    else users.set(id, readUser(context, id, row))
+  }
+  settleNames(context, [...users.values()])
+  settleIdentities(context, [...users.values()])
+  const inserter = insertInto(client, 'users', columns)
+  for (const { created, isExact: _, ...user } of users.values()) {
+    await inserter.add({ ...user, created_at: timestamp(created) })
+    report.imported('users')
+    ;(user.is_deleted ? context.deletedUsers : context.liveUsers).add(user.id)
+  }
+  await inserter.flush()
+  if (![...users.values()].some((user) => user.is_admin)) {
+    report.note('no local account is an admin: `users make-admin <user>` makes one')
+  }
+}
+
+function readUser(context: ImportContext, id: string, row: SourceRow): User {
+  const { report } = context
+  const tell = (what: string) => report.tell('users', id, what)
+  const created = readTime(row['created_at'], id)
+  if (Object.values(row).some(isChangedText)) tell('characters that cannot be stored were removed')
+  if (readFlag(row['is_deleted'])) return readTombstone(context, id, row, created)
+
+  const isDetached = readFlag(row['federation_home_orphaned'])
+  const home = homeOf(row)
+  if (isDetached) tell('detached from its home: imported as a local account, its name stays')
+  if (home !== null && home === context.domain) tell('its home instance is this one: it can never be asked at home')
+  const homeUserId = readText(row['home_user_id'])
+  if (home === null && homeUserId !== null && homeUserId !== id)
+    tell('a local account with a foreign id at home: dropped')
+  if (readFlag(row['federation_heal_pending']))
+    tell('belongs to a peer that was set up anew: an admin has to decide there')
+  const isLocal = home === null || isDetached
+  const isAdmin = readFlag(row['is_admin'])
+  if (isAdmin && !isLocal) tell('a federated account cannot be an admin: the role is dropped')
+  const given = normalizeUsername(readText(row['username']) ?? '')
+  // The names of tombstones are theirs: one that is deleted later must find its own free.
+  const username = given && !given.startsWith('!deleted:') ? given : `user_${id}`
+  return {
+    ...profileOf(context, id, row, isLocal),
+    id,
+    username,
+    isExact: readText(row['username']) === username,
+    password_hash: readHash(context, id, row, isLocal),
+    is_admin: isAdmin && isLocal,
+    is_deleted: false,
+    password_changed_at: readChange(context, id, row),
+    state_version: 1,
+    status: 'offline',
+    home_instance: isDetached ? null : home,
+    home_user_id: isLocal ? null : homeUserId,
+    federation_home_orphaned: isDetached && home !== null,
+    former_home_instance: isDetached ? home : null,
+    former_home_user_id: isDetached && home !== null ? homeUserId : null,
+    replicated_instances: JSON.stringify(readReplicated(row, tell)),
+    discoverable: (readInteger(row['discoverable']) ?? 1n) !== 0n,
+    show_activity: (readInteger(row['show_activity']) ?? 1n) !== 0n,
+    profile_updated_at: readOptionalTime(row['profile_updated_at']) ?? 0,
+    password_change_required: false,
+    sessions_ended_by_reset: false,
+    created,
+  }
+}
+
+function profileOf({ report, files }: ImportContext, id: string, row: SourceRow, isLocal: boolean) {
+  const color = readText(row['avatar_color'])
+  const isKnown = color === null || (avatarColors as readonly string[]).includes(color)
+  if (!isKnown) report.tell('users', id, 'unknown avatar color: dropped')
+  for (const column of ['avatar', 'banner'] as const) {
+    const name = readText(row[column])?.replace(/^\/?api\/uploads\//, '')
+    if (!name) continue
+    if (/^https?:/i.test(name))
+      report.tell('users', id, `${isLocal ? '' : 'federated: '}its ${column} is an address elsewhere: dropped`)
+    else files.push({ name, owner: { userId: id, column } })
+  }
+  return {
+    display_name: readText(row['display_name']),
+    avatar: null,
+    banner: null,
+    bio: readText(row['bio']),
+    custom_status: readText(row['custom_status']),
+    accent_color: readText(row['accent_color']),
+    avatar_color: isKnown ? color : null,
+  }
+}
+
+function readTombstone(context: ImportContext, id: string, row: SourceRow, created: number): User {
+  const home = homeOf(row)
+  if (readFlag(row['is_admin']))
+    context.report.tell('users', id, 'a deleted account cannot be an admin: the role is dropped')
+  const nothing = { display_name: null, avatar: null, banner: null, bio: null, custom_status: null, accent_color: null }
+  return {
+    ...nothing,
+    avatar_color: null,
+    id,
+    username: `!deleted:${id}`,
+    isExact: true,
+    password_hash: unverifiable(context),
+    is_admin: false,
+    is_deleted: true,
+    password_changed_at: readChange(context, id, row),
+    state_version: 1,
+    status: 'offline',
+    home_instance: home,
+    home_user_id: home === null ? null : readText(row['home_user_id']),
+    federation_home_orphaned: false,
+    former_home_instance: null,
+    former_home_user_id: null,
+    replicated_instances: '[]',
+    discoverable: false,
+    show_activity: (readInteger(row['show_activity']) ?? 1n) !== 0n,
+    profile_updated_at: '0',
+    password_change_required: false,
+    sessions_ended_by_reset: false,
+    created,
+  }
+}
+
+/** The host of a home instance, also where an old row holds a URL. */
+function homeOf(row: SourceRow): string | null {
+  const text = readText(row['home_instance'])?.trim()
+  if (!text) return null
+  const origin = normalizeOrigin(text)
+  return normalizeHost(origin === null ? text : new URL(origin).host)
+}
+
+function readReplicated(row: SourceRow, tell: (what: string) => void): { origin: string; username: string }[] {
+  const stored = readText(row['replicated_instances'])
+  if (stored === null || stored === '') return []
+  const entries = parseArray(stored)
+  const known = new Map<string, { origin: string; username: string }>()
+  for (const entry of entries ?? []) {
+    const { origin, domain, username } = (entry ?? {}) as Record<string, unknown>
+    const address = normalizeOrigin(readText(origin) ?? (domain ? `https://${readText(domain)}` : ''))
+    const name = readText(username)?.trim()
+    if (address && name && name.length <= 255 && !known.has(address))
+      known.set(address, { origin: address, username: name })
+  }
+  const kept = [...known.values()].slice(0, 20)
+  if (kept.length !== entries?.length) tell('entries of its list of instances cannot be read or are doubles: dropped')
+  return kept
+}
+
+function parseArray(text: string): unknown[] | null {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return Array.isArray(parsed) ? parsed : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,57 @@
+import type { Calls, OperatorCall } from './calls/operator-calls.ts'
+import { ServiceUnreachable } from './calls/operator-calls.ts'
+import { CommandFailure } from './failure.ts'
+import type { Terminal } from './terminal.ts'
+import { confirm } from './terminal.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What a command gives: for scripts, and for people. */
+export type Result = { json: unknown; text: string }
+
+/** What every command works with. */
+export type Invocation = {
+  environment: Environment
+  terminal: Terminal
+  now(): number
+  /** Calls an endpoint of the instance and gives the body. Throws CommandFailure. */
+  call(call: OperatorCall): Promise<Record<string, unknown>>
+  /** Asks first. Throws CommandFailure. */
+  confirm(question: string): Promise<void>
+  /** A line about how far a long command is; on standard error. */
+  progress(line: string): void
+}
+
+type Options = {
+  environment: Environment
+  terminal: Terminal
+  now(): number
+  /** Where the instance is, found at the first call. Throws CommandFailure. */
+  connect(environment: Environment, now: () => number): Calls
+  isConfirmed: boolean
+}
+
+export function createInvocation({ environment, terminal, now, connect, isConfirmed }: Options): Invocation {
+  let calls: Calls | undefined
+  return {
+    environment,
+    terminal,
+    now,
+    call: async (call) => await answerOf((calls ??= connect(environment, now)), call),
+    confirm: (question) => confirm(terminal, question, isConfirmed),
+    progress: (line) => void terminal.errors.write(`${line}\n`),
+  }
+}
+
+async function answerOf(calls: Calls, call: OperatorCall): Promise<Record<string, unknown>> {
+  const { status, body } = await calls.send(call).catch((error: unknown) => {
+    if (error instanceof ServiceUnreachable) throw new CommandFailure('unreachable', error.message, { cause: error })
+    throw error
+  })
+  if (status < 300) return body
+  const message = typeof body['error'] === 'string' ? body['error'] : `the instance answered with status ${status}`
+  const spaces = body['ownedSpaces'] as { id: string; name: string }[] | undefined
+  const detail = spaces ? `: ${spaces.map(({ id, name }) => `${name} (${id})`).join(', ')}` : ''
+  if (status === 404) throw new CommandFailure('unknown', message)
+  throw new CommandFailure(status >= 500 ? 'unreachable' : 'refused', `${message}${detail}`)
+}

@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectDatabase, DatabaseUnavailable, migrateDatabase, prepareDatabase } from '@gatehouse/database'
+import { networkVariables, publicAddress, publicVariables, readVariables, variables } from '@gatehouse/service-kit'
+import type { KeptSecrets } from './archive/secrets-file.ts'
+import { findRunningInstance } from './calls/socket-calls.ts'
+import { configured, dataFolderOf, isDistributed } from './connect.ts'
+import { CommandFailure } from './failure.ts'
+import type { Environment } from './invocation.ts'
+
+/** The data of an instance. */
+export type OpenInstance = AsyncDisposable & {
+  /** Of the owner of the schema. */
+  databaseUrl: string
+  uploadDir: string
+  /** Null where the environment does not hold them. */
+  secrets: KeptSecrets | null
+}
+
+/** An instance of which no service runs, with its schema up to date. */
+export type StoppedInstance = OpenInstance & {
+  domain: string
+  /** Makes these secrets the instance's own; null for a distributed one, whose secrets are the operator's files. */
+  keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
+}
+
+/**
+ * Opens the data of an instance that runs or does not: through the socket of a running embedded one, else as
+ * `openStoppedInstance` does. Throws CommandFailure.
+ */
+export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
+  if (isDistributed(environment))
+    return { ...readDistributed(environment), [Symbol.asyncDispose]: async () => undefined }
+  requireEmbeddedInstance(dataFolderOf(environment))
+  const running = await findRunningInstance(dataFolderOf(environment))
+  return running ? { ...running, [Symbol.asyncDispose]: async () => undefined } : await openStoppedInstance(environment)
+}
+
+/**
+ * Opens the database of a stopped instance: an embedded one's own PostgreSQL under the lock of its data folder, or the one
+ * at DATABASE_URL. Throws CommandFailure while the instance runs or the database does not answer.
+ */
+export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
+  await using opening = new AsyncDisposableStack()
+  const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
+  try {
+    if (found.keepSecrets) await prepareDatabase(found.databaseUrl)
+    else await migrate(found.databaseUrl)
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, { cause: error })
+    throw error
+  }
+  const open = opening.move()
+  return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** Opening a folder that holds none would make a new instance there. Throws CommandFailure. */
+export function requireEmbeddedInstance(dataFolder: string): void {
+  if (existsSync(join(dataFolder, 'secrets.json'))) return
+  throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
+}
+
+/** As `npm run migrate` does: the roles of the services are the operator's. */
+async function migrate(url: string): Promise<void> {
+  const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
+  await migrateDatabase(orm).finally(() => orm.close())
+}
+
+function readDistributed(environment: Environment) {
+  const shape = {
+    ...publicVariables,
+    DATABASE_URL: networkVariables.DATABASE_URL,
+    JWT_SECRET: variables.secret('signs the tokens').optional(),
+    INTERNAL_SECRET: networkVariables.INTERNAL_SECRET.optional(),
+    UPLOAD_DIR: variables.text(''),
+  }
+  return configured(() => {
+    const given = readVariables(environment, shape)
+    const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret } = given
+    return {
+      databaseUrl: given.DATABASE_URL,
+      uploadDir: given.UPLOAD_DIR || join(dataFolderOf(environment), 'uploads'),
+      secrets: jwtSecret && internalSecret ? { jwtSecret, internalSecret } : null,
+      domain: publicAddress(given).domain,
+      keepSecrets: null,
+    }
+  })
+}
+
+/** In the folder of `npm run cluster` it has another name. */
+function databaseFolderOf(dataFolder: string): string {
+  const ofCluster = join(dataFolder, 'postgres')
+  return existsSync(ofCluster) ? ofCluster : join(dataFolder, 'database')
+}
+
+/** Imported here: the image for distributed processes has no PostgreSQL of its own. */
+async function openEmbedded(environment: Environment, opening: AsyncDisposableStack) {
+  const { readConfig } = await import('../embedded/config.ts')
+  const { explainDatabaseError } = await import('../embedded/explain-database-error.ts')
+  const { replaceSecrets } = await import('../embedded/secrets.ts')
+  const { startPersistentPostgres } = await import('@gatehouse/local-servers')
+  const config = configured(() => readConfig(environment))
+  const { dataFolder, databasePassword, uploadDir, publicAddress: address, jwtSecret, internalSecret } = config
+  try {
+    const folder = databaseFolderOf(dataFolder)
+    const { url } = opening.use(await startPersistentPostgres({ folder, password: databasePassword }))
+    return {
+      databaseUrl: url,
+      uploadDir,
+      secrets: { jwtSecret, internalSecret },
+      domain: address.domain,
+      keepSecrets: async (secrets: KeptSecrets) => replaceSecrets(dataFolder, secrets),
+    }
+  } catch (cause) {
+    throw new CommandFailure('refused', explainDatabaseError(cause, dataFolder), { cause })
+  }
+}

@@ -1,0 +1,43 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** The name of a file until it is whole. It holds which process writes it, so that a later one knows a leftover. */
+export const unfinishedName = (file: string): string => `${file}.${hostname()}-${process.pid}.partial`
+
+/** Removes unfinished files beside `file` whose process on this machine has ended. */
+export async function removeUnfinishedBeside(file: string): Promise<void> {
+  await removeOfEndedProcesses(dirname(file), {
+    pid: /(\d+)\.partial$/,
+    isBefore: (text) => text.endsWith(`.${hostname()}-`),
+  })
+}
+
+/** A folder for temporary files of only this user's; those of ended processes of this machine are removed. */
+export async function openScratchFolder(): Promise<AsyncDisposable & { path: string }> {
+  const prefix = `gatehouse-${hostname()}-`
+  await removeOfEndedProcesses(tmpdir(), { pid: /(\d+)-\w{6}$/, isBefore: (text) => text === prefix })
+  const path = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+type Form = { pid: RegExp; isBefore(text: string): boolean }
+
+async function removeOfEndedProcesses(folder: string, { pid, isBefore }: Form): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const found = pid.exec(name)
+    if (found && isBefore(name.slice(0, found.index)) && !isOther(Number(found[1])))
+      await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined) // another user's stays
+  }
+}
+
+/** Whether another process runs under the number; what has this process's own was left by an earlier one. */
+function isOther(pid: number): boolean {
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}

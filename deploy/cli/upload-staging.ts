@@ -1,0 +1,61 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+
+/** A folder of one run beside the uploads, so that a rename is enough to make a file in it an upload. */
+export type UploadStaging = AsyncDisposable & {
+  folder: string
+  /** Gives every file its name among the uploads: the last step before the commit. */
+  publish(): Promise<void>
+  /** Takes them away again, when the commit failed. */
+  withdraw(): Promise<void>
+}
+
+const anyStaging = /^\.(backup|import|restore)-/
+
+/**
+ * Makes the folder, and removes those that killed runs left. A lock of the database, which ends with the connection of its
+ * run, tells which of them are in use: runs on other machines have the same database and the same uploads.
+ */
+export async function openUploadStaging(
+  client: pg.ClientBase,
+  uploadDir: string,
+  kind: 'backup' | 'import' | 'restore',
+): Promise<UploadStaging> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const name = `.${kind}-${rows[0]?.pid}`
+  const folder = join(uploadDir, name)
+  await mkdir(uploadDir, { recursive: true })
+  await tryLock(client, name)
+  for (const other of await readdir(uploadDir)) {
+    if (anyStaging.test(other)) await removeLeftOver(client, uploadDir, other)
+  }
+  await mkdir(folder)
+  const published: string[] = []
+  return {
+    folder,
+    publish: async () => {
+      for (const file of await readdir(folder)) {
+        published.push(join(uploadDir, file))
+        await rename(join(folder, file), join(uploadDir, file))
+      }
+    },
+    withdraw: async () => void (await Promise.all(published.map((path) => rm(path, { force: true })))),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function removeLeftOver(client: pg.ClientBase, uploadDir: string, name: string): Promise<void> {
+  if (!(await tryLock(client, name))) return
+  await rm(join(uploadDir, name), { recursive: true, force: true })
+  await client.query(`select pg_advisory_unlock(hashtext('gatehouse uploads'), hashtext($1))`, [name])
+}
+
+/** Of the connection, not of its transaction. */
+async function tryLock(client: pg.ClientBase, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>(
+    `select pg_try_advisory_lock(hashtext('gatehouse uploads'), hashtext($1)) as locked`,
+    [name],
+  )
+  return rows[0]?.locked === true
+}

@@ -1,0 +1,83 @@
+import { chmod, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { createCallerKey } from '@gatehouse/auth'
+import { limits, type ServiceName } from '@gatehouse/contracts'
+import type { Clock } from '@gatehouse/runtime'
+import type { Log } from '@gatehouse/service-kit'
+import { callService, operatorCall, type CallAnswer } from '../cli/calls/operator-calls.ts'
+import { maxSocketPath, socketPathOf, type RunningInstance } from '../cli/calls/socket-calls.ts'
+
+type Options = {
+  /** This process holds its lock. */
+  dataFolder: string
+  internalSecret: string
+  services: Partial<Record<ServiceName, readonly string[]>>
+  /** For a backup: the user of the instance can read the same in its files. */
+  instance: RunningInstance
+  clock: Clock
+  log: Log
+}
+
+/**
+ * Opens the socket in the data folder through which the command line of the instance's own user acts as the operator. A
+ * path that is too long for a socket is logged, and the instance runs without it. docs/decisions/operator-caller.md.
+ */
+export async function openOperatorSocket(options: Options): Promise<AsyncDisposable> {
+  const { dataFolder, internalSecret, log } = options
+  const path = socketPathOf(dataFolder)
+  if (Buffer.byteLength(path) > maxSocketPath) {
+    log.warn({ dataFolder }, 'the path of the data folder is too long for a socket: the command line cannot be used')
+    return { [Symbol.asyncDispose]: async () => undefined }
+  }
+  const deps = { ...options, callerKey: createCallerKey(internalSecret) }
+  const server = createServer((request, response) => void answer(deps, request, response))
+  await rm(path, { force: true }) // left by a process that was killed
+  await listenPrivately(server, path)
+  await chmod(path, 0o600)
+  return {
+    [Symbol.asyncDispose]: async () => {
+      server.closeIdleConnections()
+      await new Promise<void>((resolve) => void server.close(() => resolve()))
+    },
+  }
+}
+
+/** The socket is made while the mask hides it from others: a later chmod alone would leave a moment. */
+async function listenPrivately(server: Server, path: string): Promise<void> {
+  const listening = new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.once('listening', resolve)
+  })
+  const mask = process.umask(0o177)
+  try {
+    server.listen(path)
+  } finally {
+    process.umask(mask)
+  }
+  await listening
+}
+
+type AnswerDeps = Parameters<typeof callService>[0] & { log: Log; instance: RunningInstance }
+
+async function answer(deps: AnswerDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { status, body } = await forward(deps, request)
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(body))
+}
+
+async function forward(deps: AnswerDeps, request: IncomingMessage): Promise<CallAnswer> {
+  try {
+    if (Number(request.headers['content-length'] ?? Infinity) > limits.jsonBodyBytes)
+      return refusal(413, 'The call is too large')
+    if (request.url === '/instance') return { status: 200, body: deps.instance }
+    const call = operatorCall.safeParse(JSON.parse(await text(request)))
+    if (!call.success) return refusal(400, 'This is not a call of the command line')
+    return await callService(deps, call.data)
+  } catch (err) {
+    if (err instanceof SyntaxError) return refusal(400, 'This is not a call of the command line')
+    deps.log.error({ err }, 'a call of the command line failed')
+    return refusal(502, 'A service of the instance did not answer')
+  }
+}
+
+const refusal = (statusCode: number, error: string): CallAnswer => ({ status: statusCode, body: { error, statusCode } })

@@ -1,0 +1,226 @@
+import { existsSync } from 'node:fs'
+import { copyFile, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, migratedDatabase } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import pg from 'pg'
+import sharp from 'sharp'
+import { restoreArchive } from '../cli/archive/restore-archive.ts'
+import { writeArchive } from '../cli/archive/write-archive.ts'
+import { embeddedMain, postJson, startProgram } from './program.ts'
+
+const account = { username: 'ada', password: 'a long enough password' }
+const peerSecret = 'p'.repeat(64)
+
+describe('backup and restore', function () {
+  this.timeout(400_000)
+  let folder: string
+  before(async () => void (folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'))))
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
+  const at = (name: string) => join(folder, name)
+
+  it('carry a running embedded instance into another one, and into a distributed one: tokens, invites, peers, uploads', async () => {
+    const first = await fillInstance(at('first'))
+    const passphrase = at('passphrase')
+    await writeFile(passphrase, 'a passphrase of the operator\n')
+    const secrets = ['--secrets', at('secrets'), '--passphrase-file', passphrase]
+
+    const backup = await gatehouse(at('first'), 'backup', at('archive'), ...secrets)
+    await first.instance[Symbol.asyncDispose]()
+    const restored = await gatehouse(at('second'), 'restore', at('archive'), ...secrets)
+    const again = await gatehouse(at('second'), 'restore', at('archive'))
+
+    expect([backup.code, restored.code, again.code], backup.stderr + restored.stderr).to.deep.equal([0, 0, 3])
+    expect((await stat(at('archive'))).mode & 0o777).to.equal(0o600)
+    expect(await readFile(at('secrets'), 'utf8'))
+      .to.include('sealed')
+      .and.not.include('jwtSecret')
+    const second = await startEmbedded(at('second'))
+    try {
+      await expectSame(second.url, first)
+    } finally {
+      await second[Symbol.asyncDispose]()
+    }
+
+    await using database = await migratedDatabase()
+    const { jwtSecret } = JSON.parse(await readFile(join(at('second'), 'secrets.json'), 'utf8')) as {
+      jwtSecret: string
+    }
+    const distributed = {
+      DATABASE_URL: database.url,
+      UPLOAD_DIR: at('shared'),
+      JWT_SECRET: jwtSecret,
+      INTERNAL_SECRET: 'i'.repeat(40),
+    }
+    const other = await startProgram('deploy/cli/main.ts', { ...distributed, JWT_SECRET: 'x'.repeat(40) }, [
+      'move-up',
+      at('second'),
+    ]).exited
+    const moved = await startProgram('deploy/cli/main.ts', distributed, ['move-up', at('second')]).exited
+    const back = await startProgram('deploy/cli/main.ts', distributed, ['backup', at('back')]).exited
+    const home = await gatehouse(
+      at('third'),
+      'restore',
+      at('back'),
+      '--secrets',
+      at('secrets'),
+      '--passphrase-file',
+      passphrase,
+    )
+
+    expect([other.code, moved.code, back.code, home.code], moved.stderr + back.stderr + home.stderr).to.deep.equal([
+      2, 0, 0, 0,
+    ])
+    expect(other.stderr).to.match(/^JWT_SECRET must be /m)
+    await using third = await startEmbedded(at('third'))
+    await expectSame(third.url, first)
+    expect(await query(database.url, 'select secret from peers')).to.deep.equal([{ secret: peerSecret }])
+  })
+
+  it('refuse with one line, and change nothing: a cut archive, a changed one, another file, the wrong passphrase', async () => {
+    await using source = await filledDatabase(300)
+    await using target = await migratedDatabase()
+    const uploads = await mkdtemp(at('uploads-'))
+    await writeFile(join(uploads, 'a.txt'), 'file a')
+    await writeArchive({
+      databaseUrl: source.url,
+      uploadDir: uploads,
+      file: at('whole'),
+      now: Date.now(),
+      progress: () => undefined,
+    })
+    const { size } = await stat(at('whole'))
+    const uploadDir = await mkdtemp(at('target-'))
+    const refusal = async (file: string) =>
+      await restoreArchive({ file, databaseUrl: target.url, uploadDir, progress: () => undefined }).then(
+        () => 'none',
+        (error: Error) => error.message,
+      )
+
+    for (const kept of [10, 400, Math.floor(size / 2), size - 1]) {
+      await copyFile(at('whole'), at('cut'))
+      await truncate(at('cut'), kept)
+      expect(await refusal(at('cut')), `${kept} of ${size} bytes`).to.match(/^\S+ is (cut|no backup)[^\n]*$/)
+    }
+    await writeFile(at('text'), 'some text')
+    expect(await refusal(at('text'))).to.match(/damaged: it is no backup of Gatehouse$/)
+    expect(await refusal(at('missing'))).to.match(/^cannot read /)
+    const nobody = await gatehouse(at('nobody'), 'backup', at('empty'))
+    expect([nobody.code, existsSync(at('nobody')), existsSync(at('empty'))]).to.deep.equal([4, false, false])
+    expect(await query(target.url, 'select count(*)::int as n from users')).to.deep.equal([{ n: 0 }])
+    expect(await readdir(uploadDir)).to.deep.equal([])
+    expect(await refusal(at('whole'))).to.equal('none')
+    expect(await query(target.url, 'select count(*)::int as n from users')).to.deep.equal([{ n: 300 }])
+    expect(await refusal(at('whole'))).to.match(/^this instance has accounts/)
+
+    await writeFile(at('wrong'), 'another passphrase')
+    const shown = await gatehouse(folder, 'secrets', 'show', at('secrets'), '--passphrase-file', at('wrong'))
+    expect([shown.code, shown.stdout]).to.deep.equal([3, ''])
+  })
+
+  it('take one moment: rows that change while the archive is written are in it as they were', async () => {
+    await using source = await filledDatabase(200)
+    await using target = await migratedDatabase()
+    const client = new pg.Client(source.url)
+    await client.connect()
+    let wrote = false
+    const uploadDir = await mkdtemp(at('moment-'))
+    const change = () => {
+      if (wrote) return
+      wrote = true
+      // Between two tables: without one snapshot the later ones would have the change.
+      void client.query(
+        `update users set bio = 'later'; insert into audit_log (action, target_type) values ('later', 'user')`,
+      )
+    }
+    const pauseAt = { progress: change }
+
+    await writeArchive({ databaseUrl: source.url, uploadDir, file: at('moment'), now: Date.now(), ...pauseAt })
+    await client.query('select 1')
+    await client.end()
+    await restoreArchive({ file: at('moment'), databaseUrl: target.url, uploadDir, progress: () => undefined })
+
+    expect(wrote).to.equal(true)
+    expect(await query(source.url, `select count(*)::int as n from users where bio = 'later'`)).to.deep.equal([
+      { n: 200 },
+    ])
+    const sql = `select (select count(*) from users where bio = 'later') + (select count(*) from audit_log where action = 'later') as n`
+    expect(await query(target.url, sql)).to.deep.equal([{ n: '0' }])
+  })
+})
+
+const gatehouse = (dataFolder: string, ...args: string[]) =>
+  startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: dataFolder }, args).exited
+
+async function startEmbedded(dataFolder: string) {
+  const port = await freePort()
+  const program = startProgram(embeddedMain, { GATEHOUSE_DATA: dataFolder, PORT: String(port) })
+  await program.waitForOutput(/Ctrl-C stops it/)
+  return { ...program, url: `http://127.0.0.1:${port}` }
+}
+
+/** An instance with an account that has a picture, an invite and a peer. */
+async function fillInstance(dataFolder: string) {
+  const instance = await startEmbedded(dataFolder)
+  const registered = await postJson(`${instance.url}/api/auth/register`, account)
+  const headers = { authorization: `Bearer ${String(registered.body['token'])}` }
+  const invite = await postJson(`${instance.url}/api/admin/invites`, { name: 'for a friend' }, headers)
+  const form = new FormData()
+  const picture = await sharp({ create: { width: 20, height: 20, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  form.set('file', new File([new Uint8Array(picture)], 'red.png'))
+  const uploaded = (await (
+    await fetch(`${instance.url}/api/uploads`, { method: 'POST', headers, body: form })
+  ).json()) as { filename: string }
+  await fetch(`${instance.url}/api/users/@me`, {
+    method: 'PATCH',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ avatar: uploaded.filename }),
+  })
+  const { findRunningInstance } = await import('../cli/calls/socket-calls.ts')
+  const { databaseUrl } = (await findRunningInstance(dataFolder))!
+  await query(
+    databaseUrl,
+    `insert into peers (id, origin, host, secret, status) values (1, 'https://peer.example', 'peer.example', '${peerSecret}', 'active')`,
+  )
+  return { instance, headers, inviteToken: String(invite.body['token']), avatar: uploaded.filename }
+}
+
+async function expectSame(
+  url: string,
+  { headers, inviteToken, avatar }: Awaited<ReturnType<typeof fillInstance>>,
+): Promise<void> {
+  const me = await fetch(`${url}/api/users/@me`, { headers })
+  expect(me.status, 'the old token').to.equal(200)
+  expect(await me.json()).to.include({ username: 'ada', isAdmin: true, avatar })
+  expect((await postJson(`${url}/api/auth/login`, account)).status).to.equal(200)
+  expect(await (await fetch(`${url}/api/auth/check-invite?token=${inviteToken}`)).json()).to.include({ valid: true })
+  expect((await fetch(`${url}/api/uploads/${avatar}`)).headers.get('content-type')).to.equal('image/webp')
+  const { peers } = (await (await fetch(`${url}/api/federation/peers`, { headers })).json()) as { peers: object[] }
+  expect(peers[0]).to.include({ origin: 'https://peer.example', status: 'active' })
+  expect(
+    (await postJson(`${url}/api/auth/register`, { username: `bob_${new URL(url).port}`, password: account.password }))
+      .body['user'],
+  ).to.include({ isAdmin: false })
+}
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client(url)
+  await client.connect()
+  return await client
+    .query(sql)
+    .then(({ rows }) => rows as unknown[])
+    .finally(() => client.end())
+}
+
+async function filledDatabase(accounts: number) {
+  const database = await migratedDatabase()
+  await query(
+    database.url,
+    `insert into users (id, username, password_hash, bio)
+     select n, 'user_' || n, '!unverifiable', repeat('profile ', 20) || E'\\\\.\\n\\t' from generate_series(1, ${accounts}) n`,
+  )
+  return database
+}

@@ -1,0 +1,214 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { callerHeader, createCallerKey, verifyCallerToken } from '@gatehouse/auth'
+import { freePort } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { connectInstance } from '../cli/connect.ts'
+import { runCommandLine } from '../cli/program.ts'
+import { postJson, startInstance, startProgram } from './program.ts'
+
+const password = 'a long enough password'
+
+describe('the command line beside an embedded instance', function () {
+  this.timeout(200_000)
+  let folder: string
+  let instance: Awaited<ReturnType<typeof startInstance>>
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'))
+    instance = await startInstance(folder)
+  })
+  after(async () => {
+    await instance[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  })
+
+  const gatehouse = (args: string[], input = '') => runArguments(args, { GATEHOUSE_DATA: folder }, input)
+  const asJson = async (...args: string[]) => {
+    const { code, output, errors } = await gatehouse([...args, '--json'])
+    expect({ code, errors }).to.deep.equal({ code: 0, errors: '' })
+    return JSON.parse(output) as Record<string, unknown>
+  }
+
+  it('makes accounts and admins, shows and lists them; what it did stands in the audit log as by the operator', async () => {
+    const made = await gatehouse(['users', 'create', 'ada', '--password-stdin'], `${password}\n`)
+    const second = await asJson('users', 'create', 'bob', '--admin', '--display-name', 'Bob\u001b[2J')
+
+    expect(made.code).to.equal(0)
+    expect(second['user']).to.include({ username: 'bob', isAdmin: true })
+    expect((await postJson(`${instance.url}/api/auth/login`, { username: 'ada', password })).status).to.equal(200)
+    expect(await asJson('users', 'show', 'ada')).to.include({ isAdmin: true, passwordChangeRequired: false })
+    const { output } = await gatehouse(['users', 'list', '--role', 'admin'])
+    expect(output)
+      .to.match(/ada .*admin.*2 of 2, page 1/s)
+      .and.not.include('\u001b')
+    const { entries } = await asJson('audit', 'list')
+    expect((entries as object[])[0]).to.include({ action: 'user.promoted', actorId: null, actorUsername: 'operator' })
+  })
+
+  it('asks before what cannot be undone, and without a terminal refuses', async () => {
+    await gatehouse(['users', 'create', 'carl', '--password-stdin'], password)
+
+    const refused = await gatehouse(['users', 'delete', 'carl'])
+    const stillThere = await gatehouse(['users', 'show', 'carl'])
+    const deleted = await gatehouse(['users', 'delete', 'carl', '--yes'])
+    const gone = await gatehouse(['users', 'show', 'carl'])
+
+    expect(refused).to.include({ code: 6, output: '' })
+    expect(refused.errors).to.match(/^The account carl .*--yes\n$/)
+    expect([stillThere.code, deleted.code, gone.code]).to.deep.equal([0, 0, 4])
+  })
+
+  it('says with its exit code and one line what stands against a command', async () => {
+    const { user } = await asJson('users', 'create', 'dora')
+    const outcomes = {
+      unknown: await gatehouse(['users', 'make-admin', 'nobody']),
+      taken: await gatehouse(['users', 'create', 'dora']),
+      command: await gatehouse(['users', 'promote', 'dora']),
+      setting: await gatehouse(['settings', 'set', 'colour', 'red']),
+      value: await gatehouse(['settings', 'set', 'registrationOpen', 'perhaps']),
+      stopped: await runArguments(['users', 'list'], { GATEHOUSE_DATA: join(folder, 'nothing') }),
+    }
+
+    expect(Object.values(outcomes).map(({ code }) => code)).to.deep.equal([4, 3, 2, 2, 3, 5])
+    for (const { errors, output } of Object.values(outcomes)) {
+      expect(output).to.equal('')
+      expect(errors).to.not.include('    at ')
+    }
+    expect(outcomes.stopped.errors).to.match(/^no instance runs on the data folder .*\n$/)
+    expect((user as { username: string }).username).to.equal('dora')
+  })
+
+  it('ends sessions and resets passwords: the earlier token is dead when the command has ended', async () => {
+    await gatehouse(['users', 'create', 'eve', '--password-stdin'], password)
+    const { body } = await postJson(`${instance.url}/api/auth/login`, { username: 'eve', password })
+    const headers = { authorization: `Bearer ${String(body['token'])}` }
+    const status = async () => (await fetch(`${instance.url}/api/users/@me`, { headers })).status
+    expect(await status()).to.equal(200)
+    const issued = Math.floor(Date.now() / 1000)
+    while (Math.floor(Date.now() / 1000) <= issued) await new Promise((resolve) => setTimeout(resolve, 50))
+
+    expect((await gatehouse(['sessions', 'end', 'eve'])).code).to.equal(0)
+
+    expect(await status()).to.equal(401)
+    const { temporaryPassword } = await asJson('users', 'reset-password', 'eve', '--yes')
+    const login = { username: 'eve', password: temporaryPassword }
+    expect((await postJson(`${instance.url}/api/auth/login`, login)).status).to.equal(200)
+  })
+
+  it('makes, lists and revokes invites, reads and changes settings, lists peers', async () => {
+    const invite = await asJson('invites', 'create', 'friends', '--max-uses', '2', '--expires-in', '7d')
+    const changed = await asJson('settings', 'set', 'registrationOpen', 'false')
+    const listed = await asJson('invites', 'list')
+
+    expect(invite).to.include({ name: 'friends', maxUses: 2, createdBy: null, status: 'active' })
+    expect(listed).to.deep.include(invite)
+    expect(changed).to.deep.equal({ registrationOpen: false })
+    expect(await asJson('settings', 'get', 'registrationOpen')).to.deep.equal({ registrationOpen: false })
+    const registration = { username: 'guest', password, inviteToken: invite['token'] }
+    expect((await postJson(`${instance.url}/api/auth/register`, registration)).status).to.equal(201)
+    expect((await gatehouse(['invites', 'revoke', String(invite['id'])])).code).to.equal(0)
+    expect(await asJson('invites', 'list', '--archived')).to.have.nested.property('[0].status', 'revoked')
+    expect(await asJson('peers', 'list')).to.deep.equal({ peers: [], requests: [] })
+    expect((await gatehouse(['peers', 'initiate', 'https://localhost'])).code).to.equal(3)
+    expect((await gatehouse(['peers', 'revoke', 'https://unknown.example', '--yes'])).code).to.equal(4)
+  })
+
+  it('uses a socket that only the user of the instance may open, which no route of the gateway leads to', async () => {
+    const { mode } = await stat(join(folder, 'operator.sock'))
+
+    expect((mode & 0o777).toString(8)).to.equal('600')
+    expect((await postJson(`${instance.url}/internal/operator/users`, { username: 'mallory' })).status).to.equal(404)
+    expect((await fetch(`${instance.url}/internal/operator/user?user=ada`)).status).to.not.equal(200)
+  })
+
+  it('checks database, migrations, clock and the own origin, and exits with 7 when something is wrong', async () => {
+    const environment = { GATEHOUSE_DATA: folder, PUBLIC_ORIGIN: instance.url }
+    const healthy = await runArguments(['check', '--json'], environment)
+    const closed = `http://127.0.0.1:${await freePort()}`
+    const unhealthy = await runArguments(['check'], { ...environment, PUBLIC_ORIGIN: closed })
+    const stopped = await runArguments(['check'], { ...environment, GATEHOUSE_DATA: join(folder, 'nothing') })
+
+    const { ok, checks } = JSON.parse(healthy.output) as {
+      ok: boolean
+      checks: { check: string; ok: boolean | null }[]
+    }
+    expect([healthy.code, ok]).to.deep.equal([0, true])
+    expect(checks.filter((found) => found.ok).map(({ check }) => check)).to.deep.equal([
+      'configuration',
+      'database',
+      'own origin',
+    ])
+    expect([unhealthy.code, stopped.code]).to.deep.equal([7, 7])
+    expect(unhealthy.output)
+      .to.match(/WRONG\s+own origin/)
+      .and.match(/ok\s+database/)
+    expect(stopped.output).to.match(/WRONG\s+database\s+no instance runs/)
+  })
+
+  it('is a program of its own, with help for each command', async () => {
+    await using listing = startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: folder }, ['settings', 'get', '--json'])
+    const settings = await listing.exited
+    const help = await gatehouse(['users', 'reset-password', '--help'])
+
+    expect(settings).to.include({ code: 0, stderr: '' })
+    expect(JSON.parse(settings.stdout)).to.have.property('instanceName')
+    expect(help.code).to.equal(0)
+    expect(help.output).to.include('Usage: gatehouse users reset-password').and.include('--yes').and.include('--json')
+  })
+})
+
+describe('the command line of a distributed instance', () => {
+  const secret = 'the internal secret of a distributed instance'
+
+  it('calls the services as the operator, the next replica when one is away, and says which cannot be reached', async () => {
+    const seen: unknown[] = []
+    const key = createCallerKey(secret)
+    const server = createServer((request, response) => {
+      const caller = verifyCallerToken(key, String(request.headers[callerHeader]), Date.now())
+      seen.push([request.url, caller])
+      response.writeHead(caller ? 200 : 403, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(caller ? { entries: [], nextCursor: null } : { error: 'forbidden' }))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const away = `http://127.0.0.1:${await freePort()}`
+    const here = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const audit = (environment: Record<string, string>) =>
+      runArguments(['audit', 'list'], { INTERNAL_SECRET: secret, ...environment })
+
+    const answered = await audit({ IDENTITY_URL: `${away},${here}` })
+    const refused = await audit({ IDENTITY_URL: here, INTERNAL_SECRET: 'another secret, as long as the first one is' })
+    const unreached = await audit({ IDENTITY_URL: away })
+    const unconfigured = await audit({ IDENTITY_URL: here, INTERNAL_SECRET: 'short' })
+    server.close()
+
+    expect([answered, refused, unreached, unconfigured].map(({ code }) => code)).to.deep.equal([0, 3, 5, 2])
+    expect(seen[0]).to.deep.equal([
+      '/api/admin/audit?limit=50',
+      { address: '127.0.0.1', account: null, operator: true },
+    ])
+    expect(unreached.errors).to.include('the service identity cannot be reached')
+    expect(unconfigured.errors).to.match(/^INTERNAL_SECRET: must have at least 32 characters/)
+  })
+})
+
+async function runArguments(args: string[], environment: Record<string, string>, input = '') {
+  const written = { output: '', errors: '' }
+  const collect = (name: keyof typeof written) => {
+    const stream = new PassThrough()
+    stream.on('data', (chunk) => (written[name] += String(chunk)))
+    return stream
+  }
+  const terminal = {
+    input: Readable.from([input]),
+    output: collect('output'),
+    errors: collect('errors'),
+    isInteractive: false,
+  }
+  const code = await runCommandLine(args, { environment, terminal, now: () => Date.now(), connect: connectInstance })
+  return { code, ...written }
+}
