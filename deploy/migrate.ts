@@ -1,16 +1,21 @@
 // `npm run migrate`: applies pending migrations to the database of a distributed instance. Concurrent runs are safe.
-import { connectDatabase, DatabaseUnavailable, migrateDatabase } from '@gatehouse/database'
-import { ConfigurationError, networkVariables, readVariables } from '@gatehouse/service-kit'
+import { connectDatabase, listServicesWithoutRole, migrateDatabase } from '@gatehouse/database'
+import { createLog, networkVariables, readVariables, reportStartError } from '@gatehouse/service-kit'
 
 const { DATABASE_URL } = networkVariables
+const log = createLog({ level: 'info', service: 'migrate' })
 
 try {
   const given = readVariables(process.env, { DATABASE_URL })
   const orm = await connectDatabase({ url: given.DATABASE_URL, applicationName: 'gatehouse-migrate' })
-  const applied = await migrateDatabase(orm).finally(() => orm.close())
-  console.log(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`)
+  await using opening = new AsyncDisposableStack()
+  opening.defer(() => orm.close())
+  const applied = await migrateDatabase(orm)
+  log.info({ applied }, applied.length === 0 ? 'the database is up to date' : 'migrations applied')
+  const services = await listServicesWithoutRole(orm.em.fork())
+  if (services.length > 0)
+    log.warn({ services }, 'services without a database role: see database_roles.sql in the secrets')
 } catch (error) {
-  const isExpected = error instanceof ConfigurationError || error instanceof DatabaseUnavailable
-  console.error(isExpected ? error.message : error)
+  reportStartError('migrate', error)
   process.exitCode = 1
 }

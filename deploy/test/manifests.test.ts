@@ -3,12 +3,23 @@ import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { entrypoints, roles } from '../cluster/roles.ts'
-import { projectRoot, readBase, readCompose, readKustomization, readText, variablesOf } from './read-manifests.ts'
+import {
+  networksOf,
+  projectRoot,
+  readBase,
+  readCompose,
+  readKustomization,
+  readText,
+  variablesOf,
+} from './read-manifests.ts'
 import type { ComposeService, Manifest } from './read-manifests.ts'
 
 const opsPorts = { gateway: 9090, identity: 8081, invite: 8082, 'session-gateway': 8083, 'federation-fanout': 8084 }
 const preStopSeconds = 5
-const stopLimitSeconds = Number(/stopLimitMs = (\d+)_000/.exec(readText('libs/service-kit/src/run-service.ts'))?.[1])
+const stopLimitSeconds = Number(/stopLimitMs = (\d+)_000/.exec(readText('libs/service-kit/src/policy.ts'))?.[1])
+
+/** The variable of docker-compose.yml for the number of a service's containers. */
+const replicasVariable = (role: string): string => `${role.toUpperCase().replace('-', '_')}_REPLICAS`
 
 /** Variables by the names that processes read: `X_FILE` stands for X. */
 const withoutFileSuffix = (names: string[]): string[] => names.map((name) => name.replace(/_FILE$/, '')).sort()
@@ -19,7 +30,7 @@ describe('env.example', () => {
   it('names every variable that a process reads, each once, and no others', () => {
     const read = new Set([...roles, 'embedded' as const].flatMap((role) => variablesOf(role).read))
 
-    expect(named).to.have.members([...read, 'PUBLISH'])
+    expect(named).to.have.members([...read, 'PUBLISH', 'EDGE_SUBNET', ...roles.map(replicasVariable)])
   })
 })
 
@@ -66,17 +77,55 @@ describe('docker-compose.yml', () => {
       expect(Object.keys(compose.secrets)).to.include.members(sources)
     }
     for (const { file } of Object.values(compose.secrets)) {
-      const name = file.replace('deploy/secrets/', '').replace(/^(nats_url)_.*/, '$1')
-      expect(script).to.include(`keep ${name}`.replace('keep nats_url', 'keep "nats_url_$service"'))
+      const name = file.replace('deploy/secrets/', '').replace(/^(nats_url|database_url)_.*/, '"$1_$$service"')
+      expect(script).to.include(`keep ${name}`)
     }
   })
 
-  it('publishes the port of the gateway only, and gives only identity and federation-fanout outbound access', () => {
+  it('publishes the port of the gateway only, and connects each service with what it uses and nothing else', () => {
     const open = Object.entries(compose.services).filter(([, { ports }]) => ports)
     expect(open.map(([name]) => name)).to.deep.equal(['gateway'])
-    expect(compose.networks).to.deep.include({ services: { internal: true }, servers: { internal: true } })
-    const outside = Object.entries(compose.services).filter(([, { networks }]) => networks?.includes('outside'))
+    const outside = Object.entries(compose.services).filter(([, one]) => 'outside' in networksOf(one))
     expect(outside.map(([name]) => name)).to.have.members(['identity', 'federation-fanout'])
+    const servers = { database: 'DATABASE_URL', bus: 'NATS_URL', cache: 'REDIS_URL' }
+    for (const [network, variable] of Object.entries(servers)) {
+      expect(compose.networks[network]).to.deep.equal({ internal: true })
+      for (const role of roles) {
+        expect(network in networksOf(service(role)), `${role} on ${network}`).to.equal(
+          variablesOf(role).required.includes(variable),
+        )
+      }
+    }
+    expect(compose.networks.services).to.deep.equal({ internal: true })
+  })
+
+  it('gives the gateway no way out, and its port a subnet whose first address a proxy on the machine has', () => {
+    expect(compose.networks.edge?.driver_opts).to.deep.equal({
+      'com.docker.network.bridge.enable_ip_masquerade': 'false',
+    })
+    expect(compose.networks.edge?.ipam?.config[0]?.subnet).to.match(/^\$\{EDGE_SUBNET:-10\.203\.141\.0\/28\}$/)
+    expect(readText('deploy/env.example')).to.match(/^EDGE_SUBNET=10\.203\.141\.0\/28$/m)
+    for (const file of ['deploy/env.example', 'docs/operators.md']) expect(readText(file)).to.include('10.203.141.1')
+    expect(Object.keys(networksOf(service('gateway')))).to.not.include('outside')
+  })
+
+  it('leads the gateway to all containers of a service by one name, which is known on one network only', () => {
+    for (const role of roles.filter((name) => name !== 'gateway')) {
+      const { services, ...others } = networksOf(service(role))
+      expect(services).to.deep.equal([`${role}-http`])
+      expect(Object.values(others).flat()).to.deep.equal([])
+      expect(service('gateway').environment).to.include({
+        [entrypoints[role].urlVariable!]: `http://${role}-http:${opsPorts[role]}`,
+      })
+    }
+  })
+
+  it('takes the number of containers from .env, so that a later `up` keeps it', () => {
+    for (const role of roles) expect(service(role).scale).to.equal(`\${${replicasVariable(role)}:-1}`)
+  })
+
+  it('waits a second for a lost DNS packet, and not five', () => {
+    for (const role of roles) expect(service(role).dns_opt).to.deep.equal(['timeout:1', 'attempts:3'])
   })
 
   it('starts services after the migration, and when the servers that they use are healthy', () => {
@@ -97,7 +146,9 @@ describe('the Dockerfile', () => {
   const text = readText('deploy/Dockerfile')
 
   it('copies paths that exist, among them every entrypoint', () => {
-    const copies = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, sources]) => sources!.split(' '))
+    const copies = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, sources]) =>
+      sources!.split(' ').filter((source) => !source.startsWith('--')),
+    )
     for (const path of copies) expect(existsSync(resolve(projectRoot, path)), path).to.equal(true)
     for (const { file } of Object.values(entrypoints)) expect(copies).to.include(file.replace('/src/main.ts', ''))
     expect(copies).to.include.members(['libs', 'deploy/migrate.ts', 'deploy/healthcheck.ts'])
@@ -105,6 +156,10 @@ describe('the Dockerfile', () => {
 
   it('holds the list of its packages', () => {
     expect(text).to.match(/^RUN npm sbom .*--omit=dev .*> sbom\.cdx\.json$/m)
+  })
+
+  it('declares no volume, which would be a writable folder in every container', () => {
+    expect(text).to.not.match(/^VOLUME/m)
   })
 
   it('runs as a user that is not root', () => {
@@ -154,7 +209,14 @@ describe('the Kubernetes base', () => {
         scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: role },
         minReplicas: 2,
       })
+      expect(find('Deployment', role).spec, 'the autoscaler decides').to.not.have.property('replicas')
+      expect(find('Deployment', role).spec.strategy.rollingUpdate).to.deep.equal({ maxUnavailable: 0, maxSurge: 1 })
       expect(pod()).to.deep.include({ automountServiceAccountToken: false })
+      expect(pod().securityContext.fsGroupChangePolicy).to.equal('OnRootMismatch')
+      expect(pod().dnsConfig.options).to.deep.include.members([
+        { name: 'timeout', value: '1' },
+        { name: 'attempts', value: '3' },
+      ])
       expect(pod().securityContext.runAsNonRoot).to.equal(true)
       expect(container().securityContext).to.deep.equal({
         allowPrivilegeEscalation: false,
@@ -170,6 +232,16 @@ describe('the Kubernetes base', () => {
       expect(literals('gatehouse-gateway')).to.include(`${urlVariable}=http://${role}:${opsPorts[role]}`)
       expect(find('Service', role).spec.ports[0].port).to.equal(opsPorts[role])
     }
+  })
+
+  it('resolves a service to the addresses of its pods, and the gateway to one address', () => {
+    for (const role of roles.filter((name) => name !== 'gateway')) {
+      // A headless Service maps no ports: the port of the URL is the container's.
+      expect(find('Service', role).spec).to.include({ clusterIP: 'None' })
+      const [{ containerPort }] = find('Deployment', role).spec.template.spec.containers[0].ports
+      expect(containerPort).to.equal(find('Service', role).spec.ports[0].port)
+    }
+    expect(find('Service', 'gateway').spec).to.not.have.property('clusterIP')
   })
 
   it('denies all traffic by default: services accept connections of the gateway only, two have outbound access', () => {
@@ -229,5 +301,17 @@ describe('the Kubernetes example', () => {
       },
     ])
     expect(Number(bits)).to.be.at.least(24)
+  })
+
+  it('names the class of its ingress', () => {
+    expect(readText('deploy/kubernetes/example/ingress.yaml')).to.match(/^ {2}ingressClassName: \S+$/m)
+  })
+
+  it('is copied beside the base, where its secrets are ignored by git', () => {
+    const guide = readText('docs/operators.md')
+    expect(guide).to.include('cp -r deploy/kubernetes/example deploy/kubernetes/my-instance')
+    expect(guide).to.include('sh deploy/make-secrets.sh deploy/kubernetes/my-instance/secrets')
+    expect(example.resources[0]).to.equal('../base')
+    expect(readText('.gitignore').split('\n')).to.include.members(['secrets/', '.env'])
   })
 })

@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { chmodSync, existsSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import { freePort, killTree, watchProcess } from '@gatehouse/local-servers'
 import { eventually } from '@gatehouse/test-kit'
 
@@ -10,6 +12,7 @@ export type ProgramExit = { code: number | null; stdout: string; stderr: string 
 
 /** Runs a program of the project; its environment holds PATH, HOME and the given variables only. */
 export function startProgram(file: string, environment: Record<string, string>, args: string[] = []) {
+  if (environment.GATEHOUSE_DATA) openToOthers(environment.GATEHOUSE_DATA)
   const { PATH = '', HOME = '' } = process.env
   const flags = ['--disable-warning=ExperimentalWarning', resolve(projectRoot, file), ...args]
   const child: ChildProcess = spawn(process.execPath, flags, {
@@ -44,12 +47,28 @@ export function startProgram(file: string, environment: Record<string, string>, 
   }
 }
 
+/** The messages of a failed start: each is a line of the log, as all lines of a process are. */
+export function readStartErrors(stderr: string): string[] {
+  const lines = stderr.trim().split('\n').filter(Boolean)
+  return lines.map((line) => {
+    const { level, msg } = JSON.parse(line) as { level: string; msg: string }
+    return level === 'fatal' ? msg : line
+  })
+}
+
+/** Folders for temporary files are closed, and PostgreSQL, which does not run as root, enters none of those. */
+function openToOthers(path: string): void {
+  if (path === tmpdir() || !path.startsWith(tmpdir())) return
+  if (existsSync(path) && statSync(path).isDirectory()) chmodSync(path, 0o711)
+  openToOthers(dirname(path))
+}
+
 export const embeddedMain = 'deploy/embedded/main.ts'
 
 /** What `npm start` runs, on a free port. */
-export async function startInstance(dataFolder: string) {
+export async function startInstance(dataFolder: string, environment: Record<string, string> = {}) {
   const port = await freePort()
-  const program = startProgram(embeddedMain, { GATEHOUSE_DATA: dataFolder, PORT: String(port) })
+  const program = startProgram(embeddedMain, { GATEHOUSE_DATA: dataFolder, PORT: String(port), ...environment })
   await program.waitForOutput(/Ctrl-C stops it/)
   return { ...program, url: `http://127.0.0.1:${port}` }
 }

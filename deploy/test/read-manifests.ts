@@ -59,9 +59,15 @@ export function readText(path: string): string {
 export type ComposeService = {
   image?: string
   command?: string[]
-  environment?: Record<string, string | number>
+  environment?: Record<string, string | number | null>
   secrets?: (string | { source: string; target: string })[]
-  networks?: string[]
+  networks?: Record<string, { aliases?: string[] }> | string[]
+  scale?: string
+  restart?: string
+  user?: string
+  tmpfs?: string[]
+  volumes?: string[]
+  dns_opt?: string[]
   ports?: string[]
   read_only?: boolean
   cap_drop?: string[]
@@ -71,11 +77,23 @@ export type ComposeService = {
   healthcheck?: { test: string[] }
 }
 
+export type ComposeNetwork = {
+  internal?: boolean
+  driver_opts?: Record<string, string>
+  ipam?: { config: { subnet: string }[] }
+}
+
 export type ComposeFile = {
   services: Record<string, ComposeService>
-  networks: Record<string, { internal?: boolean }>
+  networks: Record<string, ComposeNetwork>
   secrets: Record<string, { file: string }>
   volumes: Record<string, unknown>
+}
+
+/** The networks of a service, with its aliases on each. */
+export function networksOf({ networks = {} }: ComposeService): Record<string, string[]> {
+  if (Array.isArray(networks)) return Object.fromEntries(networks.map((name) => [name, []]))
+  return Object.fromEntries(Object.entries(networks).map(([name, options]) => [name, options.aliases ?? []]))
 }
 
 export function readCompose(): ComposeFile {

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Brings a new release of a compose instance into service, one container after the other: sh deploy/roll.sh
+# Build or pull the image first. The services get their new containers beside the old ones, which stop when the new ones are
+# healthy. The gateway's stop one by one, because each holds a port of this machine: with two of them and a proxy that asks
+# the other one, no request is refused; with one, the port is closed for a second or two.
+set -eu
+grace=40
+
+docker compose run --rm --no-deps migrate
+
+stop() {
+  docker stop --time "$grace" "$1" >/dev/null
+  docker rm "$1" >/dev/null
+}
+
+# add COUNT SERVICE: waits until that many containers are healthy; those that run are left as they are.
+add() {
+  docker compose up --detach --no-deps --no-recreate --wait --scale "$2=$1" "$2"
+}
+
+for service in identity invite federation-fanout session-gateway; do
+  old=$(docker compose ps --quiet "$service")
+  count=$(printf '%s\n' "$old" | grep -c .)
+  add $((count * 2)) "$service"
+  for container in $old; do stop "$container"; done
+done
+
+old=$(docker compose ps --quiet gateway)
+count=$(printf '%s\n' "$old" | grep -c .)
+for container in $old; do
+  stop "$container"
+  add "$count" gateway
+done

@@ -1,0 +1,89 @@
+// `npm run test:containers [-- NAME] [--built] [--keep]`: builds the image, runs docker-compose.yml with docker or podman, and prints
+// a table of checks, with NAME of those whose name contains it. Exit code 0: all passed; 1: one failed; 2: it could not run here,
+// which is no pass. `--built` takes the image of an earlier run, which `--keep` keeps.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureBaseImages, usesStandIns } from './base-images.ts'
+import { accountChecks, register } from './checks/accounts.ts'
+import { isolationChecks, logChecks } from './checks/isolation.ts'
+import { replicaChecks } from './checks/replicas.ts'
+import { releaseChecks, serverChecks } from './checks/servers.ts'
+import { findEngine, runProgram } from './engine.ts'
+import { openProject, projectRoot } from './project.ts'
+import type { Check, Scene } from './scene.ts'
+
+const image = 'localhost/gatehouse-test'
+const ports = [18_080, 18_081]
+const variables = {
+  PUBLISH: `127.0.0.1:${ports[0]}-${ports[1]}`,
+  PUBLIC_ORIGIN: `http://localhost:${ports[0]}`,
+  TRUST_PROXY: '10.203.141.1',
+  GATEWAY_REPLICAS: '2',
+  IDENTITY_REPLICAS: '2',
+  INVITE_REPLICAS: '2',
+  SESSION_GATEWAY_REPLICAS: '2',
+  FEDERATION_FANOUT_REPLICAS: '2',
+}
+
+const log = (line: string): void => void process.stdout.write(`${line}\n`)
+const { engine, reasons } = await findEngine()
+if (!engine) {
+  log(`SKIPPED, which is no pass: ${reasons.join('; ')}`)
+  process.exit(2)
+}
+
+const flags = process.argv.slice(2)
+const only = flags.find((flag) => !flag.startsWith('--'))
+await using cleanup = new AsyncDisposableStack()
+if (!flags.includes('--built')) {
+  const reason = await ensureBaseImages(engine, log)
+  if (reason !== undefined) {
+    log(`SKIPPED, which is no pass: ${reason}`)
+    process.exit(2)
+  }
+  log(`building the image with ${engine.name}`)
+  const ignore = engine.name === 'podman' ? ['--ignorefile', join(projectRoot, 'deploy/Dockerfile.dockerignore')] : []
+  const file = join(projectRoot, 'deploy/Dockerfile')
+  await engine.run('build', '--network', 'host', ...ignore, '--file', file, '--tag', image, projectRoot)
+}
+if (!flags.includes('--keep')) cleanup.defer(async () => void (await engine.run('rmi', '--force', image)))
+
+const secrets = await mkdtemp(join(tmpdir(), 'gatehouse-secrets-'))
+cleanup.defer(() => rm(secrets, { recursive: true, force: true }))
+await runProgram('sh', [join(projectRoot, 'deploy/make-secrets.sh'), secrets])
+const project = await openProject({ engine, variables, secrets, image })
+cleanup.defer(() => project.down())
+
+const startedAt = performance.now()
+await project.up()
+log(`all containers are healthy after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
+const origins = ports.map((port) => `http://127.0.0.1:${port}`)
+const scene: Scene = { engine, project, secrets, image, origins }
+const admin = await register(scene, 'admin')
+const user = await register(scene)
+
+const checks: Check[] = [
+  ...isolationChecks,
+  ...accountChecks(admin),
+  ...replicaChecks(user),
+  ...serverChecks(user),
+  ...releaseChecks(user),
+  ...logChecks,
+]
+if (await usesStandIns(engine))
+  log('The base images are stand-ins of Debian packages: musl and the official images are not tested.')
+let failed = 0
+const chosen = checks.filter(({ name }) => only === undefined || name.includes(only))
+if (chosen.length === 0) log(`no check has a name with "${only}": ${checks.map(({ name }) => name).join('; ')}`)
+for (const { name, run } of chosen) {
+  const [result, evidence] = await run(scene).then(
+    (said) => ['pass', said] as const,
+    (err: unknown) => ['FAIL', (err as Error).message] as const,
+  )
+  if (result === 'FAIL') failed += 1
+  log(`| ${name} | ${result} | ${evidence.replaceAll('\n', ' ').slice(0, 400)} |`)
+}
+log(`${chosen.length - failed} passed, ${failed} failed`)
+await cleanup.disposeAsync()
+process.exit(failed === 0 && chosen.length > 0 ? 0 : 1)

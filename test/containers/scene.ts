@@ -1,0 +1,53 @@
+import { callApi } from '../api.ts'
+import type { Engine } from './engine.ts'
+import type { Project } from './project.ts'
+
+/** What the checks look at: a running project, and its published addresses. */
+export type Scene = { engine: Engine; project: Project; secrets: string; image: string; origins: readonly string[] }
+
+/** Gives the evidence. Throws when it fails. */
+export type Check = { name: string; run(scene: Scene): Promise<string> }
+
+export const processes = ['gateway', 'identity', 'invite', 'session-gateway', 'federation-fanout'] as const
+
+export function expectThat(condition: boolean, otherwise: string): void {
+  if (!condition) throw new Error(otherwise)
+}
+
+type CallOptions = Parameters<typeof callApi>[2]
+
+/** No connection was made, so nothing was sent. */
+const notConnected = ['ECONNREFUSED', 'EHOSTUNREACH']
+
+/** Calls the instance through the first published address that takes the connection, as a proxy does. */
+export async function callInstance({ origins }: Pick<Scene, 'origins'>, request: string, options?: CallOptions) {
+  for (const origin of origins.slice(0, -1)) {
+    try {
+      return await callApi(origin, request, options)
+    } catch (err) {
+      const { code } = ((err as Error).cause ?? {}) as { code?: string }
+      if (!notConnected.includes(code ?? '')) throw err
+    }
+  }
+  return await callApi(origins.at(-1)!, request, options)
+}
+
+/** Runs a program of one line in a container's own Node. */
+export function evaluate({ engine }: Pick<Scene, 'engine'>, container: string, program: string): Promise<string> {
+  return engine.run('exec', container, 'node', '--input-type=module', '--eval', program)
+}
+
+/** The sum of a metric's samples in a container. */
+export async function readMetric(scene: Scene, container: string, port: number, pattern: RegExp): Promise<number> {
+  const url = `http://127.0.0.1:${port}/metrics`
+  const text = await evaluate(scene, container, `console.log(await (await fetch('${url}')).text())`)
+  const samples = text.split('\n').filter((line) => pattern.test(line))
+  return samples.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+/** The only container of a service, or its oldest one. */
+export async function firstOf({ project }: Pick<Scene, 'project'>, service: string): Promise<string> {
+  const [container] = await project.containers(service)
+  expectThat(container !== undefined, `${service} has no container`)
+  return container!
+}
