@@ -1,4 +1,3 @@
-import react from '@vitejs/plugin-react'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 import { precompress } from './precompress.ts'
@@ -8,7 +7,16 @@ const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   root: here('.'),
-  plugins: [react(), precompress()],
+  plugins: [precompress()],
+  // Preact is React to everything that imports it, at a fifth of its weight.
+  resolve: {
+    alias: {
+      'react/jsx-runtime': 'preact/jsx-runtime',
+      'react-dom/client': 'preact/compat/client',
+      'react-dom': 'preact/compat',
+      react: 'preact/compat',
+    },
+  },
   build: {
     outDir: process.env['WEB_OUT'] ?? here('../../.gatehouse/web'),
     emptyOutDir: true,

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
+import { findUnclearNames } from './control-names.ts'
 
 const admin = { username: 'alice', password: 'a long password' }
 const axeFile = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
@@ -32,10 +33,47 @@ const accountPages: Target[] = [
     ready: 'Online',
     open: (page) => actions.click(page, 'Delete account'),
   },
-  { name: 'users', path: '/admin/users', ready: '@alice' },
+  {
+    name: 'end of all sessions',
+    path: '/channels/@me',
+    ready: 'This page',
+    open: (page) => actions.click(page, 'Log out everywhere'),
+  },
+  {
+    name: 'download dialog',
+    path: '/channels/@me',
+    ready: 'Online',
+    open: (page) => actions.click(page, 'Download'),
+  },
+  {
+    name: 'connect dialog',
+    path: '/channels/@me',
+    ready: 'Online',
+    open: (page) => page.getByRole('button', { name: 'Connect', exact: true }).click(),
+  },
+  { name: 'users', path: '/admin/users', ready: '@bert' },
+  ...['Make admin: bert', 'Reset password of bert', 'Delete bert'].map((button) => ({
+    name: button,
+    path: '/admin/users',
+    ready: '@bert',
+    open: (page: Page) => actions.click(page, button),
+  })),
   { name: 'invites', path: '/admin/invites', ready: 'Friends' },
+  ...['New invite', 'Edit Friends', 'Revoke Friends', 'Delete Friends', 'Who used it: Friends'].map((button) => ({
+    name: button,
+    path: '/admin/invites',
+    ready: 'Friends',
+    open: (page: Page) => actions.click(page, button),
+  })),
   { name: 'settings', path: '/admin/settings', ready: 'Current rules' },
-  { name: 'federation', path: '/admin/federation', ready: 'No peers yet' },
+  { name: 'federation', path: '/admin/federation', ready: 'b.example' },
+  ...['Secret of b.example', 'Revoke b.example'].map((button) => ({
+    name: button,
+    path: '/admin/federation',
+    ready: 'b.example',
+    open: (page: Page) => actions.click(page, button),
+  })),
+  { name: 'API page', path: '/api/docs', ready: 'Your token' },
   { name: 'audit log', path: '/admin/audit', ready: 'alice' },
 ]
 
@@ -53,19 +91,29 @@ describe('accessibility of every page', function () {
     resources.defer(() => browser.close())
     axe = await readFile(axeFile, 'utf8')
     token = ((await (await postJson(instance, '/api/auth/register', admin)).json()) as { token: string }).token
+    await postJson(instance, '/api/auth/register', { username: 'bert', password: admin.password })
+    await instance.runSql(
+      `insert into peers (id, origin, host, secret, status, activated_at)
+       values (1, 'https://b.example', 'b.example', 'none', 'active', now()),
+         (2, 'https://a-long-name-of-an-instance.of.a.long.domain.example', 'a-long', 'none', 'revoked', now())`,
+    )
     await postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token)
   })
 
   after(() => resources.disposeAsync())
 
   for (const theme of ['light', 'dark'] as const) {
-    for (const width of [360, 1280]) {
-      it(`has no axe violation and no horizontal overflow at ${width} px in the ${theme} theme`, async () => {
+    for (const width of [320, 1280]) {
+      it(`has no axe violation, no unclear name and no horizontal overflow at ${width} px in the ${theme} theme`, async () => {
         const faults: string[] = []
         const page = await openPage({ theme, width })
         for (const target of publicPages) faults.push(...(await findFaults(page, target)))
         await page.addInitScript((storedToken) => localStorage.setItem('service_token', storedToken), token)
-        for (const target of accountPages) faults.push(...(await findFaults(page, target)))
+        // Each dialog once in each theme and at each width, the pages in every combination.
+        const withDialogs = (theme === 'dark') === (width === 320)
+        for (const target of accountPages.filter(({ open }) => !open || withDialogs)) {
+          faults.push(...(await findFaults(page, target)))
+        }
 
         expect(faults).to.deep.equal([])
         await page.context().close()
@@ -83,6 +131,31 @@ describe('accessibility of every page', function () {
     await page.getByRole('button', { name: 'Switch to light theme' }).waitFor()
     expect(await page.evaluate(() => document.documentElement.dataset['theme'])).to.equal('dark')
     await page.context().close()
+  })
+
+  it('speaks the language that the browser asks for, and keeps another choice', async () => {
+    const context = await browser.newContext({ locale: 'de-AT', reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    await page.goto(`${instance.origin}/login`)
+    await page.getByRole('heading', { name: 'Anmelden' }).waitFor()
+    expect(await page.evaluate(() => document.documentElement.lang)).to.equal('de')
+    await page.getByLabel('Benutzername').fill(admin.username)
+    await page.getByLabel('Passwort', { exact: true }).fill(admin.password)
+    await page.getByRole('button', { name: 'Anmelden' }).click()
+    await actions.waitForText(page, 'Verbundene Instanzen')
+    expect(await page.title()).to.equal('Start · Gatehouse')
+    await page.goto(`${instance.origin}/admin/federation`)
+    await page.getByLabel('Adresse einer Instanz').fill(instance.origin)
+    await page.getByRole('button', { name: 'Anfrage senden' }).click()
+    await actions.waitForText(page, 'Das ist die Adresse dieser Instanz selbst')
+    await page.goto(instance.origin)
+
+    await page.getByLabel('Sprache').selectOption('en')
+    await actions.waitForText(page, 'Connected instances')
+    await page.reload()
+
+    await actions.waitForText(page, 'Connected instances')
+    await context.close()
   })
 
   it('is usable with the keyboard alone', async () => {
@@ -120,12 +193,37 @@ describe('accessibility of every page', function () {
     await actions.waitForText(page, target.ready)
     await target.open?.(page)
     const found = await page.evaluate<AxeResults>(`${axe}; axe.run({ resultTypes: ['violations'] })`)
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+    const overflow = await page.evaluate(() => {
+      const inside = [...document.querySelectorAll('.card, dialog[open], .dialog__body')]
+      const wide = inside.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+      return Math.max(document.documentElement.scrollWidth - window.innerWidth, ...wide)
+    })
     return [
+      ...(await findUnnamedInputs(page)).map((input) => `${target.name}: ${input}`),
+      ...(target.path === '/api/docs' ? [] : await findUnclearNames(page)).map(
+        (control) => `${target.name}: ${control}`,
+      ),
       ...found.violations.map(({ id, nodes }) => `${target.name}: ${id} at ${nodes[0]?.target.join(' ')}`),
       ...(overflow > 0 ? [`${target.name}: ${overflow} px too wide`] : []),
     ]
   }
 })
+
+/** The inputs that a password manager could not tell apart: without a name or an id of their own, or without autocomplete. */
+function findUnnamedInputs(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll<HTMLInputElement>('input, select, textarea')].flatMap((input) => {
+      const label = input.labels?.[0]?.textContent ?? input.outerHTML
+      const typed = input.matches('input[type=text], input[type=password], input:not([type])')
+      return [
+        ...(input.name ? [] : [`no name: ${label}`]),
+        ...(input.id && document.querySelectorAll(`[id='${input.id}']`).length === 1
+          ? []
+          : [`no id of its own: ${label}`]),
+        ...(typed && !input.autocomplete ? [`no autocomplete: ${label}`] : []),
+      ]
+    }),
+  )
+}
 
 type AxeResults = { violations: Array<{ id: string; nodes: Array<{ target: string[] }> }> }

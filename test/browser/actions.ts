@@ -56,7 +56,7 @@ export async function changePassword(page: Page, from: string, to: string): Prom
   await fillField(page, 'New password', to)
   await fillField(page, 'New password again', to)
   await click(page, 'Change password')
-  await waitForText(page, 'Your password was changed.')
+  await waitForText(page, /^Your password was changed\./)
 }
 
 /** The path after a reload, which depends on whether the stored token is still valid. */

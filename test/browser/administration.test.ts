@@ -67,13 +67,14 @@ describe('the administration in the browser', function () {
     await guestPage.waitForURL('**/login**')
 
     await actions.logIn(guestPage, guest)
-    await actions.waitForHomePage(guestPage)
 
-    const notice = guestPage.getByText('An admin has given you a temporary password.')
-    await notice.waitFor()
+    await guestPage.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+    await guestPage.goto(`${instance.origin}/admin/users`)
+    await guestPage.getByRole('heading', { name: 'Choose a new password' }).waitFor()
     await actions.changePassword(guestPage, guest.password, 'a password of my own')
     guest.password = 'a password of my own'
-    await notice.waitFor({ state: 'detached' })
+    await guestPage.goto(instance.origin)
+    await actions.waitForHomePage(guestPage)
     await guestPage.context().close()
   })
 

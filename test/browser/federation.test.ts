@@ -56,6 +56,55 @@ describe('federation in the browser', function () {
     await instanceRow().getByText('Connected', { exact: true }).waitFor()
   })
 
+  it('sends a password again that an instance missed, once the home instance has verified it', async () => {
+    const missed = 'a third long password'
+    await page.route(`${remote.origin}/api/users/@me/change-password`, (route) => route.abort())
+    await actions.changePassword(page, newPassword, missed)
+    await instanceRow().getByText('Sending the new password…').waitFor()
+    await page.reload()
+    await instanceRow().getByText('Still has your old password').waitFor()
+    await page.unroute(`${remote.origin}/api/users/@me/change-password`)
+
+    await actions.click(page, 'Send password again')
+    await actions.fillField(page, 'Your current password', 'mistyped password')
+    await actions.clickInDialog(page, 'Send')
+    await actions.waitForText(page, 'Incorrect password')
+    expect((await logInAtRemote('mistyped password')).status).to.equal(401)
+    await actions.fillField(page, 'Your current password', missed)
+    await actions.clickInDialog(page, 'Send')
+
+    await actions.waitForText(page, `Password sent to ${remote.host}`)
+    expect((await logInAtRemote(missed)).status).to.equal(200)
+  })
+
+  it('names the instances that are not connected before the account is deleted', async () => {
+    await actions.click(page, `Disconnect ${remote.host}`)
+    await actions.click(page, 'Delete account')
+
+    await page.getByRole('dialog').getByText(`Not connected: ${remote.host}`).waitFor()
+    await actions.clickInDialog(page, 'Cancel')
+  })
+
+  it('shows an instance that another app of the user has connected', async () => {
+    const login = await postJson(home, '/api/auth/login', {
+      username: rosa.username,
+      password: 'a third long password',
+    })
+    const { token } = (await login.json()) as { token: string }
+    const entry = { origin: 'https://elsewhere.example', label: 'Elsewhere', status: 'connected', addedAt: 1 }
+    await fetch(`http://127.0.0.1:${home.port}/api/users/@me/federation-registry`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ registry: [entry], updatedAt: Date.now() + 60_000 }),
+    })
+
+    await page.reload()
+
+    const row = page.getByRole('listitem').filter({ hasText: 'Elsewhere' })
+    await row.getByText('Connected in another app').waitFor()
+    await row.getByRole('button', { name: 'Connect elsewhere.example' }).waitFor()
+  })
+
   it('shows why an identity cannot be deleted while the instances are not peers', async () => {
     await actions.click(page, 'Choose instances')
     await page.getByRole('checkbox', { name: remote.host }).check()
@@ -68,7 +117,7 @@ describe('federation in the browser', function () {
   it('asks the admin for a peering with the instance to which the user has connected', async () => {
     await page.goto(`${home.origin}/admin/federation`)
 
-    await actions.waitForText(page, 'Requests of your users')
+    await actions.waitForText(page, 'Requests from your users')
     await page.getByRole('button', { name: `Approve ${remote.host}` }).waitFor()
   })
 
@@ -107,7 +156,7 @@ describe('federation in the browser', function () {
 
     await page.getByRole('dialog').getByText('Deleted.').waitFor()
 
-    expect((await logInAtRemote(newPassword)).status).to.equal(401)
+    expect((await logInAtRemote('a third long password')).status).to.equal(401)
     await actions.clickInDialog(page, 'Done')
   })
 
@@ -141,6 +190,16 @@ describe('federation in the browser', function () {
     const remoteCredentials = { username: `lena@${home.host}`, password: lena.password }
     expect((await postJson(remote, '/api/auth/login', remoteCredentials)).status).to.equal(401)
     await tab.context().close()
+  })
+
+  it('denies the peering that a user of this instance has caused to be asked for', async () => {
+    await page.goto(`${home.origin}/admin/federation`)
+    await actions.waitForText(page, 'Requests from your users')
+
+    await actions.click(page, `Deny ${remote.host}`)
+
+    await actions.waitForText(page, /^Denied: /)
+    await page.getByRole('button', { name: `Deny ${remote.host}` }).waitFor({ state: 'detached' })
   })
 
   const logInAtRemote = (password: string) =>

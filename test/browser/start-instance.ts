@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connectDatabase } from '@gatehouse/database'
 import { capturedLog, freePort, testDatabase } from '@gatehouse/test-kit'
 import { ensureWebBuilt } from '../../tools/setup/build-web.js'
 import { dataFolder } from '../../tools/setup/project.js'
@@ -11,6 +12,8 @@ export type Instance = AsyncDisposable & {
   origin: string
   host: string
   port: number
+  /** Runs a statement in the instance's database, for what no endpoint can set up. */
+  runSql: (sql: string, values?: unknown[]) => Promise<unknown>
   /** Makes two users friends, as the friend service of the chat system would. */
   addFriendship: (one: string, other: string) => Promise<void>
 }
@@ -36,17 +39,20 @@ export async function startInstance(name: string, options: { port?: number; peer
     FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
     FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
   })
-  const running = starting.use(await startEmbedded(config, database.url, { log: capturedLog().log }))
+  starting.use(await startEmbedded(config, database.url, { log: capturedLog().log }))
+  const owner = starting.adopt(await connectDatabase({ url: database.url, connections: 1 }), (orm) => orm.close(true))
+  const runSql = (sql: string, values: unknown[] = []) => owner.em.fork().getConnection().execute(sql, values)
   const addFriendship = async (one: string, other: string) => {
     const sql = `insert into friendships (user_id, friend_id)
       select a.id, b.id from users a, users b where a.username = ? and b.username = ?`
-    await running.deps.orm.em.fork().getConnection().execute(sql, [one, other])
+    await runSql(sql, [one, other])
   }
   const stack = starting.move()
   const instance: Instance = {
     origin: `http://${host}:${port}`,
     host,
     port,
+    runSql,
     addFriendship,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

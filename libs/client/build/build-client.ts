@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build, type Plugin } from 'vite'
@@ -14,6 +14,8 @@ const modules = [
   { path: '.', file: 'index.js', entry: 'src/index.ts' },
   { path: './identity', file: 'identity.js', entry: 'src/identity/index.ts' },
   { path: null, file: 'admin-api.js', entry: 'src/api/admin-api.ts' },
+  { path: null, file: 'account-api.js', entry: 'src/api/account-api.ts' },
+  { path: null, file: 'account-deletion.js', entry: 'src/connections/account-deletion.ts' },
 ]
 const imported = modules.flatMap(({ path, ...module }) => (path === null ? [] : [{ path, ...module }]))
 
@@ -21,8 +23,10 @@ const imported = modules.flatMap(({ path, ...module }) => (path === null ? [] : 
 const importsBuiltModule: Plugin = {
   name: 'imports-built-module',
   enforce: 'pre',
-  resolveId: (name, importer) =>
-    importer && name === './admin-api.ts' ? { id: './admin-api.js', external: true } : null,
+  resolveId: (name, importer) => {
+    const loaded = modules.find(({ path, entry }) => path === null && basename(entry) === basename(name))
+    return importer && loaded ? { id: `./${loaded.file}`, external: true } : null
+  },
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Api } from './api/api.ts'
-import { ApiError } from './api/errors.ts'
+import { ApiError, listOwnedSpaces } from './api/errors.ts'
 import type { User } from './api/records.ts'
 import type { Client } from './client-parts.ts'
-import { deleteAccount } from './connections/account-deletion.ts'
 import type { Connections } from './connections/connections.ts'
 import type { PasswordPropagation } from './connections/password-propagation.ts'
+import { verifyHomePassword } from './connections/verify-home-password.ts'
 import type { KeyValueStorage } from './platform.ts'
 import { completeRegistration } from './registration/registration-flow.ts'
 import type { PasswordChange } from './session/password-change.ts'
@@ -12,7 +12,14 @@ import type { Session, SessionEnd } from './session/session.ts'
 
 export type AccountActions = Pick<
   Client,
-  'logIn' | 'logOut' | 'register' | 'updateProfile' | 'changePassword' | 'deleteAccount' | 'deleteFederationIdentities'
+  | 'logIn'
+  | 'logOut'
+  | 'register'
+  | 'updateProfile'
+  | 'changePassword'
+  | 'endSessions'
+  | 'deleteAccount'
+  | 'deleteFederationIdentities'
 >
 
 export type AccountActionsDeps = {
@@ -30,6 +37,8 @@ const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your a
 /** What a user does with the own account: each call to the instance, and what changes in the client after it. */
 export function createAccountActions(deps: AccountActionsDeps): AccountActions {
   const { api, session, connections } = deps
+  const replaceToken = (request: () => Promise<{ token: string }>) =>
+    deps.passwordChange.run(async () => session.replaceToken((await request()).token))
   return {
     logIn: async (credentials, options = {}) => {
       const { token, user } = await api.auth.login(credentials, options)
@@ -45,21 +54,24 @@ export function createAccountActions(deps: AccountActionsDeps): AccountActions {
     },
     changePassword: async (passwords, options = {}) => {
       const { homeInstance } = currentUser(session)
-      await deps.passwordChange.run(async () => {
-        const { token } = await api.users.changePassword(passwords, options)
-        session.replaceToken(token)
-      })
+      await replaceToken(() => api.users.changePassword(passwords, options))
       // Only the home instance's password is propagated. Spec: password propagation.
       if (homeInstance === null) void deps.passwordPropagation.propagate(passwords.newPassword)
     },
+    endSessions: (password, options = {}) => replaceToken(() => api.account.endSessions({ password }, options)),
     deleteAccount: async (credentials, options) => {
-      const outcome = await deleteAccount({ api, connections }, currentUser(session), credentials, options)
+      const user = currentUser(session)
+      if (credentials.username !== user.username) throw new ApiError(400, 'This is not your username')
+      const verifyPassword = () => verifyHomePassword(api, user, credentials.password, options)
+      const { deleteAccount } = await import('./connections/account-deletion.ts')
+      const deps = { api, connections, verifyPassword, listOwnedSpaces }
+      const outcome = await deleteAccount(deps, credentials, options)
       const { token } = session.getSnapshot() // null when the socket was closed for the deletion before
       if (outcome.deleted && token) session.invalidateToken(token, accountDeleted)
       return outcome
     },
     deleteFederationIdentities: async (request, options = {}) => {
-      const { results } = await api.users.deleteFederationIdentity(request, options)
+      const { results } = await api.account.deleteFederationIdentity(request, options)
       connections.removeLocally(Object.keys(results).filter((origin) => results[origin]?.success))
       return results
     },

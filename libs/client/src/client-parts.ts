@@ -61,6 +61,8 @@ export type Client = {
   updateProfile(change: ProfileChange, options?: CallOptions): Promise<User>
   /** Changes the password, keeps the session, and propagates the password in the background. */
   changePassword(passwords: PasswordUpdate, options?: CallOptions): Promise<void>
+  /** Ends all other sessions and closes all sockets; this session goes on. A federated account needs no password. */
+  endSessions(password?: string, options?: CallOptions): Promise<void>
   /** Deletes the identity on the connected instances, then the account on the own instance, and ends the session. */
   deleteAccount(credentials: Credentials, options?: CallOptions): Promise<AccountDeletion>
   /** Lets the own instance delete the user's identities on others; removes the deleted ones from the connections. */

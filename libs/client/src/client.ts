@@ -8,6 +8,8 @@ import { createRemoteList } from './connections/remote-list.ts'
 import { createRemoteLiveConnections } from './connections/remote-live-connections.ts'
 import { createRemoteSessions } from './connections/remote-sessions.ts'
 import { createReplicatedInstances } from './connections/replicated-instances.ts'
+import { readStoredRemotes } from './connections/stored-remotes.ts'
+import { verifyHomePassword } from './connections/verify-home-password.ts'
 import { createCountdown } from './countdown.ts'
 import { createIdentity } from './identity/identity.ts'
 import { isReady } from './live/frames.ts'
@@ -36,8 +38,8 @@ export function createClient(options: ClientOptions): Client {
     userScopedStores,
     selfIds,
     fetchUser: () => api.users.me(),
-    connectInstances: (user, password) => void connections.connectAll(user, password),
-    restoreInstances: (user) => void connections.restoreAll(user),
+    readInstances: (user) => readStoredRemotes(storage, user.id),
+    connectInstances: (user, password, stored) => void connections.connectAll(user, password, stored),
   })
   const token = () => session.getSnapshot().token
   /** During a password change the old token is expected to be refused; the response brings the new one. */
@@ -65,9 +67,16 @@ export function createClient(options: ClientOptions): Client {
     sessions,
     changeReplicatedInstances,
     session,
-    storage,
   })
-  const passwordPropagation = createPasswordPropagation({ remotes, createRemoteApi: apiAt, clock })
+  const passwordPropagation = createPasswordPropagation({
+    remotes,
+    createRemoteApi: apiAt,
+    clock,
+    verifyPassword: async (password, options) => {
+      const { user } = session.getSnapshot()
+      if (user) await verifyHomePassword(api, user, password, options)
+    },
+  })
 
   userScopedStores.register({ reset: passwordPropagation.cancelAll })
   userScopedStores.register(connections)

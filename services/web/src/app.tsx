@@ -1,16 +1,22 @@
-import { guardRoute, routes, type IdentityDeletions } from '@gatehouse/client'
+import { guardRoute, routes, type IdentityDeletions, type User } from '@gatehouse/client'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { PageFrame } from './components/page-frame.tsx'
 import { PageSkeleton } from './components/skeleton.tsx'
 import { Toaster } from './components/toaster.tsx'
 import { DeletionReportContext, useClient, useStore } from './context.ts'
+import { loadHomePage } from './load-pages.ts'
+import { AuthFrame } from './pages/auth/auth-frame.tsx'
 import { LoginPage } from './pages/auth/login-page.tsx'
-import { RegisterPage } from './pages/auth/register-page.tsx'
-import { HomePage } from './pages/home/home-page.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
+import { t } from './language/language.ts'
 
-// Loaded on first use: most users are not admins.
+// Loaded on first use: a first visit needs the login page alone.
+const RegisterPage = lazy(() =>
+  import('./pages/auth/register-page.tsx').then((page) => ({ default: page.RegisterPage })),
+)
+const HomePage = lazy(() => loadHomePage().then((page) => ({ default: page.HomePage })))
+const NewPasswordPage = lazy(() => loadHomePage().then((page) => ({ default: page.NewPasswordPage })))
 const AdminPage = lazy(() => import('./pages/admin/admin-page.tsx').then((page) => ({ default: page.AdminPage })))
 
 const knownPaths = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+)?)?\/?$/
@@ -41,12 +47,23 @@ function GuardedRoutes() {
   const verdict = guardRoute({ pathname, search: search && `?${search}`, token, isPublic })
   if (!verdict.allowed) return <Redirect to={verdict.redirect} replace />
   if (isPublic) return <NotFoundPage />
-  if (token && !user)
-    return (
-      <PageFrame user={null} title="Loading">
-        <PageSkeleton />
-      </PageFrame>
-    )
+  if (token && !user) return <LoadingPage user={null} />
+  return (
+    <Suspense fallback={token ? <LoadingPage user={user} /> : <AuthFrame title={t('Loading')}>{null}</AuthFrame>}>
+      {user?.passwordChangeRequired ? <NewPasswordPage user={user} /> : <Pages user={user} />}
+    </Suspense>
+  )
+}
+
+function LoadingPage({ user }: { user: User | null }) {
+  return (
+    <PageFrame user={user} title={t('Loading')}>
+      <PageSkeleton />
+    </PageFrame>
+  )
+}
+
+function Pages({ user }: { user: User | null }) {
   return (
     <Switch>
       <Route path="/">
@@ -56,21 +73,7 @@ function GuardedRoutes() {
       <Route path={routes.register} component={RegisterPage} />
       <Route path={routes.home}>{user && <HomePage user={user} />}</Route>
       <Route path="/admin/:section?">
-        {({ section }) =>
-          user?.isAdmin ? (
-            <Suspense
-              fallback={
-                <PageFrame user={user} title="Administration">
-                  <PageSkeleton />
-                </PageFrame>
-              }
-            >
-              <AdminPage user={user} section={section} />
-            </Suspense>
-          ) : (
-            <NotFoundPage />
-          )
-        }
+        {({ section }) => (user?.isAdmin ? <AdminPage user={user} section={section} /> : <NotFoundPage />)}
       </Route>
     </Switch>
   )

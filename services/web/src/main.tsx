@@ -4,23 +4,26 @@ import { createRoot } from 'react-dom/client'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/controls.css'
-import './styles/avatar.css'
 import './styles/status.css'
 import './styles/layout.css'
-import './styles/dialog.css'
 import './styles/auth.css'
-import './styles/home.css'
 import { App } from './app.tsx'
 import { AppContext } from './context.ts'
+import { currentLanguage, loadLanguage, onLanguageChange } from './language/language.ts'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root')
 
 const context: AppContext = { client: createBrowserClient(), now: () => Date.now(), random: () => Math.random() }
-createRoot(root).render(
-  <StrictMode>
-    <AppContext value={context}>
-      <App />
-    </AppContext>
-  </StrictMode>,
-)
+const reactRoot = createRoot(root)
+// All of it again in another language: no component keeps a text.
+const render = () =>
+  reactRoot.render(
+    <StrictMode key={currentLanguage()}>
+      <AppContext value={context}>
+        <App />
+      </AppContext>
+    </StrictMode>,
+  )
+onLanguageChange(render)
+void loadLanguage().catch(render)

@@ -34,13 +34,14 @@ describe('the API client', () => {
     const { api, network } = buildApi()
     const credentials = { username: 'alice', password: 'secret' }
     const invite = { name: 'n', maxUses: null, expiresAt: null }
-    const { auth, users, uploads, instance, invites, admin, peers } = api
+    const { auth, users, uploads, instance, account, invites, admin, peers } = api
     const calls = [
       [auth.register(credentials), auth.login(credentials), auth.checkUsername('alice'), auth.checkInvite('token')],
       [users.me(), users.update({}), users.find('5'), users.verifyPassword('x'), users.deleteSelf(credentials)],
-      [users.changePassword({ newPassword: 'x' }), users.deleteFederationIdentity({ origins: [], mode: 'soft' })],
-      [users.endSessions({}), users.registry(), users.saveRegistry({ registry: [], updatedAt: 1 })],
-      [users.attachProof('b.example'), users.reattach({ token: 'x' }), users.ensurePeer(home)],
+      [users.changePassword({ newPassword: 'x' }), account.deleteFederationIdentity({ origins: [], mode: 'soft' })],
+      [account.endSessions({}), account.registry(), account.saveRegistry({ registry: [], updatedAt: 1 })],
+      [account.attachProof('b.example'), account.reattach({ token: 'x' }), users.ensurePeer(home)],
+      [account.sockets(), account.exportData({})],
       [uploads.send(new Blob(['x'])), instance.info()],
       [invites.create(invite), invites.list(), invites.change('5', {}), invites.revoke('5'), invites.reinstate('5')],
       [invites.remove('5'), invites.listRedemptions('5')],
@@ -198,6 +199,46 @@ describe('the API client', () => {
     network.answer(`GET ${home}/api/auth/check-username`, { status: 403, body: { ...answer, error: 'Closed' } })
 
     expect(await api.auth.checkUsername('alice')).to.deep.equal(answer)
+  })
+
+  it('gives an export as it comes, part by part, for as long as parts come', async () => {
+    const clock = createFakeClock()
+    let parts: ReadableStreamDefaultController<Uint8Array> | undefined
+    const fetched = { signal: undefined as AbortSignal | undefined }
+    const slow = createApi({
+      origin: home,
+      clock,
+      token: () => 't',
+      fetch: async (_, init) => {
+        fetched.signal = init.signal ?? undefined
+        return new Response(new ReadableStream({ start: (controller) => void (parts = controller) }), { status: 200 })
+      },
+    })
+    const progress: number[] = []
+    const exporting = slow.account.exportData({ password: 'x' }, { onProgress: (bytes) => void progress.push(bytes) })
+    await settle()
+    for (const part of ['PK', 'more']) {
+      await clock.advance(29_000)
+      parts?.enqueue(new TextEncoder().encode(part))
+      await settle()
+    }
+    parts?.close()
+
+    const archive = await exporting
+
+    expect(fetched.signal?.aborted).to.equal(false)
+    expect(progress).to.deep.equal([2, 6])
+    expect([await archive.text(), archive.type]).to.deep.equal(['PKmore', 'application/zip'])
+  })
+
+  it('reads the refusal of an export like any other', async () => {
+    const { api, network } = buildApi()
+    network.answer(`POST ${home}/api/users/@me/export`, { status: 403, body: { error: 'Incorrect password' } })
+
+    expect(await failureOf(api.account.exportData({ password: 'wrong' }))).to.include({
+      status: 403,
+      message: 'Incorrect password',
+    })
   })
 
   it('sends a file as multipart in the field file', async () => {

@@ -1,5 +1,7 @@
+import type { ClientEndpointName } from '@gatehouse/contracts'
 import { userRows } from '@gatehouse/contracts/endpoints'
-import type { adminRows } from '@gatehouse/contracts/endpoints'
+import type { EndpointRow } from '@gatehouse/contracts/endpoints'
+import type { AccountApi } from './account-api.ts'
 import type { AdminApi } from './admin-api.ts'
 import { createCall, fillPath } from './call.ts'
 import { ApiError } from './errors.ts'
@@ -12,8 +14,9 @@ export type Api = ReturnType<typeof createApi>
 /** Makes the API of the instance at `apiOptions.origin`, called with the token that `apiOptions.token` gives. */
 export function createApi(apiOptions: ApiOptions) {
   const call = createCall(apiOptions, userRows)
+  const rowsCall = (rows: object) => createCall(apiOptions, rows as Record<ClientEndpointName, EndpointRow>)
   const adminPart = <Part extends keyof AdminApi>(part: Part) =>
-    loadLater<AdminApi[Part]>(async () => (await loadAdminApi(apiOptions))[part])
+    loadLater<AdminApi[Part]>(async () => (await import('./admin-api.ts')).createAdminApi(rowsCall)[part])
   return {
     origin: apiOptions.origin,
 
@@ -34,7 +37,7 @@ export function createApi(apiOptions: ApiOptions) {
       checkInvite: (token: string, options?: CallOptions) => call('checkInvite', { query: { token }, ...options }),
     },
 
-    /** The own account and other users. Contract: 3. */
+    /** The own account and other users; the rest is in `account`. Contract: 3. */
     users: {
       me: (options?: CallOptions) => call('getSelf', { ...options }),
       update: (body: records.ProfileChange, options?: CallOptions) => call('patchSelf', { body, ...options }),
@@ -46,17 +49,6 @@ export function createApi(apiOptions: ApiOptions) {
         call('changePassword', { body, ...options }),
       /** Deletes the account on this one instance. A 400 may name owned spaces: see listOwnedSpaces. */
       deleteSelf: (body: records.Credentials, options?: CallOptions) => call('deleteSelf', { body, ...options }),
-      deleteFederationIdentity: (body: records.IdentityDeletionRequest, options?: CallOptions) =>
-        call('deleteFederationIdentity', { body, ...options }),
-      /** Ends all sessions; the token in the reply replaces every earlier one. */
-      endSessions: (body: records.SessionsEnd, options?: CallOptions) => call('endSessions', { body, ...options }),
-      /** The instances to which the user's clients have connected; the reply's updatedAt is 0 while none is stored. */
-      registry: (options?: CallOptions) => call('getRegistry', { ...options }),
-      saveRegistry: (body: records.Registry, options?: CallOptions) => call('putRegistry', { body, ...options }),
-      /** A proof for the instance at `targetDomain`, where `reattach` binds a detached account to this one. */
-      attachProof: (targetDomain: string, options?: CallOptions) =>
-        call('attachProof', { body: { targetDomain }, ...options }),
-      reattach: (body: records.Reattachment, options?: CallOptions) => call('reattach', { body, ...options }),
       /** Asks for a peering with an instance to which the user has connected. */
       ensurePeer: (remoteOrigin: string, options?: CallOptions) =>
         call('ensurePeer', { body: { remoteOrigin }, ...options }),
@@ -76,7 +68,9 @@ export function createApi(apiOptions: ApiOptions) {
 
     instance: { info: (options?: CallOptions) => call('instanceInfo', { ...options }) },
 
-    /** Invite links. Contract: 4. Loaded with the first call, like what follows. */
+    /** The own account: what is called seldom. Contract: 3. Loaded with the first call, like what follows. */
+    account: loadLater<AccountApi>(async () => (await import('./account-api.ts')).createAccountApi(rowsCall)),
+    /** Invite links. Contract: 4. */
     invites: adminPart('invites'),
     /** Accounts, settings and the audit log. Contract: 5. */
     admin: adminPart('admin'),
@@ -85,12 +79,7 @@ export function createApi(apiOptions: ApiOptions) {
   }
 }
 
-async function loadAdminApi(options: ApiOptions): Promise<AdminApi> {
-  const { createAdminApi } = await import('./admin-api.ts')
-  return createAdminApi((rows) => createCall(options, rows as typeof adminRows))
-}
-
-/** Functions that are there at once and load what they do when one is called: most users are not admins. */
+/** Functions that are there at once and load what they do when one is called. */
 function loadLater<T extends object>(load: () => Promise<T>): T {
   const get =
     (_: T, name: string | symbol) =>

@@ -9,7 +9,18 @@ export type Call<Name extends ClientEndpointName = ClientEndpointName> = <N exte
   input: EndpointInput<N> & CallOptions,
 ) => Promise<EndpointReply<N>>
 
-type AnyInput = CallOptions & { params?: Record<string, string>; query?: Record<string, unknown>; body?: object }
+/**
+ * Reads the body of a successful response that is no JSON; `extend` gives the response its whole time again, for what
+ * comes in parts.
+ */
+export type ReadBody = (response: Response, extend: () => void) => Promise<unknown>
+
+type AnyInput = CallOptions & {
+  params?: Record<string, string>
+  query?: Record<string, unknown>
+  body?: object
+  read?: ReadBody
+}
 type HttpResponse = { status: number; headers: Headers; body: unknown }
 
 const responseTimeoutMs = 30_000
@@ -25,10 +36,10 @@ export function createCall<Name extends ClientEndpointName>(
 ): Call<Name> {
   return async <N extends Name>(name: N, input: EndpointInput<N> & CallOptions) => {
     const { method, path, access } = rows[name]
-    const { params, query = {}, signal = null, body = method === 'POST' ? {} : undefined } = input as AnyInput
+    const { params, query = {}, signal = null, read, body = method === 'POST' ? {} : undefined } = input as AnyInput
     const token = access === 'anyone' ? null : (options.token?.() ?? null)
     const isJson = body !== undefined && !(body instanceof FormData)
-    const response = await send(options, options.origin + fillPath(path, params) + queryText(query), {
+    const request = {
       method,
       headers: {
         accept: 'application/json',
@@ -37,7 +48,8 @@ export function createCall<Name extends ClientEndpointName>(
       },
       body: isJson ? JSON.stringify(body) : (body ?? null),
       signal,
-    })
+    }
+    const response = await send(options, options.origin + fillPath(path, params) + queryText(query), request, read)
     if (response.status === 401 && token) options.onTokenRefused?.(token)
     return readReply(response) as EndpointReply<N>
   }
@@ -54,16 +66,27 @@ function queryText(query: Record<string, unknown>): string {
 }
 
 /** One request and its whole response: the timeout and the caller's signal hold until the body has been read. */
-async function send({ clock, origin, fetch }: ApiOptions, url: string, request: RequestInit): Promise<HttpResponse> {
+async function send(
+  { clock, origin, fetch }: ApiOptions,
+  url: string,
+  request: RequestInit,
+  read?: ReadBody,
+): Promise<HttpResponse> {
   const timeout = new AbortController()
-  const timer = clock.setTimeout(
-    () => timeout.abort(),
-    request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs,
-  )
+  let timer: unknown
+  const extend = () => {
+    clock.clearTimeout(timer)
+    timer = clock.setTimeout(
+      () => timeout.abort(),
+      request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs,
+    )
+  }
+  extend()
   const signal = request.signal ? AbortSignal.any([request.signal, timeout.signal]) : timeout.signal
   try {
     const response = await fetch(url, { ...request, signal, credentials: 'omit' })
-    return { status: response.status, headers: response.headers, body: parseJson(await response.text()) }
+    const body = read && response.ok ? await read(response, extend) : parseJson(await response.text())
+    return { status: response.status, headers: response.headers, body }
   } catch (error) {
     if (request.signal?.aborted) throw new DOMException('The call was aborted', 'AbortError')
     throw new NetworkFailure(origin, timeout.signal.aborted, error)

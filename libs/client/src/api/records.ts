@@ -27,6 +27,10 @@ export type InviteCheck = EndpointReply<'checkInvite'>
 export type PasswordUpdate = EndpointBody<'changePassword'>
 /** `password` may be left out by federated users. */
 export type SessionsEnd = EndpointBody<'endSessions'>
+/** `password` may be left out by federated users. */
+export type DataExport = EndpointBody<'exportData'>
+/** The sockets of the own account that are open now; `incomplete` when a node has not told its own in time. */
+export type OpenSockets = EndpointReply<'listSockets'>
 /** `avatar` and `banner` are filenames of the user's own uploads. */
 export type ProfileChange = EndpointBody<'patchSelf'>
 export type Upload = EndpointReply<'upload'>
@@ -37,7 +41,7 @@ export type IdentityDeletion = FanoutResult
 /** The result of an identity deletion for each origin. */
 export type IdentityDeletions = EndpointReply<'deleteFederationIdentity'>['results']
 /** The connections of the user's clients; a later `updatedAt` replaces the whole list. */
-export type Registry = EndpointBody<'putRegistry'>
+export type Registry = EndpointReply<'getRegistry'>
 export type Reattachment = EndpointBody<'reattach'>
 export type OwnedSpace = NonNullable<Extract<IdentityDeletion, { success: false }>['ownedSpaces']>[number]
 

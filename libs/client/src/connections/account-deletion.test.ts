@@ -52,6 +52,28 @@ describe('Client session behaviour: deletion propagation', () => {
     })
   })
 
+  it('says of an instance whose token vanished on the way, and of one not connected, that nothing was deleted', async () => {
+    const { client, network } = await buildDeletableClient()
+    client.connections.disconnect(other)
+    network.answer(verify, () => {
+      client.connections.disconnect(remote)
+      return { body: { valid: true } }
+    })
+
+    const outcome = await client.deleteAccount(credentials)
+
+    expect(outcome).to.deep.equal({
+      deleted: true,
+      remotes: {
+        [remote]: { success: false, error: 'not_connected' },
+        [other]: { success: false, error: 'not_connected' },
+      },
+    })
+    expect(
+      network.sent.filter(({ method }) => method === 'DELETE').map(({ url }) => new URL(url).origin),
+    ).to.deep.equal([home])
+  })
+
   it('keeps the session, the reason and the results when the home instance refuses', async () => {
     const { client, network } = await buildDeletableClient()
     const ownedSpaces = [{ id: '5', name: 'Garden' }]

@@ -1,31 +1,36 @@
 import type { Api } from '../api/api.ts'
-import { ApiError, listOwnedSpaces } from '../api/errors.ts'
 import type { CallOptions } from '../api/options.ts'
-import type { Credentials, IdentityDeletion, IdentityDeletions, User } from '../api/records.ts'
+import type { Credentials, IdentityDeletion, IdentityDeletions, OwnedSpace } from '../api/records.ts'
 import type { Connections } from './connections.ts'
-import { verifyHomePassword } from './verify-home-password.ts'
 
-/** The outcome on the own instance; `remotes` has a result for each connected instance in both cases. */
+/** The outcome on the own instance; `remotes` has a result for each listed instance in both cases. */
 export type AccountDeletion =
   { deleted: true; remotes: IdentityDeletions } | { deleted: false; remotes: IdentityDeletions; error: Error }
 
+/** `listOwnedSpaces` is that of errors.ts: given, as this module is loaded on its own. */
+export type DeletionDeps = {
+  api: Pick<Api, 'users'>
+  connections: Connections
+  verifyPassword: () => Promise<void>
+  listOwnedSpaces: (error: unknown) => OwnedSpace[]
+}
+
 /**
  * Deletes the user's identity on each connected instance (empty password, the username there), then the account on the
- * own instance, whatever the results. Throws before anything is deleted when username or password is wrong.
- * Spec: Client session behaviour, deletion propagation.
+ * own instance, whatever the results. An instance that is listed without a connection, also one whose connection ended
+ * meanwhile, has the result `not_connected`: nothing was deleted there. Throws before anything is deleted when the
+ * password is wrong. Spec: Client session behaviour, deletion propagation.
  */
 export async function deleteAccount(
-  deps: { api: Pick<Api, 'users'>; connections: Connections },
-  user: User,
+  deps: DeletionDeps,
   credentials: Credentials,
   options: CallOptions = {},
 ): Promise<AccountDeletion> {
   const { api, connections } = deps
-  const connected = connections.getSnapshot().filter(({ token }) => token !== null)
-  if (credentials.username !== user.username) throw new ApiError(400, 'This is not your username')
-  if (connected.length > 0) await verifyHomePassword(api, user, credentials.password, options)
+  const listed = connections.getSnapshot()
+  if (listed.some(({ token }) => token !== null)) await deps.verifyPassword()
   const results = await Promise.all(
-    connected.map(async ({ origin, username }) => [origin, await deleteOn(connections, origin, username, options)]),
+    listed.map(async ({ origin, username }) => [origin, await deleteOn(deps, origin, username, options)]),
   )
   const remotes = Object.fromEntries(results) as IdentityDeletions
   try {
@@ -40,13 +45,15 @@ export async function deleteAccount(
 }
 
 async function deleteOn(
-  connections: Connections,
+  { connections, listOwnedSpaces }: DeletionDeps,
   origin: string,
   username: string,
   options: CallOptions,
 ): Promise<IdentityDeletion> {
+  const api = connections.apiOf(origin)
+  if (!api) return { success: false, error: 'not_connected' }
   try {
-    await connections.apiOf(origin)?.users.deleteSelf({ username, password: '' }, options)
+    await api.users.deleteSelf({ username, password: '' }, options)
     return { success: true }
   } catch (error) {
     const ownedSpaces = listOwnedSpaces(error)

@@ -3,6 +3,7 @@ import type { CallOptions } from '../api/options.ts'
 import type { User } from '../api/records.ts'
 import type { Store } from '../store.ts'
 import type { RemoteInstance } from './remote-instance.ts'
+import type { StoredRemote } from './stored-remotes.ts'
 
 /** The user's other instances, in the order of their origin. */
 export type Connections = Store<readonly RemoteInstance[]> & {
@@ -23,10 +24,11 @@ export type Connections = Store<readonly RemoteInstance[]> & {
   remove(origin: string): Promise<void>
   /** Removes instances here only, after the own instance has removed them. */
   removeLocally(origins: readonly string[]): void
-  /** Connects to all of the user's instances; never rejects. Without a password they are in `needs_password`. */
-  connectAll(user: User, password: string | null): Promise<void>
-  /** The same with the stored tokens. */
-  restoreAll(user: User): Promise<void>
+  /**
+   * Connects to all of the user's instances, with the stored tokens first; never rejects. Without a password, those whose
+   * token is missing or refused are in `needs_password`.
+   */
+  connectAll(user: User, password: string | null, stored: readonly StoredRemote[]): Promise<void>
   /** Reads the tokens that another tab has stored; never rejects. */
   readStorage(): Promise<void>
   reset(): void

@@ -2,16 +2,15 @@ import type { Api } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
 import type { CallOptions } from '../api/options.ts'
 import type { ReplicatedInstance, User } from '../api/records.ts'
-import type { KeyValueStorage } from '../platform.ts'
 import type { Session } from '../session/session.ts'
 import type { Connections } from './connections.ts'
 import { federatedIdentityOf } from './federated-identity.ts'
 import { newRemote, originOfAddress } from './remote-instance.ts'
+import type { RemoteInstance } from './remote-instance.ts'
 import type { RemoteList } from './remote-list.ts'
 import type { RemoteLiveConnections } from './remote-live-connections.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 import type { ChangeReplicatedInstances } from './replicated-instances.ts'
-import { readStoredRemotes } from './stored-remotes.ts'
 import { verifyHomePassword } from './verify-home-password.ts'
 
 export type ConnectionsDeps = {
@@ -22,7 +21,6 @@ export type ConnectionsDeps = {
   sessions: RemoteSessions
   changeReplicatedInstances: ChangeReplicatedInstances
   session: Pick<Session, 'getSnapshot' | 'setUser'>
-  storage: KeyValueStorage
 }
 
 /** Makes the connections to the user's other instances. Spec: Client session behaviour, initSession. */
@@ -87,29 +85,22 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       removeLocally([origin])
     },
     removeLocally,
-    connectAll: async (user, password) => {
+    connectAll: async (user, password, stored) => {
       remotes.setOwner(user.id)
-      const others = listOthers(user)
       const ended = sessionEnd.signal
-      for (const { origin, username } of others) {
-        remotes.put(newRemote(origin, username, password === null ? { state: 'needs_password' } : {}))
+      const others = listOthers(user).map(({ origin, username }) => {
+        const { token = null, pendingPasswordSync = false } = stored.find((remote) => remote.origin === origin) ?? {}
+        const state = token || password !== null ? 'connecting' : 'needs_password'
+        return newRemote(origin, username, { token, pendingPasswordSync, state })
+      })
+      others.forEach(remotes.put)
+      const connectOne = async ({ origin, token }: RemoteInstance) => {
+        if (token) await sessions.restore(origin, ended)
+        const remote = remotes.find(origin)
+        if (password === null || ended.aborted || !remote || (remote.token && !remote.pendingPasswordSync)) return
+        await sessions.signIn(origin, identityOf(user), password, { ended, cancelled: ended })
       }
-      if (password === null) return
-      const signIn = ({ origin }: ReplicatedInstance) =>
-        sessions.signIn(origin, identityOf(user), password, { ended, cancelled: ended })
-      await Promise.allSettled(others.map(signIn))
-    },
-    restoreAll: async (user) => {
-      remotes.setOwner(user.id)
-      const stored = new Map(readStoredRemotes(deps.storage, user.id).map((remote) => [remote.origin, remote]))
-      const ended = sessionEnd.signal
-      for (const { origin, username } of listOthers(user)) {
-        const { token = null, pendingPasswordSync = false } = stored.get(origin) ?? {}
-        const state = token ? 'connecting' : 'needs_password'
-        remotes.put(newRemote(origin, username, { token, pendingPasswordSync, state }))
-      }
-      const withToken = remotes.getSnapshot().filter(({ token }) => token !== null)
-      await Promise.all(withToken.map(({ origin }) => sessions.restore(origin, ended)))
+      await Promise.allSettled(others.map(connectOne))
     },
     readStorage: async () => {
       const ended = sessionEnd.signal

@@ -4,6 +4,7 @@ import { buildClient, buildConnectedClient, home, remote } from '../../test/harn
 import { readStoredRemotes } from './stored-remotes.ts'
 
 const other = 'https://c.example'
+const verify = `POST ${home}/api/users/@me/verify-password`
 const change = (origin: string) => `POST ${origin}/api/users/@me/change-password`
 
 describe('Client session behaviour: password propagation', () => {
@@ -59,11 +60,23 @@ describe('Client session behaviour: password propagation', () => {
     expect(client.connections.find(remote)?.pendingPasswordSync).to.equal(true)
 
     network.answer(change(remote), { body: { token: 'remote-fresh' } })
+    network.answer(verify, { body: { valid: true } })
     await client.passwordPropagation.resend(remote, 'new password')
 
     const expected = { token: 'remote-fresh', pendingPasswordSync: false }
     expect(client.connections.find(remote)).to.include({ ...expected, passwordSync: 'idle' })
     expect(readStoredRemotes(storage, '1')[0]).to.include(expected)
+  })
+
+  it('sends a password again only once the own instance has verified it', async () => {
+    const { client, network } = await buildConnectedClient()
+    network.answer(verify, { body: { valid: false } })
+
+    const refusal = await client.passwordPropagation.resend(remote, 'mistyped').catch((error: unknown) => error)
+
+    expect(refusal).to.include({ status: 403, message: 'Incorrect password' })
+    expect(network.sentTo(verify)[0]?.json).to.deep.equal({ password: 'mistyped' })
+    expect(network.sentTo(change(remote))).to.have.length(0)
   })
 
   it('retries in the background 10 times at 30-second, then 12 at 5-minute intervals, then sets the flag', async () => {

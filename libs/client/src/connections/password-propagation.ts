@@ -10,7 +10,7 @@ import type { CreateRemoteApi } from './remote-sessions.ts'
 export type PasswordPropagation = {
   /** To every connected instance; cancels their running retries. Resolves before the background retries begin. */
   propagate(newPassword: string): Promise<void>
-  /** Sends the current password again to an instance with `pendingPasswordSync`; throws the errors of the API. */
+  /** Verifies the password at home, then sends it to an instance with `pendingPasswordSync`; throws the errors of the API. */
   resend(origin: string, password: string, options?: CallOptions): Promise<void>
   /** Cancels all timers and calls. */
   cancelAll(): void
@@ -22,7 +22,13 @@ const backgroundRetriesMs = [...Array<number>(10).fill(30_000), ...Array<number>
 /** The attempts of one change on one instance: `retries` cancels the next ones, `calls` also the one that runs. */
 type RetryLoop = { retries: AbortController; calls: AbortController; finished: Promise<void> }
 
-export type PropagationDeps = { remotes: RemoteList; createRemoteApi: CreateRemoteApi; clock: ClientClock }
+export type PropagationDeps = {
+  remotes: RemoteList
+  createRemoteApi: CreateRemoteApi
+  clock: ClientClock
+  /** Throws a 403 unless the own instance knows this password as the user's. */
+  verifyPassword: (password: string, options: CallOptions) => Promise<void>
+}
 
 /** Holds the password in memory, as long as attempts run. Spec: Client session behaviour, password propagation. */
 export function createPasswordPropagation(deps: PropagationDeps): PasswordPropagation {
@@ -91,6 +97,7 @@ export function createPasswordPropagation(deps: PropagationDeps): PasswordPropag
     resend: async (origin, password, options = {}) => {
       const remote = remotes.find(origin)
       if (!remote?.token) throw new ApiError(400, 'Connect to this instance first')
+      await deps.verifyPassword(password, options)
       await send(remote, password, options)
     },
     cancelAll: () => {

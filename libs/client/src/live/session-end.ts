@@ -11,10 +11,8 @@ const deleted: SessionEnd = { reason: 'account_deleted', message: 'This account 
 /** The close codes that end the session; after all others the client reconnects. Contract: 6. */
 const sessionEnds: Readonly<Record<number, SessionEnd>> = {
   [closeCodes.invalidToken]: tokenRefused,
-  [closeCodes.tokenRevoked]: {
-    reason: 'token_refused',
-    message: 'Your password was changed. Please log in again.',
-  },
+  // The password was changed, all sessions were ended elsewhere, or the token has expired.
+  [closeCodes.tokenRevoked]: tokenRefused,
   [closeCodes.accountDeletedAtHandshake]: deleted,
   [closeCodes.passwordReset]: {
     reason: 'password_reset',

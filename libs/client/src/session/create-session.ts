@@ -1,4 +1,5 @@
 import type { User } from '../api/records.ts'
+import type { StoredRemote } from '../connections/stored-remotes.ts'
 import type { SelfIds } from '../identity/identity.ts'
 import type { KeyValueStorage } from '../platform.ts'
 import { createStore } from '../store.ts'
@@ -12,10 +13,10 @@ export type SessionDeps = {
   selfIds: SelfIds
   /** The user of the session's token. */
   fetchUser: () => Promise<User>
+  /** What is stored of the connections to the user's other instances. */
+  readInstances: (user: User) => StoredRemote[]
   /** Connects to the user's other instances; not awaited. */
-  connectInstances: (user: User, password: string | null) => void
-  /** The same after loadUser, with the stored tokens. */
-  restoreInstances: (user: User) => void
+  connectInstances: (user: User, password: string | null, stored: StoredRemote[]) => void
 }
 
 const loggedOut: SessionEnd = { reason: 'logged_out', message: 'You have logged out.' }
@@ -66,7 +67,7 @@ export function createSession(deps: SessionDeps): Session {
       if (!isCurrent()) return
       loading = null
       change({ user, loading: false })
-      deps.restoreInstances(user)
+      deps.connectInstances(user, null, deps.readInstances(user))
     } catch {
       if (!isCurrent()) return
       loading = null
@@ -88,11 +89,12 @@ export function createSession(deps: SessionDeps): Session {
     subscribe: store.subscribe,
     getSnapshot: store.getSnapshot,
     initSession: (token, user, secrets = {}) => {
+      const stored = deps.readInstances(user) // before the reset, which deletes it
       // Before the token is saved, so that it is never stored beside data of the previous user.
       reset(noSession)
       storage.setItem(tokenKey, token)
       store.set({ ...noSession, token, user })
-      deps.connectInstances(user, secrets.password ?? null)
+      deps.connectInstances(user, secrets.password ?? null, stored)
     },
     loadUser,
     logout: () => {

@@ -51,6 +51,56 @@ describe('Client session behaviour: the session store', () => {
     expect(network.sentTo(`POST ${remote}/api/auth/register`)).to.have.length(1)
   })
 
+  it('initSession connects by itself with its two arguments, from the tokens kept for the instances', async () => {
+    const { client: before, storage, sockets } = await buildConnectedClient()
+    before.close()
+    const { client, clock, network } = buildClient(storage)
+    const user = buildUser({ replicatedInstances: [{ origin: remote, username: 'alice@home.example' }] })
+    network.answer(`GET ${remote}/api/users/@me`, { body: buildUser({ id: '77' }) })
+
+    client.session.initSession(buildToken('1', 'b'), user)
+    await clock.advance(0)
+
+    expect(client.connections.find(remote)).to.include({ state: 'connected', token: 'remote-token' })
+    expect(network.sentTo(`GET ${remote}/api/users/@me`)[0]?.token).to.equal('remote-token')
+    client.session.initSession(buildToken('1', 'c'), user)
+    await clock.advance(0)
+    expect(client.connections.find(remote)).to.include({ state: 'connected', token: 'remote-token' })
+    expect(sockets.opened).not.to.have.length(0)
+  })
+
+  it('initSession with a password signs in only where no kept token is accepted', async () => {
+    const { client: before, storage } = await buildConnectedClient([remote, 'https://c.example'])
+    before.close()
+    const { client, clock, network } = buildClient(storage)
+    const origins = [remote, 'https://c.example', 'https://d.example']
+    const user = buildUser({
+      replicatedInstances: origins.map((origin) => ({ origin, username: 'alice@home.example' })),
+    })
+    network.answer(`GET ${remote}/api/users/@me`, { body: buildUser({ id: '77' }) })
+    network.answer('GET https://c.example/api/users/@me', { status: 401, body: { error: 'Token has been revoked' } })
+
+    client.session.initSession(buildToken('1', 'b'), user, { password: 'old password' })
+    await clock.advance(0)
+
+    const registered = network.sent.filter(({ url }) => url.endsWith('/register')).map(({ url }) => new URL(url).origin)
+    expect(registered).to.have.members(['https://c.example', 'https://d.example'])
+    expect(client.connections.find(remote)).to.include({ state: 'connected', token: 'remote-token' })
+  })
+
+  it('initSession uses no token that was kept for another user', async () => {
+    const { client, clock, storage, network } = await buildConnectedClient()
+    const user = buildUser({ id: '2', replicatedInstances: [{ origin: remote, username: 'bob@home.example' }] })
+    network.sent.length = 0
+
+    client.session.initSession(buildToken('2'), user)
+    await clock.advance(0)
+
+    expect(client.connections.find(remote)).to.include({ state: 'needs_password', token: null })
+    expect(network.sent).to.have.length(0)
+    expect(storage.getItem('service_remotes')).not.to.include('remote-token')
+  })
+
   it('loadUser runs when a token exists without a user and fetches the current user', async () => {
     const { client, network } = buildClient()
     await client.session.loadUser()
@@ -147,6 +197,52 @@ describe('Client session behaviour: the session store', () => {
     await changing
 
     expect(client.session.getSnapshot()).to.deep.include({ token: 'new', user: buildUser() })
+  })
+})
+
+describe('ending all sessions', () => {
+  const end = `POST ${home}/api/users/@me/sessions/end`
+
+  it('keeps this session with the new token, also when its socket closes before the answer', async () => {
+    const { client, clock, storage, network, sockets } = buildClient()
+    client.session.initSession('old', buildUser())
+    let answerNow = () => {}
+    network.answer(end, () => new Promise((resolve) => (answerNow = () => resolve({ body: { token: 'new' } }))))
+
+    const ending = client.endSessions('a password')
+    await settle()
+    sockets.last().serverCloses(4004)
+    answerNow()
+    await ending
+    await clock.advance(2_000)
+
+    expect(network.sentTo(end)[0]).to.deep.include({ json: { password: 'a password' }, token: 'old' })
+    expect(client.session.getSnapshot()).to.deep.include({ token: 'new', user: buildUser(), ended: null })
+    expect(storage.getItem('service_token')).to.equal('new')
+    sockets.last().serverAccepts()
+    expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: 'new' }])
+  })
+
+  it('changes nothing when the password is wrong', async () => {
+    const { client, network } = buildClient()
+    client.session.initSession('old', buildUser())
+    network.answer(end, { status: 403, body: { error: 'Incorrect password' } })
+
+    expect(await client.endSessions('wrong').catch((error: unknown) => error)).to.include({ status: 403 })
+
+    expect(client.session.getSnapshot().token).to.equal('old')
+  })
+
+  it('ends the session elsewhere when the socket says that the token has been revoked, as its expiry does', () => {
+    const { client, sockets } = buildClient()
+    client.session.initSession('old', buildUser())
+
+    sockets.last().serverCloses(4004)
+
+    expect(client.session.getSnapshot().ended).to.deep.equal({
+      reason: 'token_refused',
+      message: 'Your session has ended. Please log in again.',
+    })
   })
 })
 

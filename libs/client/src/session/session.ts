@@ -21,7 +21,10 @@ export type SessionState = {
 
 /** The session of this client; `token` is read from the storage on creation. Spec: Client session behaviour. */
 export type Session = Store<SessionState> & {
-  /** Starts a session. With the password, the other instances are connected automatically. */
+  /**
+   * Starts a session and connects to the user's other instances: with the tokens kept for them, and, where there is none
+   * that they accept, with the password if it is given.
+   */
   initSession(token: string, user: User, secrets?: { password?: string }): void
   /** Fetches the user of a token that has none yet; resolves to null without a token or when that fails. */
   loadUser(): Promise<User | null>

@@ -4,6 +4,7 @@ import { Avatar } from './avatar.tsx'
 import { Button } from './button.tsx'
 import { CropDialog } from './crop-dialog.tsx'
 import { FieldMessage } from './field.tsx'
+import { t } from '../language/language.ts'
 
 const acceptedTypes = 'image/png,image/jpeg,image/webp,image/gif,image/avif'
 const maxSize = `${limits.uploadBytes / 2 ** 20} MB`
@@ -27,11 +28,11 @@ export function AvatarPicker({ name, color, src, onPick, onRemove, error = null 
   const open = async (file: File | undefined) => {
     setProblem(null)
     if (!file) return
-    if (file.size > limits.uploadBytes) return setProblem(`This picture is larger than ${maxSize}.`)
+    if (file.size > limits.uploadBytes) return setProblem(t('This picture is larger than {maxSize}.', { maxSize }))
     try {
       setSelected(await createImageBitmap(file))
     } catch {
-      setProblem('This file could not be read as a picture.')
+      setProblem(t('This file could not be read as a picture.'))
     }
   }
 
@@ -41,12 +42,13 @@ export function AvatarPicker({ name, color, src, onPick, onRemove, error = null 
       <div className="avatar-picker__controls">
         <input
           ref={input}
-          id={id}
+          id="avatar-file"
+          name="avatar-file"
           className="visually-hidden"
           type="file"
           accept={acceptedTypes}
           tabIndex={-1}
-          aria-label="Avatar picture"
+          aria-label={t('Avatar picture')}
           onChange={(event) => {
             void open(event.target.files?.[0])
             event.target.value = ''
@@ -54,17 +56,17 @@ export function AvatarPicker({ name, color, src, onPick, onRemove, error = null 
         />
         <div className="button-row">
           <Button size="small" aria-describedby={`${id}-message`} onClick={() => input.current?.click()}>
-            {src ? 'Change picture' : 'Choose picture'}
+            {src ? t('Change picture') : t('Choose picture')}
           </Button>
           {src && (
             <Button size="small" variant="plain" onClick={onRemove}>
-              Remove
+              {t('Remove')}
             </Button>
           )}
         </div>
         <FieldMessage
           id={`${id}-message`}
-          hint={`PNG, JPEG, WebP, GIF or AVIF, up to ${maxSize}.`}
+          hint={t('PNG, JPEG, WebP, GIF or AVIF, up to {maxSize}.', { maxSize })}
           error={problem ?? error}
         />
       </div>

@@ -1,4 +1,5 @@
 import type { User } from '@gatehouse/client'
+import '../styles/avatar.css'
 import { useClient } from '../context.ts'
 
 type AvatarSize = 'small' | 'normal' | 'large'

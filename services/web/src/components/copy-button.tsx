@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Button } from './button.tsx'
+import { t } from '../language/language.ts'
 
 /** Copies a text to the clipboard; over plain http, where the clipboard API is missing, by `execCommand`. */
 export function CopyButton({ text, label, small = false }: { text: string; label: string; small?: boolean }) {
@@ -16,10 +17,10 @@ export function CopyButton({ text, label, small = false }: { text: string; label
         aria-label={label}
         onClick={() => void copy()}
       >
-        {copied ? 'Copied' : 'Copy'}
+        {copied ? t('Copied') : t('Copy')}
       </Button>
       <span className="visually-hidden" role="status">
-        {copied ? 'Copied to the clipboard' : ''}
+        {copied ? t('Copied to the clipboard') : ''}
       </span>
     </>
   )

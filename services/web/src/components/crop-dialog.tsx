@@ -2,6 +2,7 @@ import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } fr
 import { Button } from './button.tsx'
 import { clampView, dragView, maxZoom, initialView, visibleSquare } from './crop-geometry.ts'
 import { Dialog, DialogActions } from './dialog.tsx'
+import { t } from '../language/language.ts'
 
 const outputSide = 512
 
@@ -33,7 +34,7 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
   const crop = () => canvas.current?.toBlob((blob) => blob && onCrop(blob), 'image/png')
 
   return (
-    <Dialog title="Crop picture" onClose={onClose}>
+    <Dialog title={t('Crop picture')} onClose={onClose}>
       <canvas
         ref={canvas}
         className="crop-canvas"
@@ -41,15 +42,17 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
         height={outputSide}
         tabIndex={0}
         role="application"
-        aria-label="Picture. Use the arrow keys to move it."
+        aria-label={t('Picture. Use the arrow keys to move it.')}
         onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
         onPointerMove={drag}
         onKeyDown={moveByKey}
       />
       <label className="crop-zoom">
-        <span className="field__label">Zoom</span>
+        <span className="field__label">{t('Zoom')}</span>
         <input
           type="range"
+          name="zoom"
+          id="zoom"
           min={1}
           max={maxZoom}
           step={0.05}
@@ -60,11 +63,11 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
           }}
         />
       </label>
-      <p className="small muted">Drag the picture, or use the arrow keys.</p>
+      <p className="small muted">{t('Drag the picture, or use the arrow keys.')}</p>
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t('Cancel')}</Button>
         <Button variant="primary" onClick={crop}>
-          Use this picture
+          {t('Use this picture')}
         </Button>
       </DialogActions>
     </Dialog>

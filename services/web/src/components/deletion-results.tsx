@@ -3,10 +3,12 @@ import { useState } from 'react'
 import { Icon } from './icon.tsx'
 import { hostOf } from './instance-address.ts'
 import { Notice } from './notice.tsx'
+import { type Text, t, translate } from '../language/language.ts'
 
-const reasons: Record<string, string> = {
+const reasons: Readonly<Record<string, Text>> = {
   no_active_peer: 'This instance is not a peer of your home instance.',
   owns_spaces: 'You own spaces there. Transfer or delete them first:',
+  not_connected: 'Not deleted there, as it was not connected. An admin of that instance can delete the account.',
   timeout: 'It did not answer in time.',
   unreachable: 'It could not be reached.',
 }
@@ -28,11 +30,12 @@ export function DeletionResults({ results }: { results: IdentityDeletions }) {
 }
 
 function Outcome({ result }: { result: IdentityDeletion }) {
-  if (result.success) return <>Deleted.</>
+  if (result.success) return <>{t('Deleted.')}</>
   const spaces = result.ownedSpaces ?? []
+  const reason = reasons[result.error]
   return (
     <>
-      {reasons[result.error] ?? result.error} {spaces.map((space) => space.name).join(', ')}
+      {reason ? t(reason) : translate(result.error)} {spaces.map((space) => space.name).join(', ')}
     </>
   )
 }
@@ -47,17 +50,15 @@ export function useDeletionResults(): [IdentityDeletions | null, (results: Ident
 }
 
 /** The owned spaces because of which a deletion was refused. */
-export function OwnedSpaces({
-  spaces,
-  owner = 'You own',
-}: {
-  spaces: OwnedSpace[]
-  owner?: 'You own' | 'This user owns'
-}) {
+export function OwnedSpaces({ spaces, ofOther = false }: { spaces: OwnedSpace[]; ofOther?: boolean }) {
   if (spaces.length === 0) return null
   return (
     <Notice tone="error">
-      <p>{owner} spaces. Transfer or delete them first. Nothing was deleted.</p>
+      <p>
+        {ofOther
+          ? t('This user owns spaces. Transfer or delete them first. Nothing was deleted.')
+          : t('You own spaces. Transfer or delete them first. Nothing was deleted.')}
+      </p>
       <ul className="bullet-list">
         {spaces.map((space) => (
           <li key={space.id}>{space.name}</li>

@@ -1,7 +1,9 @@
+import '../styles/dialog.css'
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import type { Mutation } from '../hooks/use-mutation.ts'
 import { Button, IconButton } from './button.tsx'
 import { MutationError, submitLabel } from './error-message.tsx'
+import { t } from '../language/language.ts'
 
 type DialogProps = { title: string; onClose: () => void; children: ReactNode; wide?: boolean; locked?: boolean }
 
@@ -35,7 +37,7 @@ export function Dialog({ title, onClose, children, wide = false, locked = false 
     >
       <header className="dialog__header">
         <h2 id={id}>{title}</h2>
-        <IconButton icon="close" label="Close" onClick={onClose} disabled={locked} />
+        <IconButton icon="close" label={t('Close')} onClick={onClose} disabled={locked} />
       </header>
       <div className="dialog__body">{children}</div>
     </dialog>
@@ -77,7 +79,7 @@ export function ConfirmDialog({
       {children}
       <DialogActions mutation={mutation}>
         <Button onClick={onClose} disabled={mutation.busy}>
-          Cancel
+          {t('Cancel')}
         </Button>
         <Button
           variant={dangerous ? 'danger-solid' : 'primary'}

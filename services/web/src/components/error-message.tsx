@@ -5,11 +5,12 @@ import { Button } from './button.tsx'
 import { formatCountdown } from './format-time.ts'
 import { Icon } from './icon.tsx'
 import { Notice } from './notice.tsx'
+import { t, translate } from '../language/language.ts'
 
 /** The error of a mutation. Takes its space without an error too, so that the layout does not shift. */
 export function MutationError({ mutation }: { mutation: Mutation }) {
   const waiting = mutation.waitSeconds > 0
-  const text = waiting ? 'Too many attempts. Wait a moment.' : mutation.error && formatError(mutation.error)
+  const text = waiting ? t('Too many attempts. Wait a moment.') : mutation.error && formatError(mutation.error)
   return (
     <div className={waiting ? 'form-message form-message--wait' : 'form-message form-message--error'} role="alert">
       {text && <Icon name="alert" />}
@@ -20,7 +21,7 @@ export function MutationError({ mutation }: { mutation: Mutation }) {
 
 /** The label of a submit button; with a countdown while rate limited: "Try again in 0:42". */
 export function submitLabel(mutation: Mutation, label: string): string {
-  return mutation.waitSeconds > 0 ? `Try again in ${formatCountdown(mutation.waitSeconds)}` : label
+  return mutation.waitSeconds > 0 ? t('Try again in {time}', { time: formatCountdown(mutation.waitSeconds) }) : label
 }
 
 /** The error of a query, with a button to try again. */
@@ -30,7 +31,7 @@ export function QueryError({ query }: { query: Pick<Query<unknown>, 'error' | 'r
     <Notice tone="error">
       <p>{formatError(query.error)}</p>
       <Button size="small" icon="refresh" onClick={query.refetch}>
-        Try again
+        {t('Try again')}
       </Button>
     </Notice>
   )
@@ -40,12 +41,12 @@ export function QueryError({ query }: { query: Pick<Query<unknown>, 'error' | 'r
 export function formatError(error: Error): string {
   if (error instanceof NetworkFailure) {
     const host = new URL(error.origin, location.origin).host
-    const who = host === location.host ? 'This instance' : host
+    const who = host === location.host ? t('This instance') : host
     return error.timedOut
-      ? `${who} took too long to answer. Try again.`
-      : `${who} could not be reached. Check your connection and try again.`
+      ? t('{who} took too long to answer. Try again.', { who })
+      : t('{who} could not be reached. Check your connection and try again.', { who })
   }
   if (error instanceof ApiError)
-    return error.status === 503 ? 'The instance is busy. Try again in a moment.' : error.message
-  return 'Something went wrong. Try again.'
+    return error.status === 503 ? t('The instance is busy. Try again in a moment.') : translate(error.message)
+  return t('Something went wrong. Try again.')
 }

@@ -5,9 +5,9 @@ import {
   type Ref,
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
-  useId,
   useState,
 } from 'react'
+import { t } from '../language/language.ts'
 
 export type FieldText = {
   label: string
@@ -44,17 +44,21 @@ export function FieldLabel({
   return (
     <label className="field__label" htmlFor={htmlFor}>
       {label}
-      {optional && <span className="field__optional"> (optional)</span>}
+      {optional && <span className="field__optional"> {t('(optional)')}</span>}
     </label>
   )
 }
 
+/** Every input has a name, which is its id too: password managers go by both. */
+type Named = { name: string }
+
 type FieldProps = FieldText &
-  InputHTMLAttributes<HTMLInputElement> & { inputRef?: Ref<HTMLInputElement>; action?: ReactNode; aside?: ReactNode }
+  Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> &
+  Named & { inputRef?: Ref<HTMLInputElement>; action?: ReactNode; aside?: ReactNode }
 
 /** A text input with label, hint and error. */
 export function Field({ label, optional, hint, error, good, inputRef, action, aside, ...input }: FieldProps) {
-  const id = useId()
+  const id = input.name
   const control = (
     <input
       {...input}
@@ -94,21 +98,21 @@ export function PasswordField(props: ComponentProps<typeof Field>) {
         <button
           type="button"
           className="button button--plain button--small input-group__action"
-          aria-label={`${shown ? 'Hide' : 'Show'} ${props.label.toLowerCase()}`}
+          aria-label={shown ? t('Hide {label}', { label: props.label }) : t('Show {label}', { label: props.label })}
           onClick={() => setShown(!shown)}
         >
-          {shown ? 'Hide' : 'Show'}
+          {shown ? t('Hide') : t('Show')}
         </button>
       }
     />
   )
 }
 
-type TextAreaProps = FieldText & TextareaHTMLAttributes<HTMLTextAreaElement> & { charactersLeft?: number }
+type TextAreaProps = FieldText & TextareaHTMLAttributes<HTMLTextAreaElement> & Named & { charactersLeft?: number }
 
 /** A multi-line text input, with the number of characters left. */
 export function TextArea({ label, optional, hint, error, charactersLeft, ...area }: TextAreaProps) {
-  const id = useId()
+  const id = area.name
   return (
     <div className="field">
       <FieldLabel htmlFor={id} label={label} optional={optional} />
@@ -129,15 +133,16 @@ export function TextArea({ label, optional, hint, error, charactersLeft, ...area
   )
 }
 
-type SelectFieldProps<V extends string> = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'onChange' | 'value'> & {
-  label: string
-  value: V
-  options: ReadonlyArray<readonly [value: V, name: string]>
-  onPick: (value: V) => void
-}
+type SelectFieldProps<V extends string> = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'onChange' | 'value'> &
+  Named & {
+    label: string
+    value: V
+    options: ReadonlyArray<readonly [value: V, name: string]>
+    onPick: (value: V) => void
+  }
 
 export function SelectField<V extends string>({ label, value, options, onPick, ...select }: SelectFieldProps<V>) {
-  const id = useId()
+  const id = select.name
   return (
     <div className="field">
       <FieldLabel htmlFor={id} label={label} />

@@ -1,3 +1,5 @@
+import { currentLanguage, type Language, t } from '../language/language.ts'
+
 const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
   ['year', 31_557_600_000],
   ['month', 2_629_800_000],
@@ -6,25 +8,45 @@ const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: numb
   ['minute', 60_000],
 ]
 
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-const dateTime = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
-const date = new Intl.DateTimeFormat('en', { dateStyle: 'long' })
+/** The formats of the current language, made once for each. */
+function formats() {
+  const language = currentLanguage()
+  return (cached[language] ??= {
+    relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
+    dateTime: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' }),
+    date: new Intl.DateTimeFormat(language, { dateStyle: 'long' }),
+    number: new Intl.NumberFormat(language),
+  })
+}
+
+type Formats = {
+  relative: Intl.RelativeTimeFormat
+  dateTime: Intl.DateTimeFormat
+  date: Intl.DateTimeFormat
+  number: Intl.NumberFormat
+}
+const cached: Partial<Record<Language, Formats>> = {}
 
 /** A time relative to `now` (both in ms): "in 3 days", "5 minutes ago", "just now". */
 export function formatRelativeTime(at: number, now: number): string {
   const found = units.find(([, ms]) => Math.abs(at - now) >= ms)
-  if (!found) return at > now ? 'in a moment' : 'just now'
-  return relative.format(Math.round((at - now) / found[1]), found[0])
+  if (!found) return at > now ? t('in a moment') : t('just now')
+  return formats().relative.format(Math.round((at - now) / found[1]), found[0])
+}
+
+/** A number with the marks of the language. */
+export function formatNumber(value: number): string {
+  return formats().number.format(value)
 }
 
 /** Date and time of a time (ms), in the local time zone. */
 export function formatDateTime(at: number): string {
-  return dateTime.format(at)
+  return formats().dateTime.format(at)
 }
 
 /** Date of a time (ms), in the local time zone. */
 export function formatDate(at: number): string {
-  return date.format(at)
+  return formats().date.format(at)
 }
 
 /** A time (ms) as the value of a datetime-local input, in the local time zone. */

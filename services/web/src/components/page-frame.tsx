@@ -1,11 +1,14 @@
-import { routes, type User } from '@gatehouse/client'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type LiveState, routes, type User } from '@gatehouse/client'
+import { type ReactNode, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useClient, useStore } from '../context.ts'
 import { useInstanceInfo } from '../hooks/use-instance-info.ts'
+import { useNewPage } from '../hooks/use-new-page.ts'
 import { Button } from './button.tsx'
+import { LanguageSelect } from './language-select.tsx'
 import { ThemeToggle } from './theme-toggle.tsx'
 import { Wordmark } from './wordmark.tsx'
+import { type Text, t } from '../language/language.ts'
 
 type Props = { user: User | null; title: string; children: ReactNode }
 
@@ -15,31 +18,28 @@ export function PageFrame({ user, title, children }: Props) {
   const [pathname] = useLocation()
   const main = useRef<HTMLElement>(null)
   const { info } = useInstanceInfo()
-  useEffect(() => {
-    document.title = `${title} · Gatehouse`
-  }, [title])
-  useEffect(() => {
-    if (document.activeElement === document.body) main.current?.focus()
-  }, [pathname])
+  useNewPage(main, title)
 
   return (
     <div className="page">
       <header className="header">
         <a className="skip-link" href="#main">
-          Skip to content
+          {t('Skip to content')}
         </a>
         <div className="header__inner">
           <Link href={routes.home} className="header__home">
             <Wordmark />
           </Link>
-          <nav className="header__nav" aria-label="Pages">
-            <NavLink href={routes.home} current={pathname.startsWith('/channels')} name="Home" />
-            {user?.isAdmin && <NavLink href="/admin" current={pathname.startsWith('/admin')} name="Administration" />}
+          <nav className="header__nav" aria-label={t('Pages')}>
+            <NavLink href={routes.home} current={pathname.startsWith('/channels')} label={t('Home')} />
+            {user?.isAdmin && (
+              <NavLink href="/admin" current={pathname.startsWith('/admin')} label={t('Administration')} />
+            )}
           </nav>
           <div className="header__actions">
             <ThemeToggle />
             <Button size="small" icon="logOut" className="header__log-out" onClick={() => client.logOut()}>
-              <span>Log out</span>
+              <span>{t('Log out')}</span>
             </Button>
           </div>
         </div>
@@ -48,22 +48,25 @@ export function PageFrame({ user, title, children }: Props) {
         {children}
       </main>
       <footer className="footer">
-        <span>{info ? `${info.name} · Gatehouse ${info.version}` : 'Gatehouse'}</span>
+        <LanguageSelect />
+        <span>
+          {info ? t('{name} · Gatehouse {version}', { name: info.name, version: info.version }) : t('Gatehouse')}
+        </span>
         {user && <ConnectionStatus />}
       </footer>
     </div>
   )
 }
 
-function NavLink({ href, current, name }: { href: string; current: boolean; name: string }) {
+function NavLink({ href, current, label }: { href: string; current: boolean; label: string }) {
   return (
     <Link href={href} className="nav-link" aria-current={current ? 'page' : undefined}>
-      {name}
+      {label}
     </Link>
   )
 }
 
-const connectionStates = {
+const connectionStates: Record<LiveState['phase'], Text> = {
   off: 'Offline',
   connecting: 'Connecting…',
   ready: 'Connected',
@@ -73,5 +76,5 @@ const connectionStates = {
 function ConnectionStatus() {
   const client = useClient()
   const { phase } = useStore(client.live)
-  return <span role="status">{connectionStates[phase]}</span>
+  return <span role="status">{t(connectionStates[phase])}</span>
 }

@@ -1,8 +1,8 @@
 import { useId } from 'react'
 
-type Props = { name: string; hint: string; on: boolean; disabled?: boolean; onChange: (on: boolean) => void }
+type Props = { label: string; hint: string; on: boolean; disabled?: boolean; onChange: (on: boolean) => void }
 
-export function Switch({ name, hint, on, disabled, onChange }: Props) {
+export function Switch({ label, hint, on, disabled, onChange }: Props) {
   const id = useId()
   return (
     <button
@@ -16,7 +16,7 @@ export function Switch({ name, hint, on, disabled, onChange }: Props) {
       onClick={() => onChange(!on)}
     >
       <span id={`${id}-name`} className="switch__name">
-        {name}
+        {label}
       </span>
       <span id={`${id}-hint`} className="switch__hint">
         {hint}

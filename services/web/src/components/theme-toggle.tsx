@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { t } from '../language/language.ts'
 import { IconButton } from './button.tsx'
 
 type Theme = 'light' | 'dark'
@@ -12,7 +13,7 @@ export function ThemeToggle() {
   return (
     <IconButton
       icon={theme === 'dark' ? 'sun' : 'moon'}
-      label={`Switch to ${other} theme`}
+      label={other === 'dark' ? t('Switch to dark theme') : t('Switch to light theme')}
       onClick={() => {
         saveTheme(other)
         setTheme(other)

@@ -1,7 +1,9 @@
 import { useEffect, useState } from 'react'
 
+export type ImageFile = { blob: Blob | null; src: string | null; set: (blob: Blob | null) => void }
+
 /** An image that was selected but not uploaded yet, with a URL to preview it. */
-export function useImageFile(): { blob: Blob | null; src: string | null; set: (blob: Blob | null) => void } {
+export function useImageFile(): ImageFile {
   const [blob, set] = useState<Blob | null>(null)
   const [src, setSrc] = useState<string | null>(null)
   useEffect(() => {

@@ -9,6 +9,7 @@ import { InvitesSection } from './invites-section.tsx'
 import { SettingsSection } from './settings-section.tsx'
 import { UsersSection } from './users-section.tsx'
 import '../../styles/admin.css'
+import { type Text, t } from '../../language/language.ts'
 
 const sections = [
   ['users', 'Users'],
@@ -16,7 +17,7 @@ const sections = [
   ['settings', 'Settings'],
   ['federation', 'Federation'],
   ['audit', 'Audit log'],
-] as const
+] as const satisfies ReadonlyArray<readonly [string, Text]>
 
 /** The administration. Each section has its own URL, for links and the browser history. */
 export function AdminPage({ user, section = 'users' }: { user: User; section: string | undefined }) {
@@ -27,9 +28,9 @@ export function AdminPage({ user, section = 'users' }: { user: User; section: st
   const name = sections.find(([key]) => key === section)?.[1]
   if (!name) return <NotFoundPage />
   return (
-    <PageFrame user={user} title={name}>
-      <h1>Administration</h1>
-      <nav ref={tabs} className="tabs" aria-label="Administration">
+    <PageFrame user={user} title={t(name)}>
+      <h1>{t('Administration')}</h1>
+      <nav ref={tabs} className="tabs" aria-label={t('Administration')}>
         {sections.map(([key, label]) => (
           <Link
             key={key}
@@ -37,7 +38,7 @@ export function AdminPage({ user, section = 'users' }: { user: User; section: st
             className="nav-link"
             aria-current={key === section ? 'page' : undefined}
           >
-            {label}
+            {t(label)}
           </Link>
         ))}
       </nav>

@@ -6,14 +6,20 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { Phrase } from '../../language/phrase.tsx'
+import { t } from '../../language/language.ts'
 
 type Props = { requests: ApprovalRequest[]; onDecided: () => void }
 
 /** The peering requests that wait for an admin: of other instances, and of users of this one. */
 export function ApprovalRequests({ requests, onDecided }: Props) {
   const groups = [
-    ['inbound', 'Requests of other instances', 'They ask to become peers. Approve only those that you trust.'],
-    ['outbound', 'Requests of your users', 'Users have accounts on these instances. Approve to offer them a peering.'],
+    ['inbound', t('Requests from other instances'), t('They ask to become peers. Approve only those that you trust.')],
+    [
+      'outbound',
+      t('Requests from your users'),
+      t('Users have accounts on these instances. Approve to offer them a peering.'),
+    ],
   ] as const
   return groups.map(([direction, title, text]) => {
     const group = requests.filter((request) => request.direction === direction)
@@ -41,7 +47,12 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
   const host = hostOf(request.origin)
   const decide = async (verdict: 'approve' | 'deny') => {
     const done = await mutation.run(() => client.api.peers[verdict](request.id))
-    if (done) showToast(verdict === 'approve' ? `Approved: the peering with ${host} starts.` : `Denied: ${host}.`)
+    if (done)
+      showToast(
+        verdict === 'approve'
+          ? t('Approved: the peering with {host} starts.', { host })
+          : t('Denied: {host}.', { host }),
+      )
     onDecided()
   }
   return (
@@ -49,8 +60,14 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
       <div>
         <h3>{host}</h3>
         <p className="small muted">
-          {request.instanceName ? `${request.instanceName} · ` : ''}requested <RelativeTime at={request.requestedAt} />{' '}
-          · expires <RelativeTime at={request.expiresAt} />
+          {request.instanceName ? `${request.instanceName} · ` : ''}
+          <Phrase
+            text="requested {requested} · expires {expires}"
+            values={{
+              requested: <RelativeTime at={request.requestedAt} />,
+              expires: <RelativeTime at={request.expiresAt} />,
+            }}
+          />
         </p>
         {mutation.error && (
           <p className="small instance__error" role="alert">
@@ -63,13 +80,18 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
           size="small"
           variant="primary"
           busy={mutation.busy}
-          aria-label={`Approve ${host}`}
+          aria-label={t('Approve {host}', { host })}
           onClick={() => void decide('approve')}
         >
-          Approve
+          {t('Approve')}
         </Button>
-        <Button size="small" disabled={mutation.busy} aria-label={`Deny ${host}`} onClick={() => void decide('deny')}>
-          Deny
+        <Button
+          size="small"
+          disabled={mutation.busy}
+          aria-label={t('Deny {host}', { host })}
+          onClick={() => void decide('deny')}
+        >
+          {t('Deny')}
         </Button>
       </div>
     </li>

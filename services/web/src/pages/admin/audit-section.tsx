@@ -5,8 +5,12 @@ import { formatDateTime } from '../../components/format-time.ts'
 import { EmptyState } from '../../components/notice.tsx'
 import { ListSkeleton } from '../../components/skeleton.tsx'
 import { useClient } from '../../context.ts'
+import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
 import { useInfiniteQuery } from '../../hooks/use-infinite-query.ts'
 import { formatAuditEntry } from './format-audit-entry.ts'
+import { Phrase } from '../../language/phrase.tsx'
+import type { Text } from '../../language/language.ts'
+import { t } from '../../language/language.ts'
 
 /** The actions of admins, newest first. Contract: 5, audit. */
 export function AuditSection() {
@@ -15,14 +19,15 @@ export function AuditSection() {
     const page = await client.api.admin.listAudit(cursor ? { cursor } : {}, { signal })
     return { items: page.entries, nextCursor: page.nextCursor }
   })
+  useAdminChanges(null, query.refetch)
   return (
-    <section className="stack" aria-label="Audit log">
-      <h2 className="visually-hidden">Audit log</h2>
+    <section className="stack" aria-label={t('Audit log')}>
+      <h2 className="visually-hidden">{t('Audit log')}</h2>
       <QueryError query={query} />
       {!query.items && query.loading && <ListSkeleton rows={6} />}
       {query.items?.length === 0 && (
         <EmptyState icon="info">
-          <p>No entries yet.</p>
+          <p>{t('No entries yet.')}</p>
         </EmptyState>
       )}
       {query.items && query.items.length > 0 && (
@@ -34,7 +39,7 @@ export function AuditSection() {
       )}
       {query.fetchNextPage && (
         <Button busy={query.loading} onClick={query.fetchNextPage}>
-          Show more
+          {t('Show more')}
         </Button>
       )}
     </section>
@@ -42,15 +47,21 @@ export function AuditSection() {
 }
 
 function AuditRow({ entry }: { entry: AuditEntry }) {
-  const { action, target, details } = formatAuditEntry(entry)
+  const { text, target, details } = formatAuditEntry(entry)
   return (
     <li className="audit-entry">
       <time className="small muted tabular" dateTime={new Date(entry.createdAt).toISOString()}>
         {formatDateTime(entry.createdAt)}
       </time>
       <span>
-        <strong>{entry.actorUsername ?? 'Unknown user'}</strong> {action} <strong>{target}</strong>
-        {details && <code className="audit-entry__details">{details}</code>}
+        <Phrase
+          text={text as Text}
+          values={{
+            actor: <strong>{entry.actorUsername ?? t('Unknown user')}</strong>,
+            target: <strong>{target}</strong>,
+          }}
+        />
+        {details && <span className="audit-entry__details small">{details}</span>}
       </span>
     </li>
   )

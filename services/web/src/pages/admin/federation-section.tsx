@@ -13,6 +13,7 @@ import { useMutation } from '../../hooks/use-mutation.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { ApprovalRequests } from './approval-requests.tsx'
 import { PeerRow } from './peer-row.tsx'
+import { t } from '../../language/language.ts'
 
 /** The peers of this instance, the requests that wait, and a form to send one. Contract: 7. */
 export function FederationSection() {
@@ -32,8 +33,12 @@ export function FederationSection() {
       <ApprovalRequests requests={requests} onDecided={query.refetch} />
       <section className="card" aria-labelledby="peers-head">
         <div className="card__header">
-          <h2 id="peers-head">Peers</h2>
-          <p>Instances that this one trusts. They check passwords with each other and delete identities on request.</p>
+          <h2 id="peers-head">{t('Peers')}</h2>
+          <p>
+            {t(
+              'Instances that this one trusts. They check passwords with each other and delete identities on request.',
+            )}
+          </p>
         </div>
         <PeerForm onSent={query.refetch} />
         <QueryError query={query} />
@@ -47,7 +52,7 @@ function PeerList({ peers, onChanged }: { peers: Peer[]; onChanged: () => void }
   if (peers.length === 0) {
     return (
       <EmptyState icon="link">
-        <p>No peers yet. Enter the address of an instance to send it a request.</p>
+        <p>{t('No peers yet. Enter the address of an instance to send it a request.')}</p>
       </EmptyState>
     )
   }
@@ -73,7 +78,7 @@ function PeerForm({ onSent }: { onSent: () => void }) {
     if (!origin) return
     const done = await mutation.run(async () => {
       const { peer } = await client.api.peers.initiate(origin)
-      showToast(peer.status === 'active' ? 'The instances are now peers.' : 'Request sent.')
+      showToast(peer.status === 'active' ? t('The instances are now peers.') : t('Request sent.'))
     })
     onSent()
     if (!done) return
@@ -83,7 +88,8 @@ function PeerForm({ onSent }: { onSent: () => void }) {
   return (
     <form className="peer-form" noValidate onSubmit={(event) => void submit(event)}>
       <Field
-        label="Address of an instance"
+        label={t('Address of an instance')}
+        name="peer-address"
         placeholder="chat.example"
         inputMode="url"
         autoCapitalize="none"
@@ -91,10 +97,10 @@ function PeerForm({ onSent }: { onSent: () => void }) {
         spellCheck={false}
         value={address}
         onChange={(event) => (setAddress(event.target.value), mutation.clear())}
-        error={submitted && !origin ? 'Enter the address of an instance, like chat.example.' : null}
+        error={submitted && !origin ? t('Enter the address of an instance, like chat.example.') : null}
       />
       <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-        {submitLabel(mutation, 'Send request')}
+        {submitLabel(mutation, t('Send request'))}
       </Button>
       {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
     </form>

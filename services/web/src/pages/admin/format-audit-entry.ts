@@ -1,45 +1,79 @@
 import type { AuditEntry } from '@gatehouse/client'
-import { formatDateTime } from '../../components/format-time.ts'
+import { formatDateTime, formatNumber } from '../../components/format-time.ts'
+import { t, type Text } from '../../language/language.ts'
 import { hostOf } from '../../components/instance-address.ts'
 
-const actionTexts: Readonly<Record<string, string>> = {
-  'settings.changed': 'changed the settings',
-  'user.deleted': 'deleted the user',
-  'user.password-reset': 'reset the password of the user',
-  'user.promoted': 'gave admin rights to the user',
-  'user.demoted': 'removed the admin rights of the user',
-  'invite.created': 'created the invite',
-  'invite.changed': 'changed the invite',
-  'invite.revoked': 'revoked the invite',
-  'invite.reinstated': 'reinstated the invite',
-  'invite.deleted': 'deleted the invite',
-  'peer.initiated': 'sent a peering request to',
-  'peer.revoked': 'revoked the peer',
-  'peer.reset': 'reset the peer',
-  'peer.forgotten': 'forgot the peer',
-  'peer.rotated': 'rotated the secret of',
-  'peer.changed': 'changed the rotation of the peer',
-  'approval-request.approved': 'approved the peering request of',
-  'approval-request.denied': 'denied the peering request of',
+const actionTexts: Readonly<Record<string, Text>> = {
+  'settings.changed': '{actor} changed the settings',
+  'user.deleted': '{actor} deleted the user {target}',
+  'user.password-reset': '{actor} reset the password of the user {target}',
+  'user.promoted': '{actor} gave admin rights to the user {target}',
+  'user.demoted': '{actor} removed the admin rights of the user {target}',
+  'user.created': '{actor} created the user {target}',
+  'user.sessions-ended': '{actor} ended all sessions of the user {target}',
+  'instance.imported': '{actor} imported another instance’s data',
+  'invite.created': '{actor} created the invite {target}',
+  'invite.changed': '{actor} changed the invite {target}',
+  'invite.revoked': '{actor} revoked the invite {target}',
+  'invite.reinstated': '{actor} reinstated the invite {target}',
+  'invite.deleted': '{actor} deleted the invite {target}',
+  'peer.initiated': '{actor} sent a peering request to {target}',
+  'peer.revoked': '{actor} revoked the peer {target}',
+  'peer.reset': '{actor} reset the peer {target}',
+  'peer.forgotten': '{actor} forgot the peer {target}',
+  'peer.rotated': '{actor} rotated the secret of {target}',
+  'peer.changed': '{actor} changed the rotation of the peer {target}',
+  'peer.rechecked': '{actor} rechecked the peer {target}',
+  'approval-request.approved': '{actor} approved the peering request of {target}',
+  'approval-request.denied': '{actor} denied the peering request of {target}',
 }
 
-export type AuditEntryText = { action: string; target: string; details: string }
+/** `text` has the places {actor} and {target}. */
+export type AuditEntryText = { text: string; target: string; details: string }
 
 /** The texts of an audit log entry. An action without a text of its own is shown by its name. */
 export function formatAuditEntry(entry: Pick<AuditEntry, 'action' | 'targetId' | 'detail'>): AuditEntryText {
   const { name, origin, ...others } = entry.detail
   const target = typeof name === 'string' ? name : typeof origin === 'string' ? hostOf(origin) : entry.targetId
-  const details = Object.entries(others).map(([key, value]) => `${key}: ${formatDetail(key, value)}`)
+  const told = Object.entries(others).map(([key, value]) => formatDetail(key, value))
   return {
-    action: actionTexts[entry.action] ?? entry.action.replace(/[._-]+/g, ' '),
+    text: actionTexts[entry.action] ?? `{actor} ${entry.action.replace(/[._-]+/g, ' ')} {target}`,
     target: target ?? '',
-    details: details.join(', '),
+    details: told.join(', '),
   }
 }
 
-/** Numbers under a key that ends in `At` are times. */
+type Detail = { label: Text; values: Readonly<Record<string, Text>> }
+
+const yesOrNo = { true: 'yes', false: 'no' } as const
+
+/** The details by the names that the pages have for them, and those of their values that are no numbers or names. */
+const details: Readonly<Record<string, Detail>> = {
+  maxUses: { label: 'Uses', values: { null: 'no limit' } },
+  usedCount: { label: 'Used', values: {} },
+  expiresAt: { label: 'Expires', values: { null: 'never' } },
+  endedBy: { label: 'Before', values: { exhausted: 'used up', expired: 'expired', revoked: 'revoked' } },
+  tokenRotated: { label: 'New link', values: yesOrNo },
+  instanceName: { label: 'Instance name', values: {} },
+  registrationOpen: { label: 'New accounts', values: { true: 'open', false: 'invite only', null: 'Server default' } },
+  federatedRegistrationOpen: { label: 'From other instances', values: { true: 'allowed', false: 'not allowed' } },
+  autoAcceptPeering: { label: 'Accept peering requests automatically', values: yesOrNo },
+  status: { label: 'Status', values: { active: 'active', pending: 'pending', unreachable: 'unreachable' } },
+  direction: {
+    label: 'Asked by',
+    values: { inbound: 'the other instance', outbound: 'a user of this instance' },
+  },
+}
+
+/** One without a name of its own is shown as it was written down; numbers under a key that ends in `At` are times. */
 function formatDetail(key: string, value: unknown): string {
-  if (value === null) return 'none'
-  if (typeof value === 'number' && key.endsWith('At')) return formatDateTime(value)
+  const known = details[key]
+  const text = known?.values[String(value)]
+  return `${known ? t(known.label) : key}: ${text ? t(text) : formatValue(key, value)}`
+}
+
+function formatValue(key: string, value: unknown): string {
+  if (value === null) return t('none')
+  if (typeof value === 'number') return key.endsWith('At') ? formatDateTime(value) : formatNumber(value)
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -9,6 +9,7 @@ import { fromDateTimeInput, toDateTimeInput } from '../../components/format-time
 import { useToast } from '../../components/toaster.tsx'
 import { useAppContext, useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { t } from '../../language/language.ts'
 
 export const weekMs = 7 * 86_400_000
 
@@ -40,29 +41,34 @@ export function InviteDialog({
       invite ? client.api.invites.change(invite.id, values) : client.api.invites.create(values),
     )
     if (!done) return
-    showToast(invite ? 'Invite saved.' : 'Invite created.')
+    showToast(invite ? t('Invite saved.') : t('Invite created.'))
     onClose()
     onSaved()
   }
   return (
-    <Dialog title={invite ? `Edit ${invite.name}` : 'New invite'} onClose={onClose} locked={mutation.busy}>
+    <Dialog
+      title={invite ? t('Edit {name}', { name: invite.name }) : t('New invite')}
+      onClose={onClose}
+      locked={mutation.busy}
+    >
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <Field
-          label="Name"
+          label={t('Name')}
+          name="invite-name"
           autoComplete="off"
           maxLength={limits.inviteNameMax}
           value={name}
           onChange={(event) => setName(event.target.value)}
-          error={submitted && !name.trim() ? 'Enter a name.' : null}
-          hint="Shown to the people you invite when they register."
+          error={submitted && !name.trim() ? t('Enter a name.') : null}
+          hint={t('Shown to the people you invite when they register.')}
         />
         <InviteLimitFields limits={inviteLimits} submitted={submitted} />
         <DialogActions mutation={mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
-            Cancel
+            {t('Cancel')}
           </Button>
           <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, invite ? 'Save' : 'Create invite')}
+            {submitLabel(mutation, invite ? t('Save') : t('Create invite'))}
           </Button>
         </DialogActions>
       </form>
@@ -76,7 +82,8 @@ type Limits = { maxUses: number | null; expiresAt: number | null }
 export function useInviteLimits(initial: Limits) {
   const [uses, setUses] = useState(initial.maxUses === null ? '' : String(initial.maxUses))
   const [expiry, setExpiry] = useState(initial.expiresAt === null ? '' : toDateTimeInput(initial.expiresAt))
-  const problem = uses.trim() !== '' && !/^[1-9]\d{0,8}$/.test(uses.trim()) ? 'Enter a whole number, 1 or more.' : null
+  const problem =
+    uses.trim() !== '' && !/^[1-9]\d{0,8}$/.test(uses.trim()) ? t('Enter a whole number, 1 or more.') : null
   return {
     uses,
     setUses,
@@ -98,24 +105,27 @@ export function InviteLimitFields({
   submitted: boolean
 }) {
   return (
-    <div className="two-columns invite-limits">
+    <div className="stack stack--tight">
       <Field
-        label="Uses"
+        label={t('Uses')}
+        name="max-uses"
         optional
         inputMode="numeric"
         autoComplete="off"
         value={limits.uses}
         onChange={(event) => limits.setUses(event.target.value)}
         error={submitted ? limits.problem : null}
-        hint="Empty: no limit."
+        hint={t('Empty: no limit.')}
       />
       <Field
-        label="Expires"
+        label={t('Expires')}
+        name="expires-at"
+        autoComplete="off"
         optional
         type="datetime-local"
         value={limits.expiry}
         onChange={(event) => limits.setExpiry(event.target.value)}
-        hint="Empty: never."
+        hint={t('Empty: never.')}
       />
     </div>
   )

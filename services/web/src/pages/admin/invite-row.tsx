@@ -7,8 +7,10 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { DeleteInviteDialog, ReinstateDialog, RevokeDialog } from './invite-status-dialogs.tsx'
 import { RedemptionsDialog } from './redemptions-dialog.tsx'
+import { type Text, t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 
-const statuses: Record<Invite['status'], { tone: BadgeTone; label: string }> = {
+const statuses: Record<Invite['status'], { tone: BadgeTone; label: Text }> = {
   active: { tone: 'good', label: 'active' },
   exhausted: { tone: 'neutral', label: 'used up' },
   expired: { tone: 'warning', label: 'expired' },
@@ -26,19 +28,10 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
     <li className="list-row list-row--tall">
       <div className="stack stack--tight">
         <h3>
-          {invite.name} <Badge tone={status.tone}>{status.label}</Badge>
+          {invite.name} <Badge tone={status.tone}>{t(status.label)}</Badge>
         </h3>
         <p className="small muted">
-          {formatUses(invite)} ·{' '}
-          {invite.expiresAt === null ? (
-            'never expires'
-          ) : (
-            <>
-              {invite.status === 'expired' ? 'expired' : 'expires'} <RelativeTime at={invite.expiresAt} />
-            </>
-          )}{' '}
-          · created <RelativeTime at={invite.createdAt} />
-          {invite.createdByUsername && ` by ${invite.createdByUsername}`}
+          {formatUses(invite)} · <Expiry invite={invite} /> · <Creation invite={invite} />
         </p>
       </div>
       {active && (
@@ -46,44 +39,59 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
           <input
             className="input"
             readOnly
+            name="invite-link"
+            id={`invite-link-${invite.id}`}
+            autoComplete="off"
             value={invite.url}
-            aria-label={`Link of ${invite.name}`}
+            aria-label={t('Link of {name}', { name: invite.name })}
             onFocus={(event) => event.target.select()}
           />
-          <CopyButton text={invite.url} label={`Copy the link of ${invite.name}`} />
+          <CopyButton text={invite.url} label={t('Copy the link of {name}', { name: invite.name })} />
         </div>
       )}
       <div className="list-row__actions">
-        <Button size="small" aria-label={`Who used it: ${invite.name}`} onClick={() => setOpenDialog('redemptions')}>
-          Who used it
+        <Button
+          size="small"
+          aria-label={t('Who used it: {name}', { name: invite.name })}
+          onClick={() => setOpenDialog('redemptions')}
+        >
+          {t('Who used it')}
         </Button>
         {invite.status !== 'revoked' && (
-          <Button size="small" aria-label={`Edit ${invite.name}`} onClick={() => setOpenDialog('edit')}>
-            Edit
+          <Button
+            size="small"
+            aria-label={t('Edit {name}', { name: invite.name })}
+            onClick={() => setOpenDialog('edit')}
+          >
+            {t('Edit')}
           </Button>
         )}
         {!active && (
-          <Button size="small" aria-label={`Reinstate ${invite.name}`} onClick={() => setOpenDialog('reinstate')}>
-            Reinstate
+          <Button
+            size="small"
+            aria-label={t('Reinstate {name}', { name: invite.name })}
+            onClick={() => setOpenDialog('reinstate')}
+          >
+            {t('Reinstate')}
           </Button>
         )}
         {invite.status !== 'revoked' && (
           <Button
             size="small"
             variant="danger"
-            aria-label={`Revoke ${invite.name}`}
+            aria-label={t('Revoke {name}', { name: invite.name })}
             onClick={() => setOpenDialog('revoke')}
           >
-            Revoke
+            {t('Revoke')}
           </Button>
         )}
         <Button
           size="small"
           variant="danger"
-          aria-label={`Delete ${invite.name}`}
+          aria-label={t('Delete {name}', { name: invite.name })}
           onClick={() => setOpenDialog('delete')}
         >
-          Delete
+          {t('Delete')}
         </Button>
       </div>
       {openDialog === 'edit' && <InviteDialog invite={invite} onClose={close} onSaved={onChanged} />}
@@ -95,7 +103,18 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
   )
 }
 
-function formatUses({ usedCount, maxUses }: Invite): string {
-  const uses = (maxUses ?? usedCount) === 1 ? 'use' : 'uses'
-  return maxUses === null ? `${usedCount} ${uses}, no limit` : `${usedCount} of ${maxUses} ${uses}`
+function Expiry({ invite: { expiresAt, status } }: { invite: Invite }) {
+  if (expiresAt === null) return t('never expires')
+  const values = { time: <RelativeTime at={expiresAt} /> }
+  return <Phrase text={status === 'expired' ? 'expired {time}' : 'expires {time}'} values={values} />
+}
+
+function Creation({ invite: { createdAt, createdByUsername } }: { invite: Invite }) {
+  const values = { time: <RelativeTime at={createdAt} />, name: createdByUsername }
+  return <Phrase text={createdByUsername ? 'created {time} by {name}' : 'created {time}'} values={values} />
+}
+
+function formatUses({ usedCount: used, maxUses: max }: Invite): string {
+  if (max === null) return used === 1 ? t('1 use, no limit') : t('{used} uses, no limit', { used })
+  return max === 1 ? t('{used} of 1 use', { used }) : t('{used} of {max} uses', { used, max })
 }

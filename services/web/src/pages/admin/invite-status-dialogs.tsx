@@ -7,6 +7,7 @@ import { useToast } from '../../components/toaster.tsx'
 import { useAppContext, useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { InviteLimitFields, useInviteLimits, weekMs } from './invite-dialog.tsx'
+import { t } from '../../language/language.ts'
 
 type Props = { invite: Invite; onClose: () => void; onChanged: () => void }
 
@@ -16,19 +17,19 @@ export function RevokeDialog({ invite, onClose, onChanged }: Props) {
   const showToast = useToast()
   const confirm = async () => {
     if (!(await mutation.run(() => client.api.invites.revoke(invite.id)))) return
-    showToast(`${invite.name} was revoked.`)
+    showToast(t('{name} was revoked.', { name: invite.name }))
     onClose()
     onChanged()
   }
   return (
     <ConfirmDialog
-      title={`Revoke ${invite.name}`}
-      confirmLabel="Revoke"
+      title={t('Revoke {name}', { name: invite.name })}
+      confirmLabel={t('Revoke')}
       mutation={mutation}
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      <p>The link stops working at once. If you reinstate the invite later, it gets a new link.</p>
+      <p>{t('The link stops working at once. If you reinstate the invite later, it gets a new link.')}</p>
     </ConfirmDialog>
   )
 }
@@ -39,19 +40,19 @@ export function DeleteInviteDialog({ invite, onClose, onChanged }: Props) {
   const showToast = useToast()
   const confirm = async () => {
     if (!(await mutation.run(() => client.api.invites.remove(invite.id)))) return
-    showToast(`${invite.name} was deleted.`)
+    showToast(t('{name} was deleted.', { name: invite.name }))
     onClose()
     onChanged()
   }
   return (
     <ConfirmDialog
-      title={`Delete ${invite.name}`}
-      confirmLabel="Delete"
+      title={t('Delete {name}', { name: invite.name })}
+      confirmLabel={t('Delete')}
       mutation={mutation}
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      <p>The link stops working, and the list of who used it is deleted. The accounts are kept.</p>
+      <p>{t('The link stops working, and the list of who used it is deleted. The accounts are kept.')}</p>
     </ConfirmDialog>
   )
 }
@@ -71,27 +72,31 @@ export function ReinstateDialog({ invite, onClose, onChanged }: Props) {
     if (limits.problem) return
     const done = await mutation.run(async () => {
       const { tokenRotated } = await client.api.invites.reinstate(invite.id, limits.values)
-      showToast(tokenRotated ? `${invite.name} is active again, with a new link.` : `${invite.name} is active again.`)
+      showToast(
+        tokenRotated
+          ? t('{name} is active again, with a new link.', { name: invite.name })
+          : t('{name} is active again.', { name: invite.name }),
+      )
     })
     if (!done) return
     onClose()
     onChanged()
   }
   return (
-    <Dialog title={`Reinstate ${invite.name}`} onClose={onClose} locked={mutation.busy}>
+    <Dialog title={t('Reinstate {name}', { name: invite.name })} onClose={onClose} locked={mutation.busy}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <p>
           {invite.status === 'revoked'
-            ? 'The invite gets a new link. The old link stays invalid.'
-            : 'The link stays the same.'}
+            ? t('The invite gets a new link. The old link stays invalid.')
+            : t('The link stays the same.')}
         </p>
         <InviteLimitFields limits={limits} submitted={submitted} />
         <DialogActions mutation={mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
-            Cancel
+            {t('Cancel')}
           </Button>
           <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, 'Reinstate')}
+            {submitLabel(mutation, t('Reinstate'))}
           </Button>
         </DialogActions>
       </form>

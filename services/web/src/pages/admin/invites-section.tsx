@@ -10,6 +10,7 @@ import { useInfiniteQuery } from '../../hooks/use-infinite-query.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { InviteDialog } from './invite-dialog.tsx'
 import { InviteRow } from './invite-row.tsx'
+import { t } from '../../language/language.ts'
 
 const statuses = [
   ['active', 'Active'],
@@ -28,10 +29,10 @@ export function InvitesSection() {
   useAdminChanges('invites', query.refetch)
   const info = useQuery('instance', (signal) => client.api.instance.info({ signal }))
   return (
-    <section className="stack" aria-label="Invites">
-      <h2 className="visually-hidden">Invites</h2>
+    <section className="stack" aria-label={t('Invites')}>
+      <h2 className="visually-hidden">{t('Invites')}</h2>
       <div className="toolbar">
-        <div className="button-row" role="group" aria-label="Status">
+        <div className="button-row" role="group" aria-label={t('Status')}>
           {statuses.map(([key, label]) => (
             <Button
               key={key}
@@ -40,18 +41,19 @@ export function InvitesSection() {
               className="toggle"
               onClick={() => setStatus(key)}
             >
-              {label}
+              {t(label)}
             </Button>
           ))}
         </div>
         <Button variant="primary" icon="plus" onClick={() => setCreating(true)}>
-          New invite
+          {t('New invite')}
         </Button>
       </div>
       {info.data?.registrationOpen && (
         <p className="small muted">
-          Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite,
-          choose “Invite only” under Settings.
+          {t(
+            'Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite, choose “Invite only” under Settings.',
+          )}
         </p>
       )}
       <QueryError query={query} />
@@ -60,8 +62,8 @@ export function InvitesSection() {
         <EmptyState icon="link">
           <p>
             {status === 'active'
-              ? 'No active invites. Create one and share its link.'
-              : 'No expired, used up or revoked invites.'}
+              ? t('No active invites. Create one and share its link.')
+              : t('No expired, used up or revoked invites.')}
           </p>
         </EmptyState>
       )}
@@ -74,7 +76,7 @@ export function InvitesSection() {
       )}
       {query.fetchNextPage && (
         <Button busy={query.loading} onClick={query.fetchNextPage}>
-          Show more
+          {t('Show more')}
         </Button>
       )}
       {creating && (

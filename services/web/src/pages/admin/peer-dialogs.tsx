@@ -8,23 +8,27 @@ import { hostOf } from '../../components/instance-address.ts'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { t } from '../../language/language.ts'
 
 type DialogProps = { peer: Peer; onClose: () => void; onChanged: () => void }
 
 const confirmations = {
   revoke: {
     label: 'Revoke',
-    done: (host: string) => `${host} is no longer a peer.`,
+    title: (host: string) => t('Revoke {name}', { name: host }),
+    done: (host: string) => t('{host} is no longer a peer.', { host }),
     text: 'The two instances refuse each other’s requests from now on. Accounts are not changed.',
   },
   reset: {
     label: 'Reset',
-    done: (host: string) => `${host} was reset.`,
+    title: (host: string) => t('Reset {name}', { name: host }),
+    done: (host: string) => t('{host} was reset.', { host }),
     text: 'This instance forgets the peering. A new request is needed to become peers again.',
   },
   forget: {
     label: 'Forget',
-    done: (host: string) => `${host} was forgotten.`,
+    title: (host: string) => t('Forget {name}', { name: host }),
+    done: (host: string) => t('{host} was forgotten.', { host }),
     text: 'The instance leaves this list, and may ask to become a peer again.',
   },
 } as const
@@ -36,7 +40,7 @@ export function PeerActDialog({ act, peer, onClose, onChanged }: DialogProps & {
   const client = useClient()
   const mutation = useMutation()
   const showToast = useToast()
-  const { label, done, text } = confirmations[act]
+  const { label, title, done, text } = confirmations[act]
   const host = hostOf(peer.origin)
   const confirm = async () => {
     if (!(await mutation.run(() => client.api.peers[act](peer.id)))) return
@@ -46,13 +50,13 @@ export function PeerActDialog({ act, peer, onClose, onChanged }: DialogProps & {
   }
   return (
     <ConfirmDialog
-      title={`${label} ${host}`}
-      confirmLabel={label}
+      title={title(host)}
+      confirmLabel={t(label)}
       mutation={mutation}
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      <p>{text}</p>
+      <p>{t(text)}</p>
     </ConfirmDialog>
   )
 }
@@ -74,30 +78,35 @@ export function RotationDialog({ peer, onClose, onChanged }: DialogProps) {
     onChanged()
   }
   const rotate = async () => {
-    if (await rotation.run(() => client.api.peers.rotate(peer.id))) finish('The secret was rotated.')
+    if (await rotation.run(() => client.api.peers.rotate(peer.id))) finish(t('The secret was rotated.'))
   }
   const save = async (event: SubmitEvent) => {
     event.preventDefault()
-    if (valid && (await saving.run(() => client.api.peers.setRotation(peer.id, days)))) finish('Saved.')
+    if (valid && (await saving.run(() => client.api.peers.setRotation(peer.id, days)))) finish(t('Saved.'))
   }
   return (
-    <Dialog title={`Secret of ${hostOf(peer.origin)}`} onClose={onClose} locked={rotation.busy || saving.busy}>
+    <Dialog
+      title={t('Secret of {host}', { host: hostOf(peer.origin) })}
+      onClose={onClose}
+      locked={rotation.busy || saving.busy}
+    >
       <form className="stack stack--tight" noValidate onSubmit={(event) => void save(event)}>
-        <p>The secret signs the requests between the two instances. Rotating it interrupts nothing.</p>
+        <p>{t('The secret signs the requests between the two instances. Rotating it interrupts nothing.')}</p>
         <Field
-          label="Rotate every … days"
+          label={t('Rotate every … days')}
+          name="rotation-days"
           inputMode="numeric"
           autoComplete="off"
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
-          error={valid ? null : `Enter a number from 1 to ${maxRotationDays}.`}
+          error={valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })}
         />
         <DialogActions mutation={rotation.error ? rotation : saving}>
           <Button busy={rotation.busy} aria-disabled={rotation.waitSeconds > 0} onClick={() => void rotate()}>
-            {submitLabel(rotation, 'Rotate now')}
+            {submitLabel(rotation, t('Rotate now'))}
           </Button>
           <Button type="submit" variant="primary" busy={saving.busy} aria-disabled={saving.waitSeconds > 0}>
-            {submitLabel(saving, 'Save')}
+            {submitLabel(saving, t('Save'))}
           </Button>
         </DialogActions>
       </form>

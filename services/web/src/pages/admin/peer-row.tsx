@@ -10,13 +10,23 @@ import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { PeerActDialog, RotationDialog } from './peer-dialogs.tsx'
 import { explainPeer, type PeerAct, peerStates } from './peer-states.ts'
+import { type Text, t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 
-const actLabels: Record<PeerAct, string> = {
+const actLabels: Record<PeerAct, Text> = {
   rotate: 'Secret…',
   recheck: 'Recheck',
   reset: 'Reset',
   revoke: 'Revoke',
   forget: 'Forget',
+}
+
+const actNames: Record<PeerAct, Text> = {
+  rotate: 'Secret of {host}',
+  recheck: 'Recheck {name}',
+  reset: 'Reset {name}',
+  revoke: 'Revoke {name}',
+  forget: 'Forget {name}',
 }
 
 type Props = { peer: Peer; onChanged: () => void }
@@ -30,11 +40,16 @@ export function PeerRow({ peer, onChanged }: Props) {
   const host = hostOf(peer.origin)
   const state = peerStates[peer.status]
   const explanation = explainPeer(peer)
+  const time = lastChangeOf(peer)
   const close = () => setOpenAct(null)
   const runRecheck = async () => {
     const done = await recheck.run(async () => {
       const { status } = (await client.api.peers.recheck(peer.id)).peer
-      showToast(status === 'active' ? `${host} is active again.` : `${host}: still ${peerStates[status].label}.`)
+      showToast(
+        status === 'active'
+          ? t('{host} is active again.', { host })
+          : t('{host}: still {label}.', { host, label: t(peerStates[status].label) }),
+      )
     })
     if (done) onChanged()
   }
@@ -42,16 +57,20 @@ export function PeerRow({ peer, onChanged }: Props) {
     <li className="list-row">
       <div>
         <h3>
-          {host} <Badge tone={state.tone}>{state.label}</Badge>
+          {host} <Badge tone={state.tone}>{t(state.label)}</Badge>
         </h3>
         <p className="small muted">
           {peer.instanceName ? `${peer.instanceName} · ` : ''}
-          since <RelativeTime at={peer.revokedAt ?? peer.activatedAt ?? peer.createdAt} />
+          <Phrase text={time.text} values={{ time: <RelativeTime at={time.at} /> }} />
           {peer.status === 'active' && peer.rotatedAt !== null && (
-            <>
-              {' '}
-              · secret rotated <RelativeTime at={peer.rotatedAt} />, every {peer.autoRotateIntervalDays} days
-            </>
+            <Phrase
+              text={
+                peer.autoRotateIntervalDays === 1
+                  ? ' · secret rotated {time}, every day'
+                  : ' · secret rotated {time}, every {days} days'
+              }
+              values={{ time: <RelativeTime at={peer.rotatedAt} />, days: peer.autoRotateIntervalDays }}
+            />
           )}
         </p>
         {explanation && <p className="small">{explanation}</p>}
@@ -68,10 +87,10 @@ export function PeerRow({ peer, onChanged }: Props) {
             size="small"
             variant={act === 'revoke' ? 'danger' : 'outline'}
             busy={act === 'recheck' && recheck.busy}
-            aria-label={act === 'rotate' ? `Secret of ${host}` : `${actLabels[act]} ${host}`}
+            aria-label={t(actNames[act], { host, name: host })}
             onClick={() => (act === 'recheck' ? void runRecheck() : setOpenAct(act))}
           >
-            {actLabels[act]}
+            {t(actLabels[act])}
           </Button>
         ))}
       </div>
@@ -81,4 +100,11 @@ export function PeerRow({ peer, onChanged }: Props) {
       )}
     </li>
   )
+}
+
+/** When a peering was ended, begun or asked for, whichever is the last. */
+function lastChangeOf({ revokedAt, activatedAt, createdAt }: Peer): { text: Text; at: number } {
+  if (revokedAt !== null) return { text: 'revoked {time}', at: revokedAt }
+  if (activatedAt !== null) return { text: 'activated {time}', at: activatedAt }
+  return { text: 'requested {time}', at: createdAt }
 }

@@ -1,9 +1,10 @@
 import type { Peer } from '@gatehouse/client'
 import type { BadgeTone } from '../../components/badge.tsx'
+import { t, type Text } from '../../language/language.ts'
 
 export type PeerAct = 'rotate' | 'recheck' | 'reset' | 'revoke' | 'forget'
 
-type PeerState = { tone: BadgeTone; label: string; acts: readonly PeerAct[] }
+type PeerState = { tone: BadgeTone; label: Text; acts: readonly PeerAct[] }
 
 /** How each state of a peer is shown, and what an admin can do in it. Contract: 7, states of a peer. */
 export const peerStates: Record<Peer['status'], PeerState> = {
@@ -16,14 +17,14 @@ export const peerStates: Record<Peer['status'], PeerState> = {
   revoked: { tone: 'neutral', label: 'revoked', acts: ['forget'] },
 }
 
-const stateTexts: Partial<Record<Peer['status'], string>> = {
+const stateTexts: Partial<Record<Peer['status'], Text>> = {
   pending: 'The request has not been answered yet; it is repeated.',
   awaiting_approval: 'An admin of the other instance decides.',
   unreachable: 'It does not answer. What is to be delivered waits until it does.',
   revoked: 'The two instances refuse each other’s requests.',
 }
 
-const reasonTexts: Record<string, string> = {
+const reasonTexts: Readonly<Record<string, Text>> = {
   denied_by_admin: 'An admin of this instance denied the request.',
   expired: 'Nobody decided on the request in time.',
   denied_by_peer: 'The other instance denied the request.',
@@ -36,5 +37,6 @@ const reasonTexts: Record<string, string> = {
 
 /** Why a peer is in its state, for admins; null when the state says enough. */
 export function explainPeer(peer: Pick<Peer, 'status' | 'reason'>): string | null {
-  return (peer.reason && (reasonTexts[peer.reason] ?? peer.reason)) || (stateTexts[peer.status] ?? null)
+  const text = peer.reason ? reasonTexts[peer.reason] : stateTexts[peer.status]
+  return text ? t(text) : (peer.reason ?? null)
 }

@@ -7,6 +7,7 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { ListSkeleton } from '../../components/skeleton.tsx'
 import { useClient } from '../../context.ts'
 import { useInfiniteQuery } from '../../hooks/use-infinite-query.ts'
+import { t } from '../../language/language.ts'
 
 /** The accounts created with an invite, by their username at registration and the current one. */
 export function RedemptionsDialog({ invite, onClose }: { invite: Invite; onClose: () => void }) {
@@ -16,10 +17,10 @@ export function RedemptionsDialog({ invite, onClose }: { invite: Invite; onClose
     return { items: page.redemptions, nextCursor: page.nextCursor }
   })
   return (
-    <Dialog title={`Who used ${invite.name}`} onClose={onClose}>
+    <Dialog title={t('Who used {name}', { name: invite.name })} onClose={onClose}>
       <QueryError query={query} />
       {!query.items && query.loading && <ListSkeleton rows={2} />}
-      {query.items?.length === 0 && <p className="muted">No one has used this invite yet.</p>}
+      {query.items?.length === 0 && <p className="muted">{t('No one has used this invite yet.')}</p>}
       <ul className="list">
         {query.items?.map((redemption) => (
           <li key={redemption.id} className="redemption">
@@ -34,7 +35,7 @@ export function RedemptionsDialog({ invite, onClose }: { invite: Invite; onClose
       </ul>
       {query.fetchNextPage && (
         <Button busy={query.loading} onClick={query.fetchNextPage}>
-          Show more
+          {t('Show more')}
         </Button>
       )}
     </Dialog>
@@ -42,7 +43,7 @@ export function RedemptionsDialog({ invite, onClose }: { invite: Invite; onClose
 }
 
 function CurrentName({ redemption }: { redemption: InviteRedemption }) {
-  if (redemption.isDeleted || redemption.currentUsername === null) return <Badge>Deleted</Badge>
+  if (redemption.isDeleted || redemption.currentUsername === null) return <Badge>{t('Deleted')}</Badge>
   if (redemption.currentUsername === redemption.registrantUsername) return null
-  return <span className="small muted">now {redemption.currentUsername}</span>
+  return <span className="small muted">{t('now {name}', { name: redemption.currentUsername })}</span>
 }

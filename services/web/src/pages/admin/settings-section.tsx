@@ -11,6 +11,7 @@ import { useMutation } from '../../hooks/use-mutation.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { InstanceNameForm } from './instance-name-form.tsx'
 import { RegistrationRules } from './registration-rules.tsx'
+import { t } from '../../language/language.ts'
 
 const registrationOptions = [
   ['open', 'Open', 'Anyone can create an account.'],
@@ -46,7 +47,7 @@ export function SettingsSection() {
       const settings = await client.api.admin.changeSettings(changed, { signal })
       const { registrationOpen } = await client.api.instance.info({ signal })
       query.setData({ settings, registrationOpen: settings.registrationOpen ?? registrationOpen })
-      showToast('Saved.')
+      showToast(t('Saved.'))
     })
     setPending({})
   }
@@ -56,9 +57,10 @@ export function SettingsSection() {
   return (
     <div className="settings-grid">
       <section className="card stack" aria-labelledby="registration-head">
-        <h2 id="registration-head">Registration and federation</h2>
+        <h2 id="registration-head">{t('Registration and federation')}</h2>
         <RadioGroup
-          legend="New accounts"
+          legend={t('New accounts')}
+          name="registration"
           value={toOption(shown.registrationOpen)}
           options={registrationOptions}
           onPick={(option) => void change({ registrationOpen: fromOption[option] })}
@@ -66,16 +68,16 @@ export function SettingsSection() {
         <div className="list">
           <div>
             <Switch
-              name="Allow users from other instances"
-              hint="Users of other instances can get an identity here. Invites do not affect this."
+              label={t('Allow users from other instances')}
+              hint={t('Users of other instances can get an identity here. Invites do not affect this.')}
               on={shown.federatedRegistrationOpen}
               onChange={(on) => void change({ federatedRegistrationOpen: on })}
             />
           </div>
           <div>
             <Switch
-              name="Accept peering requests automatically"
-              hint="When off, an admin approves or denies each request under Federation."
+              label={t('Accept peering requests automatically')}
+              hint={t('When off, an admin approves or denies each request under Federation.')}
               on={shown.autoAcceptPeering}
               onChange={(on) => void change({ autoAcceptPeering: on })}
             />

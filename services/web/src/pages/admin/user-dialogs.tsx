@@ -8,6 +8,7 @@ import { Notice } from '../../components/notice.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { t } from '../../language/language.ts'
 
 type RoleDialogProps = { user: User; isSelf: boolean; onClose: () => void; onChanged: () => void }
 
@@ -19,7 +20,11 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps
   const confirm = async () => {
     const done = await mutation.run(() => client.api.admin.setRole(user.id, promote))
     if (!done) return
-    showToast(promote ? `${user.username} is now an admin.` : `${user.username} is no longer an admin.`)
+    showToast(
+      promote
+        ? t('{username} is now an admin.', { username: user.username })
+        : t('{username} is no longer an admin.', { username: user.username }),
+    )
     onClose()
     const self = client.session.getSnapshot().user
     if (isSelf && self) client.session.setUser({ ...self, isAdmin: promote })
@@ -27,8 +32,12 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps
   }
   return (
     <ConfirmDialog
-      title={promote ? `Make ${user.username} an admin` : `Remove admin rights of ${user.username}`}
-      confirmLabel={promote ? 'Make admin' : 'Remove admin'}
+      title={
+        promote
+          ? t('Make {username} an admin', { username: user.username })
+          : t('Remove admin rights of {username}', { username: user.username })
+      }
+      confirmLabel={promote ? t('Make admin') : t('Remove admin')}
       dangerous={!promote}
       mutation={mutation}
       onConfirm={() => void confirm()}
@@ -36,10 +45,10 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps
     >
       <p>
         {promote
-          ? 'Admins can see and delete all accounts, reset passwords, and change the settings of this instance.'
+          ? t('Admins can see and delete all accounts, reset passwords, and change the settings of this instance.')
           : isSelf
-            ? 'You will no longer be able to open this page. The last admin cannot be removed.'
-            : 'This user keeps the account but can no longer open the administration.'}
+            ? t('You will no longer be able to open this page. The last admin cannot be removed.')
+            : t('This user keeps the account but can no longer open the administration.')}
       </p>
     </ConfirmDialog>
   )
@@ -57,16 +66,16 @@ export function ResetPasswordDialog({ user, isSelf, onClose }: { user: User; isS
     mutation.run(async () => setTemporaryPassword((await client.api.admin.resetPassword(user.id)).temporaryPassword))
   return (
     <ConfirmDialog
-      title={`Reset the password of ${user.username}`}
-      confirmLabel="Reset password"
+      title={t('Reset the password of {username}', { username: user.username })}
+      confirmLabel={t('Reset password')}
       mutation={mutation}
       onConfirm={() => void reset()}
       onClose={onClose}
     >
       <p>
         {isSelf
-          ? 'This would log you out before you see the new password. Change your password on your home page instead.'
-          : 'This logs the user out everywhere. You get a temporary password to pass on.'}
+          ? t('This would log you out before you see the new password. Change your password on your home page instead.')
+          : t('This logs the user out everywhere. You get a temporary password to pass on.')}
       </p>
     </ConfirmDialog>
   )
@@ -82,19 +91,19 @@ function TemporaryPassword({
   onClose: () => void
 }) {
   return (
-    <Dialog title={`New password for ${username}`} onClose={onClose}>
+    <Dialog title={t('New password for {username}', { username })} onClose={onClose}>
       <Notice tone="warning">
-        <p>This password is shown only once. Pass it on over a channel that you trust.</p>
+        <p>{t('This password is shown only once. Pass it on over a channel that you trust.')}</p>
       </Notice>
       <div className="secret-value">
         <code className="secret-value__text" data-testid="temporary-password">
           {password}
         </code>
-        <CopyButton text={password} label="Copy the temporary password" />
+        <CopyButton text={password} label={t('Copy the temporary password')} />
       </div>
       <DialogActions>
         <Button variant="primary" onClick={onClose}>
-          I have saved it
+          {t('I have saved it')}
         </Button>
       </DialogActions>
     </Dialog>
@@ -110,23 +119,24 @@ export function DeleteUserDialog({ user, onClose, onChanged }: DeleteUserDialogP
   const spaces = listOwnedSpaces(mutation.error)
   const confirm = async () => {
     if (!(await mutation.run(() => client.api.admin.deleteUser(user.id)))) return
-    showToast(`${user.username} was deleted.`)
+    showToast(t('{username} was deleted.', { username: user.username }))
     onClose()
     onChanged()
   }
   return (
     <ConfirmDialog
-      title={`Delete ${user.username}`}
-      confirmLabel="Delete permanently"
+      title={t('Delete {username}', { username: user.username })}
+      confirmLabel={t('Delete permanently')}
       mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
       <p>
-        This deletes the profile, messages and friendships. The username becomes available to others. This cannot be
-        undone.
+        {t(
+          'This deletes the profile, messages and friendships. The username becomes available to others. This cannot be undone.',
+        )}
       </p>
-      <OwnedSpaces spaces={spaces} owner="This user owns" />
+      <OwnedSpaces spaces={spaces} ofOther />
     </ConfirmDialog>
   )
 }

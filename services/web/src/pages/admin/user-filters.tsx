@@ -1,13 +1,27 @@
 import { Field, SelectField } from '../../components/field.tsx'
+import { t } from '../../language/language.ts'
 
 export type UserFilter = {
   q: string
   role: 'any' | 'admin' | 'non-admin'
   sort: 'newest' | 'oldest' | 'az' | 'za'
+  /** A host, `local` for accounts of this instance; empty for all. */
+  homeInstance: string
+  /** Days, `2026-11-22`; empty for no limit. */
+  joinedAfter: string
+  joinedBefore: string
   showDeleted: boolean
 }
 
-export const noFilter: UserFilter = { q: '', role: 'any', sort: 'newest', showDeleted: false }
+export const noFilter: UserFilter = {
+  q: '',
+  role: 'any',
+  sort: 'newest',
+  homeInstance: '',
+  joinedAfter: '',
+  joinedBefore: '',
+  showDeleted: false,
+}
 
 const roles = [
   ['any', 'All roles'],
@@ -22,31 +36,67 @@ const sortOrders = [
   ['za', 'Username, Z to A'],
 ] as const
 
-export function UserFilters({ filter, onChange }: { filter: UserFilter; onChange: (filter: UserFilter) => void }) {
+type Props = { filter: UserFilter; instances: readonly string[]; onChange: (filter: UserFilter) => void }
+
+export function UserFilters({ filter, instances, onChange }: Props) {
+  const hosts = instances.map((host) => [host, host] as const)
   return (
     <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <Field
-        label="Search"
+        label={t('Search')}
+        name="user-search"
         type="search"
-        placeholder="Name or username"
+        placeholder={t('Name or username')}
         autoComplete="off"
         value={filter.q}
         onChange={(event) => onChange({ ...filter, q: event.target.value })}
       />
-      <SelectField label="Role" value={filter.role} options={roles} onPick={(role) => onChange({ ...filter, role })} />
       <SelectField
-        label="Sort by"
+        label={t('Role')}
+        name="role"
+        value={filter.role}
+        options={roles.map(([role, name]) => [role, t(name)])}
+        onPick={(role) => onChange({ ...filter, role })}
+      />
+      <SelectField
+        label={t('Instance')}
+        name="home-instance"
+        value={filter.homeInstance}
+        options={[['', t('All instances')], ['local', t('This instance')], ...hosts]}
+        onPick={(homeInstance) => onChange({ ...filter, homeInstance })}
+      />
+      <Field
+        label={t('Joined from')}
+        name="joined-after"
+        type="date"
+        autoComplete="off"
+        value={filter.joinedAfter}
+        onChange={(event) => onChange({ ...filter, joinedAfter: event.target.value })}
+      />
+      <Field
+        label={t('Joined until')}
+        name="joined-before"
+        type="date"
+        autoComplete="off"
+        value={filter.joinedBefore}
+        onChange={(event) => onChange({ ...filter, joinedBefore: event.target.value })}
+      />
+      <SelectField
+        label={t('Sort by')}
+        name="sort"
         value={filter.sort}
-        options={sortOrders}
+        options={sortOrders.map(([sort, name]) => [sort, t(name)])}
         onPick={(sort) => onChange({ ...filter, sort })}
       />
       <label className="checkbox">
         <input
           type="checkbox"
+          name="show-deleted"
+          id="show-deleted"
           checked={filter.showDeleted}
           onChange={(event) => onChange({ ...filter, showDeleted: event.target.checked })}
         />
-        Show deleted
+        {t('Show deleted')}
       </label>
     </form>
   )

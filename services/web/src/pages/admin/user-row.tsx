@@ -5,6 +5,8 @@ import { Badge } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { DeleteUserDialog, ResetPasswordDialog, RoleDialog } from './user-dialogs.tsx'
+import { Phrase } from '../../language/phrase.tsx'
+import { t } from '../../language/language.ts'
 
 type Props = { user: User; isSelf: boolean; onChanged: () => void }
 
@@ -17,16 +19,16 @@ export function UserRow({ user, isSelf, onChanged }: Props) {
         <UserAvatar user={user} />
         <span className="user-item__names">
           <span className="user-item__name">{displayNameOf(user)}</span>
-          <span className="muted small">{user.isDeleted ? `id ${user.id}` : `@${user.username}`}</span>
+          <span className="muted small">{user.isDeleted ? t('id {id}', { id: user.id }) : `@${user.username}`}</span>
         </span>
       </div>
       <div className="list-row__details">
-        {user.isAdmin && <Badge tone="warning">Admin</Badge>}
-        {isSelf && <Badge tone="good">You</Badge>}
-        {user.isDeleted && <Badge>Deleted</Badge>}
+        {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
+        {isSelf && <Badge tone="good">{t('You')}</Badge>}
+        {user.isDeleted && <Badge>{t('Deleted')}</Badge>}
         {user.homeInstance && <Badge>{user.homeInstance}</Badge>}
         <span className="small muted">
-          Joined <RelativeTime at={user.createdAt} />
+          <Phrase text="Joined {time}" values={{ time: <RelativeTime at={user.createdAt} /> }} />
         </span>
       </div>
       {!user.isDeleted && (
@@ -34,29 +36,33 @@ export function UserRow({ user, isSelf, onChanged }: Props) {
           {(user.isAdmin || !user.homeInstance) && (
             <Button
               size="small"
-              aria-label={`${user.isAdmin ? 'Remove admin' : 'Make admin'}: ${user.username}`}
+              aria-label={
+                user.isAdmin
+                  ? t('Remove admin: {username}', { username: user.username })
+                  : t('Make admin: {username}', { username: user.username })
+              }
               onClick={() => setOpenDialog('role')}
             >
-              {user.isAdmin ? 'Remove admin' : 'Make admin'}
+              {user.isAdmin ? t('Remove admin') : t('Make admin')}
             </Button>
           )}
           {!user.homeInstance && (
             <Button
               size="small"
-              aria-label={`Reset password of ${user.username}`}
+              aria-label={t('Reset password of {username}', { username: user.username })}
               onClick={() => setOpenDialog('reset')}
             >
-              Reset password
+              {t('Reset password')}
             </Button>
           )}
           <Button
             size="small"
             variant="danger"
-            aria-label={`Delete ${user.username}`}
+            aria-label={t('Delete {username}', { username: user.username })}
             aria-disabled={isSelf}
             onClick={() => setOpenDialog('delete')}
           >
-            Delete
+            {t('Delete')}
           </Button>
         </div>
       )}

@@ -2,6 +2,7 @@ import type { User } from '@gatehouse/client'
 import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { QueryError } from '../../components/error-message.tsx'
+import { formatNumber } from '../../components/format-time.ts'
 import { EmptyState } from '../../components/notice.tsx'
 import { ListSkeleton } from '../../components/skeleton.tsx'
 import { useClient } from '../../context.ts'
@@ -9,6 +10,7 @@ import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { noFilter, type UserFilter, UserFilters } from './user-filters.tsx'
 import { UserRow } from './user-row.tsx'
+import { t } from '../../language/language.ts'
 
 const pageSize = 20
 
@@ -21,23 +23,24 @@ export function UsersSection({ self }: { self: User }) {
   const query = useQuery(JSON.stringify([debouncedFilter, page]), (signal) =>
     client.api.admin.listUsers({ ...toParameters(debouncedFilter), page, pageSize }, { signal }),
   )
+  const instances = useQuery('user instances', (signal) => client.api.admin.listUserInstances({ signal }))
   useAdminChanges('users', query.refetch)
   const change = (next: UserFilter) => {
     setFilter(next)
     setPage(1)
   }
   return (
-    <section className="stack" aria-label="Users">
-      <h2 className="visually-hidden">Users</h2>
-      <UserFilters filter={filter} onChange={change} />
+    <section className="stack" aria-label={t('Users')}>
+      <h2 className="visually-hidden">{t('Users')}</h2>
+      <UserFilters filter={filter} instances={instances.data?.instances ?? []} onChange={change} />
       <p className="small muted" role="status">
-        {query.data ? `${query.data.total} ${query.data.total === 1 ? 'account' : 'accounts'}` : 'Loading…'}
+        {query.data ? formatCount(query.data.total) : t('Loading…')}
       </p>
       <QueryError query={query} />
       {!query.data && query.loading && <ListSkeleton rows={6} />}
       {query.data?.users.length === 0 && (
         <EmptyState icon="search">
-          <p>No users match this search.</p>
+          <p>{t('No users match this search.')}</p>
         </EmptyState>
       )}
       {query.data && query.data.users.length > 0 && (
@@ -57,23 +60,28 @@ function toParameters(filter: UserFilter) {
     sort: filter.sort,
     ...(filter.q.trim() ? { q: filter.q.trim() } : {}),
     ...(filter.role !== 'any' ? { role: filter.role } : {}),
+    ...(filter.homeInstance ? { homeInstance: filter.homeInstance } : {}),
+    ...(filter.joinedAfter ? { joinedAfter: filter.joinedAfter } : {}),
+    ...(filter.joinedBefore ? { joinedBefore: filter.joinedBefore } : {}),
     ...(filter.showDeleted ? { showDeleted: true } : {}),
   }
+}
+
+function formatCount(count: number): string {
+  return count === 1 ? t('1 account') : t('{count} accounts', { count: formatNumber(count) })
 }
 
 /** Previous and next page of a numbered list; nothing for a single page. */
 function Pager({ page, pageCount, onPick }: { page: number; pageCount: number; onPick: (page: number) => void }) {
   if (pageCount < 2) return null
   return (
-    <nav className="pager" aria-label="Pagination">
+    <nav className="pager" aria-label={t('Pagination')}>
       <Button size="small" aria-disabled={page === 1} onClick={() => onPick(page - 1)}>
-        Previous
+        {t('Previous')}
       </Button>
-      <span className="tabular small muted">
-        Page {page} of {pageCount}
-      </span>
+      <span className="tabular small muted">{t('Page {page} of {pageCount}', { page, pageCount })}</span>
       <Button size="small" aria-disabled={page >= pageCount} onClick={() => onPick(page + 1)}>
-        Next
+        {t('Next')}
       </Button>
     </nav>
   )

@@ -9,6 +9,7 @@ import { useClient, useStore } from '../../context.ts'
 import type { Mutation } from '../../hooks/use-mutation.ts'
 import { InviteNotice } from './invite-notice.tsx'
 import type { InviteEntry } from './use-invite.ts'
+import { t, translate } from '../../language/language.ts'
 
 export type AccountEntry = RegistrationEntry
 
@@ -51,7 +52,7 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
       <UsernameField
         value={entry.username}
         availability={availability}
-        error={problems.username ?? refused.username ?? null}
+        error={translated(problems.username) ?? refused.username ?? null}
         onChange={(username) => {
           onChange({ ...entry, username })
           // A closed instance refuses the check for every name; the registration itself then decides.
@@ -59,44 +60,52 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
         }}
       />
       <PasswordField
-        label="Password"
+        label={t('Password')}
         name="password"
         autoComplete="new-password"
-        hint={`${limits.passwordMinCodePoints} characters or more.`}
+        hint={t('{count} characters or more.', { count: minPassword })}
         value={entry.password}
         onChange={(event) => onChange({ ...entry, password: event.target.value })}
-        error={problems.password ?? refused.password ?? null}
+        error={
+          problems.password ? t('Use at least {count} characters.', { count: minPassword }) : (refused.password ?? null)
+        }
       />
       <PasswordField
-        label="Password again"
+        label={t('Password again')}
         name="confirmation"
         autoComplete="new-password"
         value={entry.confirmation}
         onChange={(event) => onChange({ ...entry, confirmation: event.target.value })}
-        error={problems.confirmation ?? null}
-        good={entry.confirmation && entry.confirmation === entry.password ? 'The passwords match.' : null}
+        error={translated(problems.confirmation) ?? null}
+        good={entry.confirmation && entry.confirmation === entry.password ? t('The passwords match.') : null}
       />
       <MutationError mutation={refused.username || refused.password ? { ...mutation, error: null } : mutation} />
       <Button type="submit" variant="primary" wide aria-disabled={mutation.waitSeconds > 0}>
-        {submitLabel(mutation, 'Continue')}
+        {submitLabel(mutation, t('Continue'))}
       </Button>
       <p className="auth__alternative">
-        Already have an account? <Link href={search ? `/login?${search}` : '/login'}>Log in</Link>
+        {t('Already have an account?')} <Link href={search ? `/login?${search}` : '/login'}>{t('Log in')}</Link>
       </p>
     </form>
   )
 }
 
+/** The server's: the page itself refuses only what is shorter than 6. Spec: Client session behaviour, registration page. */
+const minPassword = limits.passwordMinCodePoints
+
+const translated = (problem: string | undefined) => problem && translate(problem)
+
 /** The message of the server by the field that it is about; empty if it is about none. */
 function findRefusedField(error: Error | null): { username?: string; password?: string } {
   if (!(error instanceof ApiError)) return {}
-  if (error.status === 409) return { username: error.message }
+  if (error.status === 409) return { username: translate(error.message) }
   if (error.status !== 400) return {}
-  if (/password/i.test(error.message)) return { password: error.message }
-  return /username/i.test(error.message) ? { username: error.message } : {}
+  if (/password/i.test(error.message)) return { password: translate(error.message) }
+  return /username/i.test(error.message) ? { username: translate(error.message) } : {}
 }
 
-const usernameHint = `${limits.localUsernameMin} to ${limits.localUsernameMax} letters, digits or underscores.`
+const usernameHint = () =>
+  t('{min} to {max} letters, digits or underscores.', { min: limits.localUsernameMin, max: limits.localUsernameMax })
 
 type UsernameFieldProps = {
   value: string
@@ -107,11 +116,11 @@ type UsernameFieldProps = {
 
 /** The username, with the result of the availability check. */
 function UsernameField({ value, availability, error, onChange }: UsernameFieldProps) {
-  const taken = availability.status === 'unavailable' ? availability.reason : null
+  const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
   const failed = availability.status === 'failed' ? formatError(availability.error) : null
   return (
     <Field
-      label="Username"
+      label={t('Username')}
       name="username"
       autoComplete="username"
       autoCapitalize="none"
@@ -120,8 +129,10 @@ function UsernameField({ value, availability, error, onChange }: UsernameFieldPr
       value={value}
       onChange={(event) => onChange(event.target.value)}
       error={error ?? taken}
-      good={availability.status === 'available' ? `${availability.username} is available.` : null}
-      hint={availability.status === 'checking' ? 'Checking…' : (failed ?? usernameHint)}
+      good={
+        availability.status === 'available' ? t('{username} is available.', { username: availability.username }) : null
+      }
+      hint={availability.status === 'checking' ? t('Checking…') : (failed ?? usernameHint())}
     />
   )
 }

@@ -1,6 +1,8 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
+import { LanguageSelect } from '../../components/language-select.tsx'
 import { ThemeToggle } from '../../components/theme-toggle.tsx'
 import { Wordmark } from '../../components/wordmark.tsx'
+import { useNewPage } from '../../hooks/use-new-page.ts'
 import { AuthIllustration } from './auth-illustration.tsx'
 
 type Props = { title: string; subtitle?: ReactNode; above?: ReactNode; children: ReactNode }
@@ -8,10 +10,7 @@ type Props = { title: string; subtitle?: ReactNode; above?: ReactNode; children:
 /** The frame of the pages without a login. A new title takes the focus: screen readers announce it. */
 export function AuthFrame({ title, subtitle, above, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    document.title = `${title} · Gatehouse`
-    if (!heading.current?.closest('main')?.contains(document.activeElement)) heading.current?.focus()
-  }, [title])
+  useNewPage(heading, title)
   return (
     <div className="auth">
       <div className="auth__illustration">
@@ -20,7 +19,10 @@ export function AuthFrame({ title, subtitle, above, children }: Props) {
       <main className="auth__content">
         <div className="auth__header">
           <Wordmark />
-          <ThemeToggle />
+          <div className="auth__choices">
+            <LanguageSelect />
+            <ThemeToggle />
+          </div>
         </div>
         <div className="auth__form">
           <div className="auth__heading">

@@ -1,6 +1,7 @@
 import { Field } from '../../components/field.tsx'
 import { Notice } from '../../components/notice.tsx'
 import type { InviteEntry } from './use-invite.ts'
+import { t } from '../../language/language.ts'
 
 const reasons = {
   expired: 'This invite has expired. Ask for a new one.',
@@ -17,28 +18,29 @@ export function InviteNotice({ invite, closed, submitted }: Props) {
     return (
       <Notice tone="good">
         <p>
-          You are invited: <strong>{invite.check.name}</strong>
+          {t('You are invited:')} <strong>{invite.check.name}</strong>
         </p>
       </Notice>
     )
   }
-  const problem = invite.check ? reasons[invite.check.reason] : null
+  const problem = invite.check ? t(reasons[invite.check.reason]) : null
   return (
     <>
       <Notice>
         <p>
-          <strong>New accounts need an invite.</strong> An admin of this instance can send you an invite link.
+          <strong>{t('New accounts need an invite.')}</strong>{' '}
+          {t('An admin of this instance can send you an invite link.')}
         </p>
       </Notice>
       <Field
-        label="Invite link"
+        label={t('Invite link')}
         name="invite"
         autoComplete="off"
         spellCheck={false}
         defaultValue={invite.token}
         onChange={(event) => invite.enter(event.target.value)}
-        error={problem ?? (submitted && !invite.checking ? 'Paste your invite link to continue.' : null)}
-        hint={invite.checking ? 'Checking…' : 'The whole link, or the code at its end.'}
+        error={problem ?? (submitted && !invite.checking ? t('Paste your invite link to continue.') : null)}
+        hint={invite.checking ? t('Checking…') : t('The whole link, or the code at its end.')}
       />
     </>
   )

@@ -9,7 +9,9 @@ import { Notice } from '../../components/notice.tsx'
 import { useClient, useDeletionReport, useStore } from '../../context.ts'
 import { useInstanceInfo } from '../../hooks/use-instance-info.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { loadHomePage } from '../../load-pages.ts'
 import { AuthFrame } from './auth-frame.tsx'
+import { t, translate } from '../../language/language.ts'
 
 /** Shows wrong credentials at the fields and a rate limit as a countdown on the button. Spec: POST /api/auth/login. */
 export function LoginPage() {
@@ -31,39 +33,45 @@ export function LoginPage() {
     if (!username.trim()) return nameInput.current?.focus()
     if (!password) return passwordInput.current?.focus()
     setDeletionReport(null)
+    void loadHomePage().catch(() => undefined) // reported where the page is shown
     const done = await mutation.run((signal) => client.logIn({ username: username.trim(), password }, { signal }))
     if (!done) passwordInput.current?.select()
   }
   return (
-    <AuthFrame title="Log in" subtitle={info ? `Welcome back to ${info.name}.` : 'Welcome back.'}>
+    <AuthFrame
+      title={t('Log in')}
+      subtitle={info ? t('Welcome back to {name}.', { name: info.name }) : t('Welcome back.')}
+    >
       <SessionEndNotice />
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <Field
-          label="Username"
+          label={t('Username')}
+          name="username"
           autoComplete="username"
           autoCapitalize="none"
           spellCheck={false}
           inputRef={nameInput}
           value={username}
           onChange={(event) => (setUsername(event.target.value), mutation.clear())}
-          error={submitted && !username.trim() ? 'Enter your username.' : null}
+          error={submitted && !username.trim() ? t('Enter your username.') : null}
           aria-invalid={refused ? true : undefined}
         />
         <PasswordField
-          label="Password"
+          label={t('Password')}
+          name="password"
           autoComplete="current-password"
           inputRef={passwordInput}
           value={password}
           onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-          error={submitted && !password ? 'Enter your password.' : refused ? refused.message : null}
+          error={submitted && !password ? t('Enter your password.') : refused ? translate(refused.message) : null}
         />
         <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
         <Button type="submit" variant="primary" wide busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-          {submitLabel(mutation, 'Log in')}
+          {submitLabel(mutation, t('Log in'))}
         </Button>
       </form>
       <p className="auth__alternative">
-        New here? <Link href={search ? `/register?${search}` : '/register'}>Create an account</Link>
+        {t('New here?')} <Link href={search ? `/register?${search}` : '/register'}>{t('Create an account')}</Link>
       </p>
     </AuthFrame>
   )
@@ -78,7 +86,7 @@ function SessionEndNotice() {
     return (
       <div className="session-end">
         <Notice tone="good">
-          <p>Your account was deleted.</p>
+          <p>{t('Your account was deleted.')}</p>
           <DeletionResults results={deletionReport} />
         </Notice>
       </div>
@@ -88,7 +96,7 @@ function SessionEndNotice() {
   return (
     <div className="session-end">
       <Notice tone="warning">
-        <p>{ended.message}</p>
+        <p>{translate(ended.message)}</p>
       </Notice>
     </div>
   )

@@ -1,16 +1,19 @@
 import { ApiError } from '@gatehouse/client'
+import { avatarColors, type AvatarColor } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { StatusDot } from '../../components/badge.tsx'
 import { ListSkeleton } from '../../components/skeleton.tsx'
 import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
+import { useAppContext, useClient } from '../../context.ts'
+import { useImageFile } from '../../hooks/use-image-file.ts'
 import { useInstanceInfo } from '../../hooks/use-instance-info.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { type AccountEntry, AccountStep } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { type ProfileEntry, ProfileStep } from './profile-step.tsx'
 import { useInvite } from './use-invite.ts'
+import { t } from '../../language/language.ts'
 
 const emptyAccount: AccountEntry = { username: '', password: '', confirmation: '' }
 
@@ -25,13 +28,26 @@ export function RegisterPage() {
   const [account, setAccount] = useState(emptyAccount)
   const invite = useInvite(search.get('invite') ?? '')
 
-  const register = async (profile: ProfileEntry) => {
+  const { random } = useAppContext()
+  const [profile, setProfile] = useState<ProfileEntry>(() => ({ displayName: '', avatarColor: pickColor(random) }))
+  const image = useImageFile()
+
+  const register = async () => {
     await mutation.run(async () => {
       try {
         const inviteToken = invite.token || null
-        const outcome = await client.register({ ...account, ...profile, inviteToken })
+        const displayName = profile.displayName.trim() || null
+        const outcome = await client.register({
+          ...account,
+          displayName,
+          avatarColor: profile.avatarColor,
+          avatar: image.blob,
+          inviteToken,
+        })
         showToast(
-          outcome.avatarError ? 'Welcome! Your picture could not be saved. Try again in your profile.' : 'Welcome!',
+          outcome.avatarError
+            ? t('Welcome! Your picture could not be saved. Try again in your profile.')
+            : t('Welcome!'),
         )
       } catch (error) {
         if (isAboutAccountStep(error)) setStep(1)
@@ -41,11 +57,12 @@ export function RegisterPage() {
   }
   // The form is shown once it is known whether an invite is needed, so that it does not change while it is filled in.
   const ready = settled && (info?.registrationOpen !== false || !invite.initialCheck)
-  const name = info?.name ?? 'this instance'
-  const subtitle = step === 1 ? `Your account on ${name}.` : 'This is how others see you. You can change it later.'
+  const name = info?.name ?? t('this instance')
+  const subtitle =
+    step === 1 ? t('Your account on {name}.', { name }) : t('This is how others see you. You can change it later.')
   return (
     <AuthFrame
-      title={step === 1 ? 'Create an account' : 'Your profile'}
+      title={step === 1 ? t('Create an account') : t('Your profile')}
       subtitle={subtitle}
       above={<StepIndicator current={step} />}
     >
@@ -63,9 +80,12 @@ export function RegisterPage() {
       ) : (
         <ProfileStep
           username={account.username}
+          entry={profile}
+          image={image}
           mutation={mutation}
+          onChange={setProfile}
           onBack={() => setStep(1)}
-          onSubmit={(profile) => void register(profile)}
+          onSubmit={() => void register()}
         />
       )}
     </AuthFrame>
@@ -80,12 +100,16 @@ function isAboutAccountStep(error: unknown): boolean {
   )
 }
 
+function pickColor(random: () => number): AvatarColor {
+  return avatarColors[Math.floor(random() * avatarColors.length)] ?? 'mint'
+}
+
 function StepIndicator({ current }: { current: 1 | 2 }) {
   return (
     <p className="step-indicator">
       <StatusDot on />
       <StatusDot on={current === 2} />
-      Step {current} of 2
+      {t('Step {current} of 2', { current })}
     </p>
   )
 }

@@ -8,6 +8,7 @@ import { hostOf, parseInstanceAddress } from '../../components/instance-address.
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { t, translate } from '../../language/language.ts'
 
 /** Connects to a new instance, or to the listed one at `origin` if it is not empty, with the password used here. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
@@ -26,21 +27,22 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
     if (!target || !password) return
     const done = await mutation.run((signal) => client.connections.connect(target, password, { signal }))
     if (!done) return
-    showToast(`Connected to ${hostOf(target)}.`)
+    showToast(t('Connected to {host}.', { host: hostOf(target) }))
     onClose()
   }
   return (
     <Dialog
-      title={origin ? `Connect to ${hostOf(origin)}` : 'Connect an instance'}
+      title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
       onClose={onClose}
       locked={mutation.busy}
     >
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <p className="muted">
-          This creates an identity for you on that instance, linked to this account, with the same password.
+          {t('This creates an identity for you on that instance, linked to this account, with the same password.')}
         </p>
         <Field
-          label="Address of the instance"
+          label={t('Address of the instance')}
+          name="instance-address"
           placeholder="chat.example"
           inputMode="url"
           autoCapitalize="none"
@@ -49,21 +51,22 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
           value={address}
           disabled={origin !== ''}
           onChange={(event) => (setAddress(event.target.value), mutation.clear())}
-          error={submitted && !target ? 'Enter the address of an instance, like chat.example.' : null}
+          error={submitted && !target ? t('Enter the address of an instance, like chat.example.') : null}
         />
         <PasswordField
-          label="Your password"
+          label={t('Your password')}
+          name="connect-password"
           autoComplete="current-password"
           value={password}
           onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-          error={submitted && !password ? 'Enter your password.' : (refused?.message ?? null)}
+          error={submitted && !password ? t('Enter your password.') : refused && translate(refused.message)}
         />
         <DialogActions mutation={refused ? { ...mutation, error: null } : mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
-            Cancel
+            {t('Cancel')}
           </Button>
           <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, 'Connect')}
+            {submitLabel(mutation, t('Connect'))}
           </Button>
         </DialogActions>
       </form>

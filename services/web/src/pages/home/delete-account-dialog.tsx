@@ -6,12 +6,17 @@ import { Dialog, DialogActions } from '../../components/dialog.tsx'
 import { submitLabel } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
 import { Notice } from '../../components/notice.tsx'
-import { useClient, useDeletionReport } from '../../context.ts'
+import { hostOf } from '../../components/instance-address.ts'
+import { useClient, useDeletionReport, useStore } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { useQuery } from '../../hooks/use-query.ts'
+import { t, translate } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 
 /** Deletes the account, confirmed by username and password. Lists the owned spaces because of which it is refused. */
-export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: () => void }) {
+type Props = { user: User; onClose: () => void; onExport: () => void }
+
+export function DeleteAccountDialog({ user, onClose, onExport }: Props) {
   const client = useClient()
   const [, setDeletionReport] = useDeletionReport()
   const mutation = useMutation()
@@ -22,7 +27,8 @@ export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: ()
   const local = user.homeInstance === null
   const usernameMismatch = username.trim().toLowerCase() !== user.username.toLowerCase()
   const spaces = listOwnedSpaces(mutation.error)
-  const refused = mutation.error instanceof ApiError && mutation.error.status === 403 ? mutation.error.message : null
+  const refused =
+    mutation.error instanceof ApiError && mutation.error.status === 403 ? translate(mutation.error.message) : null
 
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
@@ -36,44 +42,71 @@ export function DeleteAccountDialog({ user, onClose }: { user: User; onClose: ()
     })
   }
   return (
-    <Dialog title="Delete this account" onClose={onClose} locked={mutation.busy}>
+    <Dialog title={t('Delete this account')} onClose={onClose} locked={mutation.busy}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <p>
-          This deletes your profile, messages and friendships, here and on connected instances. The username{' '}
-          <strong>{user.username}</strong> becomes available to others.
+          <Phrase
+            text="This deletes your profile, messages and friendships, here and on connected instances. The username {name} becomes available to others."
+            values={{ name: <strong>{user.username}</strong> }}
+          />
+        </p>
+        <p>
+          <Button size="small" onClick={onExport}>
+            {t('Download your data first')}
+          </Button>
         </p>
         {user.isAdmin && <LastAdminNotice />}
+        <NotConnectedNotice />
         <OwnedSpaces spaces={spaces} />
         {remoteResults && <DeletionResults results={remoteResults} />}
         <Field
-          label="Your username"
+          label={t('Your username')}
+          name="delete-username"
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
           value={username}
           onChange={(event) => setUsername(event.target.value)}
-          error={submitted && usernameMismatch ? `Type ${user.username} to confirm.` : null}
-          hint={`Type ${user.username} to confirm.`}
+          error={submitted && usernameMismatch ? t('Type {username} to confirm.', { username: user.username }) : null}
+          hint={t('Type {username} to confirm.', { username: user.username })}
         />
         {local && (
           <PasswordField
-            label="Your password"
+            label={t('Your password')}
+            name="delete-password"
             autoComplete="current-password"
             value={password}
             onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-            error={submitted && !password ? 'Enter your password.' : refused}
+            error={submitted && !password ? t('Enter your password.') : refused}
           />
         )}
         <DialogActions mutation={spaces.length > 0 || refused ? { ...mutation, error: null } : mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
-            Cancel
+            {t('Cancel')}
           </Button>
           <Button type="submit" variant="danger-solid" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, 'Delete permanently')}
+            {submitLabel(mutation, t('Delete permanently'))}
           </Button>
         </DialogActions>
       </form>
     </Dialog>
+  )
+}
+
+/** Instances that keep their identity of the user, as this page cannot delete it there. */
+function NotConnectedNotice() {
+  const client = useClient()
+  const hosts = useStore(client.connections).flatMap(({ origin, token }) => (token === null ? [hostOf(origin)] : []))
+  if (hosts.length === 0) return null
+  return (
+    <Notice tone="warning">
+      <p>
+        <Phrase
+          text="Not connected: {hosts}. Your identity there is not deleted with this account. Connect first, or close this and use “Choose instances”, which deletes it through this instance."
+          values={{ hosts: <strong>{hosts.join(', ')}</strong> }}
+        />
+      </p>
+    </Notice>
   )
 }
 
@@ -84,8 +117,9 @@ function LastAdminNotice() {
   if (query.data?.total !== 1) return null
   return (
     <Notice tone="warning">
-      You are the last admin of this instance. Without you, nobody can change its settings, invites and peers. Make
-      another user an admin first.
+      {t(
+        'You are the last admin of this instance. Without you, nobody can change its settings, invites and peers. Make another user an admin first.',
+      )}
     </Notice>
   )
 }

@@ -8,6 +8,7 @@ import { hostOf } from '../../components/instance-address.ts'
 import { RadioGroup } from '../../components/radio-group.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { t } from '../../language/language.ts'
 
 const modes = [
   ['soft', 'Keep my messages', 'Others can still read them. They are shown as written by a deleted user.'],
@@ -42,23 +43,30 @@ export function DeleteIdentitiesDialog({
     )
   }
   return (
-    <Dialog title="Delete identities on other instances" onClose={onClose} locked={mutation.busy}>
+    <Dialog title={t('Delete identities on other instances')} onClose={onClose} locked={mutation.busy}>
       <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
         <fieldset className="stack stack--tight">
-          <legend className="field__label">Delete my identity on</legend>
+          <legend className="field__label">{t('Delete my identity on')}</legend>
           {remotes.map((remote) => (
             <label key={remote.origin} className="checkbox">
-              <input type="checkbox" checked={selected.has(remote.origin)} onChange={() => toggle(remote.origin)} />
+              <input
+                type="checkbox"
+                name="delete-identity"
+                id={`delete-identity-${hostOf(remote.origin)}`}
+                value={remote.origin}
+                checked={selected.has(remote.origin)}
+                onChange={() => toggle(remote.origin)}
+              />
               {hostOf(remote.origin)}
             </label>
           ))}
-          {remotes.length === 0 && <p className="muted">No connected instances.</p>}
+          {remotes.length === 0 && <p className="muted">{t('No connected instances.')}</p>}
         </fieldset>
-        <RadioGroup legend="My messages" value={mode} options={modes} onPick={setMode} />
+        <RadioGroup legend={t('My messages')} name="deletion-mode" value={mode} options={modes} onPick={setMode} />
         <div role="status">{results && <DeletionResults results={results} />}</div>
         <DialogActions mutation={mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
-            {results ? 'Done' : 'Cancel'}
+            {results ? t('Done') : t('Cancel')}
           </Button>
           <Button
             type="submit"
@@ -66,7 +74,7 @@ export function DeleteIdentitiesDialog({
             busy={mutation.busy}
             aria-disabled={origins.length === 0 || mutation.waitSeconds > 0}
           >
-            {submitLabel(mutation, 'Delete identities')}
+            {submitLabel(mutation, t('Delete identities'))}
           </Button>
         </DialogActions>
       </form>

@@ -3,6 +3,7 @@ import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
 import { StatusDot } from '../../components/badge.tsx'
 import { useClient, useStore } from '../../context.ts'
 import { useQuery } from '../../hooks/use-query.ts'
+import { t } from '../../language/language.ts'
 
 const maxFriendsShown = 50
 
@@ -20,15 +21,17 @@ export function Friends({ user }: { user: User }) {
   return (
     <section className="card" aria-labelledby="friends-head">
       <div className="card__header">
-        <h2 id="friends-head">Friends</h2>
+        <h2 id="friends-head">{t('Friends')}</h2>
         {ids.length > 0 && (
           <span className="muted small" role="status">
-            {online} online
+            {t('{count} online', { count: online })}
           </span>
         )}
       </div>
       {ids.length === 0 && (
-        <p className="muted">{phase === 'ready' ? 'Friends are listed here when they are online.' : 'Loading…'}</p>
+        <p className="muted">
+          {phase === 'ready' ? t('Friends are listed here when they are online.') : t('Loading…')}
+        </p>
       )}
       <ul className="friends">
         {ids.map((id) => {
@@ -42,7 +45,7 @@ export function Friends({ user }: { user: User }) {
                 <span className="muted small">{friend ? `@${friend.username}` : ' '}</span>
               </span>
               <StatusDot on={isOnline} />
-              <span className="small muted">{isOnline ? 'Online' : 'Offline'}</span>
+              <span className="small muted">{isOnline ? t('Online') : t('Offline')}</span>
             </li>
           )
         })}

@@ -9,8 +9,9 @@ import { hostOf } from '../../components/instance-address.ts'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
+import { t, translate, type Text } from '../../language/language.ts'
 
-const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: string }> = {
+const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: Text }> = {
   connecting: { tone: 'neutral', label: 'Connecting…' },
   connected: { tone: 'good', label: 'Connected' },
   needs_password: { tone: 'warning', label: 'Needs your password' },
@@ -19,15 +20,24 @@ const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: string }
   disconnected: { tone: 'neutral', label: 'Disconnected' },
 }
 
-const passwordSyncs = { sending: 'Sending the new password…', retrying: 'New password not sent yet, retrying' }
+const passwordSyncs = {
+  sending: 'Sending the new password…',
+  retrying: 'New password not sent yet, retrying',
+} as const satisfies Record<string, Text>
 
-export function InstanceRow({ remote, onConnect }: { remote: RemoteInstance; onConnect: () => void }) {
+type Props = { remote: RemoteInstance; onConnect: () => void; onRemoved: () => void }
+
+export function InstanceRow({ remote, onConnect, onRemoved }: Props) {
   const client = useClient()
   const mutation = useMutation()
   const [resending, setResending] = useState(false)
   const host = hostOf(remote.origin)
   const { tone, label } = states[remote.state]
-  const problem = mutation.error ? formatError(mutation.error) : remote.state === 'connected' ? null : remote.error
+  const problem = mutation.error
+    ? formatError(mutation.error)
+    : remote.state === 'connected'
+      ? null
+      : remote.error && translate(remote.error)
   return (
     <li className="instance">
       <span className="instance__names">
@@ -36,17 +46,17 @@ export function InstanceRow({ remote, onConnect }: { remote: RemoteInstance; onC
         <span className="muted small">{remote.username}</span>
       </span>
       <span className="instance__state" role="status">
-        <Badge tone={tone}>{label}</Badge>
-        {remote.passwordSync !== 'idle' && <Badge tone="warning">{passwordSyncs[remote.passwordSync]}</Badge>}
+        <Badge tone={tone}>{t(label)}</Badge>
+        {remote.passwordSync !== 'idle' && <Badge tone="warning">{t(passwordSyncs[remote.passwordSync])}</Badge>}
         {remote.passwordSync === 'idle' && remote.pendingPasswordSync && (
-          <Badge tone="bad">Still has your old password</Badge>
+          <Badge tone="bad">{t('Still has your old password')}</Badge>
         )}
         {problem && <span className="small instance__error">{problem}</span>}
       </span>
       <span className="instance__actions">
         {remote.pendingPasswordSync && (
           <Button size="small" onClick={() => setResending(true)}>
-            Send password again
+            {t('Send password again')}
           </Button>
         )}
         {remote.state === 'unreachable' && (
@@ -56,28 +66,28 @@ export function InstanceRow({ remote, onConnect }: { remote: RemoteInstance; onC
             busy={mutation.busy}
             onClick={() => void mutation.run(() => client.connections.retry(remote.origin))}
           >
-            Try again
+            {t('Try again')}
           </Button>
         )}
         {['needs_password', 'refused', 'disconnected'].includes(remote.state) && (
-          <Button size="small" aria-label={`Connect ${host}`} onClick={onConnect}>
-            Connect
+          <Button size="small" aria-label={t('Connect {host}', { host })} onClick={onConnect}>
+            {t('Connect')}
           </Button>
         )}
         {remote.state === 'connected' && (
           <Button
             size="small"
             variant="plain"
-            aria-label={`Disconnect ${host}`}
+            aria-label={t('Disconnect {host}', { host })}
             onClick={() => client.connections.disconnect(remote.origin)}
           >
-            Disconnect
+            {t('Disconnect')}
           </Button>
         )}
         <IconButton
           icon="close"
-          label={`Remove ${host} from the list`}
-          onClick={() => void mutation.run(() => client.connections.remove(remote.origin))}
+          label={t('Remove {host} from the list', { host })}
+          onClick={() => void mutation.run(() => client.connections.remove(remote.origin).then(onRemoved))}
         />
       </span>
       {resending && <ResendDialog origin={remote.origin} onClose={() => setResending(false)} />}
@@ -98,28 +108,33 @@ function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void
     if (!password) return
     const done = await mutation.run((signal) => client.passwordPropagation.resend(origin, password, { signal }))
     if (!done) return
-    showToast(`Password sent to ${hostOf(origin)}.`)
+    showToast(t('Password sent to {host}.', { host: hostOf(origin) }))
     onClose()
   }
   return (
-    <Dialog title={`Send your password to ${hostOf(origin)}`} onClose={onClose} locked={mutation.busy}>
+    <Dialog
+      title={t('Send your password to {host}', { host: hostOf(origin) })}
+      onClose={onClose}
+      locked={mutation.busy}
+    >
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <p className="muted">
-          This instance could not be reached when you changed your password and still has the old one.
+          {t('This instance could not be reached when you changed your password and still has the old one.')}
         </p>
         <PasswordField
-          label="Your current password"
+          label={t('Your current password')}
+          name="resend-password"
           autoComplete="current-password"
           value={password}
           onChange={(event) => setPassword(event.target.value)}
-          error={submitted && !password ? 'Enter your password.' : null}
+          error={submitted && !password ? t('Enter your password.') : null}
         />
         <DialogActions mutation={mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
-            Cancel
+            {t('Cancel')}
           </Button>
           <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, 'Send')}
+            {submitLabel(mutation, t('Send'))}
           </Button>
         </DialogActions>
       </form>

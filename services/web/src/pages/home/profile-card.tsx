@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { formatDate } from '../../components/format-time.ts'
 import { useClient, useStore } from '../../context.ts'
 import { ProfileDialog } from './profile-dialog.tsx'
+import { t } from '../../language/language.ts'
 
 export function ProfileCard({ user }: { user: User }) {
   const client = useClient()
@@ -13,28 +14,28 @@ export function ProfileCard({ user }: { user: User }) {
   const { phase } = useStore(client.live)
   const banner = client.api.uploads.url(user.banner)
   return (
-    <section className="card profile" aria-label="Profile">
+    <section className="card profile" aria-label={t('Profile')}>
       <div className="profile__banner" style={user.accentColor ? { backgroundColor: user.accentColor } : {}}>
         {banner && <img src={banner} alt="" />}
       </div>
       <div className="profile__top">
         <UserAvatar user={user} size="large" />
         <Button size="small" icon="pencil" onClick={() => setEditing(true)}>
-          Edit profile
+          {t('Edit profile')}
         </Button>
       </div>
       <div className="stack stack--tight">
         <h2 className="profile__name">{displayNameOf(user)}</h2>
         <p className="muted">
-          @{user.username} {user.isAdmin && <Badge tone="warning">Admin</Badge>}
+          @{user.username} {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
         </p>
         <p className="profile__presence">
           <StatusDot on={phase === 'ready'} />
-          {phase === 'ready' ? 'Online' : 'Offline'}
+          {phase === 'ready' ? t('Online') : t('Offline')}
           {user.customStatus && <span className="muted">· {user.customStatus}</span>}
         </p>
         {user.bio && <p className="profile__bio">{user.bio}</p>}
-        <p className="small muted">Member since {formatDate(user.createdAt)}</p>
+        <p className="small muted">{t('Member since {date}', { date: formatDate(user.createdAt) })}</p>
       </div>
       {editing && <ProfileDialog user={user} onClose={() => setEditing(false)} />}
     </section>

@@ -12,6 +12,8 @@ import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { useProfileDraft } from './profile-draft.ts'
 import { ProfileFields } from './profile-fields.tsx'
+import { Phrase } from '../../language/phrase.tsx'
+import { t } from '../../language/language.ts'
 
 /** Edits the profile. Name and pictures of a federated account are edited on its home instance. Contract: 3, PATCH. */
 export function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
@@ -30,48 +32,52 @@ export function ProfileDialog({ user, onClose }: { user: User; onClose: () => vo
       await client.updateProfile(await draft.toChange(signal), { signal })
     })
     if (!saved) return
-    showToast('Your profile was saved.')
+    showToast(t('Your profile was saved.'))
     onClose()
   }
   return (
-    <Dialog title="Edit profile" onClose={onClose} wide locked={mutation.busy}>
+    <Dialog title={t('Edit profile')} onClose={onClose} wide locked={mutation.busy}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         {user.homeInstance ? (
           <Notice>
             <p>
-              Your name, pictures and colors are managed by your home instance, <strong>{user.homeInstance}</strong>.
-              Change them there.
+              <Phrase
+                text="Your name, pictures and colors are managed by your home instance, {host}. Change them there."
+                values={{ host: <strong>{user.homeInstance}</strong> }}
+              />
             </p>
           </Notice>
         ) : (
           <ProfileFields draft={draft} problem={submitted ? draft.problem : null} />
         )}
         <Field
-          label="Status"
+          label={t('Status')}
+          name="custom-status"
+          autoComplete="off"
           optional
           maxLength={limits.customStatusMax}
           value={values.customStatus}
           onChange={(event) => set({ customStatus: event.target.value })}
-          hint="A short text beside your name."
+          hint={t('A short text beside your name.')}
         />
         <Switch
-          name="Show me in searches"
-          hint="Other users of this instance can find your account."
+          label={t('Show me in searches')}
+          hint={t('Other users of this instance can find your account.')}
           on={values.discoverable}
           onChange={(discoverable) => set({ discoverable })}
         />
         <Switch
-          name="Show my activity"
-          hint="Friends can see what you are doing."
+          label={t('Show my activity')}
+          hint={t('Friends can see what you are doing.')}
           on={values.showActivity}
           onChange={(showActivity) => set({ showActivity })}
         />
         <DialogActions mutation={mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
-            Cancel
+            {t('Cancel')}
           </Button>
           <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, 'Save')}
+            {submitLabel(mutation, t('Save'))}
           </Button>
         </DialogActions>
       </form>

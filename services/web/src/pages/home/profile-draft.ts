@@ -3,6 +3,7 @@ import { limits } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useClient } from '../../context.ts'
 import { useImageFile } from '../../hooks/use-image-file.ts'
+import { t } from '../../language/language.ts'
 
 /** A picture of the profile: the saved one, a newly selected one, or none. */
 function useProfilePicture(saved: string | null) {
@@ -36,7 +37,8 @@ export function useProfileDraft(user: User) {
     if (newBanner !== undefined) change.banner = newBanner
     return change
   }
-  const problem = [...values.bio].length > limits.bioMax ? `Use at most ${limits.bioMax} characters.` : null
+  const problem =
+    [...values.bio].length > limits.bioMax ? t('Use at most {count} characters.', { count: limits.bioMax }) : null
   return { username: user.username, values, set, avatar, banner, problem, toChange }
 }
 

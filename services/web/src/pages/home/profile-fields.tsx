@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { Field, FieldMessage, TextArea } from '../../components/field.tsx'
 import { ColorPicker } from '../../components/color-picker.tsx'
 import type { ProfileDraft } from './profile-draft.ts'
+import { t } from '../../language/language.ts'
 
 /** The fields of the profile dialog that federated accounts do not have. */
 export function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem: string | null }) {
@@ -24,16 +25,18 @@ export function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem
       </div>
       <BannerField banner={draft.banner} />
       <Field
-        label="Display name"
+        label={t('Display name')}
+        name="display-name"
         optional
         autoComplete="nickname"
         maxLength={limits.displayNameMax}
         value={values.displayName}
         onChange={(event) => set({ displayName: event.target.value })}
-        hint={`If empty, others see ${draft.username}.`}
+        hint={t('If empty, others see {username}.', { username: draft.username })}
       />
       <TextArea
-        label="About you"
+        label={t('About you')}
+        name="bio"
         optional
         value={values.bio}
         onChange={(event) => set({ bio: event.target.value })}
@@ -45,18 +48,23 @@ export function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem
 }
 
 function AccentField({ value, onPick }: { value: string | null; onPick: (color: string | null) => void }) {
-  const id = useId()
   return (
     <div className="field">
-      <label className="field__label" htmlFor={id}>
-        Accent color <span className="field__optional">(optional)</span>
+      <label className="field__label" htmlFor="accent-color">
+        {t('Accent color')} <span className="field__optional">{t('(optional)')}</span>
       </label>
       <div className="accent-picker">
-        <input id={id} type="color" value={value ?? '#0b6659'} onChange={(event) => onPick(event.target.value)} />
-        <code>{value ?? 'none'}</code>
+        <input
+          id="accent-color"
+          name="accent-color"
+          type="color"
+          value={value ?? '#0b6659'}
+          onChange={(event) => onPick(event.target.value)}
+        />
+        {value ? <code>{value}</code> : <span className="muted">{t('none')}</span>}
         {value && (
           <Button size="small" variant="plain" onClick={() => onPick(null)}>
-            Remove
+            {t('Remove')}
           </Button>
         )}
       </div>
@@ -70,17 +78,19 @@ function BannerField({ banner }: { banner: ProfileDraft['banner'] }) {
   return (
     <div className="field">
       <span className="field__label">
-        Banner <span className="field__optional">(optional)</span>
+        {t('Banner')} <span className="field__optional">{t('(optional)')}</span>
       </span>
       <div className="banner-picker">
         {banner.src && <img src={banner.src} alt="" />}
         <input
           ref={input}
           className="visually-hidden"
+          name="banner-file"
+          id="banner-file"
           type="file"
           accept="image/*"
           tabIndex={-1}
-          aria-label="Banner picture"
+          aria-label={t('Banner picture')}
           onChange={(event) => {
             const file = event.target.files?.[0]
             if (file) banner.pick(file)
@@ -89,16 +99,16 @@ function BannerField({ banner }: { banner: ProfileDraft['banner'] }) {
         />
         <div className="button-row">
           <Button size="small" aria-describedby={`${id}-message`} onClick={() => input.current?.click()}>
-            {banner.src ? 'Change banner' : 'Choose banner'}
+            {banner.src ? t('Change banner') : t('Choose banner')}
           </Button>
           {banner.src && (
             <Button size="small" variant="plain" onClick={banner.remove}>
-              Remove
+              {t('Remove')}
             </Button>
           )}
         </div>
       </div>
-      <FieldMessage id={`${id}-message`} hint="A wide picture behind your avatar." />
+      <FieldMessage id={`${id}-message`} hint={t('A wide picture behind your avatar.')} />
     </div>
   )
 }

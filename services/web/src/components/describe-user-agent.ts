@@ -1,0 +1,22 @@
+const browsers = [
+  [/Edg(?:e|A|iOS)?\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+] as const
+
+const systems = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux/, 'Linux'],
+] as const
+
+/** Browser and system of a user agent, as far as it tells them; null when it tells neither. */
+export function describeUserAgent(userAgent: string): string | null {
+  const names = [browsers, systems].flatMap((known) => known.find(([mark]) => mark.test(userAgent))?.[1] ?? [])
+  return names.length > 0 ? names.join(' · ') : null
+}

@@ -1,0 +1,110 @@
+import { avatarColors } from '@gatehouse/contracts/constants'
+import { expect } from 'chai'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import ts from 'typescript'
+import { findRegistrationProblems } from '@gatehouse/client'
+import { germanAnswers } from './german-answers.ts'
+import { german } from './german.ts'
+import { findLanguage, t } from './language.ts'
+
+const web = join(import.meta.dirname, '..')
+const root = join(web, '../../..')
+const sources = listSources(web).filter((file) => !file.includes('/language/'))
+
+describe('The languages of the web app', () => {
+  it('are English, and German where the browser asks for it first', () => {
+    expect(findLanguage(['de-AT', 'en'])).to.equal('de')
+    expect(findLanguage(['', 'fr', 'DE'])).to.equal('de')
+    expect(findLanguage(['en-GB', 'de'])).to.equal('en')
+    expect(findLanguage(['fr', 'pt-BR'])).to.equal('en')
+    expect(findLanguage([])).to.equal('en')
+  })
+
+  it('have the values in the places that the text has for them', () => {
+    expect(t('{used} of {max} uses', { used: 2, max: 5 })).to.equal('2 of 5 uses')
+    expect(t('Connect {host}', { host: '{used}' })).to.equal('Connect {used}')
+  })
+
+  it('have the same places in both languages', () => {
+    const places = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort().join()
+    for (const [english, text] of Object.entries(german)) expect(places(text), english).to.equal(places(english))
+  })
+
+  it('come from the catalogue everywhere: no component has a text of its own', () => {
+    expect(sources.flatMap(findBareTexts)).to.deep.equal([])
+  })
+
+  it('are in the catalogue only as long as something shows them', () => {
+    const shown = new Set<string>([...sources.flatMap(listLiterals), ...avatarColors])
+
+    expect(Object.keys(german).filter((text) => !shown.has(text))).to.deep.equal([])
+  })
+
+  it('know the messages of the client library and of the server by their words', () => {
+    const folders = ['libs/client/src', 'services', 'gateway/src'].map((folder) => join(root, folder))
+    const said = new Set(folders.flatMap(listSources).flatMap(listLiterals))
+    for (const entry of [
+      { username: 'a', password: '', confirmation: 'b' },
+      { username: 'ä b c', password: '', confirmation: '' },
+    ]) {
+      for (const problem of Object.values(findRegistrationProblems(entry))) said.add(problem)
+    }
+
+    expect(Object.keys(germanAnswers).filter((text) => !said.has(text))).to.deep.equal([])
+  })
+})
+
+function listSources(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file) && !/\.test\.ts$|node_modules|(^|\/)(dist|test)\//.test(file))
+    .map((file) => join(folder, file))
+}
+
+function parse(file: string): ts.SourceFile {
+  const kind = file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
+  return ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true, kind)
+}
+
+function collect<T>(file: string, read: (node: ts.Node) => T[]): T[] {
+  const found: T[] = []
+  const visit = (node: ts.Node) => {
+    found.push(...read(node))
+    ts.forEachChild(node, visit)
+  }
+  visit(parse(file))
+  return found
+}
+
+function listLiterals(file: string): string[] {
+  return collect(file, (node) => (ts.isStringLiteralLike(node) ? [node.text] : []))
+}
+
+const shownAttributes = /^(label|title|subtitle|hint|legend|confirmLabel|placeholder|alt|aria-label)$/
+const untranslated = new Set(['chat.example', 'Gatehouse'])
+
+/** Text between tags, in an attribute that is shown, or given to what shows it, that does not go through the catalogue. */
+function findBareTexts(file: string): string[] {
+  const isBare = (text: string) => /[A-Za-z]{2}/.test(text) && !untranslated.has(text.trim())
+  return collect(file, (node) => {
+    const place = relative(web, file)
+    if (ts.isJsxText(node) && isBare(node.text)) return [`${place}: ${node.text.trim()}`]
+    if (!ts.isStringLiteralLike(node) || !isBare(node.text)) return []
+    const { parent } = node
+    const isShown = ts.isJsxAttribute(parent) && shownAttributes.test(parent.name.getText())
+    const isChild = isShownChild(node)
+    const isGiven = ts.isCallExpression(parent) && /^(showToast|submitLabel)$/.test(parent.expression.getText())
+    return isShown || isChild || isGiven ? [`${place}: ${node.text}`] : []
+  })
+}
+
+/** Whether a text is what `{…}` between tags shows: itself, or one of its alternatives. */
+function isShownChild(text: ts.Node): boolean {
+  let node = text
+  while (ts.isConditionalExpression(node.parent) || ts.isBinaryExpression(node.parent)) {
+    if (ts.isConditionalExpression(node.parent) && node.parent.condition === node) return false
+    if (ts.isBinaryExpression(node.parent) && /[=!]==/.test(node.parent.operatorToken.getText())) return false
+    node = node.parent
+  }
+  return ts.isJsxExpression(node.parent) && !ts.isJsxAttribute(node.parent.parent)
+}

@@ -1,0 +1,248 @@
+import { eventually, launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page, WebSocketRoute } from 'playwright-core'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const password = 'a long password'
+
+describe('journeys through an account in the browser', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+
+  before(async () => {
+    instance = resources.use(await startInstance('journeys'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+  })
+
+  after(() => resources.disposeAsync())
+
+  const registered = async (username: string): Promise<Page> => {
+    await postJson(instance, '/api/auth/register', { username, password })
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username, password })
+    await actions.waitForHomePage(page)
+    return page
+  }
+
+  it('keeps the second step of the registration over the way back and over a refusal', async () => {
+    const page = await actions.openPage(browser, instance, '/register')
+    await actions.fillField(page, 'Username', 'hedy')
+    await actions.fillField(page, 'Password', password)
+    await actions.fillField(page, 'Password again', password)
+    await actions.click(page, 'Continue')
+    await actions.fillField(page, 'Display name', 'Hedy L.')
+    await page.getByRole('radio', { name: 'coral' }).check({ force: true })
+    await actions.click(page, 'Back')
+    await actions.click(page, 'Continue')
+    expect(await page.getByLabel(/^Display name/).inputValue()).to.equal('Hedy L.')
+
+    await postJson(instance, '/api/auth/register', { username: 'hedy', password })
+    await actions.click(page, 'Create account')
+    await actions.waitForText(page, /already taken/)
+    await actions.fillField(page, 'Username', 'hedy2')
+    await actions.click(page, 'Continue')
+
+    expect(await page.getByLabel(/^Display name/).inputValue()).to.equal('Hedy L.')
+    expect(await page.getByRole('radio', { name: 'coral' }).isChecked()).to.equal(true)
+    await actions.click(page, 'Create account')
+    await actions.waitForHomePage(page)
+    await actions.waitForText(page, 'Hedy L.')
+    await page.context().close()
+  })
+
+  it('shows every page from its top, with its header, and gives it the focus', async () => {
+    const page = await actions.openPage(browser, instance, '/register')
+    await page.setViewportSize({ width: 360, height: 500 })
+    const place = () => page.evaluate(() => [window.scrollY, document.activeElement?.id ?? '', document.title] as const)
+    await actions.register(page, { username: 'ada', password })
+    expect(await place()).to.deep.equal([0, 'main', 'Home · Gatehouse'])
+
+    await page.evaluate(() => localStorage.clear())
+    await page.goto(`${instance.origin}/login`)
+    await actions.logIn(page, { username: 'ada', password })
+    await actions.waitForHomePage(page)
+    expect(await place()).to.deep.equal([0, 'main', 'Home · Gatehouse'])
+
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight))
+    await page.getByRole('link', { name: 'Gatehouse' }).click()
+    await page.goBack().catch(() => null)
+    await actions.click(page, 'Log out')
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    expect((await place())[0]).to.equal(0)
+    expect(await page.evaluate(() => document.activeElement?.tagName)).to.equal('H1')
+    await page.context().close()
+  })
+
+  it('logs out everywhere else, at once, and stays here', async () => {
+    const page = await registered('grace')
+    const other = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(other, { username: 'grace', password })
+    await actions.waitForHomePage(other)
+    await actions.click(page, 'Refresh')
+    const sockets = page.getByRole('region', { name: 'Where you are logged in' }).getByRole('listitem')
+    await eventually('both sockets', async () => {
+      await actions.click(page, 'Refresh')
+      return (await sockets.count()) === 2
+    })
+    expect(await sockets.filter({ hasText: 'This page' }).count()).to.equal(1)
+    expect(await sockets.first().textContent()).to.match(/Chrome · Linux/)
+    await nextSecond()
+
+    await actions.click(page, 'Log out everywhere')
+    await page.getByLabel('Your password', { exact: true }).fill('not the password')
+    await actions.clickInDialog(page, 'Log out everywhere')
+    await actions.waitForText(page, 'Incorrect password')
+    await page.getByLabel('Your password', { exact: true }).fill(password)
+    await actions.clickInDialog(page, 'Log out everywhere')
+
+    await other.waitForURL('**/login**')
+    await actions.waitForText(other, 'Your session has ended. Please log in again.')
+    await actions.waitForText(page, 'You are logged out everywhere else.')
+    expect(await actions.pathAfterReload(page)).to.equal('/channels/@me')
+    await Promise.all([page.context().close(), other.context().close()])
+  })
+
+  it('offers to disconnect what is open elsewhere after a change of the password', async () => {
+    const page = await registered('joan')
+    const other = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(other, { username: 'joan', password })
+    await actions.waitForHomePage(other)
+    await actions.waitForText(other, 'Online')
+    await nextSecond()
+    await actions.changePassword(page, password, 'another password')
+
+    await actions.click(page, 'Disconnect them now')
+
+    await other.waitForURL('**/login**')
+    await actions.waitForText(page, 'You are logged out everywhere else.')
+    await Promise.all([page.context().close(), other.context().close()])
+  })
+
+  it('downloads the own data, which the deletion offers before, and shows the progress', async () => {
+    const page = await registered('mary')
+    let answer: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (answer = resolve))
+    await page.route('**/api/users/@me/export', (route) => held.then(() => route.continue()))
+    await actions.click(page, 'Delete account')
+    await actions.clickInDialog(page, 'Download your data first')
+    await page.getByLabel('Your password', { exact: true }).fill(password)
+    const downloading = page.waitForEvent('download')
+    await actions.clickInDialog(page, 'Download')
+    await page.getByRole('progressbar', { name: 'Download' }).waitFor()
+    await actions.waitForText(page, '0 kB received')
+    answer()
+
+    const download = await downloading
+
+    expect(download.suggestedFilename()).to.equal('mary.zip')
+    expect((await readFile(await download.path())).subarray(0, 2).toString()).to.equal('PK')
+    await actions.waitForText(page, 'Your data was downloaded.')
+    await page.context().close()
+  })
+
+  it('names the owned spaces because of which an account is not deleted', async () => {
+    const page = await registered('rosalind')
+    const sql = `insert into spaces (id, name, owner_id) select 77, 'The garden', id from users where username = 'rosalind'`
+    await instance.runSql(sql)
+    await actions.click(page, 'Delete account')
+    await actions.fillField(page, 'Your username', 'rosalind')
+    await actions.fillField(page, 'Your password', password)
+
+    await actions.clickInDialog(page, 'Delete permanently')
+
+    await page.getByRole('dialog').getByText('The garden').waitFor()
+    await actions.waitForText(page, 'Nothing was deleted.')
+    await page.context().close()
+  })
+
+  it('ends in both tabs of a browser when the session is over, and says so', async () => {
+    const page = await registered('emmy')
+    const tab = await page.context().newPage()
+    await tab.goto(instance.origin)
+    await actions.waitForHomePage(tab)
+    await nextSecond()
+    const login = await postJson(instance, '/api/auth/login', { username: 'emmy', password })
+    const { token } = (await login.json()) as { token: string }
+
+    await postJson(instance, '/api/users/@me/sessions/end', { password }, token)
+
+    for (const open of [page, tab]) {
+      await open.waitForURL('**/login**')
+      await actions.waitForText(open, /Your session has ended|You have logged out in another tab/)
+    }
+    await page.context().close()
+  })
+
+  it('says that it is offline, and is connected again when the network is back', async () => {
+    const page = await registered('lise')
+    let online = true
+    const sockets: WebSocketRoute[] = []
+    await page.routeWebSocket('**/ws', (socket) => {
+      if (!online) return void socket.close()
+      socket.connectToServer()
+      sockets.push(socket)
+    })
+    await page.reload()
+    const status = page.getByRole('contentinfo').getByRole('status')
+    await status.getByText('Connected').waitFor()
+
+    online = false
+    await page.context().setOffline(true)
+    for (const socket of sockets) await socket.close()
+    await status.getByText(/reconnecting…|Connecting…/).waitFor()
+    await page.getByRole('region', { name: 'Profile' }).getByText('Offline').waitFor()
+    await actions.click(page, 'Refresh')
+    await actions.waitForText(page, 'This instance could not be reached. Check your connection and try again.')
+
+    online = true
+    await page.context().setOffline(false)
+    await status.getByText('Connected').waitFor()
+    await page.getByRole('region', { name: 'Profile' }).getByText('Online').waitFor()
+    await page.getByText('This page').waitFor()
+    await page.context().close()
+  })
+
+  it('shows progress while the network is slow, and sends nothing twice', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    let answer: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (answer = resolve))
+    let requests = 0
+    await page.route('**/api/auth/login', async (route) => {
+      requests += 1
+      await held
+      await route.continue()
+    })
+    await actions.fillField(page, 'Username', 'ada')
+    await actions.fillField(page, 'Password', password)
+    const button = page.getByRole('button', { name: 'Log in' })
+    await button.click()
+    await page.locator('button[aria-busy=true]').waitFor()
+    await button.click({ force: true })
+    answer()
+
+    await actions.waitForHomePage(page)
+    expect(requests).to.equal(1)
+    await page.context().close()
+  })
+
+  it('prints nothing secret', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.fillField(page, 'Password', 'printed by mistake')
+    await page.getByRole('button', { name: 'Show password' }).click()
+    await page.emulateMedia({ media: 'print' })
+
+    expect(await page.getByLabel('Password', { exact: true }).isVisible()).to.equal(false)
+    await page.context().close()
+  })
+})
+
+/** Tokens hold their time in seconds: one issued in the second of a change stays valid. Spec: Bearer tokens. */
+function nextSecond(): Promise<unknown> {
+  const next = (Math.floor(Date.now() / 1000) + 1) * 1000
+  return eventually('the next second', () => Date.now() >= next)
+}

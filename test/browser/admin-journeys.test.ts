@@ -1,0 +1,153 @@
+import { launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const password = 'a long password'
+const manyUsers = 10_000
+
+describe('journeys of an admin in the browser', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+  let admin: Page
+  let token: string
+
+  before(async () => {
+    instance = resources.use(await startInstance('admin-journeys'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    const registered = await postJson(instance, '/api/auth/register', { username: 'alice', password })
+    token = ((await registered.json()) as { token: string }).token
+    await postJson(instance, '/api/auth/register', { username: 'bert', password })
+    admin = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(admin, { username: 'alice', password })
+    await actions.waitForHomePage(admin)
+  })
+
+  after(() => resources.disposeAsync())
+
+  const row = (text: string) => admin.getByRole('listitem').filter({ hasText: text })
+
+  it('edits an invite', async () => {
+    await postJson(instance, '/api/admin/invites', { name: 'Choir', maxUses: 1, expiresAt: null }, token)
+    await admin.goto(`${instance.origin}/admin/invites`)
+    await actions.click(admin, 'Edit Choir')
+    await actions.fillField(admin, 'Name', 'Choir and friends')
+    await actions.fillField(admin, 'Uses', 'many')
+    await actions.clickInDialog(admin, 'Save')
+    await actions.waitForText(admin, 'Enter a whole number, 1 or more.')
+    await actions.fillField(admin, 'Uses', '12')
+    await actions.clickInDialog(admin, 'Save')
+
+    await row('Choir and friends').getByText('0 of 12 uses').waitFor()
+  })
+
+  it('revokes an invite and reinstates it with a new link', async () => {
+    const link = admin.getByRole('textbox', { name: 'Link of Choir and friends' })
+    const before = await link.inputValue()
+    await actions.click(admin, 'Revoke Choir and friends')
+    await actions.clickInDialog(admin, 'Revoke')
+    await actions.click(admin, 'Archived')
+    await actions.click(admin, 'Reinstate Choir and friends')
+    await actions.waitForText(admin, 'The invite gets a new link.')
+    await actions.clickInDialog(admin, 'Reinstate')
+    await actions.waitForText(admin, 'Choir and friends is active again, with a new link.')
+    await actions.click(admin, /^Active$/)
+
+    expect(await link.inputValue()).to.not.equal(before)
+  })
+
+  it('makes a user an admin, and takes the role back', async () => {
+    await admin.goto(`${instance.origin}/admin/users`)
+    await actions.click(admin, 'Make admin: bert')
+    await actions.clickInDialog(admin, 'Make admin')
+    await row('@bert').getByText('Admin', { exact: true }).waitFor()
+
+    await actions.click(admin, 'Remove admin: bert')
+    await actions.clickInDialog(admin, 'Remove admin')
+
+    await row('@bert').getByText('Admin', { exact: true }).waitFor({ state: 'detached' })
+  })
+
+  it('is told the spaces of a user because of which the account is not deleted', async () => {
+    await instance.runSql(
+      `insert into spaces (id, name, owner_id) select 78, 'The orchard', id from users where username = 'bert'`,
+    )
+    await actions.click(admin, 'Delete bert')
+    await actions.clickInDialog(admin, 'Delete permanently')
+
+    await admin.getByRole('dialog').getByText('The orchard').waitFor()
+    await actions.waitForText(admin, 'This user owns spaces.')
+    await actions.clickInDialog(admin, 'Cancel')
+  })
+
+  it('is warned as the last admin before deleting the own account', async () => {
+    await admin.goto(instance.origin)
+    await actions.waitForHomePage(admin)
+    await actions.click(admin, 'Delete account')
+
+    await actions.waitForText(admin, 'You are the last admin of this instance.')
+    await actions.clickInDialog(admin, 'Cancel')
+  })
+
+  it(`finds a user among ${manyUsers.toLocaleString('en')}, by name, instance and day of joining, page by page`, async () => {
+    await instance.runSql(
+      `insert into users (id, username, password_hash, home_instance, home_user_id, created_at)
+       select 1000 + n, case when n % 2 = 0 then 'user_' || n else 'user_' || n || '@far.example' end, 'none',
+         case when n % 2 = 0 then null else 'far.example' end, case when n % 2 = 0 then null else n::text end,
+         timestamptz '2024-03-01' + n * interval '1 minute'
+       from generate_series(1, ?::int) n`,
+      [manyUsers],
+    )
+    await admin.goto(`${instance.origin}/admin/users`)
+    await actions.waitForText(admin, '10,002 accounts')
+    expect(await admin.getByRole('listitem').count()).to.be.at.most(40)
+
+    await admin.getByLabel('Instance').selectOption('far.example')
+    await actions.waitForText(admin, '5,000 accounts')
+    await admin.getByLabel('Joined until').fill('2024-03-01')
+    await actions.waitForText(admin, /^7(19|20) accounts/)
+    await actions.click(admin, 'Next')
+    await actions.waitForText(admin, 'Page 2 of 36')
+    await actions.fillField(admin, 'Search', 'user_21@')
+    await actions.waitForText(admin, '1 account')
+    await row('@user_21@far.example').waitFor()
+    await admin.getByLabel('Instance').selectOption('local')
+    await actions.waitForText(admin, 'No users match this search.')
+  })
+
+  it('reads the API description in the own theme, and sends an example with the own token', async () => {
+    await admin.evaluate(() => localStorage.setItem('gatehouse_theme', 'dark'))
+    const problems: string[] = []
+    admin.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())))
+    await admin.goto(`${instance.origin}/api/docs`)
+    expect(await admin.evaluate(() => document.documentElement.dataset['theme'])).to.equal('dark')
+    const colors = await admin.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    expect(colors).to.equal('rgb(15, 22, 24)')
+
+    await admin.locator('#getUser > summary').click()
+    await admin.locator('#getUser').getByLabel('id').fill('1042')
+    await admin.locator('#getUser').getByRole('button', { name: 'Send' }).click()
+    await admin.locator('#getUser pre').getByText('"username": "user_42"').waitFor()
+
+    await admin.locator('#createInvite > summary').click()
+    const form = admin.locator('#createInvite form')
+    const example = await form.getByLabel('Body').inputValue()
+    expect(example).to.match(/"name": "",\s+"maxUses": null,\s+"expiresAt": null/)
+    await form.getByLabel('Body').fill(example.replace('""', '"By example"'))
+    await form.getByRole('button', { name: 'Send' }).click()
+    await form.getByText(/^201/).waitFor()
+
+    await admin.locator('#patchSelf > summary').click()
+    const change = admin.locator('#patchSelf form')
+    await change.getByRole('button', { name: 'Send' }).click()
+    await change.locator('pre').waitFor()
+    expect(await change.locator('pre').textContent()).to.match(/^200/)
+    await admin.goto(instance.origin)
+    await admin.getByRole('heading', { name: 'text', exact: true }).waitFor()
+    expect(problems).to.deep.equal([])
+  })
+})

@@ -1,0 +1,95 @@
+import { eventually, freePort, launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const password = 'a long password'
+
+describe('a federated account in the browser', function () {
+  this.timeout(180_000)
+  const resources = new AsyncDisposableStack()
+  let home: Instance
+  let remote: Instance
+  let browser: Browser
+  let page: Page
+  let username: string
+
+  before(async () => {
+    const [homePort, remotePort] = [await freePort(), await freePort()]
+    home = resources.use(await startInstance('home', { port: homePort, peers: { remote: remotePort } }))
+    remote = resources.use(await startInstance('remote', { port: remotePort, peers: { home: homePort } }))
+    await postJson(remote, '/api/auth/register', { username: 'admin', password })
+    const registered = await postJson(home, '/api/auth/register', { username: 'rosa', password })
+    const { user } = (await registered.json()) as { user: { id: string } }
+    const homeInstance = home.host
+    username = `rosa@${homeInstance}`
+    const identity = { username, password, homeInstance, homeUserId: user.id }
+    expect((await postJson(remote, '/api/auth/register', identity)).status).to.equal(201)
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    page = await loggedIn()
+  })
+
+  after(() => resources.disposeAsync())
+
+  const loggedIn = async (): Promise<Page> => {
+    const opened = await actions.openPage(browser, remote, '/login')
+    await actions.logIn(opened, { username, password })
+    await actions.waitForHomePage(opened)
+    return opened
+  }
+
+  it('names the home instance for what is managed there', async () => {
+    await actions.waitForText(page, 'This account belongs to home.localhost')
+    expect(await page.getByRole('button', { name: 'Connect', exact: true }).count()).to.equal(0)
+
+    await actions.click(page, 'Edit profile')
+    await actions.waitForText(page, /managed by your home instance/)
+    expect(await page.getByLabel(/^Display name/).count()).to.equal(0)
+    await actions.clickInDialog(page, 'Cancel')
+  })
+
+  it('downloads its data without a password, which only its home instance knows', async () => {
+    await actions.click(page, 'Download')
+    expect(await page.getByRole('dialog').getByLabel('Your password').count()).to.equal(0)
+    const downloading = page.waitForEvent('download')
+    await actions.clickInDialog(page, 'Download')
+
+    const download = await downloading
+
+    expect(download.suggestedFilename()).to.match(/^rosa.+\.zip$/)
+    expect((await readFile(await download.path())).subarray(0, 2).toString()).to.equal('PK')
+    await actions.waitForText(page, 'Your data was downloaded.')
+  })
+
+  it('logs out everywhere else without a password, and stays here', async () => {
+    const other = await loggedIn()
+    await actions.waitForText(other, 'Online')
+    const next = (Math.floor(Date.now() / 1000) + 1) * 1000
+    await eventually('the next second', () => Date.now() >= next)
+
+    await actions.click(page, 'Log out everywhere')
+    expect(await page.getByRole('dialog').getByLabel('Your password').count()).to.equal(0)
+    await actions.clickInDialog(page, 'Log out everywhere')
+
+    await other.waitForURL('**/login**')
+    await actions.waitForText(page, 'You are logged out everywhere else.')
+    expect(await actions.pathAfterReload(page)).to.equal('/channels/@me')
+    await other.context().close()
+  })
+
+  it('is deleted with its username alone', async () => {
+    await actions.click(page, 'Delete account')
+    await actions.fillField(page, 'Your username', 'rosa')
+    await actions.clickInDialog(page, 'Delete permanently')
+    await page.getByRole('dialog').getByLabel('Your username').and(page.locator('[aria-invalid=true]')).waitFor()
+    await actions.fillField(page, 'Your username', username)
+
+    await actions.clickInDialog(page, 'Delete permanently')
+
+    await page.waitForURL('**/login')
+    expect((await postJson(remote, '/api/auth/login', { username, password })).status).to.equal(401)
+  })
+})

@@ -1,0 +1,143 @@
+import { launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const password = 'a long password'
+
+describe('the web app by keyboard, without motion, and on paper', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+
+  before(async () => {
+    instance = resources.use(await startInstance('media'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    await postJson(instance, '/api/auth/register', { username: 'alice', password })
+  })
+
+  after(() => resources.disposeAsync())
+
+  it('registers, edits a profile and logs out with the keyboard only', async () => {
+    const page = await actions.openPage(browser, instance, '/register')
+    await page.getByLabel('Username').waitFor()
+    for (const [label, text] of [
+      ['Username', 'hedy'],
+      ['Password', password],
+      ['Password again', password],
+    ] as const) {
+      await tabTo(page, label)
+      await page.keyboard.type(text)
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor()
+    await page.locator('[name=avatar-color]:checked').focus()
+    const color = await focusedName(page)
+    await page.keyboard.press('ArrowRight')
+    expect(await focusedName(page)).to.not.equal(color)
+    await tabTo(page, 'Create account')
+    await page.keyboard.press('Enter')
+    await actions.waitForHomePage(page)
+
+    await page.reload()
+    await actions.waitForHomePage(page)
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
+    await tabTo(page, 'Skip to content')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await focusedName(page)).to.equal('Edit profile')
+
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    const inDialog = () => page.evaluate(() => !!document.activeElement?.closest('dialog, body:not(:focus-within)'))
+    for (let presses = 0; presses < 25; presses += 1) {
+      await page.keyboard.press('Tab')
+      expect(await inDialog(), 'the focus stays in the dialog').to.equal(true)
+    }
+    const shown = page.getByRole('switch', { name: 'Show me in searches' })
+    const before = await shown.getAttribute('aria-checked')
+    await tabTo(page, 'Show me in searches')
+    await page.keyboard.press('Space')
+    expect(await shown.getAttribute('aria-checked')).to.not.equal(before)
+    await tabTo(page, 'Save')
+    await page.keyboard.press('Enter')
+    await actions.waitForText(page, 'Your profile was saved.')
+    expect(await focusedName(page)).to.equal('Edit profile')
+
+    await tabTo(page, 'Log out')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await page.context().close()
+  })
+
+  it('moves nothing for those who prefer reduced motion', async () => {
+    const motion = async (reducedMotion: 'reduce' | 'no-preference') => {
+      const context = await browser.newContext({ reducedMotion })
+      const page = await context.newPage()
+      await page.route('**/api/auth/login', () => new Promise<void>(() => undefined))
+      await page.goto(`${instance.origin}/login`)
+      await actions.logIn(page, { username: 'alice', password })
+      await page.locator('button[aria-busy=true] .spinner').waitFor()
+      const found = await page.evaluate(() => ({
+        endless: document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations === Infinity)
+          .length,
+        transition: getComputedStyle(document.querySelector('button[type=submit]')!).transitionDuration.split(',')[0],
+      }))
+      await context.close()
+      return found
+    }
+
+    expect(await motion('reduce')).to.deep.equal({ endless: 0, transition: '0s' })
+    expect(await motion('no-preference')).to.deep.equal({ endless: 1, transition: '0.14s' })
+  })
+
+  it('prints no password, no link of an invite and no token', async () => {
+    const page = await actions.openPage(browser, instance, '/login?redirect=/admin/invites')
+    await actions.logIn(page, { username: 'alice', password })
+    await actions.click(page, 'New invite')
+    await actions.fillField(page, 'Name', 'Choir')
+    await actions.clickInDialog(page, 'Create invite')
+    const link = page.getByRole('textbox', { name: 'Link of Choir' })
+    await link.waitFor()
+    await page.emulateMedia({ media: 'print' })
+    expect(await link.isVisible()).to.equal(false)
+    await page.emulateMedia({ media: 'screen' })
+
+    await postJson(instance, '/api/auth/register', { username: 'bert', password })
+    await page.goto(`${instance.origin}/admin/users`)
+    await actions.click(page, 'Reset password of bert')
+    await actions.clickInDialog(page, 'Reset password')
+    const temporary = page.getByTestId('temporary-password')
+    await temporary.waitFor()
+    await page.emulateMedia({ media: 'print' })
+    expect(await temporary.isVisible()).to.equal(false)
+
+    await page.goto(`${instance.origin}/api/docs`)
+    const token = page.getByLabel('Your token')
+    expect(await token.inputValue()).to.have.length.at.least(20)
+    expect(await token.isVisible()).to.equal(false)
+    await page.context().close()
+  })
+})
+
+/** The name of what has the focus, as far as labels and texts tell it. */
+function focusedName(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const focused = document.activeElement as HTMLInputElement | null
+    const labelledBy = document.getElementById(focused?.getAttribute('aria-labelledby') ?? '')?.textContent
+    const label = focused?.getAttribute('aria-label') ?? labelledBy ?? focused?.labels?.[0]?.textContent
+    return (label ?? focused?.textContent ?? '').trim()
+  })
+}
+
+/** Presses Tab until the control with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press('Tab')
+    if ((await focusedName(page)) === name) return
+  }
+  throw new Error(`Tab does not reach “${name}”`)
+}

@@ -1,0 +1,94 @@
+import { freePort, launchChromium } from '@gatehouse/test-kit'
+import type { Browser, Page } from 'playwright-core'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const account = { username: 'admin', password: 'a long password' }
+
+describe('peers in the browser', function () {
+  this.timeout(180_000)
+  const resources = new AsyncDisposableStack()
+  let asking: Instance
+  let asked: Instance
+  let browser: Browser
+  let askingPage: Page
+  let askedPage: Page
+
+  before(async () => {
+    const [port, otherPort] = [await freePort(), await freePort()]
+    asking = resources.use(await startInstance('asking', { port, peers: { asked: otherPort } }))
+    asked = resources.use(await startInstance('asked', { port: otherPort, peers: { asking: port } }))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    const open = async (instance: Instance) => {
+      await postJson(instance, '/api/auth/register', account)
+      const page = await actions.openPage(browser, instance, '/login?redirect=/admin/federation')
+      await actions.logIn(page, account)
+      await actions.waitForText(page, 'No peers yet.')
+      return page
+    }
+    askingPage = await open(asking)
+    askedPage = await open(asked)
+  })
+
+  after(() => resources.disposeAsync())
+
+  const row = (page: Page, peer: Instance) =>
+    page.getByRole('region', { name: 'Peers' }).getByRole('listitem').filter({ hasText: peer.host })
+  const ask = async (page: Page, peer: Instance) => {
+    await actions.fillField(page, 'Address of an instance', peer.origin)
+    await actions.click(page, 'Send request')
+  }
+
+  it('refuses the address of the instance itself', async () => {
+    await ask(askingPage, asking)
+
+    await actions.waitForText(askingPage, 'This is the origin of this instance itself')
+  })
+
+  it('shows a denied request as rejected on both sides, with the reason, until each forgets it', async () => {
+    await ask(askingPage, asked)
+    await row(askingPage, asked).getByText('awaiting approval').waitFor()
+    await actions.click(askedPage, `Deny ${asking.host}`)
+
+    await row(askedPage, asking).getByText('An admin of this instance denied the request.').waitFor()
+    await row(askingPage, asked).getByText('rejected', { exact: true }).waitFor()
+    await row(askingPage, asked).getByText('The other instance denied the request.').waitFor()
+
+    for (const [page, peer] of [
+      [askingPage, asked],
+      [askedPage, asking],
+    ] as const) {
+      await actions.click(page, `Forget ${peer.host}`)
+      await actions.clickInDialog(page, 'Forget')
+      await row(page, peer).waitFor({ state: 'detached' })
+    }
+  })
+
+  it('rechecks a peer that was unreachable, which is active again', async () => {
+    await ask(askingPage, asked)
+    await actions.click(askedPage, `Approve ${asking.host}`)
+    await row(askingPage, asked).getByText('active', { exact: true }).waitFor()
+    await asking.runSql("update peers set status = 'unreachable', next_attempt_at = now() + interval '1 hour'")
+    await askingPage.reload()
+    await row(askingPage, asked).getByText('It does not answer.').waitFor()
+
+    await actions.click(askingPage, `Recheck ${asked.host}`)
+
+    await actions.waitForText(askingPage, /is active again\./)
+    await row(askingPage, asked).getByText('active', { exact: true }).waitFor()
+  })
+
+  it('says that another instance answers at the address of a peer, and resets it', async () => {
+    await asking.runSql("update peers set status = 'needs_attention', reason = 'peer_reset_detected'")
+    await askingPage.reload()
+    await row(askingPage, asked).getByText('Another instance answers at this address than before.').waitFor()
+
+    await actions.click(askingPage, `Reset ${asked.host}`)
+    await actions.waitForText(askingPage, 'This instance forgets the peering.')
+    await actions.clickInDialog(askingPage, 'Reset')
+
+    await row(askingPage, asked).waitFor({ state: 'detached' })
+    await actions.waitForText(askingPage, /was reset\./)
+  })
+})
