@@ -83,9 +83,10 @@ function ourFanOut(deps: Deps, peers: Peer[]): FanOut {
   )
   const outbound = createOutbound({ allowPrivate: parseCidrs('loopback'), resolve: resolveTable })
   const origins = peers.map(({ origin }) => origin)
+  const caller = { userId: rosa, tokenIssuedAt: Math.floor(Date.now() / 1_000) }
   return {
     run: async () => {
-      const results = await deleteRemoteIdentities({ ...deps, outbound }, { userId: rosa, origins, mode: 'soft' })
+      const results = await deleteRemoteIdentities({ ...deps, outbound }, { caller, origins, mode: 'soft' })
       const failed = Object.values(results).filter((result) => !result.success)
       if (Object.keys(results).length !== peers.length || failed.length > 1) throw new Error('The fan-out went wrong')
     },

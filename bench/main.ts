@@ -6,8 +6,11 @@ const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   tombstone: () => import('./tombstone.ts'),
   gateway: () => import('./gateway.ts'),
   sockets: () => import('./sockets.ts'),
+  reconnect: () => import('./reconnect.ts'),
+  'slow-clients': () => import('./slow-clients.ts'),
   fanout: () => import('./fanout.ts'),
   start: () => import('./start.ts'),
+  paint: () => import('./paint.ts'),
 }
 
 const chosen = process.argv.slice(2)

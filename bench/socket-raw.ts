@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { textFrame } from './text-frame.ts'
 
 /** A socket that does no more than the protocol asks for, so that a thousand of them cost the measuring side little. */
 export type RawSocket = { socket: Socket; closed: Promise<{ code: number; at: number }> }
@@ -35,12 +36,4 @@ export async function openRaw(url: string, headers: Record<string, string>, toke
     socket.once('error', () => resolve({ code: 0, at: Infinity }))
   })
   return { socket, closed }
-}
-
-/** Masked with zeros: the text stays as it is. */
-function textFrame(text: string): Buffer {
-  const payload = Buffer.from(text)
-  const head =
-    payload.length < 126 ? [0x81, 0x80 | payload.length] : [0x81, 0xfe, payload.length >> 8, payload.length & 255]
-  return Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), payload])
 }

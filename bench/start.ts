@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -18,6 +18,8 @@ type Sample = { startS: number; stopS: number; bareS: number; rssMb: number; pss
 /** `npm start` on a data folder that is there: time to the first 200, what all its processes take, time to stop. */
 export async function benchmark(): Promise<Line[]> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-start-'))
+  // PostgreSQL, which does not run as root, has to enter it.
+  await chmod(folder, 0o711)
   try {
     await measure(folder) // makes the data folder
     const samples: Sample[] = []
