@@ -63,6 +63,45 @@ describe('sessions over two gateways and two session gateways', function () {
     expect(await openTab(target, 1).catch((error: Error) => error.message)).to.include('This account has been deleted')
   })
 
+  it('lists the own open sockets of every session gateway, whichever is asked', async () => {
+    const target = await createUser('lister')
+    const tabs = await openTabs(target, 8)
+
+    for (const gateway of cluster.gateways) {
+      // On a busy machine a session gateway may answer too late: then the list says so.
+      const sockets = await eventually('a complete list', async () => {
+        const { status, body } = await callApi(gateway, 'GET /api/users/@me/sockets', target)
+        expect(status).to.equal(200)
+        return body['incomplete'] ? undefined : (body['sockets'] as { sessionId: string; network: string }[])
+      })
+      expect(sockets.map(({ sessionId }) => sessionId)).to.have.members(
+        tabs.map(({ messages }) => sessionIdOf(messages)),
+      )
+      expect(new Set(sockets.map(({ network }) => network))).to.deep.equal(new Set(['127.0.0.0/24']))
+    }
+    for (const { socket } of tabs) socket.terminate()
+  })
+
+  it('exports the data of an account as a ZIP archive, twice a day', async () => {
+    const target = await createUser('exporter@home.example')
+    await database.query("update users set home_instance = 'home.example' where id = $1", [target.id])
+    const responses = []
+    for (let count = 0; count < 3; count += 1) {
+      const response = await fetch(`${cluster.gateways[count % 2]!}/api/users/@me/export`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${target.token}` },
+      })
+      responses.push({ response, text: await response.text() })
+    }
+
+    expect(responses.map(({ response }) => response.status)).to.deep.equal([200, 200, 429])
+    const [{ response, text }] = responses as [(typeof responses)[0]]
+    expect(text.startsWith('PK')).to.equal(true)
+    expect(response.headers.get('content-type')).to.equal('application/zip')
+    expect(response.headers.get('content-disposition')).to.equal('attachment; filename="exporter@home.example.zip"')
+    expect(response.headers.get('cache-control')).to.equal('no-store')
+  })
+
   it('survives a rolling restart: 1012, and reconnected elsewhere without an offline notification', async () => {
     const [carol, dave] = await createFriends('carol', 'dave')
     const watchers = await openTabs(dave, 8)
@@ -134,6 +173,10 @@ describe('sessions over two gateways and two session gateways', function () {
 
   async function statusOf({ id }: TestUser): Promise<unknown> {
     return (await callApi(cluster.gateways[0]!, `GET /api/users/${id}`, { token: admin.token })).body.status
+  }
+
+  function sessionIdOf(messages: Tab['messages']): unknown {
+    return messages.find(({ type }) => type === 'ready')?.['sessionId']
   }
 
   function received({ messages }: Tab, { id }: TestUser, status: string): boolean {

@@ -9,9 +9,13 @@ import { runProgram } from './run-program.js'
 /** @type {Record<string, { file: string, programs: ('nats-server' | 'redis-server')[] }>} */
 const scripts = {
   start: { file: 'deploy/embedded/main.ts', programs: [] },
+  gatehouse: { file: 'deploy/cli/main.ts', programs: [] },
   cluster: { file: 'deploy/cluster/main.ts', programs: ['nats-server', 'redis-server'] },
   bench: { file: 'bench/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:faults': { file: 'test/faults/main.ts', programs: ['nats-server', 'redis-server'] },
+  'test:upgrade': { file: 'test/upgrade/main.ts', programs: ['nats-server', 'redis-server'] },
+  'test:containers': { file: 'test/containers/main.ts', programs: [] },
+  screenshots: { file: 'test/browser/screenshots.ts', programs: ['nats-server', 'redis-server'] },
   'test:fuzz': { file: 'test/fuzz/main.ts', programs: [] },
 }
 
@@ -23,5 +27,5 @@ if (!script) {
 }
 await ensureInstalled()
 await ensurePrograms(script.programs)
-await ensureWebBuilt()
+if (name !== 'gatehouse') await ensureWebBuilt()
 process.exitCode = await runProgram(script.file, args)

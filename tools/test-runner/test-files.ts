@@ -2,7 +2,12 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
 /** Tests of the whole system that keep both cores busy. They run one at a time, after all others. */
-export const exclusiveFiles: readonly string[] = ['test/faults.test.ts', 'test/fuzz.test.ts', 'test/revocation.test.ts']
+export const exclusiveFiles: readonly string[] = [
+  'test/faults.test.ts',
+  'test/fuzz.test.ts',
+  'test/revocation.test.ts',
+  'test/upgrade.test.ts',
+]
 
 /**
  * The test files at or below these paths, by default all, sorted, relative to the project's root. Throws on a path that
