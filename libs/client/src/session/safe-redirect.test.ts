@@ -44,6 +44,8 @@ describe('Client session behaviour: redirect targets', () => {
     '/a/..//evil.example',
     '/a/%2e%2e//evil.example',
     '/a/..%2f/evil.example',
+    '/../%2fevil.example',
+    '/../%252fevil.example',
     '/%E0%A4%A',
   ]
   for (const trick of tricks) {

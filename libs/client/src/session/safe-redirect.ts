@@ -8,17 +8,17 @@ const unsafeCharacters = /[\u0000-\u001f\u007f-\u009f\\]/
  * Spec: Client session behaviour, route guard.
  */
 export function isSafeRedirect(target: string): boolean {
-  if (!isSameOrigin(target)) return false
+  if (resolve(target) === null) return false
   const pathEnd = target.search(/[?#]/)
-  let path = pathEnd < 0 ? target : target.slice(0, pathEnd)
-  // NOTE: this ends, since each decoding shortens the path or leaves it unchanged.
-  for (;;) {
-    if (!isSameOrigin(path)) return false
+  // Iterates over what is added as well. It ends: each path is looked at once, and decoding only shortens.
+  const paths = new Set([pathEnd < 0 ? target : target.slice(0, pathEnd)])
+  for (const path of paths) {
+    const resolved = resolve(path)
     const decoded = decode(path)
-    if (decoded === null) return false
-    if (decoded === path) return true
-    path = decoded
+    if (resolved === null || decoded === null) return false
+    paths.add(resolved).add(decoded)
   }
+  return true
 }
 
 /** The target when it is safe, else the fallback. */
@@ -26,10 +26,11 @@ export function safeRedirect(target: string | null | undefined, fallback = '/cha
   return target && isSafeRedirect(target) ? target : fallback
 }
 
-function isSameOrigin(target: string): boolean {
-  if (!target.startsWith('/') || target.startsWith('//') || unsafeCharacters.test(target)) return false
+/** The path to which a browser resolves a target, or null when it is not on this origin. */
+function resolve(target: string): string | null {
+  if (!target.startsWith('/') || target.startsWith('//') || unsafeCharacters.test(target)) return null
   const url = URL.parse(target, testOrigin)
-  return url?.origin === testOrigin && !url.pathname.startsWith('//')
+  return url?.origin === testOrigin && !url.pathname.startsWith('//') ? url.pathname : null
 }
 
 function decode(path: string): string | null {
