@@ -8,6 +8,7 @@ const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   sockets: () => import('./sockets.ts'),
   reconnect: () => import('./reconnect.ts'),
   'slow-clients': () => import('./slow-clients.ts'),
+  tracing: () => import('./tracing.ts'),
   fanout: () => import('./fanout.ts'),
   start: () => import('./start.ts'),
   paint: () => import('./paint.ts'),
