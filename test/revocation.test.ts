@@ -6,7 +6,7 @@ import { tokenClients, type TokenClient } from './revocation/clients.ts'
 import { holdRequests, type HeldRequest } from './revocation/held-requests.ts'
 import { injectFaults, seededPick } from './revocation/inject-faults.ts'
 
-const seconds = Number(process.env.REVOCATION_SECONDS ?? 30)
+const seconds = Number(process.env.REVOCATION_SECONDS ?? 25)
 const seed = Number(process.env.REVOCATION_SEED ?? 20_261_121)
 const workers = 16
 
