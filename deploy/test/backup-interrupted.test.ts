@@ -11,6 +11,7 @@ import { writeArchive } from '../cli/archive/write-archive.ts'
 import { openUploadStaging } from '../cli/upload-staging.ts'
 import { writeOtherDatabase } from './other-server.ts'
 import { startProgram } from './program.ts'
+import { query } from './query.ts'
 
 const cli = 'deploy/cli/main.ts'
 const moment = 100_000
@@ -203,12 +204,3 @@ const noConnection = (url: string, name: string) =>
     },
     moment,
   )
-
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client(url)
-  await client.connect()
-  return await client
-    .query(sql)
-    .then(({ rows }) => rows as unknown[])
-    .finally(() => client.end())
-}

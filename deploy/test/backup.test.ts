@@ -9,6 +9,7 @@ import sharp from 'sharp'
 import { restoreArchive } from '../cli/archive/restore-archive.ts'
 import { writeArchive } from '../cli/archive/write-archive.ts'
 import { embeddedMain, postJson, startProgram } from './program.ts'
+import { query } from './query.ts'
 
 const account = { username: 'ada', password: 'a long enough password' }
 const peerSecret = 'p'.repeat(64)
@@ -204,15 +205,6 @@ async function expectSame(
     (await postJson(`${url}/api/auth/register`, { username: `bob_${new URL(url).port}`, password: account.password }))
       .body['user'],
   ).to.include({ isAdmin: false })
-}
-
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client(url)
-  await client.connect()
-  return await client
-    .query(sql)
-    .then(({ rows }) => rows as unknown[])
-    .finally(() => client.end())
 }
 
 async function filledDatabase(accounts: number) {

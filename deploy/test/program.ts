@@ -10,14 +10,14 @@ const projectRoot = resolve(import.meta.dirname, '../..')
 
 export type ProgramExit = { code: number | null; stdout: string; stderr: string }
 
-/** Runs a program of the project; its environment holds PATH, HOME and the given variables only. */
+/** Runs a program of the project; its environment holds PATH, HOME, Node's compile cache and the given variables only. */
 export function startProgram(file: string, environment: Record<string, string>, args: string[] = []) {
   if (environment.GATEHOUSE_DATA) openToOthers(environment.GATEHOUSE_DATA)
-  const { PATH = '', HOME = '' } = process.env
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
   const flags = ['--disable-warning=ExperimentalWarning', resolve(projectRoot, file), ...args]
   const child: ChildProcess = spawn(process.execPath, flags, {
     cwd: projectRoot,
-    env: { PATH, HOME, ...environment },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   watchProcess(child.pid!, 'SIGKILL')
@@ -44,6 +44,19 @@ export function startProgram(file: string, environment: Record<string, string>, 
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) await killTree(child.pid!)
     },
+  }
+}
+
+/** What every distributed process needs beside its servers, for one that nothing calls; it listens on free ports. */
+export function processEnvironment(secret: string): Record<string, string> {
+  const elsewhere = 'http://127.0.0.1:1'
+  return {
+    ...{ HOST: '127.0.0.1', OPS_HOST: '127.0.0.1', OPS_PORT: '0', PORT: '0' },
+    ...{ IDENTITY_PORT: '0', INVITE_PORT: '0', SESSION_GATEWAY_PORT: '0', FEDERATION_FANOUT_PORT: '0' },
+    ...{ IDENTITY_URL: elsewhere, INVITE_URL: elsewhere },
+    ...{ SESSION_GATEWAY_URL: elsewhere, FEDERATION_FANOUT_URL: elsewhere },
+    ...{ PUBLIC_ORIGIN: 'http://localhost:8080', UPLOAD_DIR: '/tmp' },
+    ...{ JWT_SECRET: secret, INTERNAL_SECRET: secret },
   }
 }
 

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { freePort } from '@gatehouse/local-servers'
 import { migratedDatabase, startNats, testDatabase, testNats, testRedis } from '@gatehouse/test-kit'
 import { entrypoints, roles, type Role } from '../cluster/roles.ts'
-import { readStartErrors, startProgram } from './program.ts'
+import { processEnvironment, readStartErrors, startProgram } from './program.ts'
 
 const secret = 'a secret of more than thirty-two characters'
 const withDatabase = roles.filter((role) => role !== 'gateway')
@@ -24,25 +24,10 @@ describe('a process that cannot start prints one line that names the variable, a
     taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     environment = {
-      HOST: '127.0.0.1',
-      OPS_HOST: '127.0.0.1',
-      OPS_PORT: '0',
-      PORT: '0',
-      IDENTITY_PORT: '0',
-      INVITE_PORT: '0',
-      SESSION_GATEWAY_PORT: '0',
-      FEDERATION_FANOUT_PORT: '0',
-      IDENTITY_URL: 'http://127.0.0.1:1',
-      INVITE_URL: 'http://127.0.0.1:1',
-      SESSION_GATEWAY_URL: 'http://127.0.0.1:1',
-      FEDERATION_FANOUT_URL: 'http://127.0.0.1:1',
-      PUBLIC_ORIGIN: 'http://localhost:8080',
-      UPLOAD_DIR: '/tmp',
+      ...processEnvironment(secret),
       DATABASE_URL: database.url,
       NATS_URL: nats.url,
       REDIS_URL: redis.url,
-      JWT_SECRET: secret,
-      INTERNAL_SECRET: secret,
     }
   })
   after(async () => {

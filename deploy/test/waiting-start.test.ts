@@ -10,7 +10,7 @@ import {
   testRedis,
 } from '@gatehouse/test-kit'
 import { entrypoints } from '../cluster/roles.ts'
-import { startProgram } from './program.ts'
+import { processEnvironment, startProgram } from './program.ts'
 
 const secret = 'a secret of more than thirty-two characters'
 
@@ -29,20 +29,10 @@ describe('a process starts without the servers that it needs:', function () {
   async function start(role: 'identity' | 'gateway', changes: Record<string, string>) {
     const port = String(await freePort())
     const program = startProgram(entrypoints[role].file, {
-      HOST: '127.0.0.1',
-      OPS_HOST: '127.0.0.1',
-      PORT: '0',
+      ...processEnvironment(secret),
       [role === 'gateway' ? 'OPS_PORT' : 'IDENTITY_PORT']: port,
-      IDENTITY_URL: 'http://127.0.0.1:1',
-      INVITE_URL: 'http://127.0.0.1:1',
-      SESSION_GATEWAY_URL: 'http://127.0.0.1:1',
-      FEDERATION_FANOUT_URL: 'http://127.0.0.1:1',
-      PUBLIC_ORIGIN: 'http://localhost:8080',
-      UPLOAD_DIR: '/tmp',
       DATABASE_URL: databaseUrl,
       ...servers,
-      JWT_SECRET: secret,
-      INTERNAL_SECRET: secret,
       ...changes,
     })
     const statusOf = async (path: string): Promise<number> =>

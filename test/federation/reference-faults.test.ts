@@ -64,7 +64,7 @@ async function replaceOurs(pair: ReferencePair, road: LossyAddress): Promise<Asy
   return next
 }
 
-/** Whoever is asked for an approval gives it. */
+/** The side that is asked for an approval gives it. */
 async function approveAll({ gate, nova, requests }: ReferencePair): Promise<void> {
   for (const { id } of await requests()) await gate.admin('POST', `/api/federation/approval-requests/${id}/approve`)
   for (const { id } of nova.requests()) await nova.approve(id)

@@ -3,11 +3,10 @@ import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { finished, pipeline } from 'node:stream/promises'
 import type { Readable } from 'node:stream'
-import pg from 'pg'
+import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { requireEmptyInstance } from '../empty-instance.ts'
-import { CommandFailure, isDiskFull } from '../failure.ts'
-import { openUploadStaging, type UploadStaging } from '../upload-staging.ts'
+import { CommandFailure } from '../failure.ts'
+import { fillEmptyInstance } from '../fill-empty-instance.ts'
 import type { ArchiveHeader, ArchiveManifest } from './format.ts'
 import { readMembers, verifyArchive } from './read-archive.ts'
 import { listMigrations, listTables, quote } from './tables.ts'
@@ -31,29 +30,19 @@ export async function restoreArchive(options: RestoreOptions): Promise<ArchiveMa
   const { file, progress } = options
   progress('verifying the archive')
   const { header, manifest } = await verifyArchive(file)
-  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatehouse-restore' })
-  await client.connect()
-  await using opening = new AsyncDisposableStack()
-  opening.defer(() => client.end()) // rolls back what is open
-  let staging: UploadStaging | undefined
-  try {
-    await client.query('begin')
-    await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
-    await requireEmptyInstance(client)
-    await requireSameSchema(client, header, manifest)
-    staging = opening.use(await openUploadStaging(client, options.uploadDir, 'restore'))
-    await restoreMembers(client, options, { manifest, staging: staging.folder })
-    await restoreSequences(client, manifest)
-    await client.query(`update users set status = 'offline' where status <> 'offline'`)
-    await options.beforeCommit?.()
-    await staging.publish()
-    await client.query('commit')
-    progress('committed')
-    return manifest
-  } catch (error) {
-    await staging?.withdraw()
-    throw explain(error)
-  }
+  const filling = {
+    ...options,
+    kind: 'restore',
+    check: (client: pg.Client) => requireSameSchema(client, header, manifest),
+    fill: async (client: pg.Client, staging: string) => {
+      await restoreMembers(client, options, { manifest, staging })
+      await restoreSequences(client, manifest)
+      await client.query(`update users set status = 'offline' where status <> 'offline'`)
+      await options.beforeCommit?.()
+    },
+  } as const
+  await fillEmptyInstance(filling)
+  return manifest
 }
 
 async function requireSameSchema(client: pg.Client, header: ArchiveHeader, manifest: ArchiveManifest): Promise<void> {
@@ -118,13 +107,4 @@ async function restoreSequences(client: pg.Client, { sequences }: ArchiveManifes
   for (const [name, { value, isCalled }] of Object.entries(sequences)) {
     await client.query('select setval($1::regclass, $2::bigint, $3)', [quote(name), value, isCalled])
   }
-}
-
-function explain(error: unknown): unknown {
-  if (error instanceof CommandFailure) return error
-  const { code, message } = error as { code?: string; message: string }
-  if (isDiskFull(error)) return new CommandFailure('failed', 'the disk is full: nothing was changed', { cause: error })
-  if (code === '55P03')
-    return new CommandFailure('refused', 'the instance is in use: stop it; nothing was changed', { cause: error })
-  return new CommandFailure('failed', `the restore failed: ${message}; nothing was changed`, { cause: error })
 }

@@ -1,10 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import type { Random } from '@gatehouse/runtime'
-import pg from 'pg'
+import type pg from 'pg'
 import type { ImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
-import { requireEmptyInstance } from '../empty-instance.ts'
-import { CommandFailure, isDiskFull } from '../failure.ts'
-import { openUploadStaging, type UploadStaging } from '../upload-staging.ts'
+import { CommandFailure } from '../failure.ts'
+import { fillEmptyInstance } from '../fill-empty-instance.ts'
 import type { ImportContext } from './context.ts'
 import { importConversations } from './conversations.ts'
 import { importFriends } from './friends.ts'
@@ -54,28 +53,14 @@ const tablesWithoutPlace = [
  * "Import".
  */
 export async function importDatabase(options: ImportOptions): Promise<ImportReport> {
-  const { file, isForced, isDryRun, progress, uploads } = options
+  const { file, isForced, isDryRun, progress, uploads, databaseUrl, uploadDir } = options
   if (uploads !== null) await requireFolder(uploads)
   await using source = await openSource(file, { isForced })
-  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatehouse-import' })
-  await client.connect()
-  await using opening = new AsyncDisposableStack()
-  opening.defer(() => client.end()) // rolls back what is open
-  let staging: UploadStaging | undefined
-  try {
-    await client.query('begin')
-    await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
-    await requireEmptyInstance(client)
-    staging = opening.use(await openUploadStaging(client, options.uploadDir, 'import'))
-    const { report } = await runImport(client, source, options, staging.folder)
-    if (!isDryRun) await staging.publish()
-    await client.query(isDryRun ? 'rollback' : 'commit')
-    progress(isDryRun ? 'dry run: nothing was changed' : 'committed')
-    return report
-  } catch (error) {
-    await staging?.withdraw()
-    throw explain(error)
-  }
+  return await fillEmptyInstance({
+    kind: 'import',
+    ...{ databaseUrl, uploadDir, isDryRun, progress },
+    fill: async (client, folder) => (await runImport(client, source, options, folder)).report,
+  })
 }
 
 async function requireFolder(folder: string): Promise<void> {
@@ -128,14 +113,4 @@ function tellLimits({ report, source }: ImportContext): void {
   report.note(
     'set JWT_SECRET, DOMAIN, PUBLIC_ORIGIN and REGISTRATION_OPEN as they were there: then tokens, peers and addresses stay valid',
   )
-}
-
-function explain(error: unknown): unknown {
-  if (error instanceof CommandFailure) return error
-  const { code, message } = error as { code?: string; message: string }
-  const nothing = 'nothing was changed'
-  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${nothing}`, { cause: error })
-  if (code === '55P03')
-    return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, { cause: error })
-  return new CommandFailure('failed', `the import failed: ${message}; ${nothing}`, { cause: error })
 }

@@ -8,7 +8,7 @@ import { readOptionalTime, readText } from './values.ts'
 /** Of no password: nobody can log in with it. */
 export const unverifiable = ({ random }: Pick<ImportContext, 'random'>) => `!imported:${randomToken(random, 32)}`
 
-/** bcrypt hashes as they are; whoever could not log in there must not be able to here. */
+/** bcrypt hashes as they are; an account that could not log in there must not be able to here. */
 export function readHash(context: ImportContext, id: string, row: SourceRow, isLocal: boolean): string {
   const { report } = context
   const hash = readText(row['password_hash']) ?? ''

@@ -40,7 +40,7 @@ export async function authenticate(
   const cached = verifyBearer(deps, authorization)
   const state = await deps.accountStates.find(cached.claims.userId)
   const status = checkRevocation(cached.claims, state)
-  // An admin route answers as to somebody who is no admin. Spec: Errors, stored user missing.
+  // An admin route answers as to an account that is no admin. Spec: Errors, stored user missing.
   if (!state || status === 'missing') {
     throw access === 'admin' ? commonErrors.admin_required() : commonErrors.invalid_token()
   }

@@ -4,8 +4,6 @@ export { connectDatabase, databaseOptions, migrateDatabase, openDatabase, prepar
 export type { DatabaseOptions } from './open-database.ts'
 export { findPage } from './page.ts'
 export type { Page, PageRequest } from './page.ts'
-export { readPresentAudience } from './present-audience.ts'
-export type { PresentAudience } from './present-audience.ts'
 export { readAccountStates } from './read-account-states.ts'
 export { createRoles, databaseServices, listServicesWithoutRole, roleOf, urlForRole } from './roles.ts'
 export type { DatabaseClient, DatabaseService } from './roles.ts'

@@ -8,7 +8,6 @@ import type { SessionNode } from './nodes/session-node.ts'
 import type { Timings } from './policy.ts'
 import type { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
 import type { PresenceDelivery } from './presence/presence-delivery.ts'
-import type { PresenceReceiver } from './presence/presence-receiver.ts'
 import type { PresenceReconciler } from './presence/presence-reconciler.ts'
 import type { PresenceStore } from './presence/presence-store.ts'
 import type { SessionRegistry } from './sessions/session-registry.ts'
@@ -33,7 +32,6 @@ export type Deps = OperationContext & {
   presenceStore: PresenceStore
   broadcaster: PresenceBroadcaster
   presenceDelivery: PresenceDelivery
-  presenceReceiver: PresenceReceiver
   remotePresences: RemotePresences
   peering: PeeringReader
   openSockets: OpenSockets

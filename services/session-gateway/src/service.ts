@@ -1,5 +1,6 @@
 import Router from '@koa/router'
 import { createCallerKey, createTokenKey } from '@gatehouse/auth'
+import { presenceChanged } from '@gatehouse/contracts'
 import { startPeriodicTask, systemTimer, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type AppState, type RunningService } from '@gatehouse/service-kit'
 import { subscribeAdminChanges } from './admin-watch/subscribe-admin-changes.ts'
@@ -14,7 +15,6 @@ import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
 import { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
 import { PresenceDelivery } from './presence/presence-delivery.ts'
-import { PresenceReceiver } from './presence/presence-receiver.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
 import { addSocketRoutes } from './routes/sockets.ts'
@@ -105,8 +105,8 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
   const presenceDelivery = opening.use(
     new PresenceDelivery({ ...context, sessions, sessionMetrics, remotePresences, presenceStore, node }),
   )
-  const presenceReceiver = opening.use(new PresenceReceiver({ ...context, bus, presenceDelivery }))
-  await presenceReceiver.subscribe()
+  // Changes that other nodes publish are received before this one records any.
+  opening.use(await bus.onBroadcast(presenceChanged, async ({ payload }) => presenceDelivery.take(payload)))
   const broadcaster = new PresenceBroadcaster({ bus, presenceDelivery, sessionMetrics })
   const presence = opening.use(
     new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node, remotePresences }),
@@ -125,7 +125,6 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     presenceStore,
     broadcaster,
     presenceDelivery,
-    presenceReceiver,
     remotePresences,
     peering: new PeeringReader(context),
     openSockets,

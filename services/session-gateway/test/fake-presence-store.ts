@@ -79,7 +79,11 @@ export class FakePresenceStore implements PresenceStore {
   }
 
   async readAudience(): Promise<Audience> {
-    return { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map(), connected: new Set() }
+    return { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map() }
+  }
+
+  async findConnected(): Promise<Set<string>> {
+    return new Set()
   }
 
   async #wait(): Promise<TransactionEnd> {

@@ -51,7 +51,7 @@ export function signCallerToken(key: CallerKey, caller: Caller, now: number): st
   return `${claims}.${macOf(key.signing, claims).toString('base64url')}`
 }
 
-/** Signs the operator as the caller: for the command line of whoever holds INTERNAL_SECRET. `now` in milliseconds. */
+/** Signs the operator as the caller: for the command line, which needs INTERNAL_SECRET. `now` in milliseconds. */
 export function signOperatorToken(key: CallerKey, now: number): string {
   return signCallerToken(key, { address: '127.0.0.1', account: null, operator: true }, now)
 }

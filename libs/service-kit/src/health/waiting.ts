@@ -6,8 +6,8 @@ import { waitingDrainMs } from '../policy.ts'
 import { healthEndpoints } from './health.ts'
 
 /**
- * Serves the port of a process that waits for PostgreSQL: alive, not ready, 503 for everything else. So whoever watches the
- * process does not restart it for that. Contract: 8.
+ * Serves the port of a process that waits for PostgreSQL: alive, not ready, 503 for everything else. So a
+ * supervisor does not restart it for that. Contract: 8.
  */
 export async function serveHealthWhileWaiting({ host, port }: { host: string; port: number }): Promise<Listening> {
   const app = new Koa()

@@ -50,11 +50,14 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
     const userIds = [...this.#changed]
     this.#changed.clear()
     try {
-      const audience = await presenceStore.readAudience(userIds, { onNode: node.id })
+      const [audience, connected] = await Promise.all([
+        presenceStore.readAudience(userIds, { onNode: node.id }),
+        presenceStore.findConnected(userIds),
+      ])
       const takenAt = this.#deps.timer.now()
       // A user with a socket here is online, whatever the home instance reports.
       const changes = userIds.flatMap((userId) => {
-        if (audience.connected.has(userId)) return []
+        if (connected.has(userId)) return []
         return { userId, status: remotePresences.isOnline(userId) ? 'online' : 'offline', takenAt } as const
       })
       sendChanges(this.#deps, changes, audience)

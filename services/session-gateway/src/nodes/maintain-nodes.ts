@@ -1,11 +1,11 @@
-import { changeRows, selectRows } from '@gatehouse/database'
+import { changeRows } from '@gatehouse/database'
 import { startPeriodicTask } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../deps.ts'
 import { evictDeadNodes, markDead } from './dead-nodes.ts'
 import { HeartbeatHistory } from './heartbeat-history.ts'
+import { listOtherNodes } from './list-other-nodes.ts'
 
-type MaintenanceDeps = OperationContext &
-  Pick<Deps, 'node' | 'presence' | 'broadcaster' | 'presenceReceiver' | 'sessionMetrics'>
+type MaintenanceDeps = OperationContext & Pick<Deps, 'node' | 'presence' | 'broadcaster' | 'sessionMetrics'>
 
 /**
  * Sends this node's heartbeats and evicts dead nodes; disposed, it drains the node. `onlyNode`: every other row is left
@@ -26,7 +26,6 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
       await markDead(deps, { silentMs: timings.nodeSilenceMs })
       await evictDeadNodes(deps)
     }
-    await deps.presenceReceiver.subscribe()
     deps.broadcaster.retryPostponed()
   })
   return {
@@ -44,7 +43,7 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
 async function drainNode(deps: MaintenanceDeps): Promise<void> {
   const { node, log, timings } = deps
   try {
-    if (await hasOtherNodes(deps)) {
+    if ((await listOtherNodes(deps)).length > 0) {
       const expire = `update session_nodes set seen_at = now() - ? * interval '1 millisecond' where id = ?`
       await changeRows(deps.orm.em.fork(), expire, [timings.nodeSilenceMs - timings.graceMs, node.id])
     } else {
@@ -54,9 +53,4 @@ async function drainNode(deps: MaintenanceDeps): Promise<void> {
   } catch (err) {
     log.warn({ err }, 'node drain failed')
   }
-}
-
-async function hasOtherNodes({ orm, node, timings }: MaintenanceDeps): Promise<boolean> {
-  const others = `select id from session_nodes where id <> ? and seen_at > now() - ? * interval '1 millisecond'`
-  return (await selectRows(orm.em.fork(), others, [node.id, timings.nodeSilenceMs])).length > 0
 }

@@ -13,14 +13,12 @@ export type Audience = {
   membersOf: ReadonlyMap<string, readonly string[]>
   /** The present friends and DM co-members of each user who has any. */
   linkedTo: ReadonlyMap<string, readonly string[]>
-  /** Those of the users who are connected, on any node. */
-  connected: ReadonlySet<string>
 }
 
 /** Who counts as present: users connected on one node; or those connected on any node, and others beside them. */
 export type PresentUsers = { onNode: string } | { everywhereAnd: readonly string[] }
 
-type Kind = 'spaces' | 'members' | 'linked' | 'connected'
+type Kind = 'spaces' | 'members' | 'linked'
 
 /** Reads it in one statement, which the database cancels after `databaseLimitMs`. */
 export async function readAudience(
@@ -52,9 +50,7 @@ export async function readAudience(
        from membership group by user_id
        union all select 'members', space_id::text, string_agg(user_id::text, ',') from members group by space_id
        union all select 'linked', link.user_id::text, string_agg(distinct other::text, ',')
-         from link join present on present.user_id = other group by link.user_id
-       union all select 'connected', '', string_agg(user_id::text, ',')
-         from presences where user_id = any((select ids from input)::bigint[]) having count(*) > 0`,
+         from link join present on present.user_id = other group by link.user_id`,
       [bigintArray(userIds), ...parameters],
     )
     return audienceOf(rows)
@@ -75,11 +71,5 @@ function everywhere(others: readonly string[]) {
 function audienceOf(rows: readonly { kind: Kind; id: string; ids: string }[]): Audience {
   const read = (kind: Kind) =>
     new Map(rows.filter((row) => row.kind === kind).map((row) => [row.id, row.ids.split(',')] as const))
-  const [connected = []] = read('connected').values()
-  return {
-    spacesOf: read('spaces'),
-    membersOf: read('members'),
-    linkedTo: read('linked'),
-    connected: new Set(connected),
-  }
+  return { spacesOf: read('spaces'), membersOf: read('members'), linkedTo: read('linked') }
 }

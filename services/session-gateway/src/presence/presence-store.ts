@@ -31,6 +31,8 @@ export type PresenceStore = {
    * node is told.
    */
   readAudience(userIds: readonly string[], present: PresentUsers): Promise<Audience>
+  /** Which of the users are connected, on any node. */
+  findConnected(userIds: readonly string[]): Promise<Set<string>>
 }
 
 /** The database no longer has a row of this node: it was evicted. */
@@ -50,6 +52,11 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
       })
     },
     readAudience: (userIds, present) => readAudience(context, userIds, present),
+    findConnected: async (userIds) => {
+      const sql = 'select user_id::text as id from presences where user_id = any(?::bigint[])'
+      const rows = await selectRows<{ id: string }>(context.orm.em.fork(), sql, [bigintArray(userIds)])
+      return new Set(rows.map(({ id }) => id))
+    },
   }
 }
 

@@ -11,7 +11,7 @@ import { PresenceFrames, type VisibleChange } from './presence-frames.ts'
 export function sendChanges(
   deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
   changes: readonly VisibleChange[],
-  audience: Pick<Audience, 'spacesOf' | 'membersOf' | 'linkedTo'>,
+  audience: Audience,
 ): void {
   const changesOf = new Map<string, number[]>()
   for (const [index, { userId }] of changes.entries()) append(changesOf, userId, index)
@@ -45,7 +45,7 @@ type Group = { indexes: ReadonlySet<number>; recipients: string[] }
 /** Recipients who see the same changes, together. A user sees the own changes too: other connections are told. */
 function groupRecipients(
   changesOf: ReadonlyMap<string, readonly number[]>,
-  { spacesOf, membersOf, linkedTo }: Pick<Audience, 'spacesOf' | 'membersOf' | 'linkedTo'>,
+  { spacesOf, membersOf, linkedTo }: Audience,
 ): Iterable<Group> {
   const inSpace = new Map<string, number[]>()
   const sourcesOf = new Map<string, (readonly number[])[]>()

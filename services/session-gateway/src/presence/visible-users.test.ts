@@ -15,7 +15,6 @@ const audience = {
     ['1', ['5', '7']],
     ['4', ['1']],
   ]),
-  connected: new Set<string>(),
 }
 
 describe('the online users whom a user sees', () => {

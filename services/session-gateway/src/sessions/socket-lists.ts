@@ -1,7 +1,7 @@
 import type { Subscription } from '@gatehouse/bus'
 import { socketsAsked, socketsTold, type OpenSocket } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
 import type { Deps, OperationContext } from '../deps.ts'
+import { listOtherNodes } from '../nodes/list-other-nodes.ts'
 
 type ListDeps = Pick<OperationContext, 'orm' | 'random' | 'log' | 'timer' | 'timings'> &
   Pick<Deps, 'bus' | 'sessions' | 'node'>
@@ -72,7 +72,7 @@ export class SocketLists implements AsyncDisposable {
     })
     const limit = timer.set(ended.resolve, timings.socketListMs)
     bus.broadcast(socketsAsked, { userId, questionId, askedBy: this.#name })
-    this.#readOtherNodes().then(
+    listOtherNodes(this.#deps).then(
       (ids) => {
         others = ids
         endIfComplete()
@@ -90,13 +90,6 @@ export class SocketLists implements AsyncDisposable {
   #ownSockets(userId: string): OpenSocket[] {
     const sockets = [...(this.#deps.sessions.find(userId)?.sockets ?? [])].filter(({ phase }) => phase === 'ready')
     return sockets.map(({ sessionId, connectedAt, client }) => ({ sessionId, connectedAt, ...client }))
-  }
-
-  async #readOtherNodes(): Promise<string[]> {
-    const { orm, node, timings } = this.#deps
-    const sql = `select id::text from session_nodes where id <> ? and seen_at > now() - ? * interval '1 millisecond'`
-    const rows = await selectRows<{ id: string }>(orm.em.fork(), sql, [node.id, timings.nodeSilenceMs])
-    return rows.map(({ id }) => id)
   }
 }
 

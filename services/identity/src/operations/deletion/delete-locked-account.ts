@@ -6,12 +6,13 @@ import {
   type AccountState,
   type DeletionMode,
 } from '@gatehouse/contracts'
-import { allowLongWork, changeRows, readPresentAudience, selectRows } from '@gatehouse/database'
+import { allowLongWork, changeRows, selectRows } from '@gatehouse/database'
 import { accountStateOf, type Actor, type User } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import { listPresentAudience } from '../../queries/list-present-audience.ts'
 import { recordAccountEvent } from '../account-events.ts'
 import { deleteRelations } from './delete-relations.ts'
 import { leaveDirectMessages } from './leave-direct-messages.ts'
@@ -49,6 +50,7 @@ export async function deleteLockedAccount(
   await allowLongWork(em)
   const ownedBefore = await listOwnedSpaces(em, user.id)
   if (ownedBefore.length > 0) return { ownedSpaces: ownedBefore }
+  // Now: it is unknown once the memberships are deleted.
   const audience = await listPresentAudience(em, user.id)
 
   if (mode === 'full') await purgeSpaceContent(em, user.id)
@@ -83,12 +85,6 @@ export async function finishDeletion({ afterCommit, uploadCleanup }: DeletionDep
 async function listOwnedSpaces(em: EntityManager, userId: string): Promise<OwnedSpace[]> {
   const sql = 'select id::text as id, name from spaces where owner_id = ? order by spaces.id'
   return await selectRows<OwnedSpace>(em, sql, [userId])
-}
-
-/** Connected users who see the account's presence: unknown once its memberships are deleted. Contract: 6. */
-async function listPresentAudience(em: EntityManager, userId: string): Promise<string[]> {
-  const audience = await readPresentAudience(em, [userId])
-  return [...new Set(audience.flatMap(({ recipients }) => recipients))]
 }
 
 /** Records every file of the user for removal: avatar, banner and unclaimed uploads. Spec: Tombstone. */

@@ -1,0 +1,57 @@
+import pg from 'pg'
+import { requireEmptyInstance } from './empty-instance.ts'
+import { CommandFailure, isDiskFull } from './failure.ts'
+import { openUploadStaging, type UploadStaging } from './upload-staging.ts'
+
+type Filling<T> = {
+  kind: 'import' | 'restore'
+  /** Of the owner of the schema; the schema is up to date. */
+  databaseUrl: string
+  uploadDir: string
+  /** Does all but the commit. */
+  isDryRun?: boolean
+  progress(line: string): void
+  /** Refuses before any file is written. */
+  check?: (client: pg.Client) => Promise<void>
+  /** Fills the tables, and the folder with the files that become uploads. */
+  fill: (client: pg.Client, folder: string) => Promise<T>
+}
+
+/**
+ * Fills an instance without accounts and with no service running in one transaction; the files get their names right
+ * before its commit. Throws CommandFailure, and then nothing has changed. docs/operators.md, "Backup and restore".
+ */
+export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
+  const { kind, databaseUrl, uploadDir, isDryRun = false, progress, check, fill } = filling
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: `gatehouse-${kind}` })
+  await client.connect()
+  await using opening = new AsyncDisposableStack()
+  opening.defer(() => client.end()) // rolls back what is open
+  let staging: UploadStaging | undefined
+  try {
+    await client.query('begin')
+    await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
+    await requireEmptyInstance(client)
+    await check?.(client)
+    staging = opening.use(await openUploadStaging(client, uploadDir, kind))
+    const result = await fill(client, staging.folder)
+    if (!isDryRun) await staging.publish()
+    await client.query(isDryRun ? 'rollback' : 'commit')
+    progress(isDryRun ? 'dry run: nothing was changed' : 'committed')
+    return result
+  } catch (error) {
+    await staging?.withdraw()
+    throw explain(kind, error)
+  }
+}
+
+function explain(kind: Filling<unknown>['kind'], error: unknown): unknown {
+  if (error instanceof CommandFailure) return error
+  const { code, message } = error as { code?: string; message: string }
+  const nothing = 'nothing was changed'
+  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${nothing}`, { cause: error })
+  if (code === '55P03') {
+    return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, { cause: error })
+  }
+  return new CommandFailure('failed', `the ${kind} failed: ${message}; ${nothing}`, { cause: error })
+}
