@@ -41,12 +41,12 @@ export class ClusterProcess extends ManagedProcess {
       isReady: () => isReady(opsUrl),
       lastLines: view.lastLines,
       spawn() {
-        const { PATH = '', HOME = '' } = process.env
+        const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
         const { file, flags = [] } = entrypoints[role]
         const args = ['--disable-warning=ExperimentalWarning', ...flags, resolve(root(), file)]
         const child = spawn(process.execPath, args, {
           cwd: root(),
-          env: { PATH, HOME, ...environment, ...portVariables(endpoint) },
+          env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment, ...portVariables(endpoint) },
           stdio: ['ignore', 'pipe', 'pipe'],
           detached: true,
         })

@@ -51,6 +51,7 @@ describe('the judgment of frames', () => {
     expect(
       judgeFrames(parseFrames(Buffer.concat([Buffer.from('\x81\x0f{"type":"pong"}', 'latin1'), closed(4004)]))),
     ).to.equal(undefined)
+    expect(judgeFrames(parseFrames(closed(3338)))).to.equal(undefined)
     expect(judgeFrames(parseFrames(closed(1011)))).to.contain('1011')
     expect(judgeFrames(parseFrames(Buffer.from('\x81\x02{}', 'latin1')))).to.contain('message {}')
   })

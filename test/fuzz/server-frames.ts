@@ -27,10 +27,15 @@ export function judgeFrames(frames: readonly ServerFrame[]): string | undefined 
     if (opcode === 1 && !isMessage(payload)) return `message ${payload.toString().slice(0, 300)}`
     if (opcode !== 8 || payload.length < 2) continue
     const code = payload.readUInt16BE(0)
-    if (!closeCodes.has(code) && (code < 4000 || code > 4099))
+    if (!closeCodes.has(code) && !isEcho(code) && (code < 4000 || code > 4099))
       return `close code ${code} ${payload.subarray(2).toString()}`
   }
   return undefined
+}
+
+/** No server closes with these: one that arrives is the client's own, which RFC 6455, 5.5.1 has sent back. */
+function isEcho(code: number): boolean {
+  return code >= 3000 && code <= 3999
 }
 
 function isMessage(payload: Buffer): boolean {

@@ -5,11 +5,11 @@ import { ensureWebBuilt } from '../setup/build-web.js'
 import { ensurePrograms } from '../setup/programs.js'
 import { dataFolder, log, root } from '../setup/project.js'
 import { listTestFiles, needsBrowser, planRun, readDurations, writeDurations } from './test-files.ts'
-import { runTestFile } from './run-test-file.ts'
-import type { FileReport } from './run-test-file.ts'
+import { runTestFiles } from './run-test-files.ts'
+import type { FileReport } from './run-test-files.ts'
 
 /** Measured: with three, each file takes as much longer as there are more of them. */
-const parallelFiles = 2
+const parallelProcesses = 2
 
 const stopping = new AbortController()
 const isStopped = () => stopping.signal.aborted
@@ -28,7 +28,7 @@ console.log('starting PostgreSQL, NATS and Redis for the tests')
 {
   await using servers = await startRunEnvironment()
   const env = { ...process.env, ...servers.variables }
-  await runAll(parallel, parallelFiles, env)
+  await runAll(parallel, parallelProcesses, env)
   await runAll(exclusive, 1, env)
 }
 writeDurations(durationsFile, reports)
@@ -50,17 +50,20 @@ function selectFiles(): string[] {
   }
 }
 
-async function runAll(queue: string[], processes: number, env: NodeJS.ProcessEnv): Promise<void> {
+async function runAll(batches: string[][], processes: number, env: NodeJS.ProcessEnv): Promise<void> {
   async function runNext(): Promise<void> {
-    const file = queue.shift()
-    if (!file || isStopped()) return
-    const report = await runTestFile({ file, env, reporter, signal: stopping.signal })
-    if (isStopped()) return
-    reports.push(report)
-    print(report)
+    const files = batches.shift()
+    if (!files || isStopped()) return
+    await runTestFiles({ files, env, reporter, signal: stopping.signal, onReport })
     await runNext()
   }
   await Promise.all(Array.from({ length: processes }, runNext))
+}
+
+function onReport(report: FileReport): void {
+  if (isStopped()) return
+  reports.push(report)
+  print(report)
 }
 
 function print({ file, passed, failed, seconds, output }: FileReport): void {

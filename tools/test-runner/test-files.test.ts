@@ -44,20 +44,31 @@ describe('the test files', () => {
 })
 
 describe('the plan of a run', () => {
-  it('begins with the files that took longest, or else with the whole system', () => {
-    const files = ['libs/a.test.ts', 'libs/b.test.ts', 'services/c.test.ts', 'test/d.test.ts']
+  it('begins with what took longest, or else with the whole system', () => {
+    const files = ['libs/a/a.test.ts', 'libs/b/b.test.ts', 'services/c/c.test.ts', 'test/d.test.ts']
 
-    expect(planRun(files, {}).parallel[0]).to.equal('test/d.test.ts')
+    expect(planRun(files, {}).parallel[0]).to.deep.equal(['test/d.test.ts'])
     expect(
-      planRun(files, { 'libs/b.test.ts': 9, 'services/c.test.ts': 5, 'test/d.test.ts': 7 }).parallel,
-    ).to.deep.equal(['libs/b.test.ts', 'test/d.test.ts', 'services/c.test.ts', 'libs/a.test.ts'])
+      planRun(files, { 'libs/b/b.test.ts': 9, 'services/c/c.test.ts': 5, 'test/d.test.ts': 7 }).parallel.flat(),
+    ).to.deep.equal(['libs/b/b.test.ts', 'test/d.test.ts', 'services/c/c.test.ts', 'libs/a/a.test.ts'])
+  })
+
+  it('puts short files of one folder into one process, up to half a minute', () => {
+    const files = ['services/a/1.test.ts', 'services/a/2.test.ts', 'services/a/3.test.ts', 'services/b/1.test.ts']
+    const durations = { 'services/a/1.test.ts': 20, 'services/a/2.test.ts': 15, 'services/a/3.test.ts': 10 }
+
+    expect(planRun(files, durations).parallel).to.deep.equal([
+      ['services/a/1.test.ts', 'services/a/3.test.ts'],
+      ['services/a/2.test.ts'],
+      ['services/b/1.test.ts'],
+    ])
   })
 
   it('keeps apart the files that need the whole machine, which exist', () => {
     const { exclusive, parallel } = planRun(listTestFiles(projectRoot, []), {})
 
-    expect(exclusive).to.have.members(exclusiveFiles)
-    expect(parallel).to.not.include.members(exclusive)
+    expect(exclusive.flat()).to.have.members(exclusiveFiles)
+    expect(parallel.flat()).to.not.include.members(exclusive.flat())
   })
 
   it('knows the durations of earlier runs', async () => {

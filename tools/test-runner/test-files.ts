@@ -31,17 +31,47 @@ export function needsBrowser(root: string, files: readonly string[]): boolean {
   return files.some((file) => /\blaunchChromium\b|\bchromiumPath\b/.test(readFileSync(join(root, file), 'utf8')))
 }
 
+/** Files of one folder share a process while together they take no longer than this, in seconds. */
+const batchSeconds = 30
+/** What a file is taken to need that has not run yet, in seconds: the tests of the whole system have processes of their own. */
+const expectedSeconds = (file: string): number => (/^(test|deploy)\//.test(file) ? Number.MAX_VALUE : 3)
+
 /**
- * Which files run side by side and which alone, those that took longest in the last run first. Without a last run the
- * tests of the whole system are first.
+ * Which files run side by side, in batches for one process each, and which alone; what took longest in the last run comes
+ * first.
  */
 export function planRun(files: readonly string[], durations: Readonly<Record<string, number>>) {
-  const duration = (file: string) => durations[file] ?? (/^(test|deploy)\//.test(file) ? Number.MAX_VALUE : 0)
-  const longestFirst = files.toSorted((a, b) => duration(b) - duration(a))
-  const { exclusive = [], parallel = [] } = Object.groupBy(longestFirst, (file) =>
+  const duration = (file: string): number => durations[file] ?? expectedSeconds(file)
+  const { exclusive = [], parallel = [] } = Object.groupBy(files, (file) =>
     exclusiveFiles.includes(file) ? 'exclusive' : 'parallel',
   )
-  return { exclusive, parallel }
+  const ordered = (batches: Batch[]): string[][] =>
+    batches.toSorted((a, b) => b.seconds - a.seconds).map((batch) => batch.files)
+  return {
+    exclusive: ordered(exclusive.map((file) => ({ files: [file], seconds: duration(file) }))),
+    parallel: ordered(batch(parallel, duration)),
+  }
+}
+
+type Batch = { files: string[]; seconds: number }
+
+/** Starting a process and loading the modules of a service takes longer than most of its test files. */
+function batch(files: readonly string[], duration: (file: string) => number): Batch[] {
+  const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/')
+  const byFolder = Object.values(Object.groupBy(files, folderOf)) as string[][]
+  return byFolder.flatMap((inFolder) => {
+    const batches: Batch[] = []
+    for (const file of inFolder) {
+      const seconds = duration(file)
+      const fitting = batches.find((one) => one.seconds + seconds <= batchSeconds)
+      if (!fitting) batches.push({ files: [file], seconds })
+      else {
+        fitting.files.push(file)
+        fitting.seconds += seconds
+      }
+    }
+    return batches
+  })
 }
 
 /** Seconds for each file, from the runs before. */

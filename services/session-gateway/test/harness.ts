@@ -32,7 +32,8 @@ export const quick: Partial<Timings> = {
   graceMs: 60,
   closeMs: 300,
   nodeHeartbeatMs: 50,
-  nodeSilenceMs: 500,
+  /** Long enough that a busy machine evicts no node that runs. */
+  nodeSilenceMs: 800,
   sweepMs: 600_000,
   drainMs: 50,
   databaseRetryMs: 50,

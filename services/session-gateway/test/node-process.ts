@@ -9,7 +9,7 @@ const options = { logLevel: 'silent', postgres: { url: DATABASE_URL, connections
 const resources = await openResources('session-gateway', options)
 const bus = await connectNats({ url: NATS_URL, name: 'session-gateway', prefix: NATS_PREFIX, log: resources.log })
 const config = { host: '127.0.0.1', port: 0, internalSecret, jwtSecret }
-const overrides = { timings: { ...quick, nodeSilenceMs: 400 } }
+const overrides = { timings: quick }
 const service = await startSessionGateway(config, { ...resources, bus }, overrides)
 process.stdout.write(`${service.url}\n`)
 process.stdin.resume().once('end', () => process.exit(0))

@@ -19,9 +19,10 @@ describe('session gateways that start and stop', () => {
     const [user, moved, friend] = [await buildUser(cluster), await buildUser(cluster), await buildUser(cluster)]
     await befriend(cluster, user, friend)
     await befriend(cluster, moved, friend)
+    const watcher = await signIn(survivor.url, friend.token)
     await signIn(killed.url, user.token)
     await signIn(killed.url, moved.token)
-    const watcher = await signIn(survivor.url, friend.token)
+    for (const _user of [user, moved]) await watcher.take('presence_update')
 
     await killed.kill()
     const reconnected = await signIn(survivor.url, moved.token)
@@ -39,8 +40,9 @@ describe('session gateways that start and stop', () => {
     await using frozen = await startNodeProcess(cluster)
     const [user, friend] = [await buildUser(cluster), await buildUser(cluster)]
     await befriend(cluster, user, friend)
-    const tab = await signIn(frozen.url, user.token)
     const watcher = await signIn(evicting.url, friend.token)
+    const tab = await signIn(frozen.url, user.token)
+    expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'online' })
 
     frozen.pause()
     expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'offline' })
@@ -130,7 +132,7 @@ describe('session gateways that start and stop', () => {
 })
 
 async function disposable(cluster: Cluster, config: { onlyNode?: boolean } = {}, timings = {}) {
-  const node = await cluster.startNode({ nodeSilenceMs: 400, ...timings }, config)
+  const node = await cluster.startNode(timings, config)
   return { ...node, [Symbol.asyncDispose]: node.dispose }
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runTestFile } from './run-test-file.ts'
+import { runTestFiles, type FileReport } from './run-test-files.ts'
 
 describe('a test file', () => {
   let folder: string
@@ -11,12 +11,19 @@ describe('a test file', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  async function run(source: string, options: { signal?: AbortSignal; limitMs?: number } = {}) {
-    const file = join(folder, 'some.test.ts')
-    await writeFile(file, source)
+  type Run = { signal?: AbortSignal; limitMs?: number }
+
+  async function runAll(sources: readonly string[], options: Run = {}): Promise<FileReport[]> {
+    const files = sources.map((_, index) => join(folder, `${index}.test.ts`))
+    for (const [index, source] of sources.entries()) await writeFile(files[index]!, source)
+    const reports: FileReport[] = []
     const signal = new AbortController().signal
-    return runTestFile({ file, env: process.env, reporter: 'dot', signal, ...options })
+    const onReport = (report: FileReport) => reports.push(report)
+    await runTestFiles({ files, env: process.env, reporter: 'dot', signal, onReport, ...options })
+    return reports
   }
+
+  const run = async (source: string, options: Run = {}): Promise<FileReport> => (await runAll([source], options))[0]!
 
   it('has its passed and failed tests counted, and its failures shown', async () => {
     const report = await run(`it('holds', () => {}); it('breaks', () => { throw new Error('the reason') })`)
@@ -74,5 +81,40 @@ describe('a test file', () => {
 
     expect(report.failed).to.equal(1)
     expect(report.output).to.include('SIGKILL')
+  })
+
+  it('shares a process with others, and stops none of them when it fails, does not load, or crashes', async () => {
+    const holds = `it('holds', () => console.log('pid ' + process.pid))`
+    const sources = [holds, `it('breaks', () => { throw new Error('the reason') })`, holds]
+    const reports = await runAll([
+      ...sources,
+      `import './nothing.ts'`,
+      holds,
+      `it('exits', () => process.exit(0))`,
+      holds,
+    ])
+
+    const counts = reports.map(({ passed, failed }) => [passed, failed])
+    expect(counts).to.deep.equal([
+      [1, 0],
+      [0, 1],
+      [1, 0],
+      [0, 1],
+      [1, 0],
+      [0, 1],
+      [1, 0],
+    ])
+    expect(reports.map(({ output }) => /the reason|nothing.ts/.exec(output)?.[0] ?? '')).to.deep.equal([
+      '',
+      'the reason',
+      '',
+      'nothing.ts',
+      '',
+      '',
+      '',
+    ])
+    const processes = reports.flatMap(({ output }) => /pid \d+/.exec(output)?.[0] ?? [])
+    expect(processes).to.have.length(4)
+    expect(new Set(processes)).to.have.property('size', 3)
   })
 })

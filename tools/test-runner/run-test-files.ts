@@ -1,0 +1,87 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+
+export type FileReport = { file: string; passed: number; failed: number; seconds: number; output: string }
+
+type Counts = Pick<FileReport, 'passed' | 'failed'>
+
+type Options = {
+  files: readonly string[]
+  env: NodeJS.ProcessEnv
+  /** Of mocha. */
+  reporter: string
+  signal: AbortSignal
+  /** For each file. */
+  limitMs?: number
+  onReport(report: FileReport): void
+}
+
+const lastOutputMs = 1_000
+
+/**
+ * Runs test files one after another in one process, which loads what they share once. A file that does not load, crashes,
+ * or exceeds its time limit counts as one failed test; those after it run in a new process.
+ */
+export async function runTestFiles({ files, ...options }: Options): Promise<void> {
+  for (let next = 0; next < files.length && !options.signal.aborted;) {
+    next += await runInProcess(files.slice(next), options)
+  }
+}
+
+/** Gives the number of files that have run when the process has ended, at least one. */
+async function runInProcess(files: readonly string[], options: Omit<Options, 'files'>): Promise<number> {
+  const { env, reporter, signal, limitMs = 300_000, onReport } = options
+  const args = [reporter, ...files.map((file) => resolve(file))]
+  const child = fork(resolve(import.meta.dirname, 'mocha-process.ts'), args, { env, silent: true })
+  const waiting = [...files]
+  let last: FileReport | undefined
+  const chunks: Buffer[] = []
+  const takeOutput = (): string => Buffer.concat(chunks.splice(0)).toString('utf8')
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  let startedAt = performance.now()
+  const limit = limitTime(limitMs)
+  const stop = AbortSignal.any([signal, limit.exceeded])
+  stop.addEventListener('abort', () => child.kill('SIGKILL'))
+
+  function report(counts: Counts): void {
+    const now = performance.now()
+    // The one before has ended well: nothing has thrown after its last test.
+    if (last) onReport(last)
+    last = { file: waiting.shift() ?? '', ...counts, seconds: (now - startedAt) / 1000, output: takeOutput() }
+    startedAt = now
+    limit.restart()
+  }
+  // What the file has printed may arrive in the same turn.
+  child.on('message', (counts) => setImmediate(report, counts as Counts))
+
+  const closed = once(child, 'close')
+  const [code, killedBy] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  limit.stop()
+  // A process that a file left running may hold the output open.
+  await Promise.race([closed, pause(lastOutputMs, undefined, { ref: false })])
+  await nextTurn()
+  const isUnfinished = waiting.length > 0
+  if (isUnfinished) report({ passed: 0, failed: 0 })
+  const end = limit.exceeded.aborted
+    ? `exceeded its limit of ${limitMs / 1000} s`
+    : `ended with ${killedBy ?? `exit code ${code}`}`
+  onReport(closeReport(last, { isWhole: code === 0 && !isUnfinished, end, output: takeOutput() }))
+  return files.length - waiting.length
+}
+
+type Closing = { isWhole: boolean; end: string; output: string }
+
+function closeReport(report: FileReport | undefined, { isWhole, end, output }: Closing): FileReport {
+  if (!report) throw new Error('no test file was given')
+  const { passed, failed } = report
+  if (isWhole && passed + failed > 0) return { ...report, output: report.output + output }
+  return { ...report, failed: failed + 1, output: `${report.output}${output}\n  the file itself failed: it ${end}\n` }
+}
+
+function limitTime(limitMs: number) {
+  const limit = new AbortController()
+  const timeout = setTimeout(() => limit.abort(), limitMs)
+  return { exceeded: limit.signal, restart: () => void timeout.refresh(), stop: () => clearTimeout(timeout) }
+}
