@@ -1,13 +1,12 @@
-import { recordAudit, type ActingAdmin, type ApprovalRequest, type Peer } from '@gatehouse/domain'
+import type { ActingAdmin, Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/keep-offer.ts'
-import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
+import { decideRequest, type DecidedRequest } from './decide-request.ts'
 import { beginInitiation } from './initiate-peering.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
@@ -18,32 +17,13 @@ type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
  * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
  */
 export async function approveRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
-  const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
-  const offered = await withPeer(
-    deps,
-    origin,
-    async (em, known) => {
-      const request = await loadWaitingRequest(em, id)
-      const now = new Date(deps.clock.now())
-      const peer = await beginApproved(deps, em, { request, known, now })
-      request.decide('approved', actor.userId, now)
-      recordAudit(em, {
-        action: 'approval-request.approved',
-        actor,
-        target: { type: 'approval-request', id },
-        detail: { origin, direction: request.direction },
-        at: now,
-      })
-      return peer
-    },
-    actor,
+  const offered = await decideRequest(deps, { id, actor, decision: 'approved' }, (em, decided) =>
+    beginApproved(deps, em, decided),
   )
   await attemptHandshake(deps, offered, requestId)
 }
 
-type Approved = { request: ApprovalRequest; known: Peer | null; now: Date }
-
-async function beginApproved(deps: Deps, em: EntityManager, { request, known, now }: Approved): Promise<Peer> {
+async function beginApproved(deps: Deps, em: EntityManager, { request, known, now }: DecidedRequest): Promise<Peer> {
   const origin = request.sourceOrigin
   if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
   if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()

@@ -1,10 +1,9 @@
-import { Peer, recordAudit, type ActingAdmin, type ApprovalRequest } from '@gatehouse/domain'
+import { Peer, type ActingAdmin, type ApprovalRequest } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { newPeer } from '../handshake/activate.ts'
 import { newSecret } from '../peers/new-secret.ts'
-import { withPeer } from '../peers/with-peer.ts'
-import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
+import { decideRequest } from './decide-request.ts'
 
 type Input = { id: string; actor: ActingAdmin }
 
@@ -13,24 +12,8 @@ type Input = { id: string; actor: ActingAdmin }
  * initiating. Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests.
  */
 export async function denyRequest(deps: Deps, { id, actor }: Input): Promise<void> {
-  const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
-  await withPeer(
-    deps,
-    origin,
-    async (em) => {
-      const request = await loadWaitingRequest(em, id)
-      const now = new Date(deps.clock.now())
-      request.decide('denied', actor.userId, now)
-      await rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now })
-      recordAudit(em, {
-        action: 'approval-request.denied',
-        actor,
-        target: { type: 'approval-request', id },
-        detail: { origin, direction: request.direction },
-        at: now,
-      })
-    },
-    actor,
+  await decideRequest(deps, { id, actor, decision: 'denied' }, (em, { request, now }) =>
+    rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
   )
   void deps.maintenance.runNow()
 }

@@ -1,17 +1,18 @@
-import { ApiError, listOwnedSpaces, type User } from '@gatehouse/client'
+import { listOwnedSpaces, type User } from '@gatehouse/client'
 import { type SubmitEvent, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
 import { Dialog, DialogActions } from '../../components/dialog.tsx'
 import { submitLabel } from '../../components/error-message.tsx'
-import { Field, PasswordField } from '../../components/field.tsx'
+import { Field } from '../../components/field.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { hostOf } from '../../components/instance-address.ts'
 import { useClient, useDeletionReport, useStore } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { useQuery } from '../../hooks/use-query.ts'
-import { t, translate } from '../../language/language.ts'
+import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
+import { useOwnPassword } from './use-own-password.tsx'
 
 /** Deletes the account, confirmed by username and password. Lists the owned spaces because of which it is refused. */
 type Props = { user: User; onClose: () => void; onExport: () => void }
@@ -20,22 +21,19 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props) {
   const client = useClient()
   const [, setDeletionReport] = useDeletionReport()
   const mutation = useMutation()
+  const ownPassword = useOwnPassword(user, mutation, 'delete-password')
   const [username, setUsername] = useState('')
-  const [password, setPassword] = useState('')
   const [submitted, setSubmitted] = useState(false)
   const [remoteResults, addRemoteResults] = useDeletionResults()
-  const local = user.homeInstance === null
   const usernameMismatch = username.trim().toLowerCase() !== user.username.toLowerCase()
   const spaces = listOwnedSpaces(mutation.error)
-  const refused =
-    mutation.error instanceof ApiError && mutation.error.status === 403 ? translate(mutation.error.message) : null
 
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     setSubmitted(true)
-    if (usernameMismatch || (local && !password)) return
+    if (!ownPassword.submit() || usernameMismatch) return
     await mutation.run(async () => {
-      const outcome = await client.deleteAccount({ username: user.username, password })
+      const outcome = await client.deleteAccount({ username: user.username, password: ownPassword.password })
       if (outcome.deleted) return setDeletionReport(outcome.remotes)
       addRemoteResults(outcome.remotes)
       throw outcome.error
@@ -70,17 +68,8 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props) {
           error={submitted && usernameMismatch ? t('Type {username} to confirm.', { username: user.username }) : null}
           hint={t('Type {username} to confirm.', { username: user.username })}
         />
-        {local && (
-          <PasswordField
-            label={t('Your password')}
-            name="delete-password"
-            autoComplete="current-password"
-            value={password}
-            onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-            error={submitted && !password ? t('Enter your password.') : refused}
-          />
-        )}
-        <DialogActions mutation={spaces.length > 0 || refused ? { ...mutation, error: null } : mutation}>
+        {ownPassword.field}
+        <DialogActions mutation={spaces.length > 0 ? { ...mutation, error: null } : ownPassword.mutation}>
           <Button onClick={onClose} disabled={mutation.busy}>
             {t('Cancel')}
           </Button>

@@ -1,34 +1,32 @@
-import { ApiError, type User } from '@gatehouse/client'
+import type { User } from '@gatehouse/client'
 import { type SubmitEvent, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Dialog, DialogActions } from '../../components/dialog.tsx'
 import { submitLabel } from '../../components/error-message.tsx'
-import { PasswordField } from '../../components/field.tsx'
 import { formatBytes } from '../../components/format-bytes.ts'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
-import { t, translate } from '../../language/language.ts'
+import { t } from '../../language/language.ts'
+import { useOwnPassword } from './use-own-password.tsx'
 
 /** Downloads everything of the account as one archive, with progress. Contract: 3, export. */
 export function ExportDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const client = useClient()
   const mutation = useMutation()
+  const ownPassword = useOwnPassword(user, mutation, 'export-password')
   const showToast = useToast()
-  const [password, setPassword] = useState('')
-  const [submitted, setSubmitted] = useState(false)
   const [received, setReceived] = useState(0)
-  const local = user.homeInstance === null
-  const refused =
-    mutation.error instanceof ApiError && mutation.error.status === 403 ? translate(mutation.error.message) : null
 
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    setSubmitted(true)
-    if (local && !password) return
+    if (!ownPassword.submit()) return
     setReceived(0)
     const done = await mutation.run(async (signal) => {
-      const archive = await client.api.account.exportData({ password }, { signal, onProgress: setReceived })
+      const archive = await client.api.account.exportData(
+        { password: ownPassword.password },
+        { signal, onProgress: setReceived },
+      )
       saveFile(archive, `${user.username}.zip`)
     })
     if (!done) return
@@ -43,23 +41,14 @@ export function ExportDialog({ user, onClose }: { user: User; onClose: () => voi
             'One archive with your profile, uploads, invites, friends, spaces and the messages that you wrote. You can download it twice a day.',
           )}
         </p>
-        {local && (
-          <PasswordField
-            label={t('Your password')}
-            name="export-password"
-            autoComplete="current-password"
-            value={password}
-            onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-            error={submitted && !password ? t('Enter your password.') : refused}
-          />
-        )}
+        {ownPassword.field}
         {mutation.busy && (
           <div role="status" className="progress">
             <progress aria-label={t('Download')} />
             <span className="small muted tabular">{t('{number} received', { number: formatBytes(received) })}</span>
           </div>
         )}
-        <DialogActions mutation={refused ? { ...mutation, error: null } : mutation}>
+        <DialogActions mutation={ownPassword.mutation}>
           <Button onClick={onClose}>{t('Cancel')}</Button>
           <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
             {submitLabel(mutation, t('Download'))}

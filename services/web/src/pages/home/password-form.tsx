@@ -1,4 +1,4 @@
-import { ApiError, type User } from '@gatehouse/client'
+import type { User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
@@ -8,7 +8,8 @@ import { useToast } from '../../components/toaster.tsx'
 import { useAppContext } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { findPasswordProblem } from './find-password-problem.ts'
-import { t, translate } from '../../language/language.ts'
+import { describeRefusal } from './use-own-password.tsx'
+import { t } from '../../language/language.ts'
 
 const emptyEntry = { current: '', next: '', again: '' }
 type Entry = typeof emptyEntry
@@ -27,8 +28,7 @@ export function PasswordForm({ user, onChanged }: Props) {
   const form = useRef<HTMLFormElement>(null)
   const local = user.homeInstance === null
   const allProblems = findProblems(entry, local)
-  const refused =
-    mutation.error instanceof ApiError && mutation.error.status === 403 ? translate(mutation.error.message) : null
+  const refused = describeRefusal(mutation.error)
   const edit = (change: Partial<Entry>) => (setEntry({ ...entry, ...change }), mutation.clear())
 
   const submit = async (event: SubmitEvent) => {

@@ -1,0 +1,40 @@
+import { recordAudit, type ActingAdmin, type ApprovalRequest, type Peer } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Deps } from '../deps.ts'
+import { withPeer } from '../peers/with-peer.ts'
+import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
+
+export type Decision = { id: string; actor: ActingAdmin; decision: 'approved' | 'denied' }
+export type DecidedRequest = { request: ApprovalRequest; known: Peer | null; now: Date }
+
+/**
+ * Decides a waiting request, records who did, and makes what follows from it, in one transaction; gives what `follow`
+ * gives. Throws not_found, request_decided, as `assertCallerCurrent` does, and what `follow` throws. Contract: 7,
+ * approval requests.
+ */
+export async function decideRequest<Outcome>(
+  deps: Deps,
+  { id, actor, decision }: Decision,
+  follow: (em: EntityManager, decided: DecidedRequest) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
+  return await withPeer(
+    deps,
+    origin,
+    async (em, known) => {
+      const request = await loadWaitingRequest(em, id)
+      const now = new Date(deps.clock.now())
+      const outcome = await follow(em, { request, known, now })
+      request.decide(decision, actor.userId, now)
+      recordAudit(em, {
+        action: `approval-request.${decision}`,
+        actor,
+        target: { type: 'approval-request', id },
+        detail: { origin, direction: request.direction },
+        at: now,
+      })
+      return outcome
+    },
+    actor,
+  )
+}
