@@ -2,7 +2,14 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import jwt from 'jsonwebtoken'
-import { createCallerKey, signCallerToken, signOperatorToken, verifyCallerToken, type Caller } from './caller-token.ts'
+import {
+  createCallerKey,
+  createCallerVerifier,
+  signCallerToken,
+  signOperatorToken,
+  verifyCallerToken,
+  type Caller,
+} from './caller-token.ts'
 import { createTokenKey, signToken, verifyToken } from './bearer-token.ts'
 import { checkRevocation } from './revocation.ts'
 
@@ -145,6 +152,19 @@ describe('caller tokens', () => {
     expect(verifyCallerToken(internal, swapped, now)).to.equal(undefined)
     expect(verifyCallerToken(internal, `${token.split('.')[0]}.${foreign}`, now)).to.equal(undefined)
     expect(verifyCallerToken(internal, '', now)).to.equal(undefined)
+  })
+
+  it('that come again are verified once, end at the same moment, and match no similar token', () => {
+    const verify = createCallerVerifier(internal)
+    const token = signCallerToken(internal, caller, now)
+    const end = now + 30_000 + 90_000
+    const first = verify(token, now)
+
+    expect(first).to.deep.equal(caller)
+    expect(verify(token, end - 1)).to.equal(first)
+    expect([verify(`${token}x`, now), verify(token.slice(0, -1), now)]).to.deep.equal([undefined, undefined])
+    expect([verify(token, end), verify(token, end + 1)]).to.deep.equal([undefined, undefined])
+    expect(() => Object.assign(first!.account!, { isAdmin: true })).to.throw(TypeError)
   })
 
   it('are refused when their claims are not those of a caller', () => {

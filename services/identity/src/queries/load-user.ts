@@ -1,11 +1,20 @@
-import { bigintArray, selectRows } from '@gatehouse/database'
-import { User } from '@gatehouse/domain'
+import { batchById, bigintArray, prepareRead, selectRows } from '@gatehouse/database'
+import { User, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { refuse } from '../errors.ts'
 
-/** Throws user_unknown. */
-export async function loadUser(em: EntityManager, userId: string): Promise<User> {
-  const user = await em.findOne(User, { id: userId })
+const readById = batchById(
+  prepareRead({
+    name: 'users_by_id',
+    entity: User,
+    properties: plainUserProperties,
+    where: 'users.id = any($1::bigint[])',
+  }),
+)
+
+/** An account as it is now, outside of a transaction. Throws user_unknown. */
+export async function loadUser(em: EntityManager, userId: string): Promise<PlainUser> {
+  const user = await readById(em, userId)
   if (!user) throw refuse.user_unknown()
   return user
 }

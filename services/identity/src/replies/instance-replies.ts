@@ -1,10 +1,10 @@
-import type { InstanceSettings } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { IdentityConfig } from '../config.ts'
 import { isRegistrationOpen } from '../operations/registration/registration-gates.ts'
+import type { PlainSettings } from '../queries/load-settings.ts'
 
 /** The instance's public facts; the gate as it applies, not as it is stored. Contract: 3. */
-export function instanceReply(settings: InstanceSettings, config: Pick<IdentityConfig, 'registrationOpen'>) {
+export function instanceReply(settings: PlainSettings, config: Pick<IdentityConfig, 'registrationOpen'>) {
   return {
     name: settings.instanceName,
     version,
@@ -25,7 +25,7 @@ const fixedSettings = {
 } as const
 
 /** The settings as admins see them. Contract: 5. */
-export function settingsReply(settings: InstanceSettings) {
+export function settingsReply(settings: PlainSettings) {
   const { instanceName, registrationOpen, federatedRegistrationOpen, autoAcceptPeering } = settings
   return {
     instanceName,

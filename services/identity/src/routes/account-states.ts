@@ -9,7 +9,7 @@ export function accountStateRoutes({ orm }: Pick<Deps, 'orm'>): Router<AppState>
   const router = new Router<AppState>()
   router.post(accountStatesQuery.path, jsonBody, async (ctx) => {
     const { userIds } = parseInput(accountStatesQuery.request, ctx.request.body)
-    ctx.body = { states: await readAccountStates(orm.em.fork(), userIds) }
+    ctx.body = { states: await readAccountStates(orm.em, userIds) }
   })
   return router
 }

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { loadInstanceSettings, sanitizeUser } from '@gatehouse/domain'
+import { sanitizeUser } from '@gatehouse/domain'
 import {
   adminsOnly,
   callerOf,
@@ -17,6 +17,7 @@ import { resetPassword } from '../operations/administration/reset-password.ts'
 import { setRole } from '../operations/administration/set-role.ts'
 import { listAudit } from '../queries/list-audit.ts'
 import { listUserInstances, listUsers } from '../queries/list-users.ts'
+import { loadSettings } from '../queries/load-settings.ts'
 import { auditReply } from '../replies/audit-reply.ts'
 import { settingsReply } from '../replies/instance-replies.ts'
 
@@ -31,7 +32,7 @@ export function adminRoutes(deps: Deps): Router<AppState> {
     ctx.body = { entries: rows.map(auditReply), nextCursor }
   })
   router.get(endpoints.getSettings.path, async (ctx) => {
-    ctx.body = settingsReply(await loadInstanceSettings(deps.orm.em.fork()))
+    ctx.body = settingsReply(await loadSettings(deps.orm.em))
   })
   router.patch(endpoints.patchSettings.path, jsonBody, async (ctx) => {
     const changes = parseInput(endpoints.patchSettings.body, ctx.request.body)

@@ -17,7 +17,7 @@ import { issueToken } from '../replies/credentials-reply.ts'
 export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>()
   router.get(endpoints.getSelf.path, async (ctx) => {
-    ctx.body = sanitizeUser(await loadUser(deps.orm.em.fork(), requireUser(ctx).userId), true)
+    ctx.body = sanitizeUser(await loadUser(deps.orm.em, requireUser(ctx).userId), true)
   })
   router.patch(endpoints.patchSelf.path, jsonBody, async (ctx) => {
     const caller = requireUser(ctx)
@@ -60,7 +60,7 @@ export function userRoutes(deps: Deps): Router<AppState> {
   router.get(endpoints.getUser.path, async (ctx) => {
     const { userId } = requireUser(ctx)
     const { id } = parseInput(endpoints.getUser.params, ctx.params)
-    ctx.body = sanitizeUser(await loadUser(deps.orm.em.fork(), id), id === userId)
+    ctx.body = sanitizeUser(await loadUser(deps.orm.em, id), id === userId)
   })
   return router
 }

@@ -1,7 +1,15 @@
 import { isStorableText, type checkInviteReply } from '@gatehouse/contracts'
-import { findInvite } from '@gatehouse/domain'
+import { prepareRead } from '@gatehouse/database'
+import { Invite, deriveInviteStatus } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
+
+const readByToken = prepareRead({
+  name: 'invite_by_token',
+  entity: Invite,
+  properties: ['name', 'revokedAt', 'expiresAt', 'usedCount', 'maxUses'],
+  where: 'invites.token = $1',
+})
 
 /**
  * Whether a link can still be used. Whatever is no token is answered like an unknown or a revoked one, and only a usable
@@ -12,8 +20,9 @@ export async function checkInvite(
   token: unknown,
 ): Promise<z.infer<typeof checkInviteReply>> {
   if (typeof token !== 'string' || !isStorableText(token)) return { valid: false, reason: 'invalid' }
-  const found = await findInvite(orm.em.fork(), { token, now: clock.now() })
-  if (!found || found.status === 'revoked') return { valid: false, reason: 'invalid' }
-  if (found.status !== 'active') return { valid: false, reason: found.status }
-  return { valid: true, name: found.invite.name }
+  const [invite] = await readByToken(orm.em, [token])
+  const status = invite && deriveInviteStatus(invite, clock.now())
+  if (!status || status === 'revoked') return { valid: false, reason: 'invalid' }
+  if (status !== 'active') return { valid: false, reason: status }
+  return { valid: true, name: invite.name }
 }

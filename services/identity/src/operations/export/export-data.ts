@@ -37,7 +37,7 @@ export async function exportData(deps: ExportDeps, given: Export): Promise<{ arc
 
 /** Throws account_deleted, token_revoked. Design: invariant 1. */
 async function judgeAgain({ orm }: Pick<Deps, 'orm'>, caller: ActingCaller): Promise<AccountState> {
-  const [state] = await readAccountStates(orm.em.fork(), [caller.userId])
+  const [state] = await readAccountStates(orm.em, [caller.userId])
   assertCurrent(state, caller)
   return state
 }

@@ -38,7 +38,7 @@ export async function* ownParts(deps: PartDeps, userId: string, judge: Judge): A
 const textPart = (name: string, content: AsyncIterable<Buffer>): ArchivePart => ({ name, content, compress: true })
 
 async function readAccount({ orm, clock, config }: PartDeps, userId: string): Promise<object> {
-  const user = await loadUser(orm.em.fork(), userId)
+  const user = await loadUser(orm.em, userId)
   const { passwordChangedAt = null } = user
   return {
     exportedAt: clock.now(),

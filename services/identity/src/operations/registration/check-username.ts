@@ -1,10 +1,19 @@
 import { isLocalUsername, normalizeUsername } from '@gatehouse/contracts'
-import { User, loadInstanceSettings } from '@gatehouse/domain'
+import { prepareRead } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import type { Deps } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
+import { loadSettings } from '../../queries/load-settings.ts'
 import { isRegistrationOpen } from './registration-gates.ts'
 
 export type Availability = { available: true } | { available: false; reason: string }
+
+const readByName = prepareRead({
+  name: 'username_taken',
+  entity: User,
+  properties: ['id'],
+  where: 'users.username = $1',
+})
 
 const unavailable = ({ message: reason }: { message: string }): Availability => ({ available: false, reason })
 
@@ -19,9 +28,8 @@ export async function checkUsername(
   const username = normalizeUsername(requested ?? '')
   if (username === '') throw withReason(refuse.username_missing)
   if (!isLocalUsername(username)) return unavailable(refuse.username_invalid())
-  const em = orm.em.fork()
-  if (!isRegistrationOpen(await loadInstanceSettings(em), config)) throw withReason(refuse.username_check_closed)
-  const taken = (await em.count(User, { username })) > 0
+  if (!isRegistrationOpen(await loadSettings(orm.em), config)) throw withReason(refuse.username_check_closed)
+  const [taken] = await readByName(orm.em, [username])
   return taken ? unavailable(refuse.username_taken()) : { available: true }
 }
 

@@ -1,7 +1,8 @@
-import { findInvite, inviteUnavailable, loadInstanceSettings, type InstanceSettings } from '@gatehouse/domain'
+import { findInvite, inviteUnavailable, type InstanceSettings } from '@gatehouse/domain'
 import type { IdentityConfig } from '../../config.ts'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '../../errors.ts'
+import { loadSettings } from '../../queries/load-settings.ts'
 
 /** Whether local registration needs no invite: the settings decide, else the environment. Spec: Registration 3. */
 export function isRegistrationOpen(
@@ -20,17 +21,16 @@ export async function checkLocalRegistrationOpen(
   { orm, clock, config }: OperationContext & Pick<Deps, 'config'>,
   inviteToken: unknown,
 ): Promise<string | null> {
-  const em = orm.em.fork()
-  if (isRegistrationOpen(await loadInstanceSettings(em), config)) return null
+  if (isRegistrationOpen(await loadSettings(orm.em), config)) return null
   if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.registration_closed()
   if (typeof inviteToken !== 'string') throw inviteUnavailable()
-  const found = await findInvite(em, { token: inviteToken, now: clock.now() })
+  const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
   if (found?.status !== 'active') throw inviteUnavailable()
   return inviteToken
 }
 
 /** Checks the gate of federated registration; no invite opens it. Throws federated_registration_closed. Spec: Registration 5, 7. */
 export async function checkFederatedRegistrationOpen({ orm }: Pick<OperationContext, 'orm'>): Promise<void> {
-  const { federatedRegistrationOpen } = await loadInstanceSettings(orm.em.fork())
+  const { federatedRegistrationOpen } = await loadSettings(orm.em)
   if (!federatedRegistrationOpen) throw refuse.federated_registration_closed()
 }

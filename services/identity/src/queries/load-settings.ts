@@ -1,0 +1,23 @@
+import { batchById, prepareRead } from '@gatehouse/database'
+import { InstanceSettings } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+
+const gates = ['registrationOpen', 'federatedRegistrationOpen', 'autoAcceptPeering'] as const
+
+const readById = batchById(
+  prepareRead({
+    name: 'instance_settings',
+    entity: InstanceSettings,
+    properties: [...gates, 'id', 'instanceId', 'instanceName'],
+    where: 'instance_settings.id = any($1::int[])',
+  }),
+)
+
+export type PlainSettings = NonNullable<Awaited<ReturnType<typeof readById>>>
+
+/** The settings as they are now, outside of a transaction. Spec: Instance settings. */
+export async function loadSettings(em: EntityManager): Promise<PlainSettings> {
+  const settings = await readById(em, '1')
+  if (!settings) throw new Error('the database has no settings')
+  return settings
+}
