@@ -25,6 +25,26 @@ describe('A listener', () => {
     await closed
   })
 
+  it('waits for connections from within the process too, and accepts no new one', async () => {
+    const held: ServerResponse[] = []
+    const listening = await listen((_request, response) => void held.push(response), here)
+    const client = listening.connect().setEncoding('utf8')
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually('the request is there', () => held.length === 1)
+    let isClosed = false
+    const closed = listening[Symbol.asyncDispose]().then(() => (isClosed = true))
+    await eventually('it listens no more', () => !listening.server.listening)
+
+    expect(() => listening.connect())
+      .to.throw()
+      .with.property('code', 'ECONNREFUSED')
+    expect(isClosed).to.equal(false)
+    held[0]!.end('answered')
+    const [answer] = await once(client, 'data')
+    expect(answer).to.match(/answered$/)
+    await closed
+  })
+
   it('closes connections that stay idle, long before its limit', async () => {
     const listening = await listen((_request, response) => void response.end('ok'), { ...here, drainMs: 3_000 })
     const agent = new Agent({ keepAlive: true })

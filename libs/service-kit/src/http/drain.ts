@@ -59,11 +59,16 @@ export async function drain(server: Server, connections: Connections, options: D
   // Not the method of `http.Server`: that one closes idle connections at once, and with them what is on the wire.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
   const sweep = setInterval(createSweep(connections, limitMs * idleShare), drainSweepMs)
-  await closed
+  // The server does not wait for connections from within the process.
+  await Promise.all([closed, ...[...connections.open].map(ended)])
   clearInterval(sweep)
   clearTimeout(limit)
   // Ends what the server checks periodically.
   server.close()
+}
+
+async function ended(socket: Socket): Promise<void> {
+  await new Promise((resolve) => void socket.once('close', resolve))
 }
 
 function onEachResponse(server: Server, change: (response: ServerResponse) => void): void {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { ConfigurationError } from '../config/configuration.ts'
 import { drainMs } from '../policy.ts'
 import { drain, trackConnections } from './drain.ts'
+import { inProcessConnections, type OpenConnection } from './in-process-connections.ts'
 
 /** Whether a process stops: it answers what it has accepted and is not ready for more. */
 export type Lifecycle = { draining: boolean }
@@ -12,6 +13,8 @@ export type Listening = AsyncDisposable & {
   port: number
   /** As other processes on this machine reach it. */
   url: string
+  /** As the gateway of an embedded instance does. */
+  connect: OpenConnection
 }
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
@@ -51,6 +54,7 @@ export async function listen(handler: RequestHandler, options: ListenOptions): P
     server,
     port,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    connect: inProcessConnections(server),
     [Symbol.asyncDispose]: async () => {
       if (options.lifecycle) options.lifecycle.draining = true
       drained ??= drain(server, connections, {

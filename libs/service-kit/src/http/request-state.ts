@@ -1,4 +1,4 @@
-import { callerHeader, verifyCallerToken, type Caller, type CallerKey } from '@gatehouse/auth'
+import { callerHeader, createCallerVerifier, type Caller, type CallerKey } from '@gatehouse/auth'
 import { operator, type ActingAdmin } from '@gatehouse/domain'
 import { commonErrors, type Clock, type Random } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
@@ -26,8 +26,9 @@ export function requestIdOf(ctx: WithState): string {
 
 /** Refuses a request that did not come through the gateway, and keeps its caller. Design: invariant 6. */
 export function requireCaller(deps: { callerKey: CallerKey; clock: Clock }): Middleware<AppState> {
+  const verify = createCallerVerifier(deps.callerKey)
   return async (ctx, next) => {
-    const caller = verifyCallerToken(deps.callerKey, ctx.get(callerHeader), deps.clock.now())
+    const caller = verify(ctx.get(callerHeader), deps.clock.now())
     if (!caller) throw commonErrors.forbidden({ message: 'This service is reached through the gateway only' })
     ctx.state.caller = caller
     await next()
