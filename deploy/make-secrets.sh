@@ -1,8 +1,18 @@
 #!/bin/sh
-# Makes the secrets of a distributed instance, once, as one file each: sh deploy/make-secrets.sh [folder]
-# Needs nothing but a POSIX shell. Files that are there already are left as they are.
+# Makes the secrets of a distributed instance, once, as one file each: sh deploy/make-secrets.sh [folder [upstream…]]
+# With the names of further services behind the gateway also a user of NATS for each, and nats.conf with all of them.
+# Needs nothing but a POSIX shell. Secrets that are there already are left as they are.
 set -eu
 folder=${1:-deploy/secrets}
+[ $# -eq 0 ] || shift
+for name in "$@"; do
+  case $name in
+  [!a-z]* | *[!a-z0-9-]* | '' | gateway | identity | invite | session-gateway | federation-fanout)
+    echo "make-secrets.sh: $name cannot be the name of an upstream" >&2
+    exit 1
+    ;;
+  esac
+done
 mkdir -p "$folder"
 chmod 700 "$folder"
 
@@ -66,4 +76,43 @@ for service in gateway identity invite session-gateway federation-fanout; do
 "
 done
 keep nats_passwords.conf "$passwords"
+# A user for each upstream, also for those of an earlier run: it may use its own subjects, inboxes and consumers only.
+for name in "$@"; do
+  keep "nats_password_upstream-$name" "$(random)"
+  keep "nats_url_upstream-$name" "nats://upstream-$name:$(value "nats_password_upstream-$name")@nats:4222"
+done
+# Those that JetStream keeps: docs/events.md. A subject has no wildcard for a part of a word.
+events='UserCreated PasswordChanged PasswordReset SessionsEnded UserDeleted RoleChanged ProfileChanged DeletedPresence
+  InviteCreated InviteRedeemed InviteChanged InviteRevoked InviteReinstated InviteDeleted SettingsChanged PeerChanged'
+users=''
+for file in "$folder"/nats_password_upstream-*; do
+  [ -e "$file" ] || continue
+  name=${file##*/nats_password_upstream-}
+  consumers=''
+  for event in $events; do
+    consumer="gatehouse-events.upstream_${name}_$event"
+    consumers="$consumers
+            \"\$JS.API.CONSUMER.INFO.$consumer\", \"\$JS.API.CONSUMER.MSG.NEXT.$consumer\", \"\$JS.ACK.$consumer.>\""
+  done
+  users="$users      {
+        user: upstream-$name, password: \"$(cat "$file")\"
+        permissions {
+          publish: [\"gatehouse.upstream.$name.deliver\"$consumers
+          ]
+          subscribe: [\"gatehouse.upstream.$name.message\", \"gatehouse.upstream.$name.ready\", \"_INBOX_$name.>\"]
+          allow_responses: { max: 1, expires: \"1m\" }
+        }
+      }
+"
+done
+if [ -n "$users" ]; then
+  while IFS= read -r line; do
+    case $line in
+    '      # upstreams') printf '%s' "$users" ;;
+    *) printf '%s\n' "$line" ;;
+    esac
+  done <"$(dirname "$0")/nats/nats.conf" >"$folder/nats.conf.new"
+  chmod 444 "$folder/nats.conf.new"
+  mv -f "$folder/nats.conf.new" "$folder/nats.conf"
+fi
 echo "the secrets are in $folder: keep a copy of that folder, and keep it to yourself"

@@ -21,6 +21,8 @@ export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | '
   logLevel: string
   /** Where traces go, if anywhere. */
   tracing?: TracingOptions
+  /** Over which the bus goes; without it, it stays within the process. */
+  natsUrl?: string
   /** Of the embedded PostgreSQL. */
   databasePassword: string
 }
@@ -42,6 +44,8 @@ const shape = {
   GATEHOUSE_DATA: variables.text('.gatehouse'),
   UPLOAD_DIR: variables.text(''),
   WEB_ROOT: variables.text(''),
+  NATS_URL: variables.url('nats://127.0.0.1:4222').optional(),
+  GATEHOUSE_UPSTREAMS: variables.text(''),
   HASHING_THREADS: variables.count(cpus().length, { max: 256 }),
   HASHING_QUEUE: variables.count(100),
   LOG_LEVEL: variables.logLevel(),
@@ -78,6 +82,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     dataFolder,
     logLevel: given.LOG_LEVEL,
     ...readTracing(given),
+    ...(given.NATS_URL !== undefined && { natsUrl: given.NATS_URL }),
+    ...(given.GATEHOUSE_UPSTREAMS && { upstreamsFile: given.GATEHOUSE_UPSTREAMS }),
     databasePassword: secrets.databasePassword,
   }
 }

@@ -1,5 +1,5 @@
 import { createMemoryCache } from '@gatehouse/auth'
-import { createLocalBus, traceBus } from '@gatehouse/bus'
+import { traceBus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { openDatabase, prepareDatabase, urlForRole } from '@gatehouse/database'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
@@ -9,6 +9,7 @@ import { startInvite } from '@gatehouse/invite'
 import { createLog, createMetrics, openTracing, type Log, type Resources } from '@gatehouse/service-kit'
 import { startSessionGateway } from '@gatehouse/session-gateway'
 import type { EmbeddedConfig } from './config.ts'
+import { openBus } from './open-bus.ts'
 import { openOperatorSocket } from './operator-socket.ts'
 
 /** How long the hashing queue may go on after a signal: less than a drain, so that what it refuses is answered. */
@@ -27,7 +28,7 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const url = urlForRole(databaseUrl, 'embedded')
   const orm = await openDatabase({ url, connections: 20, applicationName: 'gatehouse' })
   opening.defer(() => orm.close())
-  const bus = opening.use(createLocalBus({ log }))
+  const bus = opening.use(await openBus({ natsUrl: config.natsUrl, log }))
   const resources: Resources = {
     ...(tracing && { tracing }),
     orm,
@@ -61,12 +62,15 @@ async function startServices(opening: AsyncDisposableStack, config: EmbeddedConf
   const { publicAddress, reach, jwtExpiresIn, registrationOpen, uploadDir, hashing } = config
   const internal = { host: '127.0.0.1', port: 0, internalSecret, previousInternalSecrets }
   const tokens = { jwtSecret, previousJwtSecrets }
+  const upstreams = config.upstreamsFile === undefined ? {} : { upstreamsFile: config.upstreamsFile }
   const accounts = { ...tokens, jwtExpiresIn, registrationOpen, uploadDir, hashing, publicAddress, reach }
   const identity = opening.use(await startIdentity({ ...internal, ...accounts }, resources))
   const invite = opening.use(await startInvite({ ...internal, publicAddress }, resources))
   const federation = opening.use(await startFederationFanout({ ...internal, publicAddress, reach }, resources))
 
-  const sessions = opening.use(await startSessionGateway({ ...internal, ...tokens, onlyNode: true }, resources))
+  const sessions = opening.use(
+    await startSessionGateway({ ...internal, ...tokens, ...upstreams, onlyNode: true }, resources),
+  )
   const services = {
     identity: [identity.url],
     invite: [invite.url],
@@ -75,7 +79,17 @@ async function startServices(opening: AsyncDisposableStack, config: EmbeddedConf
   }
   const { host, port, opsHost, opsPort, trustProxy, logAddresses = false, webRoot } = config
   const listeners = { ...internal, host, port, opsHost, opsPort }
-  const gatewayConfig = { ...listeners, ...tokens, publicAddress, trustProxy, logAddresses, webRoot, services }
-  const gateway = opening.use(await startGateway({ ...gatewayConfig, redisUrl: null }, resources))
+  const gatewayConfig = {
+    ...listeners,
+    ...tokens,
+    ...upstreams,
+    publicAddress,
+    trustProxy,
+    logAddresses,
+    webRoot,
+    services,
+  }
+  const inProcess = new Map([identity, invite, sessions, federation].map(({ url, connect }) => [url, connect]))
+  const gateway = opening.use(await startGateway({ ...gatewayConfig, redisUrl: null }, resources, { inProcess }))
   return { identity, gateway, services }
 }

@@ -30,7 +30,7 @@ describe('env.example', () => {
   it('names every variable that a process reads, each once, and no others', () => {
     const read = new Set([...roles, 'embedded' as const].flatMap((role) => variablesOf(role).read))
 
-    expect(named).to.have.members([...read, 'PUBLISH', 'EDGE_SUBNET', ...roles.map(replicasVariable)])
+    expect(named).to.have.members([...read, 'PUBLISH', 'EDGE_SUBNET', 'NATS_CONF', ...roles.map(replicasVariable)])
   })
 })
 

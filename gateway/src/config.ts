@@ -36,6 +36,8 @@ export type GatewayConfig = {
   dnsServers?: readonly string[]
   /** Where rate limits are counted; null counts them in this process. */
   redisUrl: string | null
+  /** The file with further services behind the gateway. Contract: 8, GATEHOUSE_UPSTREAMS. */
+  upstreamsFile?: string
   /** The folder of the built web app. */
   webRoot: string
 }
@@ -61,6 +63,7 @@ const shape = {
   SESSION_GATEWAY_URL: variables.url('http://session-gateway:8083'),
   FEDERATION_FANOUT_URL: variables.url('http://federation-fanout:8084'),
   SERVICE_DNS: variables.text(''),
+  GATEHOUSE_UPSTREAMS: variables.text(''),
   GATEHOUSE_DATA: variables.text('.gatehouse'),
   WEB_ROOT: variables.text(''),
 }
@@ -88,6 +91,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     dnsServers: given.SERVICE_DNS.split(',').filter((server) => server !== ''),
     redisUrl: given.REDIS_URL,
+    ...(given.GATEHOUSE_UPSTREAMS && { upstreamsFile: given.GATEHOUSE_UPSTREAMS }),
     webRoot: given.WEB_ROOT || join(given.GATEHOUSE_DATA, 'web'),
   }
   const resources = {

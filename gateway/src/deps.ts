@@ -1,4 +1,4 @@
-import type { AccountStates, Caller } from '@gatehouse/auth'
+import type { AccountStates, Caller, StatementKeys } from '@gatehouse/auth'
 import type { ServiceName } from '@gatehouse/contracts'
 import type { Resources } from '@gatehouse/service-kit'
 import type { TokenCache } from './auth/token-cache.ts'
@@ -14,6 +14,8 @@ import type { GatewayMetrics } from './metrics.ts'
 import type { Capacity, Timeouts } from './policy.ts'
 import type { BufferBudget } from './proxy/buffer-budget.ts'
 import type { Replicas } from './proxy/replicas.ts'
+import type { CallerSigner } from './proxy/route-target.ts'
+import type { Upstreams } from './upstreams/open-upstreams.ts'
 
 /** What the gateway opens: no database, because identity answers for the accounts. */
 export type GatewayResources = Omit<Resources, 'orm'>
@@ -33,6 +35,11 @@ export type Deps = GatewayResources & {
   accountStates: AccountStates
   /** Signs the caller token, by which a service knows the client's address and account. Design: invariant 6. */
   signCaller: (caller: Caller) => string
+  /** The same, as the services' routes have it. */
+  callerSigner: CallerSigner
+  /** Sign the caller for upstreams. */
+  statementKeys: StatementKeys
+  upstreams: Upstreams
   replicas: Record<ServiceName, Replicas>
   responseHeaders: ResponseHeaders
   gatewayMetrics: GatewayMetrics

@@ -1,14 +1,16 @@
-import type { ServiceName } from '@gatehouse/contracts'
 import type { Metrics } from '@gatehouse/service-kit'
 
-/** The gateway's own metrics. Labels come from tables of the contract, never from a client's input. */
+/**
+ * The gateway's own metrics. Labels come from tables of the contract and from the file of upstreams, never from a client's
+ * input.
+ */
 export type GatewayMetrics = {
   responseSent(route: string, status: number, seconds: number): void
   rateLimited(limit: string): void
   authRejected(reason: string): void
   connectionRefused(reason: 'network' | 'total' | 'sockets'): void
-  upstreamResponded(service: ServiceName, seconds: number): void
-  upstreamFailed(service: ServiceName, reason: string): void
+  upstreamResponded(service: string, seconds: number): void
+  upstreamFailed(service: string, reason: string): void
   revocationApplied(lagSeconds: number): void
 }
 

@@ -7,6 +7,8 @@ export const policy = {
   jsonBodyBytes: limits.jsonBodyBytes,
   uploadBodyBytes: limits.uploadBytes + 64 * 1024,
   preflightSeconds: 86_400,
+  /** How long the public keys for upstreams may be cached. */
+  upstreamKeysSeconds: 300,
   cachedTokens: 50_000,
   /** How long one caller token is reused; it is valid for 30 s. */
   callerTokenReuseMs: 5_000,
@@ -16,6 +18,8 @@ export const policy = {
   /** For account states: not among the connections that requests take, so that these cannot keep them waiting. */
   stateConnectionsPerReplica: 4,
   upstreamKeepAliveMs: 30_000,
+  /** Statements of callers without a token that are reused; one takes about 600 bytes. */
+  cachedStatements: 10_000,
   /** A replica is ejected for this long after a failure, twice as long after each further one, up to the maximum. */
   ejectionMs: 500,
   maxEjectionMs: 10_000,
@@ -36,6 +40,11 @@ export const policy = {
   /** Redis of the rate limits: without it they are counted in this process, so that no request waits longer. */
   rateLimitConnectMs: 2_000,
   rateLimitCommandMs: 300,
+  /** A gateway takes at most one part of so many of a high limit from Redis at once, at most so many requests. */
+  limitPortions: 30,
+  limitPortionMax: 50,
+  /** Keys of one limit whose portions are remembered. */
+  limitPortionKeys: 20_000,
   /** How long the client of a raw error response may keep its side of the connection open. */
   errorLingerMs: 1_000,
   /** Connections beyond a limit that are kept open for that long to answer them with 503; more are closed at once. */
@@ -97,6 +106,8 @@ export const defaultTimeouts = {
   /** For the head of a response: of a read, and of anything else, which may hash, call a peer or delete. */
   readMs: 10_000,
   writeMs: 60_000,
+  /** How long a read that a replica failed is tried at another one: what states its caller is valid for 30 s. */
+  retryMs: 20_000,
   /** Between two chunks of a response body. */
   bodyMs: 30_000,
   /** For a client to read the part of a response that is buffered for it. */

@@ -1,6 +1,20 @@
 import type { Server, ServerOptions } from 'node:http'
-import { createAccountStates, createCallerKey, createTokenKey, signCallerToken } from '@gatehouse/auth'
-import { clientNetwork, listen, type Lifecycle, type Listening } from '@gatehouse/service-kit'
+import {
+  createAccountStates,
+  createCallerKey,
+  createStatementKeys,
+  createTokenKey,
+  signCallerToken,
+} from '@gatehouse/auth'
+import {
+  clientNetwork,
+  listen,
+  noUpstreams,
+  watchUpstreams,
+  type Lifecycle,
+  type Listening,
+  type UpstreamsWatch,
+} from '@gatehouse/service-kit'
 import { startCacheUpdater } from './account-states/cache-updater.ts'
 import { createAccountStateLoader } from './account-states/load-account-states.ts'
 import { createTokenCache } from './auth/token-cache.ts'
@@ -8,7 +22,7 @@ import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
 import { createAccessLog } from './http/access-log.ts'
 import { createAddressResolver } from './discovery/address-resolver.ts'
-import { discoverOrigins } from './discovery/discover-origins.ts'
+import { discoverServices } from './discovery/discovered-replicas.ts'
 import { createClientAddress, createProxyCheck } from './http/client-address.ts'
 import { handleClientErrors } from './http/client-errors.ts'
 import { createRequestHandler } from './http/handle-request.ts'
@@ -22,7 +36,9 @@ import { createUploadLimits } from './limits/upload-limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { defaultCapacity, defaultTimeouts, policy, type Capacity, type Timeouts } from './policy.ts'
 import { createBufferBudget } from './proxy/buffer-budget.ts'
-import { openReplicas, type Replicas } from './proxy/replicas.ts'
+import type { InProcessReplicas } from './proxy/in-process.ts'
+import type { Replicas } from './proxy/replicas.ts'
+import { openUpstreams } from './upstreams/open-upstreams.ts'
 import { createSocketPairs } from './websocket/socket-pairs.ts'
 import { createUpgradeHandler, isWebSocketUpgrade, type UpgradeHandler } from './websocket/upgrades.ts'
 
@@ -30,17 +46,16 @@ export { readConfig, type GatewayConfig } from './config.ts'
 export { tuneGc } from './tune-gc.ts'
 
 /** Starts the gateway: the one origin that browsers, clients of other instances and peers connect to. */
-export async function startGateway(
-  config: GatewayConfig,
-  resources: GatewayResources,
-  overrides: { timeouts?: Partial<Timeouts>; capacity?: Partial<Capacity> } = {},
-) {
+export async function startGateway(config: GatewayConfig, resources: GatewayResources, overrides: Overrides = {}) {
   await using opening = new AsyncDisposableStack()
   const timeouts = { ...defaultTimeouts, ...overrides.timeouts }
   const capacity = { ...defaultCapacity, ...overrides.capacity }
   const lifecycle: Lifecycle = { draining: false }
   const socketPairs = createSocketPairs()
-  const deps = await openDeps({ ...resources, config, timeouts, capacity }, { opening, openSockets: socketPairs.count })
+  const { inProcess } = overrides
+  const upstreamsWatch = await openUpstreamsWatch(opening, config, resources)
+  const started = { ...resources, config, timeouts, capacity, inProcess, upstreamsWatch }
+  const deps = await openDeps(started, { opening, openSockets: socketPairs.count })
   opening.use(await startCacheUpdater(deps))
   const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
   const upgrades = createUpgradeHandler(deps, socketPairs)
@@ -56,18 +71,43 @@ export async function startGateway(
   return { ...http, opsUrl: operatorPort.url, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-type Started = GatewayResources & Pick<Deps, 'config' | 'timeouts' | 'capacity'>
+type Overrides = {
+  timeouts?: Partial<Timeouts>
+  capacity?: Partial<Capacity>
+  inProcess?: InProcessReplicas
+}
+
+async function openUpstreamsWatch(
+  opening: AsyncDisposableStack,
+  { upstreamsFile }: GatewayConfig,
+  { log }: GatewayResources,
+): Promise<UpstreamsWatch> {
+  return upstreamsFile === undefined ? noUpstreams : opening.use(await watchUpstreams(upstreamsFile, { log }))
+}
+
+type Started = GatewayResources &
+  Pick<Deps, 'config' | 'timeouts' | 'capacity'> & {
+    inProcess: InProcessReplicas | undefined
+    upstreamsWatch: UpstreamsWatch
+  }
 type Opening = { opening: AsyncDisposableStack; openSockets: () => number }
 
 async function openDeps(started: Started, { opening, openSockets }: Opening): Promise<Deps> {
   const { config, clock, log, metrics, accountStateCache, capacity } = started
   const callerKey = createCallerKey(config.internalSecret)
   const signCaller: Deps['signCaller'] = (caller) => signCallerToken(callerKey, caller, clock.now())
-  const replicas = await discoverReplicas(opening, started)
+  const resolve = createAddressResolver(config.dnsServers ?? [])
+  const replicas = await discoverServices(opening, config.services, { ...started, resolve })
+  const statementKeys = createStatementKeys(config.internalSecret, config.previousInternalSecrets)
+  const { timeouts, upstreamsWatch: watch } = started
+  const issuer = config.publicAddress.origin
+  const upstreamOptions = { watch, issuer, keys: statementKeys, resolve, clock, log, timeouts, capacity }
+  const upstreams = opening.use(await openUpstreams(upstreamOptions))
+  const allReplicas = (): Replicas[] => [...Object.values(replicas), ...upstreams.replicas()]
   const gatewayMetrics = createGatewayMetrics(metrics, {
     openSockets,
     waitingRequests: () => {
-      const queues = Object.values(replicas).flatMap((service) => Object.values(service.queues))
+      const queues = allReplicas().flatMap((service) => Object.values(service.queues))
       return queues.reduce((sum, queue) => sum + queue.waiting(), 0)
     },
   })
@@ -75,6 +115,9 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
   return {
     ...started,
     signCaller,
+    callerSigner: { audience: undefined, sign: signCaller },
+    statementKeys,
+    upstreams,
     replicas,
     tokenCache: createTokenCache(createTokenKey(config.jwtSecret, config.previousJwtSecrets), policy.cachedTokens),
     accountStates: createAccountStates({ cache: accountStateCache, load }),
@@ -83,41 +126,20 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
     responseHeaders: createResponseHeaders(config.publicAddress),
     gatewayMetrics,
     accessLog: createAccessLog(log, { logAddresses: config.logAddresses ?? false }),
-    connectionLimits: openConnectionLimits(started, { gatewayMetrics, replicas }),
+    connectionLimits: openConnectionLimits(started, { gatewayMetrics, allReplicas }),
     requestQuota: createQuota(capacity.connectionsPerNetwork),
     uploadLimits: createUploadLimits(capacity),
     bufferBudget: createBufferBudget(capacity),
   }
 }
 
-/** Opens the replicas of every service, once their names have been resolved, or could not be in time. */
-async function discoverReplicas(opening: AsyncDisposableStack, started: Started): Promise<Deps['replicas']> {
-  const { config, log } = started
-  const resolve = createAddressResolver(config.dnsServers ?? [])
-  const resolved: Promise<void>[] = []
-  function open(urls: readonly string[]): Replicas {
-    const replicas = opening.use(openReplicas([], { ...started, onFailed: () => discovery.refresh() }))
-    const discovery = opening.use(discoverOrigins({ urls, resolve, log, onOrigins: replicas.setOrigins }))
-    resolved.push(discovery.resolved)
-    return replicas
-  }
-  const replicas = {
-    identity: open(config.services.identity),
-    invite: open(config.services.invite),
-    'session-gateway': open(config.services['session-gateway']),
-    'federation-fanout': open(config.services['federation-fanout']),
-  }
-  await Promise.all(resolved)
-  return replicas
-}
-
 function openConnectionLimits(
   { config, capacity }: Started,
-  { gatewayMetrics, replicas }: Pick<Deps, 'gatewayMetrics' | 'replicas'>,
+  { gatewayMetrics, allReplicas }: Pick<Deps, 'gatewayMetrics'> & { allReplicas: () => Replicas[] },
 ): ConnectionLimits {
   const isProxy = createProxyCheck(config.trustProxy)
   const perReplica = capacity.connectionsPerReplica + capacity.fileConnectionsPerReplica
-  const toServices = (): number => Object.values(replicas).reduce((sum, { size }) => sum + size, 0) * perReplica
+  const toServices = (): number => allReplicas().reduce((sum, { size }) => sum + size, 0) * perReplica
   const limit = capacity.descriptors ?? readDescriptorLimit()
   return createConnectionLimits({
     capacity,

@@ -381,6 +381,21 @@ describe('Forwarding to several replicas', () => {
     for (const stub of harness.stubs) expect(stub.seen.length).to.be.within(2, 4)
   })
 
+  it('does not retry a read once what states its caller may have expired', async () => {
+    await using harness = await startHarness({ replicas: 2, timeouts: { retryMs: 0 } })
+    const authorization = `Bearer ${harness.member()}`
+    let reads = 0
+    for (const stub of harness.stubs) {
+      stub.behave = (request) => {
+        reads += 1
+        request.socket.destroy()
+      }
+    }
+    const { status } = await fetch(`${harness.url}/api/users/@me`, { headers: { authorization } })
+
+    expect([status, reads]).to.deep.equal([502, 1])
+  })
+
   it('retries a read on the next when one breaks off, and never a write', async () => {
     await using harness = await startHarness({ replicas: 2 })
     const authorization = `Bearer ${harness.member()}`

@@ -10,7 +10,7 @@ import {
 import { createLocalBus } from '@gatehouse/bus'
 import { movableClock, systemRandom } from '@gatehouse/runtime'
 import type { AccountState } from '@gatehouse/contracts'
-import { createMetrics } from '@gatehouse/service-kit'
+import { createMetrics, inProcessConnections } from '@gatehouse/service-kit'
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
 import { startGateway, type GatewayConfig } from '../src/service.ts'
 import type { Capacity, Timeouts } from '../src/policy.ts'
@@ -27,6 +27,8 @@ export type Options = {
   accountStateCache?: AccountStateCache
   /** How many stubs each service has. */
   replicas?: number
+  /** Whether the stubs are reached as the services of an embedded instance are. */
+  embedded?: boolean
 }
 
 /** A gateway on a free port, without a web app; the same stubs are the replicas of all services. */
@@ -52,10 +54,13 @@ export async function startHarness(options: Options = {}) {
     webRoot: join(import.meta.dirname, 'not-built'),
     ...options.config,
   }
+  const inProcess = options.embedded && {
+    inProcess: new Map(stubs.map(({ url, server }) => [url, inProcessConnections(server)])),
+  }
   const bus = opening.use(createLocalBus({ log }))
   const accountStateCache = options.accountStateCache ?? createMemoryCache(clock)
   const resources = { bus, accountStateCache, clock, random: systemRandom, log, metrics: createMetrics() }
-  const gateway = opening.use(await startGateway(config, resources, options))
+  const gateway = opening.use(await startGateway(config, resources, { ...options, ...inProcess }))
   const open = opening.move()
   return {
     url: gateway.url,

@@ -4,7 +4,7 @@ import { dirname, relative, resolve, sep } from 'node:path'
 /** The libraries from the lowest layer to the highest; those of one layer do not import each other. */
 export const layers = [
   ['runtime', 'contracts'],
-  ['outbound', 'local-servers', 'client'],
+  ['outbound', 'local-servers', 'client', 'upstream'],
   ['domain'],
   ['database'],
   ['bus'],

@@ -3,9 +3,16 @@ import type { Access, AccountState } from '@gatehouse/contracts'
 import { commonErrors } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
+import type { CallerSigner } from '../proxy/route-target.ts'
 import type { CachedToken, SignedCaller } from './token-cache.ts'
 
-type Credentials = { authorization: string | undefined; access: Access; clientAddress: string }
+type Credentials = {
+  authorization: string | undefined
+  access: Access
+  clientAddress: string
+  /** Of the service that the caller is stated to. */
+  signer: CallerSigner
+}
 
 /** Whether a route demands a bearer token. */
 export function requiresToken(access: Access): boolean {
@@ -34,8 +41,8 @@ export function verifyBearer(
  * the account's state throws. Spec: Bearer tokens; Design: invariant 1.
  */
 export async function authenticate(
-  deps: Pick<Deps, 'accountStates' | 'tokenCache' | 'clock' | 'signCaller'>,
-  { authorization, access, clientAddress }: Credentials,
+  deps: Pick<Deps, 'accountStates' | 'tokenCache' | 'clock'>,
+  { authorization, access, clientAddress, signer }: Credentials,
 ): Promise<SignedCaller> {
   const cached = verifyBearer(deps, authorization)
   const state = await deps.accountStates.find(cached.claims.userId)
@@ -47,7 +54,7 @@ export async function authenticate(
   if (status === 'deleted') throw commonErrors.account_deleted()
   if (status === 'revoked') throw commonErrors.token_revoked()
   if (access === 'admin' && !state.isAdmin) throw commonErrors.admin_required()
-  return reuseCallerToken(deps, cached, { state, clientAddress })
+  return reuseCallerToken(deps, cached, { state, clientAddress, signer })
 }
 
 function parseBearer(authorization: string | undefined): string | undefined {
@@ -58,19 +65,22 @@ function parseBearer(authorization: string | undefined): string | undefined {
 
 /** Signing is the next expensive step, so a caller token is reused for a few seconds, for the same address and state. */
 function reuseCallerToken(
-  { clock, signCaller }: Pick<Deps, 'clock' | 'signCaller'>,
+  { clock }: Pick<Deps, 'clock'>,
   cached: CachedToken,
-  { state, clientAddress }: { state: AccountState; clientAddress: string },
+  { state, clientAddress, signer }: { state: AccountState; clientAddress: string; signer: CallerSigner },
 ): SignedCaller {
   const now = clock.now()
-  const last = cached.signedCaller
+  const { audience } = signer
+  const last = audience === undefined ? cached.signedCaller : cached.statements?.get(audience)
   if (last && last.reuseUntil > now && last.stateVersion === state.version && last.address === clientAddress) {
     return last
   }
   const { userId, username, isAdmin } = state
   const account = { userId, username, isAdmin, tokenIssuedAt: Math.floor(cached.claims.iat) }
-  const token = signCaller({ address: clientAddress, account })
+  const token = signer.sign({ address: clientAddress, account })
   const reuseUntil = now + policy.callerTokenReuseMs
-  cached.signedCaller = { token, userId, address: clientAddress, stateVersion: state.version, reuseUntil }
-  return cached.signedCaller
+  const signed = { token, userId, address: clientAddress, stateVersion: state.version, reuseUntil }
+  if (audience === undefined) cached.signedCaller = signed
+  else (cached.statements ??= new Map<string, SignedCaller>()).set(audience, signed)
+  return signed
 }

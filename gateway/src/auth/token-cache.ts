@@ -1,7 +1,7 @@
 import { verifyToken, type TokenClaims, type TokenKey } from '@gatehouse/auth'
 import { LRUCache } from 'lru-cache'
 
-/** The last caller token of a bearer token, and what it was signed for. */
+/** The last caller token of a bearer token, or its last statement for an upstream, and what it was signed for. */
 export type SignedCaller = {
   token: string
   userId: string
@@ -11,7 +11,12 @@ export type SignedCaller = {
 }
 
 /** A bearer token whose signature is valid. */
-export type CachedToken = { readonly claims: TokenClaims; signedCaller: SignedCaller | undefined }
+export type CachedToken = {
+  readonly claims: TokenClaims
+  signedCaller: SignedCaller | undefined
+  /** The last statement for each upstream. */
+  statements?: Map<string, SignedCaller>
+}
 
 export type TokenCache = {
   /** Undefined for a token that is invalid or expired at `now`, in milliseconds. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Endpoint, RateLimit } from '@gatehouse/contracts'
+import type { RateLimit } from '@gatehouse/contracts'
 import { commonErrors, defineErrors } from '@gatehouse/runtime'
 import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import { authenticate, requiresToken, verifyBearer } from '../auth/authenticate.ts'
@@ -9,23 +9,24 @@ import type { Deps } from '../deps.ts'
 import { tooManyConnections } from '../errors.ts'
 import { proxyRequest } from '../proxy/proxy-request.ts'
 import { checkBodyLength, hasBody, openUpload, readBody, type Body } from '../proxy/read-body.ts'
+import { endpointTargets, type RouteTarget } from '../proxy/route-target.ts'
 import { policy } from '../policy.ts'
 import { createLocalApp } from './local-app.ts'
-import { isRelay } from './relay-bodies.ts'
 import { RequestContext } from './request-context.ts'
 import { parseRequestTarget } from './request-target.ts'
-import { createRouteTable } from './route-table.ts'
+import { createRouteTable, type FindRoute } from './route-table.ts'
 
 const noBody: Body = { buffer: null }
 const limitErrors = defineErrors({ rate_limited: { status: 429, message: 'Too Many Requests' } })
 
 /**
- * Answers every request: an endpoint of the contract by its service, everything else by the local app. The handler never
- * rejects.
+ * Answers every request: an endpoint of the contract by its service, a path of an upstream by that one, everything else by
+ * the local app. The handler never rejects.
  */
 export function createRequestHandler(deps: Deps) {
-  const findRoute = createRouteTable()
-  const serveLocally = createLocalApp(deps.config.webRoot, findRoute)
+  const findEndpoint = createRouteTable(endpointTargets(deps))
+  const findRoute: FindRoute = (method, path) => findEndpoint(method, path) ?? deps.upstreams.findRoute(method, path)
+  const serveLocally = createLocalApp(deps, findRoute)
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!response.socket && !(await waitForTurn(request.socket, response))) return
@@ -39,8 +40,12 @@ export function createRequestHandler(deps: Deps) {
       context.network = clientNetwork(context.clientAddress)
       limitRequests(deps, context)
       const route = findRoute(request.method ?? '', path)
-      if (route && 'endpoint' in route) await serveEndpoint(deps, context, route.endpoint)
-      else await serveLocally(context)
+      if (route && 'target' in route) {
+        context.path = route.path ?? path
+        await serveTarget(deps, context, route.target)
+      } else {
+        await serveLocally(context)
+      }
     } catch (error) {
       context.fail(error)
     }
@@ -65,45 +70,45 @@ async function waitForTurn(socket: Socket, response: ServerResponse): Promise<bo
   return true
 }
 
-async function serveEndpoint(deps: Deps, context: RequestContext, endpoint: Endpoint): Promise<void> {
-  context.route = `${endpoint.method} ${endpoint.path}`
-  const { limit } = endpoint
+async function serveTarget(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
+  context.route = target.route
+  const { limit } = target
   if (limit && limit.by !== 'account') await enforceRateLimit(deps, context, { limit, key: context.clientAddress })
-  if (endpoint.body === 'multipart') return await serveUpload(deps, context, endpoint)
-  if (isRelay(endpoint)) return await serveRelay(deps, context, endpoint)
+  if (target.body === 'upload') return await serveUpload(deps, context, target)
+  if (target.body === 'batch') return await serveBatch(deps, context, target)
   let body = noBody
-  if (hasBody(context.request, endpoint)) {
+  if (hasBody(context.request, target)) {
     // No body is read without a genuine token. Its revocation is judged once the body has been read.
-    if (requiresToken(endpoint.access)) verifyBearer(deps, authorizationOf(context))
-    checkBodyLength(context, endpoint)
-    body = await readBody(context)
+    if (countsToken(context, target)) verifyBearer(deps, authorizationOf(context))
+    checkBodyLength(context, target)
+    body = await readBody(context, target)
   }
-  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, endpoint)
+  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
   const caller = await judgeAgain()
   if (limit?.by === 'account') await enforceRateLimit(deps, context, { limit, key: caller.userId })
-  await proxyRequest(deps, context, { endpoint, caller, judgeAgain, openBody: () => body })
+  await proxyRequest(deps, context, { target, caller, judgeAgain, openBody: () => body })
 }
 
 /** An upload is judged before it is streamed, and by the service again when it has arrived. Throws too_many_uploads, rate_limited. */
-async function serveUpload(deps: Deps, context: RequestContext, endpoint: Endpoint): Promise<void> {
-  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, endpoint)
+async function serveUpload(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
+  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
   const caller = await judgeAgain()
-  checkBodyLength(context, endpoint)
+  checkBodyLength(context, target)
   const end = deps.uploadLimits.start(caller.userId, context.network)
   if (context.response.destroyed) return end()
   context.response.once('close', end)
-  const { limit } = endpoint
+  const { limit } = target
   if (limit) await enforceRateLimit(deps, context, { limit, key: caller.userId })
-  const openBody = (): Body => (hasBody(context.request, endpoint) ? openUpload(context) : noBody)
-  await proxyRequest(deps, context, { endpoint, caller, judgeAgain, openBody })
+  const openBody = (): Body => (hasBody(context.request, target) ? openUpload(context) : noBody)
+  await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
 }
 
 /** The batch of a peer is streamed: the federation service refuses it by its headers, before it is read. */
-async function serveRelay(deps: Deps, context: RequestContext, endpoint: Endpoint): Promise<void> {
-  checkBodyLength(context, endpoint)
-  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, endpoint)
-  const openBody = (): Body => (hasBody(context.request, endpoint) ? openUpload(context) : noBody)
-  await proxyRequest(deps, context, { endpoint, caller: await judgeAgain(), judgeAgain, openBody })
+async function serveBatch(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
+  checkBodyLength(context, target)
+  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
+  const openBody = (): Body => (hasBody(context.request, target) ? openUpload(context) : noBody)
+  await proxyRequest(deps, context, { target, caller: await judgeAgain(), judgeAgain, openBody })
 }
 
 /** Throws too_many_connections: for a connection beyond a limit, and for too many requests of one network at a time. */
@@ -135,15 +140,23 @@ async function enforceRateLimit(
   throw limitErrors.rate_limited({ fields, headers: { 'Retry-After': reset } })
 }
 
-async function judgeCaller(deps: Deps, context: RequestContext, { access }: Endpoint): Promise<SignedCaller> {
-  const { clientAddress: address } = context
-  if (requiresToken(access)) {
-    const caller = await authenticate(deps, { authorization: authorizationOf(context), access, clientAddress: address })
+/** Whether the bearer token of a request is judged: where one is demanded, and where an upstream is told whose it is. */
+function countsToken({ request }: RequestContext, { access, readsToken }: RouteTarget): boolean {
+  return requiresToken(access) || (readsToken && request.headers.authorization !== undefined)
+}
+
+async function judgeCaller(deps: Deps, context: RequestContext, target: RouteTarget): Promise<SignedCaller> {
+  const { clientAddress } = context
+  const { signer } = target
+  if (countsToken(context, target)) {
+    const access = requiresToken(target.access) ? target.access : 'bearer'
+    const authorization = authorizationOf(context)
+    const caller = await authenticate(deps, { authorization, access, clientAddress, signer })
     context.userId = caller.userId
     return caller
   }
-  const token = deps.signCaller({ address, account: null })
-  return { token, userId: '', address, stateVersion: 0, reuseUntil: 0 }
+  const token = signer.sign({ address: clientAddress, account: null })
+  return { token, userId: '', address: clientAddress, stateVersion: 0, reuseUntil: 0 }
 }
 
 function authorizationOf({ request }: RequestContext): string | undefined {

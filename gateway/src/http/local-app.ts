@@ -5,12 +5,16 @@ import type { LocalContext } from './local-context.ts'
 import { serveLocalRoutes } from './local-routes.ts'
 import type { RequestContext } from './request-context.ts'
 import type { FindRoute } from './route-table.ts'
+import type { Deps } from '../deps.ts'
 
 /**
  * The Koa app for every request that no service answers: the gateway's own routes, preflights, 404 and 405, and the web
- * app in `webRoot`.
+ * app.
  */
-export function createLocalApp(webRoot: string, findRoute: FindRoute): (context: RequestContext) => Promise<void> {
+export function createLocalApp(
+  { config, statementKeys }: Pick<Deps, 'config' | 'statementKeys'>,
+  findRoute: FindRoute,
+): (context: RequestContext) => Promise<void> {
   const app = new Koa<LocalContext['state']>()
   app.silent = true
   // Error responses of this app are written where those of proxied requests are.
@@ -26,8 +30,8 @@ export function createLocalApp(webRoot: string, findRoute: FindRoute): (context:
     if (context) ctx.state.context = context
     await next()
   })
-  app.use(serveLocalRoutes(findRoute))
-  app.use(serveWebApp(webRoot))
+  app.use(serveLocalRoutes(findRoute, statementKeys))
+  app.use(serveWebApp(config.webRoot))
   const handle = app.callback()
   return async (context) => {
     contexts.set(context.request, context)

@@ -1,3 +1,5 @@
+import type { StatementKeys } from '@gatehouse/auth'
+import type { gatewayPaths } from '@gatehouse/contracts'
 import { commonErrors } from '@gatehouse/runtime'
 import { sendApiDocs, sendOpenApi } from '../openapi/send-openapi.ts'
 import { policy } from '../policy.ts'
@@ -6,17 +8,27 @@ import { hasUnreadBody } from './request-context.ts'
 import { apiContentPolicy } from './response-headers.ts'
 import type { FindRoute } from './route-table.ts'
 
+type Serve = (ctx: LocalContext) => void
+
 /** The routes under `/api` that the gateway answers itself, and `/ws` without an upgrade. Contract: 8. */
-const localRoutes: ReadonlyMap<string, (ctx: LocalContext) => void> = new Map([
-  ['/api/health', (ctx) => sendJson(ctx, 200, { status: 'ok' })],
-  ['/api/openapi.json', sendOpenApi],
-  ['/api/docs', sendApiDocs],
-  ['/ws', demandUpgrade],
-])
+function localRoutes({ published: keys }: StatementKeys): ReadonlyMap<string, Serve> {
+  const routes: Record<(typeof gatewayPaths)[number] | '/ws', Serve> = {
+    '/api/health': (ctx) => sendJson(ctx, 200, { status: 'ok' }),
+    '/api/openapi.json': sendOpenApi,
+    '/api/docs': sendApiDocs,
+    '/api/upstream-keys': (ctx) => {
+      sendJson(ctx, 200, { keys })
+      ctx.set('Cache-Control', `public, max-age=${policy.upstreamKeysSeconds}`)
+    },
+    '/ws': demandUpgrade,
+  }
+  return new Map(Object.entries(routes))
+}
 const localMethods = ['GET', 'HEAD', 'OPTIONS']
 
 /** Serves everything under `/api`, and `/ws`, that is not an endpoint. Throws not_found, method_not_allowed. */
-export function serveLocalRoutes(findRoute: FindRoute): LocalMiddleware {
+export function serveLocalRoutes(findRoute: FindRoute, statementKeys: StatementKeys): LocalMiddleware {
+  const routes = localRoutes(statementKeys)
   return async (ctx, next) => {
     const { context } = ctx.state
     const { path } = context
@@ -26,7 +38,7 @@ export function serveLocalRoutes(findRoute: FindRoute): LocalMiddleware {
     }
     setHeaders(ctx, context.withApiHeaders([]))
     if (hasUnreadBody(ctx.req)) ctx.set('Connection', 'close')
-    const serve = localRoutes.get(path)
+    const serve = routes.get(path)
     const allowed = serve ? localMethods : allowedOn(findRoute(ctx.method, path))
     if (ctx.method === 'OPTIONS') {
       answerOptions(ctx, allowed)

@@ -20,6 +20,19 @@ export function parseRequestTarget(url: string): RequestTarget {
   return { path: path.split('/').map(normalizeSegment).join('/'), search }
 }
 
+/**
+ * The path, normalized as a service that is not ours may read it: every segment percent-encoded anew. Throws invalid_input
+ * for what services read differently: slashes within a segment, and dot segments.
+ */
+export function normalizePath(path: string): string {
+  const normalized = simple.test(path) ? path : path.split('/').map(normalizeSegment).join('/')
+  if (/\/\.\.?(?:\/|$)/.test(normalized)) throw commonErrors.invalid_input({ message: 'The address has a dot segment' })
+  return normalized
+}
+
+/** Without a character that `normalizeSegment` writes otherwise. */
+const simple = /^[/\w.~@-]*$/
+
 function split(url: string): RequestTarget {
   const mark = url.indexOf('?')
   return mark === -1 ? { path: url, search: '' } : { path: url.slice(0, mark), search: url.slice(mark) }

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { limitCommands, redisOptions } from '@gatehouse/auth'
 import type { RateLimit } from '@gatehouse/contracts'
 import { clientNetwork, type Log } from '@gatehouse/service-kit'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import { policy } from '../policy.ts'
+import { createPortionedCounter, type Counter } from './portioned-counter.ts'
 
 /** The state of a rate limit after one request. */
 export type RateLimitResult = { allowed: boolean; requests: number; remaining: number; resetSeconds: number }
@@ -14,9 +15,7 @@ export type RateLimits = AsyncDisposable & {
   consume(limit: RateLimit, key: string): Promise<RateLimitResult>
 }
 
-/** Counts one request by its key. Undefined while Redis is unavailable. */
-type Counter = (key: string) => Promise<RateLimiterRes | undefined>
-type Limiters = { local: RateLimiterMemory; countShared: Counter | undefined }
+type Limiters = { limit: RateLimit; local: RateLimiterMemory; countShared: Counter | undefined }
 
 /**
  * Counts requests by client network and limit, for all gateways together when `redisUrl` is given. Each request is also
@@ -26,11 +25,14 @@ export async function openRateLimits({ redisUrl, log }: { redisUrl: string | nul
   const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log)
   const limitersByName = new Map<string, Limiters>()
 
-  function limitersOf({ name, requests, windowSeconds }: RateLimit): Limiters {
+  function limitersOf(limit: RateLimit): Limiters {
+    const { name, requests, windowSeconds } = limit
     const known = limitersByName.get(name)
-    if (known) return known
+    // Those of upstreams change while the gateway runs.
+    if (known && (known.limit === limit || isSame(known.limit, limit))) return known
     const options = { keyPrefix: `gh:limit:${name}`, points: requests, duration: windowSeconds }
-    const created = { local: new RateLimiterMemory(options), countShared: redis && createSharedCounter(redis, options) }
+    const countShared = redis && createSharedCounter(redis, options)
+    const created = { limit, local: new RateLimiterMemory(options), countShared }
     limitersByName.set(name, created)
     return created
   }
@@ -47,9 +49,14 @@ export async function openRateLimits({ redisUrl, log }: { redisUrl: string | nul
   }
 }
 
+const isSame = (one: RateLimit, other: RateLimit): boolean =>
+  one.requests === other.requests && one.windowSeconds === other.windowSeconds
+
 /** A connection of its own: closing one that hangs must not fail the commands of the account state cache. */
 async function connectRedis(url: string, log: Log): Promise<Redis> {
-  const redis = new Redis(url, redisOptions)
+  // Loaded where there is a Redis to connect to: the embedded process has none.
+  const ioredis = await import('ioredis')
+  const redis = new ioredis.Redis(url, redisOptions)
   redis.on('error', (err: Error) => {
     log.debug({ err }, 'rate limit redis error')
   })
@@ -61,13 +68,15 @@ async function connectRedis(url: string, log: Log): Promise<Redis> {
 function createSharedCounter(redis: Redis, options: { keyPrefix: string; points: number; duration: number }): Counter {
   const limiter = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
   const limited = limitCommands(redis, policy.rateLimitCommandMs)
-  return (key) => limited(() => count(limiter, key)).catch(() => undefined)
+  return createPortionedCounter(options.points, (key, points) =>
+    limited(() => count(limiter, key, points)).catch(() => undefined),
+  )
 }
 
-/** The state of a key after one more request. A limiter rejects with it when the limit is exceeded. */
-async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
+/** The state of a key after further requests. A limiter rejects with it when the limit is exceeded. */
+async function count(limiter: RateLimiterAbstract, key: string, points = 1): Promise<RateLimiterRes> {
   try {
-    return await limiter.consume(key)
+    return await limiter.consume(key, points)
   } catch (exceeded) {
     if (exceeded instanceof RateLimiterRes) return exceeded
     throw exceeded

@@ -47,7 +47,7 @@ type Tag = keyof typeof tags
 
 /** The description of the public API, made from the schemas that validate it. Contract: 8. */
 export function createOpenApi(): OpenApi {
-  const paths: OpenApi['paths'] = { '/api/health': { get: health } }
+  const paths: OpenApi['paths'] = { '/api/health': { get: health }, '/api/upstream-keys': { get: upstreamKeys } }
   for (const [name, endpoint] of Object.entries(endpoints as Record<string, Endpoint>)) {
     const path = endpoint.path.replace(/:(\w+)/g, '{$1}')
     const methods = (paths[path] ??= {})
@@ -86,6 +86,22 @@ const health: Operation = {
     200: {
       description: 'The gateway is running',
       content: { 'application/json': { schema: toSchema(z.object({ status: z.literal('ok') }), 'output') } },
+    },
+  },
+}
+
+const upstreamKeys: Operation = {
+  operationId: 'upstreamKeys',
+  summary: 'The public keys of what the gateway states to upstreams about a caller, as a JWK Set',
+  tags: ['Gateway'],
+  responses: {
+    200: {
+      description: 'The key in use, and those of before that may still be met',
+      content: {
+        'application/json': {
+          schema: toSchema(z.object({ keys: z.array(z.record(z.string(), z.string())) }), 'output'),
+        },
+      },
     },
   },
 }

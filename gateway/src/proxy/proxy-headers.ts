@@ -29,6 +29,9 @@ const gatewayControlledHeaders = [
   'cookie',
   'forwarded',
   'x-real-ip',
+  // Some frameworks read the path there: another one than what was judged here.
+  'x-original-url',
+  'x-rewrite-url',
   ...traceHeaders,
   requestIdHeader,
   callerHeader,
@@ -54,17 +57,24 @@ export function toUpstreamHeaders(
   return headers
 }
 
-/** Headers with which a client could pretend to be a proxy or the gateway. */
+/**
+ * Headers with which a client could pretend to be a proxy or the gateway; also those with an underscore, which some servers
+ * read as a hyphen.
+ */
 export function isReserved(name: string): boolean {
+  if (name.includes('_')) return true
   return name.startsWith('x-') && (name.startsWith('x-gatehouse-') || name.startsWith('x-forwarded-'))
 }
 
-/** The headers of a service's response as they are sent to the client: not cached, and no page, unless the service says so. */
-export function toClientHeaders(received: IncomingHttpHeaders): HeaderList {
+/**
+ * The headers of a service's response as they are sent to the client: not cached, and no page, unless the service says so.
+ * `dropped`: further ones that this service's responses must not have.
+ */
+export function toClientHeaders(received: IncomingHttpHeaders, dropped?: ReadonlySet<string>): HeaderList {
   const headers: HeaderList = []
   const named = namedInConnection(received.connection)
   for (const name in received) {
-    if (droppedFromResponses.has(name) || named?.has(name)) continue
+    if (droppedFromResponses.has(name) || dropped?.has(name) || named?.has(name)) continue
     const value = received[name]
     if (typeof value === 'string') headers.push(name, value)
     else if (value) for (const one of value) headers.push(name, one)

@@ -1,39 +1,25 @@
-import { endpoints, type Endpoint } from '@gatehouse/contracts'
 import type { Span } from '@gatehouse/runtime'
 import type { Dispatcher } from 'undici'
 import { busy } from '../errors.ts'
 import type { SignedCaller } from '../auth/token-cache.ts'
 import type { Deps } from '../deps.ts'
-import { isRelay } from '../http/relay-bodies.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { toUpstreamHeaders } from './proxy-headers.ts'
 import type { Body } from './read-body.ts'
-import type { Lane, Replica } from './replica.ts'
-import type { Replicas } from './replicas.ts'
+import type { Replica } from './replica.ts'
 import { ResponseBuffer } from './response-buffer.ts'
 import { ProxyResponseHandler, type ProxyObserver } from './response-handler.ts'
+import type { RouteTarget } from './route-target.ts'
 import { kindOfFailure, upstreamRefusal, type FailureKind } from './upstream-failure.ts'
 
-type ProxyDeps = Pick<Deps, 'replicas' | 'timeouts' | 'gatewayMetrics' | 'log' | 'bufferBudget'>
-type ProxyTarget = {
-  endpoint: Endpoint
+type ProxyDeps = Pick<Deps, 'timeouts' | 'gatewayMetrics' | 'log'>
+type ProxyOptions = {
+  target: RouteTarget
   caller: SignedCaller
   /** Judges the caller again, because time has passed. */
   judgeAgain: () => Promise<SignedCaller>
   openBody: () => Body
 }
-
-const byteReplies: readonly unknown[] = ['file', 'archive']
-
-/** The endpoints whose requests or responses take as long as the client likes. */
-const fileEndpoints: ReadonlySet<Endpoint> = new Set(
-  Object.values(endpoints as Record<string, Endpoint>).filter(
-    (endpoint) =>
-      endpoint.body === 'multipart' ||
-      isRelay(endpoint) ||
-      Object.values(endpoint.replies).some((reply) => byteReplies.includes(reply)),
-  ),
-)
 
 /**
  * Sends a request to a replica of its service with the caller token, and streams the response to the client. Another
@@ -41,85 +27,82 @@ const fileEndpoints: ReadonlySet<Endpoint> = new Set(
  * Rejects with busy when no connection comes free in time, and with what `judgeAgain` throws after that wait; failures of
  * the service are answered. Design: invariant 6.
  */
-export async function proxyRequest(deps: ProxyDeps, context: RequestContext, target: ProxyTarget): Promise<void> {
-  const { service } = target.endpoint
-  const lane: Lane = fileEndpoints.has(target.endpoint) ? 'file' : 'json'
-  const queue = deps.replicas[service].queues[lane]
+export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
+  const { target, openBody } = options
+  const queue = target.replicas.queues[target.lane]
   const { network } = context
-  let { caller } = target
+  let { caller } = options
   if (!queue.tryTake(network)) {
     const { granted, cancel } = queue.wait(network)
     context.upstream = { abort: cancel }
-    if (!(await granted)) throw refuseBusy(deps, service)
+    if (!(await granted)) throw refuseBusy(deps, target)
     try {
-      caller = await target.judgeAgain()
+      caller = await options.judgeAgain()
     } catch (error) {
       queue.release(network)
       throw error
     }
   }
-  const options = { ...target, caller, lane, release: () => queue.release(network) }
-  new ProxyRequest(deps, context, options).attempt()
+  const release = (): void => queue.release(network)
+  new ProxyRequest(deps, context, { target, caller, openBody, release }).attempt()
 }
 
-function refuseBusy({ gatewayMetrics }: ProxyDeps, service: Endpoint['service']): Error {
+function refuseBusy({ gatewayMetrics }: ProxyDeps, { service }: RouteTarget): Error {
   gatewayMetrics.upstreamFailed(service, 'busy')
   return busy()
 }
 
-type RequestOptions = Pick<ProxyTarget, 'endpoint' | 'caller' | 'openBody'> & { lane: Lane; release: () => void }
+type RequestOptions = Pick<ProxyOptions, 'target' | 'caller' | 'openBody'> & { release: () => void }
 
 /** One request to a service, which may take several attempts. */
 class ProxyRequest implements ProxyObserver {
   readonly #deps: ProxyDeps
   readonly #context: RequestContext
-  readonly #endpoint: Endpoint
-  readonly #replicas: Replicas
-  readonly #lane: Lane
+  readonly #target: RouteTarget
   readonly #body: Body
   readonly #options: Dispatcher.DispatchOptions
   readonly #tried: Replica[] = []
+  readonly #started = performance.now()
   /** Of all attempts. */
   readonly #span: Span | undefined
   /** Gives the connection back, once. */
   #release: (() => void) | undefined
   #failure: FailureKind | undefined
 
-  constructor(deps: ProxyDeps, context: RequestContext, { endpoint, caller, openBody, lane, release }: RequestOptions) {
+  constructor(deps: ProxyDeps, context: RequestContext, { target, caller, openBody, release }: RequestOptions) {
     const { request, requestId, path, search } = context
     const body = openBody()
-    const span = context.span?.startChild(`forward to ${endpoint.service}`, 'client')
+    const span = context.span?.startChild(`forward to ${target.service}`, 'client')
     const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId, span })
     if ('stream' in body && body.length !== undefined) headers.push('content-length', body.length)
     this.#deps = deps
     this.#span = span
     this.#context = context
-    this.#endpoint = endpoint
-    this.#replicas = deps.replicas[endpoint.service]
-    this.#lane = lane
+    this.#target = target
     this.#release = release
     this.#body = body
     this.#options = {
       path: path + search,
-      method: request.method ?? endpoint.method,
+      method: request.method ?? 'GET',
       headers,
       body: 'buffer' in body ? body.buffer : body.stream,
-      headersTimeout: this.#isRead ? deps.timeouts.readMs : deps.timeouts.writeMs,
+      headersTimeout: target.timeoutMs,
       // Otherwise undici closes the connection after each HEAD and each DELETE with a body.
       reset: false,
     }
   }
 
   attempt(): void {
-    const replica = this.#replicas.pick(this.#lane, this.#tried)
+    const { replicas, lane, droppedFromResponses: dropped } = this.#target
+    const replica = replicas.pick(lane, this.#tried)
     if (!replica) return this.#fail('unreached')
     this.#tried.push(replica)
-    const handler = new ProxyResponseHandler(this.#context, { replica, lane: this.#lane }, this)
-    replica.pools[this.#lane].dispatch(this.#options, handler)
+    const handler = new ProxyResponseHandler(this.#context, { replica, lane, dropped }, this)
+    replica.pools[lane].dispatch(this.#options, handler)
   }
 
   openBuffer(): ResponseBuffer {
-    return new ResponseBuffer({ budget: this.#deps.bufferBudget, timeouts: this.#deps.timeouts }, this.#context)
+    return new ResponseBuffer({ budget: this.#target.responseBudget, timeouts: this.#deps.timeouts }, this.#context)
   }
 
   requestEnded(): void {
@@ -129,23 +112,23 @@ class ProxyRequest implements ProxyObserver {
   }
 
   replicaLeaves(replica: Replica): void {
-    this.#replicas.markLeaving(replica)
+    this.#target.replicas.markLeaving(replica)
   }
 
   responseStarted(replica: Replica, seconds: number): void {
-    this.#replicas.markHealthy(replica)
-    this.#deps.gatewayMetrics.upstreamResponded(this.#endpoint.service, seconds)
+    this.#target.replicas.markHealthy(replica)
+    this.#deps.gatewayMetrics.upstreamResponded(this.#target.service, seconds)
   }
 
   requestFailed(replica: Replica, error: Error, wasSent: boolean): void {
     const { requestId } = this.#context
-    const { service } = this.#endpoint
+    const { service, replicas } = this.#target
     const kind = kindOfFailure(error, wasSent)
     // A response that was begun may end on purpose: an export does when its token is revoked.
-    if (!this.#context.response.headersSent) this.#replicas.markFailed(replica)
+    if (!this.#context.response.headersSent) replicas.markFailed(replica)
     this.#deps.gatewayMetrics.upstreamFailed(service, kind)
     this.#deps.log.warn({ requestId, service, replica: replica.origin, kind }, 'upstream request failed')
-    if (this.#canRetryAfter(kind) && this.#replicas.hasOther(this.#tried)) return this.attempt()
+    if (this.#canRetryAfter(kind) && replicas.hasOther(this.#tried)) return this.attempt()
     this.#fail(kind)
   }
 
@@ -155,12 +138,13 @@ class ProxyRequest implements ProxyObserver {
     this.#context.fail(upstreamRefusal(kind))
   }
 
-  get #isRead(): boolean {
-    return this.#endpoint.method === 'GET'
+  /** What states the caller is valid for a short time, and so is the judgment about the token. */
+  get #isCallerCurrent(): boolean {
+    return performance.now() - this.#started < this.#deps.timeouts.retryMs
   }
 
   #canRetryAfter(kind: FailureKind): boolean {
     if (kind === 'unreached') return 'buffer' in this.#body || !this.#body.stream.destroyed
-    return this.#isRead && !this.#context.response.headersSent
+    return this.#target.isRead && !this.#context.response.headersSent && this.#isCallerCurrent
   }
 }

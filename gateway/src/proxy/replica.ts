@@ -1,5 +1,6 @@
 import { Pool } from 'undici'
 import { policy, type Capacity, type Timeouts } from '../policy.ts'
+import { connectInProcess, type InProcessReplicas } from './in-process.ts'
 
 /** What a connection is for: JSON, which comes and goes at once, or uploads and files, which take as long as the client. */
 export type Lane = 'json' | 'file'
@@ -18,20 +19,25 @@ export type Replica = {
   leavingUntil: number
 }
 
-export type PoolOptions = { timeouts: Pick<Timeouts, 'connectMs' | 'bodyMs'>; capacity: Capacity }
+export type PoolOptions = {
+  timeouts: Pick<Timeouts, 'connectMs' | 'bodyMs'>
+  capacity: Capacity
+  inProcess?: InProcessReplicas | undefined
+}
 
 export function openReplica(origin: string, options: PoolOptions): Replica {
   const activeRequests = { json: 0, file: 0 }
   return { origin, pools: openPools(origin, options), activeRequests, failures: 0, ejectedUntil: 0, leavingUntil: 0 }
 }
 
-export function openPools(origin: string, { timeouts, capacity }: PoolOptions): Pools {
+export function openPools(origin: string, { timeouts, capacity, inProcess }: PoolOptions): Pools {
+  const open = inProcess?.get(origin)
   const openPool = (connections: number): Pool =>
     new Pool(origin, {
       connections,
       pipelining: 1,
       keepAliveTimeout: policy.upstreamKeepAliveMs,
-      connect: { timeout: timeouts.connectMs },
+      connect: open ? connectInProcess(open) : { timeout: timeouts.connectMs },
       bodyTimeout: timeouts.bodyMs,
     })
   return {

@@ -27,6 +27,7 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
   readonly #context: RequestContext
   readonly #replica: Replica
   readonly #lane: Lane
+  readonly #dropped: ReadonlySet<string> | undefined
   readonly #observer: ProxyObserver
   readonly #started = performance.now()
   #controller: Dispatcher.DispatchController | undefined
@@ -35,10 +36,15 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
   #contentLength: number | undefined
   #buffer: ResponseBuffer | undefined
 
-  constructor(context: RequestContext, target: { replica: Replica; lane: Lane }, observer: ProxyObserver) {
+  constructor(
+    context: RequestContext,
+    target: { replica: Replica; lane: Lane; dropped: ReadonlySet<string> | undefined },
+    observer: ProxyObserver,
+  ) {
     this.#context = context
     this.#replica = target.replica
     this.#lane = target.lane
+    this.#dropped = target.dropped
     this.#observer = observer
     this.#replica.activeRequests[this.#lane] += 1
     context.upstream = this
@@ -59,7 +65,8 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
     if (headers[drainingHeader] !== undefined) this.#observer.replicaLeaves(this.#replica)
     const length = headers['content-length']
     if (length !== undefined) this.#contentLength = Number(length)
-    this.#context.response.writeHead(status, this.#context.withApiHeaders(toClientHeaders(headers)))
+    const kept = toClientHeaders(headers, this.#dropped)
+    this.#context.response.writeHead(status, this.#context.withApiHeaders(kept))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

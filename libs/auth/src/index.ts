@@ -5,6 +5,7 @@ export type { TokenStatus } from './tokens/revocation.ts'
 export {
   callerHeader,
   createCallerKey,
+  createCallerVerifier,
   signCallerToken,
   signOperatorToken,
   verifyCallerToken,
@@ -20,3 +21,6 @@ export { CacheUnavailable } from './account-states/cache.ts'
 export type { AccountStateCache } from './account-states/cache.ts'
 export { cacheTimes } from './policy.ts'
 export { RedisTimeout, limitCommands, redisOptions } from './redis.ts'
+export { signCallerStatement } from './statement/caller-statement.ts'
+export { createStatementKeys } from './statement/statement-keys.ts'
+export type { PublicJwk, StatementKeys } from './statement/statement-keys.ts'

@@ -9,6 +9,9 @@ export const callerTokenMs = 30 * second
 export const clockSkewMs = 90 * second
 export const maxCallerTokenLength = 4_096
 
+/** The caller tokens that one process has verified and gets again: a gateway uses one for a few seconds. */
+export const cachedCallerTokens = 1_000
+
 /**
  * How long cached account states are used, in milliseconds. A process that changes an account and cannot invalidate the
  * cache waits `staleMs` before it answers: what was read before the change is stored within a lease and lives for an

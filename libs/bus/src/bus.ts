@@ -95,4 +95,33 @@ export type Bus = AsyncDisposable & {
 
   /** Whether it can be used now, for /readyz. */
   ready(): boolean
+
+  /** Only over NATS: the in-process bus reaches no service of others. */
+  readonly plain?: PlainSubjects
+}
+
+/** Subjects, in full, whose messages somebody else defines: bytes, without a version, a schema or an id. */
+export type PlainSubjects = {
+  /** With which the subjects of the bus begin. */
+  readonly prefix: string
+
+  /** Asks one responder. Rejects with `BusUnavailable`. */
+  request(subject: string, message: string, options: { timeoutMs: number }): Promise<Uint8Array>
+
+  /** Receives what is published while subscribed, in the order in which it comes. */
+  subscribe(subject: string, receive: (message: Uint8Array) => void): Promise<Subscription>
+
+  /**
+   * Durable consumers of the events from which others pull: makes those that are wanted and deletes all others with that
+   * prefix; again after each reconnection. Rejects when that fails the first time.
+   */
+  keepConsumers(consumers: PulledConsumers): Promise<Subscription>
+}
+
+export type PulledConsumers = {
+  prefix: string
+  /** `subject` as in the definition of the event. */
+  wanted: readonly { name: string; subject: string }[]
+  /** After this time without an acknowledgment an event is delivered again. */
+  ackWaitMs: number
 }

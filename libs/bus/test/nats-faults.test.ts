@@ -99,6 +99,9 @@ describe('the bus while NATS fails', () => {
     const [handled, seen]: number[][] = [[], []]
     await bus.consume(event, 'group', async ({ payload }) => void handled!.push(payload.n))
     await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
+    const pulled = { prefix: 'pulled_', wanted: [{ name: 'pulled_a', subject: event.subject }], ackWaitMs: 1_000 }
+    await using _consumers = await bus.plain!.keepConsumers(pulled)
+    await bus.plain!.subscribe('gatehouse.plain', (bytes) => void seen!.push(bytes.length))
     await bus.publish(event, { n: 1 }, { id: randomUUID() })
     await eventually('the first', () => handled!.length + seen!.length === 2)
 
@@ -110,6 +113,15 @@ describe('the bus while NATS fails', () => {
     )
 
     await eventually('the second', () => handled!.includes(2) && seen!.includes(2), 10_000)
+    const nc = await connect({ servers: nats.url })
+    const manager = await nc.jetstreamManager()
+    const { config } = await eventually('a consumer for others', () =>
+      manager.consumers.info('gatehouse-events', 'pulled_a'),
+    )
+    nc.publish('gatehouse.plain', '123')
+    await eventually('the plain message', () => seen!.includes(3))
+    expect(config).to.include({ filter_subject: `gatehouse.${event.subject}`, ack_wait: 1_000_000_000 })
+    await nc.close()
   })
 
   it('resumes when its stream is deleted while it is connected', async () => {
@@ -230,6 +242,10 @@ describe('connecting to NATS', () => {
     await using _group = await bus.consume(event, 'group', async ({ payload }) => void got.push(payload.n))
     await using _all = await bus.subscribe(event, async ({ payload }) => void got.push(payload.n + 10))
     await using _responder = await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
+    const { plain } = bus
+    await using _plain = await plain!.subscribe('gatehouse.plain', (bytes) => void got.push(bytes.length))
+    await using _consumers = await plain!.keepConsumers({ prefix: 'pulled_', wanted: [], ackWaitMs: 1_000 })
+    const earlyPlain = await plain!.request('gatehouse.plain', '', { timeoutMs: 1 }).catch((error: unknown) => error)
     const early = await bus.publish(event, { n: 0 }, { id: randomUUID() }).catch((error: unknown) => error)
     const readyBefore = bus.ready()
     await late.start()
@@ -242,6 +258,11 @@ describe('connecting to NATS', () => {
     expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 5_000 })).to.deep.equal({ sum: 3 })
     expect([readyBefore, bus.ready()]).to.deep.equal([false, true])
     expect(early).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
+    expect(earlyPlain).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
+    const plainNone = await plain!
+      .request('gatehouse.nobody', '', { timeoutMs: 5_000 })
+      .catch((error: unknown) => error)
+    expect(plainNone).to.include({ name: 'BusUnavailable', reason: 'no-responders' })
     expect(lines.filter(({ msg }) => String(msg).startsWith('cannot reach NATS'))).to.have.length(1)
     expect(JSON.stringify(lines)).not.to.include('hunter2')
   })

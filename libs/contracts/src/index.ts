@@ -40,6 +40,7 @@ export {
   normalizeUsername,
   parseFederatedUsername,
   rateLimits,
+  upstreamLimits,
 } from './constants/index.ts'
 export type { AvatarColor, Closure, RateLimit } from './constants/index.ts'
 export { defineCall, defineEvent } from './define.ts'
@@ -53,7 +54,7 @@ export type {
   EndpointReply,
   EndpointSchemas,
 } from './endpoints/endpoints.ts'
-export { clientRows, endpointTable, peerRows } from './endpoints/table.ts'
+export { clientRows, endpointTable, gatewayPaths, peerRows } from './endpoints/table.ts'
 export type { Access, ClientEndpointName, EndpointName, EndpointRow, ServiceName } from './endpoints/table.ts'
 export {
   accountEvents,
@@ -188,3 +189,19 @@ export {
   verifyPasswordReply,
 } from './users.ts'
 export type { ProfileBody, UserReply } from './users.ts'
+export {
+  emptyReadyParts,
+  readyPartMessage,
+  upstream,
+  upstreamDelivery,
+  upstreamErrorMessage,
+  upstreamEventNames,
+  upstreamMessage,
+  upstreamMessageReply,
+  upstreamReadyQuestion,
+  upstreamReadyReply,
+  upstreamRoute,
+  upstreamsFile,
+  upstreamSubjects,
+} from './upstreams.ts'
+export type { Upstream, UpstreamDelivery, UpstreamMessage, UpstreamReadyQuestion, UpstreamRoute } from './upstreams.ts'

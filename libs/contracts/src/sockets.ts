@@ -18,11 +18,13 @@ export const readyMessage = z.object({
   awaitingApprovalPeerOrigins: z.array(z.string()),
   /** For admins: peering requests that wait for a decision. */
   pendingApprovalCount: z.number().int().optional(),
+  /** Names of the upstreams whose part has yet to follow as a `ready_part`. docs/integrating.md */
+  incomplete: z.array(z.string()).optional(),
   spaces: z.array(z.unknown()),
   dmChannels: z.array(z.unknown()),
   folders: z.array(z.unknown()),
-  spaceLayout: z.null(),
-  layoutUpdatedAt: z.literal(0),
+  spaceLayout: z.unknown(),
+  layoutUpdatedAt: z.number(),
   readStates: z.array(z.unknown()),
   activeCalls: z.array(z.unknown()),
   voiceStates: z.record(z.string(), z.unknown()),

@@ -13,6 +13,8 @@ export type SessionGatewayConfig = {
   previousJwtSecrets?: readonly string[]
   /** No other session gateway ever runs on this database: nodes of an earlier run are evicted at once. */
   onlyNode?: boolean
+  /** The path of the file with further services behind the gateway. Contract: 8, GATEHOUSE_UPSTREAMS. */
+  upstreamsFile?: string
 }
 
 const { DATABASE_URL, NATS_URL, INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS, LOG_LEVEL } = networkVariables
@@ -27,6 +29,7 @@ const shape = {
   SESSION_GATEWAY_PORT: variables.port(8083),
   JWT_SECRET: variables.secret('verifies the tokens'),
   JWT_SECRET_PREVIOUS: variables.previousSecrets(),
+  GATEHOUSE_UPSTREAMS: variables.text(''),
 }
 
 /** Reads the environment of a distributed session gateway. Throws ConfigurationError with every fault. */
@@ -39,6 +42,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
     jwtSecret: given.JWT_SECRET,
     previousJwtSecrets: given.JWT_SECRET_PREVIOUS,
+    ...(given.GATEHOUSE_UPSTREAMS && { upstreamsFile: given.GATEHOUSE_UPSTREAMS }),
   }
   const resources = {
     logLevel: given.LOG_LEVEL,

@@ -14,6 +14,10 @@ import type { SessionRegistry } from './sessions/session-registry.ts'
 import type { AddressQuota } from './socket/address-quota.ts'
 import type { OpenSockets } from './socket/open-sockets.ts'
 import type { SocketTimeouts } from './socket/socket-timeouts.ts'
+import type { MessageForwarder } from './upstreams/message-forwarder.ts'
+import type { OccasionalLog } from './upstreams/occasional-log.ts'
+import type { ReadyParts } from './upstreams/ready-parts.ts'
+import type { UpstreamSet } from './upstreams/upstream-set.ts'
 
 /** What this service opens: no Redis, because handshakes read the account from the database. */
 export type SessionGatewayResources = Omit<Resources, 'accountStateCache'>
@@ -37,4 +41,8 @@ export type Deps = OperationContext & {
   openSockets: OpenSockets
   quota: AddressQuota
   timeouts: SocketTimeouts
+  upstreams: UpstreamSet
+  forwarder: MessageForwarder
+  readyParts: ReadyParts
+  occasionalLog: OccasionalLog
 }

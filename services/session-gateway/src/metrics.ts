@@ -9,6 +9,8 @@ export type SessionMetrics = {
   floodingSockets: Counter
   presenceChanges: Counter
   nodesEvicted: Counter
+  upstreamMessages: Counter
+  upstreamReadyParts: Counter
 }
 
 export function createSessionMetrics(
@@ -24,5 +26,13 @@ export function createSessionMetrics(
     floodingSockets: metrics.counter('gatehouse_flooding_sockets_total', 'Sockets ended because of a flood of frames'),
     presenceChanges: metrics.counter('gatehouse_presence_changes_total', 'Changes of presence', ['status']),
     nodesEvicted: metrics.counter('gatehouse_session_nodes_evicted_total', 'Dead session gateways evicted'),
+    upstreamMessages: metrics.counter('gatehouse_upstream_messages_total', 'Messages to and from upstreams', [
+      'upstream',
+      'outcome',
+    ]),
+    upstreamReadyParts: metrics.counter('gatehouse_upstream_ready_parts_total', 'Parts of ready asked of upstreams', [
+      'upstream',
+      'outcome',
+    ]),
   }
 }

@@ -1,4 +1,4 @@
-import { limits } from '@gatehouse/contracts'
+import { limits, upstreamLimits } from '@gatehouse/contracts'
 
 /** Periods and time limits in milliseconds; tests override them. Contract: 6. */
 export const timings = {
@@ -32,6 +32,17 @@ export const timings = {
   /** For the nodes to tell their sockets of an account, so that the answer leaves within 500 ms. Contract: 3, sockets. */
   socketListMs: 450,
   drainMs: 15_000,
+  /** For an upstream to acknowledge a message of a socket. */
+  upstreamMessageMs: upstreamLimits.messageTimeoutMs,
+  /** How long `ready` waits for the parts of upstreams, from when the account was read. */
+  readyPartsMs: upstreamLimits.readyDeadlineMs,
+  /** How long after the question a part may still follow, and how soon an upstream that was not there is asked again. */
+  lateReadyPartMs: upstreamLimits.lateReadyMs,
+  readyPartRetryMs: 1_000,
+  /** When an event that an upstream did not acknowledge is delivered to it again. */
+  upstreamAckWaitMs: 30_000,
+  /** How soon subscriptions for upstreams are tried again that NATS did not take. */
+  upstreamRetryMs: 5_000,
 } as const
 export type Timings = { readonly [Name in keyof typeof timings]: number }
 
@@ -65,4 +76,10 @@ export const policy = {
   /** A drain closes sockets at this rate, in rounds with this pause between them. */
   drainPerSocketMs: 2,
   drainPauseMs: 20,
+  /** Of messages that wait for one upstream, and of its messages that wait for the members of spaces. */
+  upstreamWaitingBytes: 32 * 1024 * 1024,
+  /** Spaces whose members one statement reads. */
+  spacesPerStatement: 100,
+  /** A fault that may come with every message is logged once in this time. */
+  repeatedFaultMs: 60_000,
 } as const

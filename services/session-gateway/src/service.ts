@@ -27,6 +27,8 @@ import { acceptSockets } from './socket/accept-sockets.ts'
 import { createAddressQuota } from './socket/address-quota.ts'
 import { OpenSockets } from './socket/open-sockets.ts'
 import { createSocketTimeouts, startSocketTimeouts } from './socket/socket-timeouts.ts'
+import { createUpstreamParts } from './upstreams/create-upstream-parts.ts'
+import { startUpstreams } from './upstreams/start-upstreams.ts'
 
 export { readConfig, type SessionGatewayConfig } from './config.ts'
 export { type SessionGatewayResources } from './deps.ts'
@@ -71,6 +73,7 @@ export async function startSessionGateway(
       announcer.expire()
     }),
   )
+  opening.use(await startUpstreams(deps, config.upstreamsFile))
   const sockets = acceptSockets(deps, http.server)
   // Together: while sockets close, the gateway must not open others here, and the server closes when none is left.
   opening.defer(async () => {
@@ -130,5 +133,6 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     openSockets,
     quota,
     timeouts: createSocketTimeouts(context),
+    ...createUpstreamParts({ ...context, bus, sessionMetrics }),
   }
 }

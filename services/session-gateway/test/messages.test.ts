@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { presenceChanged } from '@gatehouse/contracts'
-import { movableClock } from '@gatehouse/runtime'
+import { movableClock, systemClock } from '@gatehouse/runtime'
 import { eventually } from '@gatehouse/test-kit'
 import { signIn } from './client.ts'
 import { befriend, buildUser, openCluster, quick, statusOf, type Cluster, type Node } from './harness.ts'
@@ -25,6 +25,21 @@ describe('messages after ready', () => {
     await eventually('100 pongs', () => client.messages.filter(({ type }) => type === 'pong').length === 100)
     expect(client.messages).to.have.length(100)
     client.socket.terminate()
+  })
+
+  it('ends the socket whose message cannot be handled because of a fault, and no other', async () => {
+    const now = (): number => {
+      if (new Error().stack?.includes('handleMessage')) throw new Error('a fault')
+      return systemClock.now()
+    }
+    const faulty = await cluster.startNodeWith({ clock: { ...systemClock, now } })
+    const [other, client] = [await signInNew(faulty.url), await signInNew(faulty.url)]
+
+    client.send({ type: 'unknown' })
+
+    expect((await client.closed).code).to.equal(1006)
+    await other.synchronize()
+    other.socket.terminate()
   })
 
   it('answers what is no JSON with an error, and unknown types not at all', async () => {

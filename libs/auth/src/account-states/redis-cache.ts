@@ -1,6 +1,6 @@
 import { accountState, type AccountState } from '@gatehouse/contracts'
 import { withTimeout, type Random } from '@gatehouse/runtime'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { cacheTimes, redisCommandMs, redisStartMs } from '../policy.ts'
 import { RedisTimeout, limitCommands, redisOptions } from '../redis.ts'
 import { batchReads } from './batch-reads.ts'
@@ -21,7 +21,9 @@ export type RedisCacheOptions = {
  * there is none it connects for ever, and rejects with CacheUnavailable meanwhile. Contract: 8.
  */
 export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
-  const redis = defineScripts(new Redis(options.url, redisOptions))
+  // Loaded where there is a Redis to connect to: the embedded process has none.
+  const ioredis = await import('ioredis')
+  const redis = defineScripts(new ioredis.Redis(options.url, redisOptions))
   const limited = limitCommands(redis, redisCommandMs)
   const runId = followRunId(redis, limited, options.log)
   const keysOf = (userId: string): { entry: string; lease: string } => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EventDefinition } from '@gatehouse/contracts'
-import type { Bus, BusLog, EventHandler, Subscription } from '../bus.ts'
+import type { Bus, BusLog, EventHandler, PlainSubjects, Subscription } from '../bus.ts'
 import { messageHandler, messageHandlers } from '../event-message.ts'
 import { connectStartMs, publishTimeoutMs, refusedRetryMs } from '../policy.ts'
 import { broadcast, receiveBroadcasts } from './broadcasts.ts'
@@ -13,6 +13,9 @@ import type { EventStream } from './event-stream.ts'
 import { createLateBus } from './late-bus.ts'
 import { writeHeaders } from './message.ts'
 import { subscribeOrdered } from './ordered-consumer.ts'
+import { plainSubjects } from './plain-subjects.ts'
+
+const defaultPrefix = 'gatehouse'
 
 type NatsOptions = { url: string; name: string; prefix?: string; log: BusLog }
 
@@ -23,6 +26,7 @@ export type NatsBus = Bus & {
     handler: EventHandler<E>,
     since?: Date,
   ): Promise<Subscription>
+  readonly plain: PlainSubjects
 }
 
 /**
@@ -38,14 +42,19 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
   const first = await Promise.race([opening, pause(connectStartMs, late, { ref: false })])
   if (first !== late) return first
   options.log.warn({ server: describeServers(options.url) }, 'cannot reach NATS yet: going on without')
-  return createLateBus({ opening: reopen(opening, options, stop.signal), stop, log: options.log })
+  return createLateBus({
+    prefix: options.prefix ?? defaultPrefix,
+    opening: reopen(opening, options, stop.signal),
+    stop,
+    log: options.log,
+  })
 }
 
 async function openNatsBus(options: NatsOptions, stopRequested: AbortSignal): Promise<NatsBus> {
   const nc = await connectWithRetry(options, stopRequested)
   const connection = createConnection(nc, options.log)
   try {
-    return natsBus(await openEventStream(connection, options.prefix ?? 'gatehouse', options.log))
+    return natsBus(await openEventStream(connection, options.prefix ?? defaultPrefix, options.log))
   } catch (cause) {
     const server = nc.getServer()
     await connection[Symbol.asyncDispose]()
@@ -102,6 +111,7 @@ function natsBus(stream: EventStream): NatsBus {
     request: (call, payload, options) => request(stream, call, payload, options),
     respond: (call, handler) => track(respond(stream, call, handler)),
     ready: () => connection.isUp(),
+    plain: plainSubjects(stream, track),
     async [Symbol.asyncDispose]() {
       const open = [...subscriptions]
       subscriptions.clear()

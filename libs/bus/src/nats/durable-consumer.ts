@@ -1,16 +1,15 @@
 import { backoffMs } from '@gatehouse/runtime'
-import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats'
+import { AckPolicy, DeliverPolicy, nanos } from 'nats'
 import type { ConsumerConfig, JsMsg } from 'nats'
 import type { Subscription } from '../bus.ts'
 import type { MessageHandler } from '../event-message.ts'
 import { ackWaitMs, maxAckPending, prefetch, redeliveryBackoff, workingMs } from '../policy.ts'
+import { ensureConsumer } from './ensure-consumer.ts'
 import type { EventStream } from './event-stream.ts'
 import { readEventMessage } from './message.ts'
 import { startPull } from './pull.ts'
 import type { Pull } from './pull.ts'
 import { recreateOnReconnect } from './recreate-on-reconnect.ts'
-
-const nameInUse = 10013
 
 /**
  * Consumes an event as a member of `group`: each event goes to one of the members. The server keeps the position of the
@@ -53,6 +52,7 @@ export async function consumeDurably(
   const consumer = await recreateOnReconnect(stream, async ({ isCurrent, recreateAfterLoss }) => {
     // Before anything else: events delivered to the old one would be redelivered only after `ackWaitMs`.
     pull?.stop()
+    await stream.ensure()
     await ensureConsumer(stream, config)
     const opened = await startPull(stream, config.durable_name, { prefetch, receive, onLost: recreateAfterLoss })
     if (isCurrent()) pull = opened
@@ -82,15 +82,4 @@ function consumerConfig(name: string, filterSubject: string) {
     ack_wait: nanos(ackWaitMs),
     max_ack_pending: maxAckPending,
   } satisfies Partial<ConsumerConfig>
-}
-
-async function ensureConsumer(stream: EventStream, config: ReturnType<typeof consumerConfig>): Promise<void> {
-  await stream.ensure()
-  try {
-    await stream.jsm.consumers.add(stream.name, config)
-  } catch (error) {
-    const changed = error instanceof NatsError && error.api_error?.err_code === nameInUse
-    if (!changed) throw error
-    await stream.jsm.consumers.update(stream.name, config.durable_name, config)
-  }
 }

@@ -14,6 +14,7 @@ export type EventStream = {
   js: JetStreamClient
   jsm: JetStreamManager
   name: string
+  prefix: string
   /** The subject of NATS for a definition's subject. */
   subjectOf(subject: string): string
   /** Creates the stream where it is missing; any number of processes may do so at once. */
@@ -44,7 +45,9 @@ export async function openEventStream(connection: Connection, prefix: string, lo
     }
   }
 
+  const subjectOf = (subject: string) => `${prefix}.${subject}`
+
   // After each reconnection too: a server that lost its store would refuse events until the next start.
   await recreateOnReconnect({ connection, log }, ensure)
-  return { connection, log, js: jsm.jetstream(), jsm, name, subjectOf: (subject) => `${prefix}.${subject}`, ensure }
+  return { connection, log, js: jsm.jetstream(), jsm, name, prefix, subjectOf, ensure }
 }

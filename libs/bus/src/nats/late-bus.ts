@@ -6,6 +6,7 @@ import { clockSkewMs, recreateBackoff } from '../policy.ts'
 import type { NatsBus } from './connect-nats.ts'
 
 type LateBusOptions = {
+  prefix: string
   opening: Promise<NatsBus>
   /** Ends the attempts to connect. */
   stop: AbortController
@@ -16,7 +17,7 @@ type LateBusOptions = {
  * The bus of a process that started while NATS was away. Publishing and calls are unavailable and broadcasts lost, as with
  * a connection that was lost; subscriptions begin when NATS comes, those to events with what was published meanwhile.
  */
-export function createLateBus({ opening, stop, log }: LateBusOptions): Bus {
+export function createLateBus({ prefix, opening, stop, log }: LateBusOptions): Bus {
   let bus: NatsBus | undefined
   const opened = opening.then(
     (connected) => {
@@ -67,6 +68,12 @@ export function createLateBus({ opening, stop, log }: LateBusOptions): Bus {
     request: async (call, payload, options) => await present().request(call, payload, options),
     respond: (call, handler) => subscribeLater((connected) => connected.respond(call, handler)),
     ready: () => bus?.ready() ?? false,
+    plain: {
+      prefix,
+      request: async (subject, message, options) => await present().plain.request(subject, message, options),
+      subscribe: (subject, receive) => subscribeLater((connected) => connected.plain.subscribe(subject, receive)),
+      keepConsumers: (consumers) => subscribeLater((connected) => connected.plain.keepConsumers(consumers)),
+    },
     async [Symbol.asyncDispose]() {
       stop.abort()
       await (await opened)?.[Symbol.asyncDispose]()

@@ -36,3 +36,29 @@ export const socketsPerAccount = 50
 export const userAgentMax = 256
 export const socketHeartbeatMs = 30_000
 export const presenceGraceMs = 5_000
+/** Of further services behind the gateway. docs/integrating.md */
+export const upstreamLimits = {
+  /** Of a route that says nothing else: the same as a JSON body of Gatehouse's own. */
+  bodyBytes: 64 * 1024,
+  bodyBytesMax: 10 * 1024 * 1024,
+  requests: 300,
+  seconds: 60,
+  timeoutMaxMs: 120_000,
+  /** How long the statement of a caller is valid. */
+  statementSeconds: 30,
+  /** Messages of one socket that wait for one upstream. */
+  waitingMessages: 32,
+  /** Requests to one upstream under way on one session gateway. */
+  messagesInFlight: 1_024,
+  readyInFlight: 256,
+  messageTimeoutMs: 5_000,
+  errorTextMax: 200,
+  /** Of the ids that one delivery names, and of its bytes. */
+  audienceIds: 1_000,
+  deliveryBytes: 64 * 1024,
+  readyBytes: 512 * 1024,
+  /** Of arrays and objects in one another: parsers take 64 and more, and the message stands in a request. */
+  nesting: 60,
+  readyDeadlineMs: 500,
+  lateReadyMs: 30_000,
+} as const

@@ -14,5 +14,8 @@ export const clientRows = { ...userRows, ...accountRows, ...adminRows }
 
 /** The public API without schemas and rate limits. Loads no other package. */
 export const endpointTable = { ...clientRows, ...peerRows }
+/** What the gateway answers itself. */
+export const gatewayPaths = ['/api/health', '/api/openapi.json', '/api/docs', '/api/upstream-keys'] as const
+
 export type ClientEndpointName = keyof typeof clientRows
 export type EndpointName = keyof typeof endpointTable

@@ -18,11 +18,12 @@ export function handleWatch(
   deps.sessions.adminWatchers.add(socket)
 }
 
-/** Takes over an account's role unless a newer one is known. The sockets of a user without it watch no longer. */
+/** Takes over an account's name and role unless a newer one is known. The sockets of a user without it watch no longer. */
 export function updateAccountState({ sessions }: Pick<Deps, 'sessions'>, state: AccountState): void {
   const user = sessions.find(state.userId)
   if (!user || state.version < user.stateVersion) return
   user.stateVersion = state.version
+  user.username = state.username
   user.isAdmin = state.isAdmin && !state.isDeleted
   if (!user.isAdmin) for (const socket of user.sockets) sessions.adminWatchers.delete(socket)
 }

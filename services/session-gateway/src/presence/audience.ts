@@ -1,4 +1,4 @@
-import { bigintArray, selectRows } from '@gatehouse/database'
+import { bigintArray, selectRowsWithin } from '@gatehouse/database'
 import type { OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
 
@@ -28,33 +28,30 @@ export async function readAudience(
 ): Promise<Audience> {
   if (userIds.length === 0) return audienceOf([])
   const { sql, parameters } = 'onNode' in present ? onNode(present.onNode) : everywhere(present.everywhereAnd)
-  return await orm.em.fork().transactional(async (em) => {
-    await em.execute(`set local statement_timeout = ${timings.databaseLimitMs}`)
-    await em.execute(`set local work_mem = '${policy.audienceWorkMem}'`)
-    type Row = { kind: Kind; id: string; ids: string }
-    const rows = await selectRows<Row>(
-      em,
-      `with input as materialized (select ?::bigint[] as ids), present (user_id) as (${sql}),
-       membership as materialized (
-         select user_id, space_id from space_members where user_id = any((select ids from input)::bigint[])
-       ), link as (
-         select user_id, friend_id as other from friendships where user_id = any((select ids from input)::bigint[])
-         union select friend_id, user_id from friendships where friend_id = any((select ids from input)::bigint[])
-         union select mine.user_id, theirs.user_id from dm_members mine join dm_members theirs using (channel_id)
-           where mine.user_id = any((select ids from input)::bigint[]) and theirs.user_id <> mine.user_id
-       ), members as (
-         select distinct space_id, present.user_id from (select distinct space_id from membership) as spaces
-         join space_members using (space_id) join present using (user_id)
-       )
-       select 'spaces' as kind, user_id::text as id, string_agg(space_id::text, ',' order by space_id) as ids
-       from membership group by user_id
-       union all select 'members', space_id::text, string_agg(user_id::text, ',') from members group by space_id
-       union all select 'linked', link.user_id::text, string_agg(distinct other::text, ',')
-         from link join present on present.user_id = other group by link.user_id`,
-      [bigintArray(userIds), ...parameters],
-    )
-    return audienceOf(rows)
-  })
+  type Row = { kind: Kind; id: string; ids: string }
+  const rows = await selectRowsWithin<Row>(
+    orm.em,
+    { statementMs: timings.databaseLimitMs, workMem: policy.audienceWorkMem },
+    `with input as materialized (select ?::bigint[] as ids), present (user_id) as (${sql}),
+     membership as materialized (
+       select user_id, space_id from space_members where user_id = any((select ids from input)::bigint[])
+     ), link as (
+       select user_id, friend_id as other from friendships where user_id = any((select ids from input)::bigint[])
+       union select friend_id, user_id from friendships where friend_id = any((select ids from input)::bigint[])
+       union select mine.user_id, theirs.user_id from dm_members mine join dm_members theirs using (channel_id)
+         where mine.user_id = any((select ids from input)::bigint[]) and theirs.user_id <> mine.user_id
+     ), members as (
+       select distinct space_id, present.user_id from (select distinct space_id from membership) as spaces
+       join space_members using (space_id) join present using (user_id)
+     )
+     select 'spaces' as kind, user_id::text as id, string_agg(space_id::text, ',' order by space_id) as ids
+     from membership group by user_id
+     union all select 'members', space_id::text, string_agg(user_id::text, ',') from members group by space_id
+     union all select 'linked', link.user_id::text, string_agg(distinct other::text, ',')
+       from link join present on present.user_id = other group by link.user_id`,
+    [bigintArray(userIds), ...parameters],
+  )
+  return audienceOf(rows)
 }
 
 /** Not materialized: for a few users the planner asks for each of them instead of reading all present ones. */

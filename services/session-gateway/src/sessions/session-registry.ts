@@ -6,6 +6,8 @@ import type { TokenBucket } from '../socket/token-bucket.ts'
 export type LocalUser = {
   readonly id: string
   readonly sockets: Set<AuthenticatedSocket>
+  /** As of `stateVersion` of the account. */
+  username: string
   presence: PresenceState
   /** As of `stateVersion` of the account. */
   isAdmin: boolean
@@ -23,6 +25,7 @@ export function isAuthenticated(socket: SessionSocket): socket is AuthenticatedS
 /** Which sockets each user has on this node, and which of them follow a topic. */
 export class SessionRegistry {
   readonly #users = new Map<string, LocalUser>()
+  readonly #sessions = new Map<string, AuthenticatedSocket>()
   /** Sockets that watch the topic `admin`. */
   readonly adminWatchers = new Set<AuthenticatedSocket>()
 
@@ -34,12 +37,23 @@ export class SessionRegistry {
     return authenticated
   }
 
+  /** Gives the socket the id under which others know its session. */
+  nameSession(socket: AuthenticatedSocket, sessionId: string): void {
+    socket.sessionId = sessionId
+    this.#sessions.set(sessionId, socket)
+  }
+
+  findSession(sessionId: string): AuthenticatedSocket | undefined {
+    return this.#sessions.get(sessionId)
+  }
+
   /** Gives the user whose socket it was. */
   remove(socket: SessionSocket): LocalUser | undefined {
     if (!isAuthenticated(socket)) return undefined
     const { user } = socket
     user.sockets.delete(socket)
     this.adminWatchers.delete(socket)
+    this.#sessions.delete(socket.sessionId)
     const released: SessionSocket = socket
     released.user = undefined
     return user
@@ -67,5 +81,5 @@ export class SessionRegistry {
 
 function createLocalUser(id: string): LocalUser {
   const sockets = new Set<AuthenticatedSocket>()
-  return { id, sockets, presence: initialPresence, isAdmin: false, stateVersion: -1, bucket: undefined }
+  return { id, sockets, username: '', presence: initialPresence, isAdmin: false, stateVersion: -1, bucket: undefined }
 }

@@ -63,7 +63,12 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
 function createListeners(deps: Deps): (socket: SessionSocket) => void {
   const listeners = {
     message(this: WebSocket, data: RawData, isBinary: boolean) {
-      onMessage(deps, this as SessionSocket, data as Buffer, isBinary)
+      const socket = this as SessionSocket
+      try {
+        onMessage(deps, socket, data as Buffer, isBinary)
+      } catch (err) {
+        endFailed(deps, socket, err)
+      }
     },
     ping(this: WebSocket, data: Buffer) {
       onPing(deps, this as SessionSocket, data)
@@ -95,6 +100,13 @@ function onMessage(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: bo
   if (socket.phase === 'unauthenticated') void authenticate(deps, socket, data, isBinary)
   else if (socket.phase === 'authenticating') refuseHandshake(deps, socket, 'firstMessageNotAuth')
   else if (isAuthenticated(socket)) handleMessage(deps, socket, parseFrame(data, isBinary))
+}
+
+/** A fault in the handling of a message ends its own socket, not the process with all others. */
+function endFailed(deps: Deps, socket: SessionSocket, err: unknown): void {
+  deps.log.error({ err, sessionId: socket.sessionId }, 'socket message failed')
+  releaseSocket(deps, socket)
+  socket.terminate()
 }
 
 /** Pings above the limit get no answer. */

@@ -1,5 +1,6 @@
 import type { Closure } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
+import { dropMessages } from '../upstreams/message-queue.ts'
 import { encodeMessage, sendText } from './send-text.ts'
 import type { SessionSocket } from './session-socket.ts'
 
@@ -30,6 +31,7 @@ export function releaseSocket(deps: Pick<Deps, 'sessions' | 'presence' | 'timeou
   socket.phase = 'closing'
   socket.frames = 0
   socket.backlog = undefined
+  dropMessages(socket)
   deps.timeouts.unauthenticated.delete(socket)
   deps.timeouts.handshakes.delete(socket)
   deps.timeouts.pings.delete(socket)

@@ -13,7 +13,7 @@ export const malformed = Symbol('malformed')
 
 /** A message after `ready`. `ping` is free; all others cost a token of the user, unknown types too. Contract: 6. */
 export function handleMessage(
-  deps: Pick<Deps, 'clock' | 'sessions' | 'sessionMetrics'>,
+  deps: Pick<Deps, 'clock' | 'sessions' | 'sessionMetrics' | 'upstreams' | 'forwarder'>,
   socket: AuthenticatedSocket,
   message: unknown,
 ): void {
@@ -24,7 +24,9 @@ export function handleMessage(
   user.bucket ??= createTokenBucket(now)
   if (!takeToken(user.bucket, now)) return sendText(deps, socket, rateLimited)
   if (message === malformed) return sendText(deps, socket, invalidJson)
-  if (type === 'watch' || type === 'unwatch') handleWatch(deps, socket, message)
+  if (type === 'watch' || type === 'unwatch') return handleWatch(deps, socket, message)
+  const upstream = deps.upstreams.ownerOf(type)
+  if (upstream) deps.forwarder.forward(socket, upstream, message as { type: string })
 }
 
 /** The JSON of a frame; `malformed` when it is binary, too large or no JSON. */

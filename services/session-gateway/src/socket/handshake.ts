@@ -48,16 +48,21 @@ async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   const status = checkRevocation(socket, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
   updateAccountState(deps, state)
-  deps.timeouts.handshakes.delete(socket)
   releaseQuota(deps, socket)
+  deps.sessions.nameSession(socket, deps.random.uuid())
+  // Messages of upstreams that come meanwhile are kept for after `ready`.
+  const parts = deps.upstreams.withReadyParts.length > 0 ? await deps.readyParts.collect(socket) : undefined
+  if (parts && !isAuthenticating(socket)) return
+  deps.timeouts.handshakes.delete(socket)
   socket.phase = 'ready'
   socket.readyAt = deps.timer.now()
   socket.frames = 0
   deps.presence.markOnline(user)
-  socket.sessionId = deps.random.uuid()
-  sendReady(socket, readyMessage(connected, peering, { sessionId: socket.sessionId, now: deps.clock.now() }))
+  const { sessionId } = socket
+  sendReady(socket, readyMessage(connected, peering, { sessionId, now: deps.clock.now(), parts }))
   for (const frames of socket.backlog ?? []) sendFrames(deps, socket, frames)
   socket.backlog = undefined
+  if (parts) deps.readyParts.sendLate(socket, parts)
   socket.resume()
   deps.timeouts.pings.add(socket)
   closeOldestSockets(deps, user)

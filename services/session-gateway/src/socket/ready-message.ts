@@ -4,15 +4,33 @@ import { version } from '@gatehouse/service-kit'
 import type { PeeringSummary } from '../federation/peering-summary.ts'
 import type { ConnectedUser } from '../presence/presence-reconciler.ts'
 
+/** The parts that upstreams fill, as they are without one. Contract: 6, `ready`. */
+export const emptyParts = {
+  spaces: [],
+  dmChannels: [],
+  folders: [],
+  spaceLayout: null,
+  layoutUpdatedAt: 0,
+  readStates: [],
+  activeCalls: [],
+  voiceStates: {},
+  voiceUserStates: {},
+  spaceVoiceStates: {},
+  userActivities: {},
+} satisfies Partial<ReadyMessage>
+
+/** Fields that upstreams gave, and the names of those that have not yet. */
+export type UpstreamParts = { fields: Record<string, unknown>; incomplete: readonly string[] }
+
 /**
- * The first message of a session as the parts of its JSON; other services of the chat system fill the empty parts.
+ * The first message of a session as the parts of its JSON.
  * `presences` is encoded once for many users and never copied: for a large space it is nearly all of the message.
  * Contract: 6, `ready`.
  */
 export function readyMessage(
   { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
-  { sessionId, now }: { sessionId: string; now: number },
+  { sessionId, now, parts }: { sessionId: string; now: number; parts: UpstreamParts | undefined },
 ): Buffer[] {
   const { user, instanceName, instanceId } = snapshot
   const message: Omit<ReadyMessage, 'presences'> = {
@@ -23,17 +41,9 @@ export function readyMessage(
     instance: { name: instanceName, instanceId, version },
     ...peerOrigins,
     ...(user.isAdmin && { pendingApprovalCount }),
-    spaces: [],
-    dmChannels: [],
-    folders: [],
-    spaceLayout: null,
-    layoutUpdatedAt: 0,
-    readStates: [],
-    activeCalls: [],
-    voiceStates: {},
-    voiceUserStates: {},
-    spaceVoiceStates: {},
-    userActivities: {},
+    ...emptyParts,
+    ...parts?.fields,
+    ...(parts && parts.incomplete.length > 0 && { incomplete: [...parts.incomplete] }),
   }
   const { shared, others } = visible
   const separator = shared.length > 0 && others.length > 0 ? ',' : ''

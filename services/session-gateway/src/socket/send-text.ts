@@ -27,6 +27,16 @@ export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void
   connection.uncork()
 }
 
+/** Keeps the frames of a message until the socket is `ready`. One that has too much waiting is terminated. */
+export function keepForReady(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
+  if (socket.readyState !== socket.OPEN) return
+  socket.backlogBytes += frames.length
+  if (socket.backlogBytes <= policy.sendBufferBytes) return void (socket.backlog ??= []).push(frames)
+  deps.sessionMetrics.slowReaders.inc()
+  socket.backlog = undefined
+  socket.terminate()
+}
+
 function canSend({ sessionMetrics }: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket): boolean {
   if (socket.readyState !== socket.OPEN) return false
   if (!isSlowReader(socket)) return true

@@ -2,6 +2,8 @@ import type { Duplex } from 'node:stream'
 import { closures } from '@gatehouse/contracts'
 import { WebSocket } from 'ws'
 import type { LocalUser } from '../sessions/session-registry.ts'
+import type { LiveUpstream } from '../upstreams/live-upstream.ts'
+import type { MessageQueue } from '../upstreams/message-queue.ts'
 import { unknownClient, type ClientDescription } from './describe-client.ts'
 import { encodeMessage } from './send-text.ts'
 
@@ -38,6 +40,10 @@ export class SessionSocket extends WebSocket {
   unsentReadyBytes = 0
   /** Frames that came for it before its `ready`. */
   backlog: Buffer[] | undefined = undefined
+  /** Of what upstreams put there. */
+  backlogBytes = 0
+  /** What it has sent to upstreams and they have not yet got. */
+  messageQueues: Map<LiveUpstream, MessageQueue> | undefined = undefined
 
   /**
    * ws itself closes a socket whose frames it cannot read, and gives no reason then. Before `ready` an error message

@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from 'node:util'
+import { signCallerStatement, type Caller, type StatementKeys } from '@gatehouse/auth'
+import type { Upstream, UpstreamRoute } from '@gatehouse/contracts'
+import type { Log, UpstreamsWatch } from '@gatehouse/service-kit'
+import type { Clock } from '@gatehouse/runtime'
+import { LRUCache } from 'lru-cache'
+import type { ResolveAddresses } from '../discovery/address-resolver.ts'
+import { openDiscoveredReplicas, type DiscoveredReplicas } from '../discovery/discovered-replicas.ts'
+import type { FindRoute } from '../http/route-table.ts'
+import { policy, type Capacity, type Timeouts } from '../policy.ts'
+import { createBufferBudget, type BufferBudget } from '../proxy/buffer-budget.ts'
+import type { Replicas } from '../proxy/replicas.ts'
+import type { CallerSigner, RouteTarget } from '../proxy/route-target.ts'
+import { createUpstreamRoutes } from './upstream-routes.ts'
+
+/** Further services behind the gateway. Contract: 8, GATEHOUSE_UPSTREAMS. */
+export type Upstreams = AsyncDisposable & {
+  /** Throws invalid_input for a path that services could read differently. */
+  readonly findRoute: FindRoute
+  /** The replicas of each, also of those that left the file and may still answer. */
+  replicas(): Replicas[]
+}
+
+type Options = {
+  watch: UpstreamsWatch
+  /** The gateway's public origin, the issuer of statements. */
+  issuer: string
+  keys: StatementKeys
+  resolve: ResolveAddresses
+  clock: Clock
+  log: Log
+  timeouts: Timeouts
+  capacity: Capacity
+}
+
+/** What one upstream has to itself: no other one waits for its connections or takes its memory. Design: invariant 10. */
+type OpenUpstream = {
+  origins: readonly string[]
+  service: DiscoveredReplicas
+  signer: CallerSigner
+  bodyBudget: BufferBudget
+  responseBudget: BufferBudget
+}
+
+/** The gateway's own headers of every response, and what would speak for the whole origin. */
+const droppedFromResponses: ReadonlySet<string> = new Set([
+  'set-cookie',
+  'set-cookie2',
+  'set-login',
+  'strict-transport-security',
+  'clear-site-data',
+  // Reports about all requests to the origin, also those of others, would go where they say.
+  'nel',
+  'report-to',
+  'accept-ch',
+  'critical-ch',
+  'origin-agent-cluster',
+  // A proxy in front of the gateway would answer with files of its own.
+  'x-accel-redirect',
+  'x-sendfile',
+  'service-worker-allowed',
+  'alt-svc',
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'access-control-allow-methods',
+  'access-control-allow-headers',
+  'access-control-expose-headers',
+  'access-control-max-age',
+  'cross-origin-resource-policy',
+  'x-content-type-options',
+  'referrer-policy',
+  'ratelimit-limit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+])
+
+/** Opens the upstreams in force, and follows every change of them. Resolves when their addresses are known, or late. */
+export async function openUpstreams(options: Options): Promise<Upstreams> {
+  const { watch } = options
+  const open = new Map<string, OpenUpstream>()
+  const closed: DiscoveredReplicas[] = []
+  let findRoute: FindRoute = () => undefined
+
+  async function apply(upstreams: readonly Upstream[]): Promise<void> {
+    const followed = upstreams.map((upstream) => follow(upstream))
+    const names = new Set(upstreams.map(({ name }) => name))
+    for (const [name, { service }] of open) {
+      if (names.has(name)) continue
+      open.delete(name)
+      closed.push(service)
+      followed.push(service.follow([]))
+    }
+    findRoute = createUpstreamRoutes(upstreams, (upstream, route, method) => targetOf(upstream, route, method))
+    await Promise.all(followed)
+  }
+
+  async function follow({ name, origins }: Upstream): Promise<void> {
+    const known = open.get(name) ?? openOne(options, name)
+    open.set(name, known)
+    if (isDeepStrictEqual(known.origins, origins)) return
+    known.origins = origins
+    await known.service.follow(origins)
+  }
+
+  function targetOf({ name }: Upstream, route: UpstreamRoute, method: string): RouteTarget {
+    const known = open.get(name)
+    if (!known) throw new Error(`the upstream ${name} is not open`)
+    return upstreamTarget(known, { name, route, method, timeouts: options.timeouts })
+  }
+
+  const stopFollowing = watch.onChange((upstreams) => void apply(upstreams))
+  await apply(watch.current)
+  return {
+    findRoute: (method, path) => findRoute(method, path),
+    replicas: () => [...[...open.values()].map(({ service }) => service), ...closed].map(({ replicas }) => replicas),
+    [Symbol.asyncDispose]: async () => {
+      stopFollowing()
+      const services = [...[...open.values()].map(({ service }) => service), ...closed]
+      await Promise.all(services.map((service) => service[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+function openOne(options: Options, name: string): OpenUpstream {
+  const { capacity } = options
+  return {
+    origins: [],
+    service: openDiscoveredReplicas(options),
+    signer: createStatementSigner(options, name),
+    bodyBudget: createBufferBudget(capacity),
+    responseBudget: createBufferBudget(capacity),
+  }
+}
+
+/** Signing costs as much as all else of a request, so what is stated of an address without an account is reused as well. */
+function createStatementSigner({ keys, issuer, clock }: Options, audience: string): CallerSigner {
+  const ofAddresses = new LRUCache<string, { statement: string; reuseUntil: number }>({ max: policy.cachedStatements })
+
+  function signAnonymous(caller: Caller): string {
+    const now = clock.now()
+    const last = ofAddresses.get(caller.address)
+    if (last && last.reuseUntil > now) return last.statement
+    const statement = signCallerStatement(keys, caller, { issuer, audience, now })
+    ofAddresses.set(caller.address, { statement, reuseUntil: now + policy.callerTokenReuseMs })
+    return statement
+  }
+
+  return {
+    audience,
+    sign: (caller) =>
+      caller.account
+        ? signCallerStatement(keys, caller, { issuer, audience, now: clock.now() })
+        : signAnonymous(caller),
+  }
+}
+
+function upstreamTarget(
+  { service, signer, bodyBudget, responseBudget }: OpenUpstream,
+  at: { name: string; route: UpstreamRoute; method: string; timeouts: Timeouts },
+): RouteTarget {
+  const { name, route, timeouts } = at
+  const { prefix, access, limit } = route
+  const isRead = at.method === 'GET' || at.method === 'HEAD'
+  return {
+    route: `${isRead ? 'GET' : at.method} ${prefix}`,
+    service: name,
+    replicas: service.replicas,
+    lane: 'json',
+    access: access === 'user' ? 'bearer' : access,
+    readsToken: true,
+    limit: {
+      name: `${name} ${prefix}`,
+      requests: limit.requests,
+      windowSeconds: limit.seconds,
+      ...(access !== 'anyone' && { by: 'account' as const }),
+    },
+    signer,
+    isRead,
+    body: 'buffered',
+    maxBodyBytes: route.bodyBytes,
+    bodyBudget,
+    responseBudget,
+    timeoutMs: route.timeoutMs ?? (isRead ? timeouts.readMs : timeouts.writeMs),
+    droppedFromResponses,
+  }
+}

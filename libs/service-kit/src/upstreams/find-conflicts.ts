@@ -1,0 +1,67 @@
+import { upstreamRoute } from '@gatehouse/contracts'
+import { areNested, findOwnPath, isSamePrefix } from './path-prefixes.ts'
+
+/** A value of the file, where it stands, and the position of its upstream. */
+type Claim = { value: string; place: string; owner: number }
+
+/**
+ * What the entries of a file must agree on, one line for each fault. It takes the file as it was read: entries with other
+ * faults are compared as far as they can be read, so that all faults are named at once.
+ */
+export function findConflicts(file: unknown): string[] {
+  const upstreams = list(field(file, 'upstreams'))
+  const claimsOf = (name: 'name' | 'messages' | 'ready'): Claim[] =>
+    upstreams.flatMap((entry, owner) => claimsIn(field(entry, name), `upstreams[${owner}].${name}`, owner))
+  return [
+    ...findRepeated(claimsOf('name')),
+    ...findRouteConflicts(upstreams),
+    ...findRepeated(claimsOf('messages')),
+    ...findRepeated(claimsOf('ready')),
+  ]
+}
+
+function claimsIn(value: unknown, place: string, owner: number): Claim[] {
+  if (typeof value === 'string') return [{ value, place, owner }]
+  return list(value).flatMap((one, index) => {
+    return typeof one === 'string' ? [{ value: one, place: `${place}[${index}]`, owner }] : []
+  })
+}
+
+function findRepeated(claims: readonly Claim[]): string[] {
+  return claims.flatMap(({ value, place, owner }, index) => {
+    const earlier = claims.slice(0, index).find((one) => one.value === value && one.owner !== owner)
+    return earlier ? [`${place}: ${value} is taken already (${earlier.place})`] : []
+  })
+}
+
+function findRouteConflicts(upstreams: readonly unknown[]): string[] {
+  const prefixes = upstreams.flatMap((entry, owner) =>
+    list(field(entry, 'routes')).flatMap((route, index): Claim[] => {
+      const parsed = upstreamRoute.shape.prefix.safeParse(field(route, 'prefix'))
+      const place = `upstreams[${owner}].routes[${index}].prefix`
+      return parsed.success ? [{ value: parsed.data, place, owner }] : []
+    }),
+  )
+  return prefixes.flatMap((prefix, index) => {
+    const fault = conflictOf(prefix, prefixes.slice(0, index))
+    return fault === undefined ? [] : [`${prefix.place}: ${fault}`]
+  })
+}
+
+/** Within one upstream prefixes may be nested: the longest wins. */
+function conflictOf({ value, owner }: Claim, earlier: readonly Claim[]): string | undefined {
+  const own = findOwnPath(value)
+  if (own !== undefined) return `belongs to Gatehouse (${own})`
+  const taken = earlier.find((one) =>
+    one.owner === owner ? isSamePrefix(one.value, value) : areNested(one.value, value),
+  )
+  return taken && `${value} overlaps with ${taken.value} (${taken.place})`
+}
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
+}

@@ -1,0 +1,14 @@
+export { createCallerVerifier } from './caller/caller-verifier.ts'
+export type { Caller, CallerVerifier, VerifierOptions } from './caller/caller-verifier.ts'
+export { InvalidCaller, KeysUnavailable } from './caller/errors.ts'
+export { MessageRefused, connectUpstream } from './live/connect-upstream.ts'
+export type {
+  Audience,
+  LiveMessage,
+  SocketCaller,
+  SocketMessage,
+  UpstreamConnection,
+  UpstreamOptions,
+} from './live/connect-upstream.ts'
+export type { EventName } from './live/event-names.ts'
+export type { EventHandler, UpstreamEvent } from './live/event-subscription.ts'

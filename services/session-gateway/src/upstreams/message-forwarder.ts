@@ -1,0 +1,115 @@
+import type { PlainSubjects } from '@gatehouse/bus'
+import { upstreamLimits, upstreamMessageReply, type upstreamErrorMessage } from '@gatehouse/contracts'
+import type { z } from 'zod'
+import type { Deps, OperationContext } from '../deps.ts'
+import { policy } from '../policy.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+import { encodeMessage, sendText } from '../socket/send-text.ts'
+import type { LiveUpstream } from './live-upstream.ts'
+import { addWaiting, queueOf, takeWaiting, type MessageQueue, type WaitingMessage } from './message-queue.ts'
+import { isNestedAtMost, readJson } from './read-json.ts'
+
+type ForwarderDeps = Pick<OperationContext, 'random' | 'timings'> &
+  Pick<Deps, 'sessionMetrics' | 'occasionalLog'> & { plain: Pick<PlainSubjects, 'request'> }
+
+/** `error` goes to the socket. */
+type Result = { outcome: 'acknowledged' | 'refused' | 'unavailable' | 'too_many'; error?: string }
+
+const unavailable: Result = { outcome: 'unavailable', error: 'Service unavailable' }
+const tooMany: Result = { outcome: 'too_many', error: 'Too many messages' }
+const tooDeep: Result = { outcome: 'refused', error: 'Nested too deeply' }
+
+/**
+ * Forwards the messages of sockets to the upstreams that own their types: those of one socket to one upstream in order,
+ * each after the reply to the one before. A slow upstream costs its own messages an error, and no others. Design:
+ * invariant 10.
+ */
+export class MessageForwarder {
+  readonly #deps: ForwarderDeps
+
+  constructor(deps: ForwarderDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes a message, or tells the socket that too many wait, or that this one is nested too deeply. */
+  forward(socket: AuthenticatedSocket, upstream: LiveUpstream, message: { type: string }): void {
+    if (!isNestedAtMost(message, upstreamLimits.nesting)) return this.#finish({ socket, upstream }, message, tooDeep)
+    // Encoded anew: of a key that stands twice in it the upstream gets the value that was judged here.
+    const waiting: WaitingMessage = { type: message.type, json: JSON.stringify(message) }
+    const queue = queueOf(socket, upstream)
+    const isFull =
+      queue.waiting.length >= upstreamLimits.waitingMessages ||
+      upstream.waitingBytes + waiting.json.length > policy.upstreamWaitingBytes
+    if (isFull) return this.#finish(queue, waiting, tooMany)
+    addWaiting(queue, waiting)
+    this.#sendNext(queue)
+  }
+
+  #sendNext(queue: MessageQueue): void {
+    const { upstream } = queue
+    if (queue.isSending || queue.waiting.length === 0) return
+    if (upstream.messagesInFlight >= upstreamLimits.messagesInFlight) return void upstream.blocked.add(queue)
+    const message = takeWaiting(queue)
+    if (message) void this.#send(queue, message)
+  }
+
+  async #send(queue: MessageQueue, message: WaitingMessage): Promise<void> {
+    const { upstream } = queue
+    queue.isSending = true
+    upstream.messagesInFlight += 1
+    const result = await this.#request(queue, message)
+    queue.isSending = false
+    upstream.messagesInFlight -= 1
+    this.#finish(queue, message, result)
+    this.#sendLongestBlocked(queue)
+  }
+
+  /** Another queue that waits for its turn comes before the next message of this one. */
+  #sendLongestBlocked(queue: MessageQueue): void {
+    const { blocked } = queue.upstream
+    if (queue.waiting.length > 0) blocked.add(queue)
+    const [longest] = blocked
+    if (!longest) return
+    blocked.delete(longest)
+    this.#sendNext(longest)
+  }
+
+  /** Never rejects. */
+  async #request({ socket, upstream }: MessageQueue, { json }: WaitingMessage): Promise<Result> {
+    if (upstream.isRemoved) return unavailable
+    const { plain, random, timings, occasionalLog } = this.#deps
+    const { id: userId, username, isAdmin } = socket.user
+    const caller = { userId, username, isAdmin, sessionId: socket.sessionId, requestId: random.uuid() }
+    const body = `${JSON.stringify(caller).slice(0, -1)},"message":${json}}`
+    try {
+      const reply = await plain.request(upstream.subjects.message, body, { timeoutMs: timings.upstreamMessageMs })
+      const read = upstreamMessageReply.parse(readJson(reply))
+      return read.error === undefined ? { outcome: 'acknowledged' } : { outcome: 'refused', error: read.error }
+    } catch (err) {
+      const { name: upstreamName } = upstream
+      occasionalLog.warn(`message ${upstreamName}`, { err, upstream: upstreamName }, 'upstream does not take messages')
+      return unavailable
+    }
+  }
+
+  #finish(
+    { socket, upstream }: Pick<MessageQueue, 'socket' | 'upstream'>,
+    { type }: Pick<WaitingMessage, 'type'>,
+    { outcome, error }: Result,
+  ): void {
+    const { sessionMetrics } = this.#deps
+    sessionMetrics.upstreamMessages.inc({ upstream: upstream.name, outcome })
+    if (error === undefined || socket.phase !== 'ready') return
+    const answer: z.infer<typeof upstreamErrorMessage> = {
+      type: 'error',
+      message: cut(error),
+      requestType: cut(type),
+    }
+    sendText(this.#deps, socket, encodeMessage(answer))
+  }
+}
+
+function cut(text: string): string {
+  if (text.length <= upstreamLimits.errorTextMax) return text
+  return [...text.slice(0, 2 * upstreamLimits.errorTextMax)].slice(0, upstreamLimits.errorTextMax).join('')
+}

@@ -1,0 +1,25 @@
+import type { Context } from '@gatehouse/service-kit'
+import type { Timer } from '@gatehouse/runtime'
+import { policy } from '../policy.ts'
+
+/** A log for faults that may repeat with every message: each kind is written once a minute, with the number of the others. */
+export class OccasionalLog {
+  readonly #deps: Pick<Context, 'log'> & { timer: Timer }
+  readonly #kinds = new Map<string, { nextAt: number; suppressed: number }>()
+
+  constructor(deps: Pick<Context, 'log'> & { timer: Timer }) {
+    this.#deps = deps
+  }
+
+  /** There must be few values of `kind`: each is kept. */
+  warn(kind: string, fields: object, message: string): void {
+    const { log, timer } = this.#deps
+    const now = timer.now()
+    const known = this.#kinds.get(kind) ?? { nextAt: 0, suppressed: 0 }
+    this.#kinds.set(kind, known)
+    if (now < known.nextAt) return void (known.suppressed += 1)
+    log.warn({ ...fields, ...(known.suppressed > 0 && { suppressed: known.suppressed }) }, message)
+    known.nextAt = now + policy.repeatedFaultMs
+    known.suppressed = 0
+  }
+}

@@ -1,0 +1,124 @@
+import { BusUnavailable, type PlainSubjects } from '@gatehouse/bus'
+import { upstreamLimits, upstreamReadyReply } from '@gatehouse/contracts'
+import { delay } from '@gatehouse/runtime'
+import type { Deps, OperationContext } from '../deps.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+import { emptyParts } from '../socket/ready-message.ts'
+import { encodeMessage, sendText } from '../socket/send-text.ts'
+import type { LiveUpstream } from './live-upstream.ts'
+import { readJson } from './read-json.ts'
+
+type ReadyDeps = Pick<OperationContext, 'random' | 'timer' | 'timings'> &
+  Pick<Deps, 'sessionMetrics' | 'upstreams' | 'occasionalLog'> & { plain: Pick<PlainSubjects, 'request'> }
+
+type Fields = Record<string, unknown>
+
+/** `unavailable`: not asked, or nobody was there; asking again may help. `failed`: no reply, or none that can be used. */
+type Reply = Fields | 'unavailable' | 'failed'
+
+type Question = { upstream: LiveUpstream; askedAt: number; reply: Promise<Reply>; fields: Fields | undefined }
+
+/** What upstreams gave for `ready` in time, and what follows. */
+export type CollectedParts = {
+  fields: Fields
+  /** Names of the upstreams whose part is missing. */
+  incomplete: readonly string[]
+  late: readonly Question[]
+}
+
+/** Asks upstreams for their parts of `ready`, all at once, and sends what comes late. Contract: 6, `ready`. */
+export class ReadyParts {
+  readonly #deps: ReadyDeps
+
+  constructor(deps: ReadyDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when every upstream has replied, and within the deadline in any case; never rejects. */
+  async collect(socket: AuthenticatedSocket): Promise<CollectedParts> {
+    const { timer, timings, upstreams, sessionMetrics } = this.#deps
+    const questions = upstreams.withReadyParts.map((upstream) => this.#ask(upstream, socket))
+    const deadline = Promise.withResolvers<void>()
+    const limit = timer.set(deadline.resolve, timings.readyPartsMs)
+    await Promise.race([Promise.all(questions.map(({ reply }) => reply)), deadline.promise])
+    timer.clear(limit)
+    const late = questions.filter(({ fields }) => fields === undefined)
+    for (const { upstream, fields } of questions) {
+      sessionMetrics.upstreamReadyParts.inc({ upstream: upstream.name, outcome: fields ? 'in_time' : 'late' })
+    }
+    return {
+      fields: Object.assign({}, ...questions.map(({ fields }) => fields)) as Fields,
+      incomplete: late.map(({ upstream }) => upstream.name),
+      late,
+    }
+  }
+
+  /** Sends the parts that were missing in the `ready` of a socket, each when it comes. */
+  sendLate(socket: AuthenticatedSocket, { late }: CollectedParts): void {
+    for (const question of late) void this.#sendLatePart(socket, question)
+  }
+
+  async #sendLatePart(socket: AuthenticatedSocket, { upstream, askedAt, reply }: Question): Promise<void> {
+    const { timer, timings, sessionMetrics } = this.#deps
+    let part = await reply
+    const isWanted = () => socket.phase === 'ready' && !upstream.isRemoved
+    while (part === 'unavailable' && isWanted() && timer.now() - askedAt < timings.lateReadyPartMs) {
+      await delay(timer, timings.readyPartRetryMs)
+      if (isWanted()) part = await this.#ask(upstream, socket).reply
+    }
+    if (typeof part === 'string' || !isWanted()) {
+      return void sessionMetrics.upstreamReadyParts.inc({ upstream: upstream.name, outcome: 'missing' })
+    }
+    sendText(this.#deps, socket, encodeMessage({ type: 'ready_part', upstream: upstream.name, ...part }))
+  }
+
+  #ask(upstream: LiveUpstream, socket: AuthenticatedSocket): Question {
+    const reply = this.#request(upstream, socket)
+    const question: Question = { upstream, askedAt: this.#deps.timer.now(), reply, fields: undefined }
+    question.reply = reply.then((given) => {
+      if (typeof given !== 'string') question.fields = given
+      return given
+    })
+    return question
+  }
+
+  /** Never rejects. */
+  async #request(upstream: LiveUpstream, socket: AuthenticatedSocket): Promise<Reply> {
+    const { plain, random, timings, occasionalLog } = this.#deps
+    if (upstream.questionsInFlight >= upstreamLimits.readyInFlight) return 'unavailable'
+    const { id: userId, username, isAdmin } = socket.user
+    const question = { userId, username, isAdmin, sessionId: socket.sessionId, requestId: random.uuid() }
+    upstream.questionsInFlight += 1
+    try {
+      const options = { timeoutMs: timings.lateReadyPartMs }
+      return readFields(upstream, await plain.request(upstream.subjects.ready, JSON.stringify(question), options))
+    } catch (err) {
+      const fields = { err, upstream: upstream.name }
+      occasionalLog.warn(`ready ${upstream.name}`, fields, 'upstream does not give its part of ready')
+      return err instanceof BusUnavailable && err.reason !== 'timeout' ? 'unavailable' : 'failed'
+    } finally {
+      upstream.questionsInFlight -= 1
+    }
+  }
+}
+
+/** The fields that the upstream owns. Throws when the reply is too large or no object, or a field of the wrong kind. */
+function readFields({ definition }: LiveUpstream, reply: Uint8Array): Fields {
+  if (reply.length > upstreamLimits.readyBytes) throw new TypeError('the part of ready is too large')
+  const given = upstreamReadyReply.parse(readJson(reply))
+  const fields: Fields = {}
+  for (const name of definition.ready) {
+    if (!Object.hasOwn(given, name)) continue
+    if (!isSameKind(name, given[name])) throw new TypeError(`the field ${name} of ready is of another kind`)
+    fields[name] = given[name]
+  }
+  if (Object.keys(fields).length === 0) throw new TypeError('the part of ready has none of its fields')
+  return fields
+}
+
+/** Clients read the fields that `ready` always has as a list, a record or a number. */
+function isSameKind(name: string, value: unknown): boolean {
+  const empty: unknown = (emptyParts as Fields)[name]
+  if (empty === undefined || empty === null) return true
+  return typeof value === typeof empty && value !== null && Array.isArray(value) === Array.isArray(empty)
+}

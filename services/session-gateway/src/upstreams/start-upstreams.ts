@@ -1,0 +1,44 @@
+import type { Upstream } from '@gatehouse/contracts'
+import { startPeriodicTask } from '@gatehouse/runtime'
+import { ConfigurationError, watchUpstreams } from '@gatehouse/service-kit'
+import type { Deps } from '../deps.ts'
+import { UpstreamConnections, type ConnectionDeps } from './upstream-connections.ts'
+
+const noNats = 'NATS_URL: is needed: upstreams of GATEHOUSE_UPSTREAMS have messages, ready or events'
+
+/**
+ * Reads the file of upstreams, now and on SIGHUP, and connects them with the sockets of this node. Throws
+ * ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS.
+ */
+export async function startUpstreams(
+  deps: ConnectionDeps & Pick<Deps, 'bus'>,
+  file: string | undefined,
+): Promise<AsyncDisposable> {
+  await using opening = new AsyncDisposableStack()
+  if (file === undefined) return opening.move()
+  const { log, timer, timings, upstreams } = deps
+  const watch = opening.use(await watchUpstreams(file, { log }))
+  const { plain } = deps.bus
+  if (!plain) {
+    if (watch.current.some(needsNats)) throw new ConfigurationError([noNats])
+    opening.defer(watch.onChange((current) => (current.some(needsNats) ? log.error(noNats) : undefined)))
+    return opening.move()
+  }
+  upstreams.replace(watch.current)
+  const connections = opening.use(new UpstreamConnections(deps, plain))
+  // Until it succeeds: NATS may be away when the file changes.
+  const task = { name: 'upstream connections', everyMs: timings.upstreamRetryMs, log, timer }
+  const reconciling = opening.use(startPeriodicTask(task, () => connections.reconcile()))
+  await reconciling.runNow()
+  opening.defer(
+    watch.onChange((current) => {
+      upstreams.replace(current)
+      void reconciling.runNow()
+    }),
+  )
+  return opening.move()
+}
+
+function needsNats({ messages, ready, events }: Upstream): boolean {
+  return messages.length + ready.length + events.length > 0
+}

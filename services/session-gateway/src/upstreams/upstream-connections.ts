@@ -1,0 +1,65 @@
+import type { PlainSubjects, Subscription } from '@gatehouse/bus'
+import { deletedPresence, durableEvents, type Upstream } from '@gatehouse/contracts'
+import type { Deps } from '../deps.ts'
+import { Deliveries } from './deliveries.ts'
+import type { LiveUpstream } from './live-upstream.ts'
+import { SpaceMembers } from './space-members.ts'
+
+export type ConnectionDeps = Pick<Deps, 'orm' | 'log' | 'timer' | 'timings'> &
+  Pick<Deps, 'sessions' | 'sessionMetrics' | 'upstreams' | 'occasionalLog'>
+
+/** What exists at NATS for the upstreams in force: the subscriptions of this node, and the durable consumers. */
+export class UpstreamConnections implements AsyncDisposable {
+  readonly #deps: ConnectionDeps
+  readonly #plain: PlainSubjects
+  readonly #deliveries: Deliveries
+  readonly #subscriptions = new Map<LiveUpstream, Subscription>()
+  #consumers: { for: readonly Upstream[]; kept: Subscription } | undefined
+
+  constructor(deps: ConnectionDeps, plain: PlainSubjects) {
+    this.#deps = deps
+    this.#plain = plain
+    this.#deliveries = new Deliveries({ ...deps, spaceMembers: new SpaceMembers(deps) })
+  }
+
+  /** Brings it in line with the file in force. Throws when NATS does not let it. */
+  async reconcile(): Promise<void> {
+    for (const [upstream, subscription] of this.#subscriptions) {
+      if (!upstream.isRemoved) continue
+      this.#subscriptions.delete(upstream)
+      await subscription[Symbol.asyncDispose]()
+    }
+    for (const upstream of this.#deps.upstreams.all()) {
+      if (upstream.definition.messages.length > 0 && !this.#subscriptions.has(upstream)) await this.#subscribe(upstream)
+    }
+    if (this.#consumers?.for !== this.#deps.upstreams.definitions) await this.#keepConsumers()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const open = [...this.#subscriptions.values(), ...(this.#consumers ? [this.#consumers.kept] : [])]
+    await Promise.all(open.map((subscription) => subscription[Symbol.asyncDispose]()))
+  }
+
+  async #subscribe(upstream: LiveUpstream): Promise<void> {
+    const receive = (bytes: Uint8Array) => this.#deliveries.receive(upstream, bytes)
+    this.#subscriptions.set(upstream, await this.#plain.subscribe(upstream.subjects.deliver, receive))
+  }
+
+  async #keepConsumers(): Promise<void> {
+    const { definitions } = this.#deps.upstreams
+    await this.#consumers?.kept[Symbol.asyncDispose]()
+    this.#consumers = undefined
+    const wanted = [...this.#deps.upstreams.all()].flatMap(consumersOf)
+    const ackWaitMs = this.#deps.timings.upstreamAckWaitMs
+    const kept = await this.#plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs })
+    this.#consumers = { for: definitions, kept }
+  }
+}
+
+const keptEvents = [...durableEvents, deletedPresence]
+
+/** One for each event: a server before 2.10 filters by one subject only. docs/decisions/upstream-events.md. */
+function consumersOf({ subjects, definition }: LiveUpstream): { name: string; subject: string }[] {
+  const named = keptEvents.filter(({ name }) => definition.events.includes(name))
+  return named.map(({ name, subject }) => ({ name: `${subjects.consumer}_${name}`, subject }))
+}

@@ -1,0 +1,45 @@
+import type { Upstream } from '@gatehouse/contracts'
+import { LiveUpstream, messagePrefixOf } from './live-upstream.ts'
+
+/** The upstreams that the file in force names. */
+export class UpstreamSet {
+  readonly #busPrefix: string
+  #byName = new Map<string, LiveUpstream>()
+  #byMessagePrefix = new Map<string, LiveUpstream>()
+  /** The file itself. */
+  definitions: readonly Upstream[] = []
+  /** Those that fill fields of `ready`. */
+  withReadyParts: readonly LiveUpstream[] = []
+
+  constructor(busPrefix: string) {
+    this.#busPrefix = busPrefix
+  }
+
+  all(): Iterable<LiveUpstream> {
+    return this.#byName.values()
+  }
+
+  /** The upstream whose messages have this type. */
+  ownerOf(type: unknown): LiveUpstream | undefined {
+    if (this.#byMessagePrefix.size === 0 || typeof type !== 'string') return undefined
+    return this.#byMessagePrefix.get(messagePrefixOf(type))
+  }
+
+  /** Takes over a file. What is under way for an upstream that it still names goes on. */
+  replace(definitions: readonly Upstream[]): void {
+    const previous = this.#byName
+    this.definitions = definitions
+    this.#byName = new Map(definitions.map((definition) => [definition.name, this.#takeOver(previous, definition)]))
+    for (const upstream of previous.values()) upstream.isRemoved = !this.#byName.has(upstream.name)
+    const all = [...this.#byName.values()]
+    const owners = all.flatMap((upstream) => upstream.definition.messages.map((prefix) => [prefix, upstream] as const))
+    this.#byMessagePrefix = new Map(owners)
+    this.withReadyParts = all.filter(({ definition }) => definition.ready.length > 0)
+  }
+
+  #takeOver(previous: ReadonlyMap<string, LiveUpstream>, definition: Upstream): LiveUpstream {
+    const upstream = previous.get(definition.name) ?? new LiveUpstream(definition, this.#busPrefix)
+    upstream.definition = definition
+    return upstream
+  }
+}
