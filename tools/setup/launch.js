@@ -10,6 +10,7 @@ import { runProgram } from './run-program.js'
 const scripts = {
   start: { file: 'deploy/embedded/main.ts', programs: [] },
   gatehouse: { file: 'deploy/cli/main.ts', programs: [] },
+  example: { file: 'deploy/example/main.ts', programs: ['nats-server'] },
   cluster: { file: 'deploy/cluster/main.ts', programs: ['nats-server', 'redis-server'] },
   bench: { file: 'bench/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:faults': { file: 'test/faults/main.ts', programs: ['nats-server', 'redis-server'] },

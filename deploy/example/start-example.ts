@@ -1,0 +1,81 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connectDatabase, prepareDatabase } from '@gatehouse/database'
+import { freePort, startNats } from '@gatehouse/local-servers'
+import { randomToken, systemRandom } from '@gatehouse/runtime'
+import type { Log } from '@gatehouse/service-kit'
+import { parse, stringify } from 'yaml'
+import { readConfig, type EmbeddedConfig } from '../embedded/config.ts'
+import { startEmbedded } from '../embedded/embedded.ts'
+import { ChatProcess, exampleFolder } from './chat-process.ts'
+
+type Options = {
+  /** Of the instance, as for `npm start`. */
+  environment: Readonly<Record<string, string | undefined>>
+  dataFolder: string
+  /** For the owner of the database. */
+  databaseUrl: string
+  log: Log
+  /** Whether the service is started again when it ends unasked. */
+  restarts: boolean
+}
+
+/**
+ * An embedded instance with examples/chat behind its gateway, as a process of its own, and a NATS server between them. It
+ * stops in this order: the instance, the service, NATS.
+ */
+export async function startExample({ environment, dataFolder, databaseUrl, log, restarts }: Options) {
+  await using opening = new AsyncDisposableStack()
+  const port = await freePort()
+  const upstreamsFile = await writeUpstreams(dataFolder, port)
+  const nats = opening.use(await startNats({ folder: join(dataFolder, 'nats') }))
+  const config = readConfig({ ...environment, NATS_URL: nats.url, GATEHOUSE_UPSTREAMS: upstreamsFile })
+  await prepareDatabase(databaseUrl)
+  const variables = {
+    PORT: String(port),
+    DATABASE_URL: await createRole(databaseUrl),
+    NATS_URL: nats.url,
+    PUBLIC_ORIGIN: config.publicAddress.origin,
+    KEYS_URL: `${localOrigin(config)}/api/upstream-keys`,
+  }
+  const chat = opening.use(new ChatProcess({ port, variables, restarts }))
+  await chat.start()
+  const instance = opening.use(await startEmbedded(config, databaseUrl, { log }))
+  const open = opening.move()
+  return { config, instance, chat, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** The example's file of upstreams, with the address that its service has here. */
+async function writeUpstreams(dataFolder: string, port: number): Promise<string> {
+  const text = await readFile(join(exampleFolder, 'upstreams.yaml'), 'utf8')
+  const file = parse(text) as { upstreams: { origins: string[] }[] }
+  for (const upstream of file.upstreams) upstream.origins = [`http://127.0.0.1:${port}`]
+  const path = join(dataFolder, 'example-upstreams.yaml')
+  await writeFile(path, stringify(file))
+  return path
+}
+
+/** Gives the URL for the service's own role, which gets a new password at each start. */
+async function createRole(databaseUrl: string): Promise<string> {
+  const role = 'gatehouse_chat'
+  const password = randomToken(systemRandom, 24)
+  const grants = await readFile(join(exampleFolder, 'grants.sql'), 'utf8')
+  const orm = await connectDatabase({ url: databaseUrl, connections: 1, applicationName: 'gatehouse-example' })
+  try {
+    await orm.em.fork().execute(`
+      do $$ begin
+        if not exists (select from pg_roles where rolname = '${role}') then create role ${role} login; end if;
+      end $$;
+      alter role ${role} password '${password}';
+      ${grants}`)
+  } finally {
+    await orm.close(true)
+  }
+  return Object.assign(new URL(databaseUrl), { username: role, password }).href
+}
+
+/** Where this machine reaches the gateway, whatever its public name is. */
+function localOrigin({ host, port }: EmbeddedConfig): string {
+  const isEvery = host === '0.0.0.0' || host === '::'
+  return `http://${isEvery ? '127.0.0.1' : host}:${port}`
+}

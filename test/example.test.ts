@@ -1,0 +1,250 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { deleteFederatedIdentity } from '@gatehouse/contracts'
+import {
+  capturedLog,
+  countLockWaits,
+  eventually,
+  freePort,
+  insertUser,
+  launchChromium,
+  openMigratedDatabase,
+} from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Page, WebSocketRoute } from 'playwright-core'
+import { startExample } from '../deploy/example/start-example.ts'
+
+type Account = { token: string; id: string }
+type Message = { id: string; text: string; author: { name: string } }
+type Answer = { status: number; body: Record<string, never> }
+
+const password = 'a long password'
+
+describe('examples/chat', function () {
+  this.timeout(180_000)
+  const resources = new AsyncDisposableStack()
+  let example: Awaited<ReturnType<typeof startExample>>
+  let database: Awaited<ReturnType<typeof openMigratedDatabase>>
+  let browser: Browser
+  let origin: string
+  let ada: Account
+  let grace: Account
+  let adasPage: Page
+  let gracesPage: Page
+  let gracesSocket: WebSocketRoute
+  /** Of the space that the two are in. */
+  let spaceId: string
+  let channel: string
+
+  before(async () => {
+    const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-example-'))
+    resources.defer(() => rm(dataFolder, { recursive: true, force: true }))
+    database = resources.use(await openMigratedDatabase({ connections: 4 }))
+    const environment = { PORT: String(await freePort()), GATEHOUSE_DATA: dataFolder }
+    const { log } = capturedLog()
+    example = resources.use(
+      await startExample({ environment, dataFolder, databaseUrl: database.url, log, restarts: false }),
+    )
+    ;({ origin } = example.config.publicAddress)
+    browser = resources.adopt(await launchChromium(), (open) => open.close())
+    ada = await register('ada')
+    grace = await register('grace')
+  })
+
+  after(() => resources.disposeAsync())
+
+  async function call(token: string, request: string, body?: object): Promise<Answer> {
+    const [method = '', path = ''] = request.split(' ')
+    const response = await fetch(`${example.instance.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as Answer['body'] }
+  }
+
+  async function register(username: string): Promise<Account> {
+    const { body } = await call('', 'POST /api/auth/register', { username, password })
+    const { token, user } = body as unknown as { token: string; user: { id: string } }
+    return { token, id: user.id }
+  }
+
+  async function openPage(token?: string, follow?: (socket: WebSocketRoute) => void): Promise<Page> {
+    const page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
+    page.setDefaultTimeout(30_000)
+    if (follow) await page.routeWebSocket(/\/ws$/, follow)
+    if (token) await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
+    await page.goto(`${origin}/api/chat`)
+    return page
+  }
+
+  const say = async (page: Page, text: string) => {
+    await page.getByLabel('Message', { exact: true }).fill(text)
+    await page.getByRole('button', { name: 'Send' }).click()
+  }
+  const posts = (page: Page, text: string) => page.getByRole('article').filter({ hasText: text })
+  const read = async (token: string) => (await call(token, `GET ${channel}`)).body as unknown as { messages: Message[] }
+
+  it('lets two people talk, each of whom sees at once what the other writes and that the other is typing', async () => {
+    adasPage = await openPage()
+    await adasPage.getByLabel('Username', { exact: true }).fill('ada')
+    await adasPage.getByLabel('Password').fill(password)
+    await adasPage.getByRole('button', { name: 'Log in' }).click()
+    gracesPage = await openPage(grace.token, (socket) => {
+      gracesSocket = socket
+      socket.connectToServer().onMessage((frame) => {
+        if (!frame.includes('lost on the way')) socket.send(frame)
+      })
+    })
+    await gracesPage.getByText('You are in no space yet').waitFor()
+
+    await adasPage.getByLabel('Name of the new space').fill('Engines')
+    await adasPage.getByRole('button', { name: 'Create', exact: true }).click()
+    await adasPage.getByRole('button', { name: 'Space', exact: true }).click()
+    await adasPage.getByLabel('Username to add').fill('Grace')
+    await adasPage.getByRole('button', { name: 'Add member' }).click()
+    await adasPage.getByText('grace (@grace)').waitFor()
+    await adasPage.getByRole('button', { name: 'Close' }).click()
+    await gracesPage.getByRole('button', { name: '# general' }).click()
+    await gracesPage.getByText('Nobody has written here yet').waitFor()
+
+    await adasPage.getByLabel('Message', { exact: true }).pressSequentially('The first')
+    await gracesPage.getByText('ada is typing…').waitFor()
+    await say(adasPage, 'The first message')
+    await posts(gracesPage, 'The first message').waitFor()
+    await say(gracesPage, 'and its answer <b>')
+    await posts(adasPage, 'and its answer <b>').waitFor()
+
+    expect(await gracesPage.getByText('is typing').count()).to.equal(0)
+    const { body } = await call(ada.token, 'GET /api/spaces')
+    const [space] = body.spaces as unknown as { id: string; channels: { id: string }[] }[]
+    spaceId = space!.id
+    channel = `/api/channels/${space!.channels[0]!.id}/messages`
+    expect((await read(grace.token)).messages.map(({ text }) => text)).to.deep.equal([
+      'The first message',
+      'and its answer <b>',
+    ])
+  })
+
+  it('answers only members, deletes only for the author, and refuses malformed input with 400', async () => {
+    const [first] = (await read(ada.token)).messages
+    const { body: own } = await call(grace.token, 'POST /api/spaces', { name: 'Compilers' })
+    const [inside] = own.channels as unknown as { id: string }[]
+    const foreign = `/api/channels/${inside!.id}/messages`
+    const asked = async (token: string, request: string, body?: object) => (await call(token, request, body)).status
+
+    expect([
+      await asked(ada.token, `GET ${foreign}`),
+      await asked(ada.token, `POST ${foreign}`, { text: 'let me in' }),
+      await asked(ada.token, `GET /api/spaces/${String(own.id)}/members`),
+      await asked(ada.token, `DELETE /api/spaces/${String(own.id)}`),
+      await asked(grace.token, `DELETE ${channel}/${first!.id}`),
+    ]).to.deep.equal([404, 404, 404, 404, 404])
+    expect(await asked(grace.token, `POST /api/spaces/${spaceId}/members`, { username: 'ada' })).to.equal(403)
+    expect([
+      await asked(ada.token, 'GET /api/channels/9223372036854775808/messages'),
+      await asked(ada.token, `POST ${channel}`, { text: '  ' }),
+      await asked(ada.token, `POST ${channel}`, { text: 'x'.repeat(2_001) }),
+      await asked(ada.token, `POST ${channel}`, { text: 'a\0b' }),
+    ]).to.deep.equal([400, 400, 400, 400])
+    expect(await asked(ada.token, `POST ${channel}`, { text: '🚪'.repeat(2_000) })).to.equal(201)
+    expect(await asked('', `GET ${channel}`)).to.equal(401)
+    expect(await asked(grace.token, `DELETE /api/spaces/${String(own.id)}`)).to.equal(200)
+  })
+
+  it('shows a message whose delivery was lost as soon as the next one comes', async () => {
+    await say(adasPage, 'lost on the way')
+    await posts(adasPage, 'lost on the way').waitFor()
+    await say(adasPage, 'the next one')
+
+    await posts(gracesPage, 'the next one').waitFor()
+    expect(await posts(gracesPage, 'lost on the way').count()).to.equal(1)
+  })
+
+  it('stores nothing for an author whose deletion is under way', async () => {
+    const { orm } = database
+    let writing: Promise<Answer> | undefined
+    await orm.em.fork().transactional(async (em) => {
+      await em.execute('select id from users where id = ? for no key update', [grace.id])
+      writing = call(grace.token, `POST ${channel}`, { text: 'too late' })
+      await eventually('the message waits for the deletion', () => countLockWaits({ orm }), 30_000)
+      await em.execute('update users set is_deleted = true where id = ?', [grace.id])
+    })
+    const { status } = await writing!
+    await orm.em.fork().execute('update users set is_deleted = false where id = ?', [grace.id])
+
+    expect(status).to.equal(404)
+    expect(JSON.stringify(await read(ada.token))).to.not.include('too late')
+  })
+
+  it('loses no message that was answered when it is killed, and the pages recover by themselves', async () => {
+    const answered: string[] = []
+    const burst = (async () => {
+      for (let number = 0; ; number += 1) {
+        const text = `no.${number}.`
+        const { status } = await call(grace.token, `POST ${channel}`, { text })
+        if (status !== 201) return status
+        answered.push(text)
+        await pause(20) // or the limit of the prefix is reached
+      }
+    })()
+    await eventually('some were answered', () => answered.length > 3, 30_000)
+    await example.chat.kill()
+    expect(await burst).to.be.oneOf([502, 503, 504])
+    await say(adasPage, 'written while it was away')
+    await adasPage.getByText('Your message is still here').waitFor()
+    await gracesSocket.close({ code: 1012 })
+    await gracesPage.getByText('The chat does not answer').waitFor()
+
+    await example.chat.start()
+    await posts(gracesPage, answered.at(-1)!).waitFor()
+    await posts(adasPage, answered.at(-1)!).waitFor()
+    await adasPage.getByRole('button', { name: 'Send' }).click()
+    await posts(gracesPage, 'written while it was away').waitFor()
+
+    const stored = (await read(ada.token)).messages.map(({ text }) => text)
+    expect(stored).to.include.members(answered.slice(-30))
+    expect(stored.filter((text) => text === 'written while it was away')).to.have.length(1)
+    expect(await posts(gracesPage, 'written while it was away').count()).to.equal(1)
+  })
+
+  it('Tombstone: a soft deletion keeps the messages without the name, a full one deletes them, on open pages too', async () => {
+    const hedy = await insertUser(database, { username: 'hedy', displayName: 'Hedy' })
+    const emmy = await insertUser(database, {
+      username: 'emmy@away.example',
+      displayName: 'Emmy',
+      homeInstance: 'away.example',
+      homeUserId: '7',
+    })
+    for (const { id, username } of [hedy, emmy]) {
+      expect((await call(ada.token, `POST /api/spaces/${spaceId}/members`, { username })).status).to.equal(201)
+      const sql = 'insert into messages (id, channel_id, author_id, content) values (next_snowflake(), ?, ?, ?)'
+      await database.orm.em.fork().execute(sql, [channel.split('/')[3], id, `from ${username}`])
+    }
+    await adasPage.reload()
+    await posts(adasPage, 'Hedy').getByText('from hedy').waitFor()
+
+    await call(ada.token, `DELETE /api/admin/users/${hedy.id}`)
+    await posts(adasPage, 'from hedy').waitFor({ state: 'detached' })
+    const { bus } = example.instance.deps
+    const identity = { homeUserId: '7', homeInstance: 'away.example', mode: 'soft' as const }
+    await bus.request(deleteFederatedIdentity, identity, { timeoutMs: 30_000 })
+    await posts(adasPage, 'Deleted User').getByText('from emmy@away.example').waitFor()
+
+    const { messages } = await read(ada.token)
+    expect(messages.filter(({ text }) => text.startsWith('from ')).map(({ author }) => author.name)).to.deep.equal([
+      'Deleted User',
+    ])
+  })
+
+  it('logs the page of a user out at once when an admin resets the password, after which the token writes nothing', async () => {
+    await call(ada.token, `POST /api/admin/users/${grace.id}/reset-password`)
+
+    await gracesPage.getByText('An administrator has reset your password').waitFor()
+    expect(await gracesPage.evaluate(() => localStorage.getItem('service_token'))).to.equal(null)
+    expect((await call(grace.token, `POST ${channel}`, { text: 'still here' })).status).to.equal(401)
+    expect(JSON.stringify(await read(ada.token))).to.not.include('still here')
+  })
+})
