@@ -1,4 +1,4 @@
-/** The peer of the socket benchmark: a bare ws server that answers the first message with a canned `ready`. */
+/** The peer of the socket benchmarks: a bare ws server that answers the first message with a canned `ready`, and sends all its sockets what this process is told. */
 import { WebSocketServer } from 'ws'
 
 const ready = process.env.CANNED_READY!
@@ -10,4 +10,5 @@ server.on('connection', (socket) => {
   })
 })
 server.on('listening', () => process.send!((server.address() as { port: number }).port))
+process.on('message', (text: string) => server.clients.forEach((socket) => socket.send(text)))
 process.on('disconnect', () => process.exit(0))

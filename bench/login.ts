@@ -6,9 +6,10 @@ import bcrypt from 'bcrypt'
 import { Agent } from 'undici'
 import { startCluster } from '../deploy/cluster/cluster.ts'
 import { measureRate } from './measure-rate.ts'
-import type { Line } from './report.ts'
+import { ratioLine, type Line } from './report.ts'
+import { measureInRounds, type Run } from './rounds.ts'
+import { measureSteadyReads } from './steady-reads.ts'
 
-const rounds = 3
 const loginsMs = 5_000
 const loginsAtOnce = 16
 const readsPerRound = 300
@@ -19,68 +20,54 @@ const credentials = { username: 'bench_user', password: 'correct horse battery' 
 type Client = { agent: Agent; origin: string; addresses: number }
 
 /** Logins through the whole stack beside bare bcrypt, and what a flood of them does to other requests. Design: budgets. */
-export async function benchmark(): Promise<Line[]> {
+export async function benchmark(run: Run): Promise<Line[]> {
   // Each request comes from another address, as a proxy would tell it: the limit for one address is not the subject.
   await using cluster = await startCluster({ environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'error' } })
   await using bare = startBare()
   const client = { agent: new Agent({ connections: 64 }), origin: cluster.gateways[0]!, addresses: 0 }
   const token = await register(client)
   await Promise.all(Array.from({ length: 4 }, () => logIn(client)))
-  const lines = [await measureLogins(client, bare.child), await measureReads(client, token)]
+  const lines = [await measureLogins(run, client, bare.child), await measureReads(run, client, token)]
   await client.agent.close()
   return lines
 }
 
-async function measureLogins(client: Client, bare: ChildProcess): Promise<Line> {
+async function measureLogins(run: Run, client: Client, bare: ChildProcess): Promise<Line> {
   const hash = await bcrypt.hash(credentials.password, 12)
-  const rates = { bare: [] as number[], ours: [] as number[] }
-  for (let round = 0; round < rounds; round += 1) {
-    bare.send({ hash, password: credentials.password, ms: loginsMs })
-    rates.bare.push(((await once(bare, 'message')) as [number])[0])
-    rates.ours.push(await measureRate({ lanes: loginsAtOnce, ms: loginsMs, work: () => logIn(client) }))
-  }
-  const [peer, ours] = [mean(rates.bare), mean(rates.ours)]
-  const ratio = ours / peer
-  return {
-    what: 'logins through the whole stack',
-    measured: `${ours.toFixed(2)} logins/s`,
-    peer: `bare bcrypt.compare ${peer.toFixed(2)}/s`,
-    ratio,
-    limit: '≥ 0.95',
-    within: ratio >= 0.95,
-  }
-}
-
-async function measureReads(client: Client, token: string): Promise<Line> {
-  await readsLatency(client, token)
-  const p99s = { idle: [] as number[], flooded: [] as number[] }
-  for (let round = 0; round < rounds; round += 1) {
-    p99s.idle.push(await readsLatency(client, token))
-    await using _ = startFlood(client)
-    await pause(500)
-    p99s.flooded.push(await readsLatency(client, token))
-  }
-  const [idle, flooded] = [median(p99s.idle), median(p99s.flooded)]
-  return {
-    what: 'p99 of GET /api/users/@me during a login flood',
-    measured: `${flooded.toFixed(1)} ms`,
-    peer: `its idle p99 ${idle.toFixed(1)} ms`,
-    ratio: flooded / idle,
-    limit: '≤ 1.5',
-    within: flooded / idle <= 1.5,
-  }
-}
-
-/** The p99 in milliseconds of reads that come at a steady rate, whether or not the ones before have been answered. */
-async function readsLatency(client: Client, token: string): Promise<number> {
-  const started = performance.now()
-  const reads = Array.from({ length: readsPerRound }, async (_, index) => {
-    const due = started + (index * 1000) / readsPerSecond
-    await pause(Math.max(0, due - performance.now()))
-    return await timeOf(() => ask(client, { method: 'GET', path: '/api/users/@me', token, expected: 200 }))
+  const rates = await measureInRounds(run.rounds(3), {
+    bare: async () => {
+      bare.send({ hash, password: credentials.password, ms: loginsMs })
+      return ((await once(bare, 'message')) as [number])[0]
+    },
+    ours: () => measureRate({ lanes: loginsAtOnce, ms: loginsMs, work: () => logIn(client) }),
   })
-  const latencies = (await Promise.all(reads)).toSorted((a, b) => a - b)
-  return latencies[Math.ceil(latencies.length * 0.99) - 1]!
+  return ratioLine({
+    what: 'logins through the whole stack',
+    ours: rates.ours,
+    peer: { name: 'bare bcrypt.compare', values: rates.bare },
+    format: (rate) => `${rate.toFixed(2)}/s`,
+    bound: { atLeast: 0.95 },
+  })
+}
+
+async function measureReads(run: Run, client: Client, token: string): Promise<Line> {
+  const read = () => ask(client, { method: 'GET', path: '/api/users/@me', token, expected: 200 })
+  const readsLatency = () => measureSteadyReads({ count: readsPerRound, perSecond: readsPerSecond, read })
+  const p99s = await measureInRounds(run.rounds(5), {
+    idle: readsLatency,
+    flooded: async () => {
+      await using _ = startFlood(client)
+      await pause(500)
+      return await readsLatency()
+    },
+  })
+  return ratioLine({
+    what: 'p99 of GET @me during a login flood',
+    ours: p99s.flooded,
+    peer: { name: 'its idle p99', values: p99s.idle },
+    format: (ms) => `${ms.toFixed(1)} ms`,
+    bound: { atMost: 1.5 },
+  })
 }
 
 function startFlood(client: Client): AsyncDisposable {
@@ -138,19 +125,4 @@ function startBare() {
       await exited
     },
   }
-}
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now()
-  await work()
-  return performance.now() - started
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]!
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

@@ -1,37 +1,34 @@
 import { startRunEnvironment } from '../libs/test-kit/src/run-environment.ts'
 import type { Browser } from 'playwright-core'
-import type { Line } from './report.ts'
+import { absoluteLine, type Line } from './report.ts'
+import { measureInRounds, median, type Run } from './rounds.ts'
 
-const VISITS = 5
-const LIMIT_S = 1.5
+const limitS = 1.5
 /** A cheap phone on a slow mobile network. */
 const network = { offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 0.75e6 / 8 }
 const cpuSlowdown = 4
 
 /** The largest paint of a first visit to the login page, nothing cached, on a slow device and network. */
-export async function benchmark(): Promise<Line[]> {
+export async function benchmark(run: Run): Promise<Line[]> {
   await using servers = await startRunEnvironment()
   Object.assign(process.env, servers.variables)
   const { launchChromium } = await import('@gatehouse/test-kit')
   const { startInstance } = await import('../test/browser/start-instance.ts')
   await using instance = await startInstance('paint')
   await using browser = await launchChromium()
-  const paints: number[] = []
-  const bare: number[] = []
-  for (let visit = 0; visit < VISITS; visit += 1) {
-    bare.push(await firstPaint(browser, `${instance.origin}/api/docs`))
-    paints.push(await firstPaint(browser, `${instance.origin}/login`))
-  }
-  const [largest, docs] = [median(paints), median(bare)]
+  const { docs, login } = await measureInRounds(run.rounds(5), {
+    docs: () => firstPaint(browser, `${instance.origin}/api/docs`),
+    login: () => firstPaint(browser, `${instance.origin}/login`),
+  })
+  const format = (seconds: number): string => `${seconds.toFixed(2)} s`
   return [
-    {
+    absoluteLine({
       what: 'largest paint of the login page: 4 times slower CPU, 1.6 Mbit/s, 150 ms',
-      measured: `${largest.toFixed(2)} s`,
-      peer: `a page without a build, /api/docs, ${docs.toFixed(2)} s`,
-      ratio: null,
-      limit: `≤ ${LIMIT_S} s`,
-      within: largest <= LIMIT_S,
-    },
+      values: login,
+      peer: `a page without a build, /api/docs, ${format(median(docs))}`,
+      format,
+      bound: { atMost: limitS },
+    }),
   ]
 }
 
@@ -53,8 +50,4 @@ async function firstPaint(browser: Browser, url: string): Promise<number> {
   )
   await context.close()
   return seconds
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }

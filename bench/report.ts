@@ -1,3 +1,5 @@
+import { median, type Run } from './rounds.ts'
+
 /** One budget, measured beside its peer in the same run. */
 export type Line = {
   what: string
@@ -7,31 +9,103 @@ export type Line = {
   peer: string
   /** measured / peer, or null where the limit is absolute. */
   ratio: number | null
+  /** Smallest to largest of the rounds: of their ratios where there is one, else of what was measured. */
+  spread?: string
   /** As in the budget: `≥ 0.95`, `≤ 3 s`. */
   limit: string
   within: boolean
 }
 
-export type Benchmark = () => Promise<Line[]>
+export type Benchmark = (run: Run) => Promise<Line[]>
+
+type Bound = { atLeast: number } | { atMost: number }
+
+type Comparison = {
+  what: string
+  /** One value for each round, in the same order as those of the peer. */
+  ours: readonly number[]
+  peer: { name: string; values: readonly number[] }
+  format: (value: number) => string
+  /** Of ours as a share of the peer's; null where the line is for information. */
+  bound: Bound | null
+}
+
+/** A line whose limit is a share of the peer's: the ratio of both medians, with the ratios of the single rounds as its spread. */
+export function ratioLine({ what, ours, peer, format, bound }: Comparison): Line {
+  const ratio = median(ours) / median(peer.values)
+  const ratios = ours.map((value, round) => value / peer.values[round]!)
+  return {
+    what,
+    measured: format(median(ours)),
+    peer: `${peer.name} ${format(median(peer.values))}`,
+    ratio,
+    spread: spreadOf(ratios, (value) => value.toFixed(2)),
+    limit: bound === null ? 'for information' : formatBound(bound, String),
+    within: bound === null || isWithin(bound, ratio),
+  }
+}
+
+type Measurement = {
+  what: string
+  values: readonly number[]
+  /** What counts of the values; the median unless told. */
+  judge?: (values: readonly number[]) => number
+  peer: string
+  format: (value: number) => string
+  bound: Bound
+}
+
+/** A line whose limit is absolute. */
+export function absoluteLine({ what, values, judge = median, peer, format, bound }: Measurement): Line {
+  const value = judge(values)
+  return {
+    what,
+    measured: format(value),
+    peer,
+    ratio: null,
+    spread: spreadOf(values, format),
+    limit: formatBound(bound, format),
+    within: isWithin(bound, value),
+  }
+}
+
+function spreadOf(values: readonly number[], format: (value: number) => string): string {
+  const [smallest, largest] = [format(Math.min(...values)), format(Math.max(...values))]
+  return smallest === largest ? smallest : `${smallest} to ${largest}`
+}
+
+function formatBound(bound: Bound, format: (value: number) => string): string {
+  return 'atLeast' in bound ? `≥ ${format(bound.atLeast)}` : `≤ ${format(bound.atMost)}`
+}
+
+function isWithin(bound: Bound, value: number): boolean {
+  return 'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost
+}
+
+const columns = ['what', 'measured', 'beside', 'ratio', 'spread', 'limit', '']
 
 /** The lines as a table that a terminal shows well. */
 export function formatLines(lines: readonly Line[]): string {
-  const rows = lines.map((line) => [
-    line.within ? 'ok  ' : 'MISS',
-    line.what,
-    line.measured,
-    line.peer,
-    line.ratio === null ? '' : line.ratio.toFixed(2),
-    line.limit,
-  ])
-  const table = [['', 'what', 'measured', 'beside', 'ratio', 'limit'], ...rows]
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
-  return table
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return formatTable([columns, ...lines.map(cellsOf)])
+}
+
+/** The lines as a table of docs/performance.md. */
+export function formatMarkdown(lines: readonly Line[]): string {
+  return formatMarkdownTable([columns, ...lines.map(cellsOf)])
+}
+
+/** Rows, the first of which is the head, with their columns below each other. */
+export function formatTable(rows: readonly string[][]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  '))
+  return lines.map((line) => line.trimEnd()).join('\n')
+}
+
+/** Rows, the first of which is the head, in Markdown. */
+export function formatMarkdownTable([head = [], ...rows]: readonly string[][]): string {
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+}
+
+function cellsOf({ what, measured, peer, ratio, spread = '', limit, within }: Line): string[] {
+  return [what, measured, peer, ratio === null ? '' : ratio.toFixed(2), spread, limit, within ? 'ok' : 'MISS']
 }

@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'undici'
-import type { Line } from './report.ts'
+import { ratioLine, type Line } from './report.ts'
+import { type Run } from './rounds.ts'
 import { openSlowClients, slowOfEachKind } from './slow-clients/slow-clients.ts'
 import { openSlowSocket } from './slow-clients/slow-socket.ts'
 import { startBenchInstance, type BenchInstance } from './slow-clients/start-instance.ts'
+import { measureSteadyReads } from './steady-reads.ts'
 
-const rounds = 5
 const readsPerRound = 500
 const readsPerSecond = 100
 /** The first burst of the slow clients, up to full buffers, is over by then. */
@@ -20,7 +21,8 @@ type Client = { agent: Agent; instance: BenchInstance; failures: string[] }
  * What slow clients of one address cost everybody else: reads of a third party beside them and without them, in turns, and
  * whether others see an error. Design: budgets, invariant 10.
  */
-export async function benchmark(): Promise<Line[]> {
+export async function benchmark(run: Run): Promise<Line[]> {
+  const rounds = run.rounds(5)
   await using instance = await startBenchInstance()
   const client: Client = { agent: new Agent({ connections: 32 }), instance, failures: [] }
   await readsLatency(client)
@@ -33,27 +35,25 @@ export async function benchmark(): Promise<Line[]> {
     p99s.beside.push(await measureRound(client))
   }
   await client.agent.close()
-  return [latencyLine(p99s), errorLine(client.failures)]
+  return [latencyLine(p99s), errorLine(client.failures, 2 * rounds * readsPerRound)]
 }
 
 function latencyLine({ idle, beside }: { idle: number[]; beside: number[] }): Line {
-  const ratio = median(beside) / median(idle)
-  return {
+  return ratioLine({
     what: `p99 of GET @me beside ${slowOfEachKind} slow readers, writers and sockets of one address each`,
-    measured: `${withSpread(beside)} ms`,
-    peer: `its idle p99 ${withSpread(idle)} ms`,
-    ratio,
-    limit: '≤ 2',
-    within: ratio <= 2,
-  }
+    ours: beside,
+    peer: { name: 'its idle p99', values: idle },
+    format: (ms) => `${ms.toFixed(1)} ms`,
+    bound: { atMost: 2 },
+  })
 }
 
-function errorLine(failures: readonly string[]): Line {
+function errorLine(failures: readonly string[], reads: number): Line {
   for (const failure of failures.slice(0, 5)) console.log(`  ${failure}`)
   return {
     what: 'errors that others see meanwhile',
     measured: String(failures.length),
-    peer: `${2 * rounds * readsPerRound} reads, logins, files, sockets`,
+    peer: `${reads} reads, and logins, files, sockets`,
     ratio: null,
     limit: '0',
     within: failures.length === 0,
@@ -65,21 +65,12 @@ async function measureRound(client: Client): Promise<number> {
   return latency
 }
 
-/** The p99 in milliseconds of reads that come at a steady rate, whether or not the ones before have been answered. */
-async function readsLatency(client: Client): Promise<number> {
-  const started = performance.now()
-  const reads = Array.from({ length: readsPerRound }, async (_, index) => {
-    const due = started + (index * 1000) / readsPerSecond
-    await pause(Math.max(0, due - performance.now()))
-    const sent = performance.now()
-    await ask(client, { path: '/api/users/@me', token: client.instance.other.token })
-    return performance.now() - sent
-  })
-  const latencies = (await Promise.all(reads)).toSorted((a, b) => a - b)
-  return latencies[Math.ceil(latencies.length * 0.99) - 1]!
+function readsLatency(client: Client): Promise<number> {
+  const read = () => ask(client, { path: '/api/users/@me', token: client.instance.other.token })
+  return measureSteadyReads({ count: readsPerRound, perSecond: readsPerSecond, read })
 }
 
-/** A login, a file and a socket of somebody else. */
+/** A login, a file and a socket of another account. */
 async function doOtherThings(client: Client): Promise<void> {
   const { instance, failures } = client
   const { username, password, token } = instance.other
@@ -112,12 +103,4 @@ async function ask({ agent, instance, failures }: Client, { path, token, body }:
   } catch (error) {
     failures.push(`${path}: ${String(error)}`)
   }
-}
-
-function withSpread(values: readonly number[]): string {
-  return `${median(values).toFixed(1)} (${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)})`
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 }

@@ -1,31 +1,26 @@
 import { currentSpan, type Tracing } from '@gatehouse/runtime'
-import type { Line } from './report.ts'
+import { absoluteLine, type Line } from './report.ts'
+import { measureInRounds, median, type Run } from './rounds.ts'
 
-const rounds = 9
 const requests = 200_000
 /** Steps of a request that ask whether they belong to a span: the gateway, the service, statements and events. */
 const stepsPerRequest = 10
-const limitNs = 1_000
 
 /** What a request costs more because it could be traced, in a process that exports no traces. */
-export async function benchmark(): Promise<Line[]> {
-  const spent: number[] = []
-  for (let round = 0; round <= rounds; round += 1) {
-    const [bare, asked] = [await measure(false), await measure(true)]
-    // The first round warms up.
-    if (round > 0) spent.push(asked - bare)
-  }
-  spent.sort((one, other) => one - other)
-  const median = spent[Math.floor(rounds / 2)]!
+export async function benchmark(run: Run): Promise<Line[]> {
+  const { bare, asked } = await measureInRounds(run.rounds(9), {
+    bare: () => measure(false),
+    asked: () => measure(true),
+  })
+  const format = (nanoseconds: number): string => `${nanoseconds.toFixed(0)} ns`
   return [
-    {
-      what: `tracing off: ${stepsPerRequest} steps of a request ask for their span`,
-      measured: `${median.toFixed(0)} ns a request`,
-      peer: `${spent[0]!.toFixed(0)} to ${spent.at(-1)!.toFixed(0)} ns in ${rounds} rounds`,
-      ratio: null,
-      limit: `≤ ${limitNs} ns`,
-      within: median <= limitNs,
-    },
+    absoluteLine({
+      what: `tracing off: ${stepsPerRequest} steps of a request ask for their span, each request`,
+      values: asked.map((value, round) => value - bare[round]!),
+      peer: `the loop without them ${format(median(bare))}`,
+      format,
+      bound: { atMost: 1_000 },
+    }),
   ]
 }
 

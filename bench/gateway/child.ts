@@ -10,7 +10,7 @@ export function tell(message: object): void {
   process.send?.(message)
 }
 
-/** Runs a file of this folder as a process of its own, which ends with us; it tells its port when it serves. */
+/** Runs a file, relative to this folder, as a process of its own, which ends with us; it tells its port when it serves. */
 export async function startChild(file: string, settings: Record<string, string>, flags: string[] = []): Promise<Child> {
   const child = fork(join(import.meta.dirname, file), [], {
     env: { PATH: process.env.PATH ?? '', ...settings },
@@ -21,7 +21,7 @@ export async function startChild(file: string, settings: Record<string, string>,
     port,
     process: child,
     cpuSeconds: () => cpuOf(child.pid!),
-    megabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    megabytes: () => residentMegabytes(child.pid!),
     [Symbol.dispose]: () => void child.kill('SIGKILL'),
   }
 }
@@ -32,4 +32,8 @@ export function cpuOf(pid: number): number {
     .replace(/^.*\) /, '')
     .split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+export function residentMegabytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }

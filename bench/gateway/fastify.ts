@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import fastify from 'fastify'
 import { Redis } from 'ioredis'
 import jwt from 'jsonwebtoken'
@@ -7,13 +7,15 @@ import { tuneGc } from '@gatehouse/gateway'
 import { tell } from './child.ts'
 
 /**
- * What one would write with Fastify for the same checks: token, account state from Redis, signed caller, headers. The
- * libraries are used as they come, without the tuning that is ours.
+ * What one would write with Fastify for the same checks: token, account state from Redis, signed caller, headers. Tuned as
+ * their documentation offers it: secrets as key objects, and the commands of one turn of the event loop in one pipeline.
  */
 const { UPSTREAM, REDIS, JWT_SECRET, INTERNAL_SECRET } = process.env as Record<string, string>
 tuneGc()
 const pool = new Pool(UPSTREAM!, { connections: 256, pipelining: 1 })
-const redis = new Redis(REDIS!)
+const redis = new Redis(REDIS!, { enableAutoPipelining: true })
+const jwtKey = createSecretKey(JWT_SECRET!, 'utf8')
+const internalKey = createSecretKey(INTERNAL_SECRET!, 'utf8')
 const dropped = new Set([
   'connection',
   'keep-alive',
@@ -32,7 +34,7 @@ const app = fastify({ genReqId: (request) => (request.headers['x-request-id'] as
 app.get('/api/users/@me', async (request, reply) => {
   const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]
   if (!token) return reply.code(401).send({ error: 'Unauthorized', statusCode: 401 })
-  const claims = jwt.verify(token, JWT_SECRET!, { algorithms: ['HS256'] }) as Claims
+  const claims = jwt.verify(token, jwtKey, { algorithms: ['HS256'] }) as Claims
   const entry = await redis.get(`bench:${claims.userId}`)
   const state = JSON.parse(entry!) as State
   const isRevoked = state.passwordChangedAt !== null && claims.iat < Math.floor(state.passwordChangedAt / 1000)
@@ -40,7 +42,7 @@ app.get('/api/users/@me', async (request, reply) => {
   const { userId } = claims
   const caller = { address: request.ip, account: { userId, username: state.username, isAdmin: state.isAdmin } }
   const statement = Buffer.from(JSON.stringify({ ...caller, expiresAt: Date.now() + 30_000 })).toString('base64url')
-  const mac = createHmac('sha256', INTERNAL_SECRET!).update(statement).digest('base64url')
+  const mac = createHmac('sha256', internalKey).update(statement).digest('base64url')
   const headers: Record<string, string | string[]> = {
     'x-gatehouse-caller': `${statement}.${mac}`,
     'x-request-id': request.id,

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually, freePort } from '@gatehouse/test-kit'
-import { cpuOf, type Child } from './child.ts'
+import { cpuOf, residentMegabytes, type Child } from './child.ts'
 
 /** HAProxy with a JWT check and no look at the account, when it is on the PATH. */
 export async function startHaproxy(settings: { UPSTREAM: string; JWT_SECRET: string }): Promise<Child | undefined> {
@@ -17,7 +17,7 @@ export async function startHaproxy(settings: { UPSTREAM: string; JWT_SECRET: str
     port,
     process: child,
     cpuSeconds: () => cpuOf(child.pid!),
-    megabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    megabytes: () => residentMegabytes(child.pid!),
     [Symbol.dispose]: () => void child.kill('SIGKILL'),
   }
 }

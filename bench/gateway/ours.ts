@@ -6,7 +6,7 @@ import { createLog, createMetrics } from '@gatehouse/service-kit'
 import { tell } from './child.ts'
 
 /** The gateway as it runs distributed, but for the bus, which carries nothing here. */
-const { UPSTREAM, REDIS, JWT_SECRET, INTERNAL_SECRET } = process.env as Record<string, string>
+const { UPSTREAM, REDIS, JWT_SECRET, INTERNAL_SECRET, UPSTREAMS_FILE } = process.env as Record<string, string>
 tuneGc()
 const log = createLog({ level: 'warn', service: 'gateway' })
 const origins = [UPSTREAM!]
@@ -23,6 +23,7 @@ const gateway = await startGateway(
     services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins },
     redisUrl: REDIS!,
     webRoot: '/nonexistent',
+    ...(UPSTREAMS_FILE && { upstreamsFile: UPSTREAMS_FILE }),
   },
   {
     bus: createLocalBus({ log }),

@@ -2,9 +2,12 @@ import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import type { SecureContext } from 'node:tls'
-import { Pool, buildConnector } from 'undici'
+import { Pool, buildConnector, errors } from 'undici'
 import { connectMs, connectionsPerOrigin, idleMs, maxIdleMs } from './policy.ts'
 import type { Target } from './target.ts'
+
+/** Made once: an error for each pool, with its stack, takes as long as the rest of ending it. */
+const poolEnded = new errors.ClientDestroyedError('The connections to this host have ended')
 
 type Entry = { key: string; pool: Pool; users: number; ending: AbortController }
 
@@ -28,8 +31,8 @@ export function createConnections(): Connections {
   let secureContext: SecureContext | undefined
   const end = async (entry: Entry) => {
     if (!open.delete(entry)) return
-    const ended = entry.pool.destroy()
-    entry.ending.abort() // destroying the pool waits for sockets that are still connecting
+    const ended = entry.pool.destroy(poolEnded)
+    entry.ending.abort(poolEnded) // destroying the pool waits for sockets that are still connecting
     await ended
   }
   const drop = (origin: string, entry: Entry) => {

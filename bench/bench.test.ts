@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { WebSocketServer } from 'ws'
+import { readArguments } from './arguments.ts'
+import { compare } from './compare/compare.ts'
+import { readCompareOptions } from './compare/options.ts'
+import { absoluteLine, ratioLine } from './report.ts'
+import { measureInRounds } from './rounds.ts'
+
+const sizes = {
+  reads: { lanes: 2, ms: 10 },
+  sockets: { lanes: 2, ms: 10 },
+  logins: { lanes: 2, ms: 5_000, most: 6 },
+}
+
+describe('npm run bench', () => {
+  it('measures in turn, in alternating order, and does not count the round that warms up', async () => {
+    const order: string[] = []
+    const contender = (name: string) => async (round: number) => {
+      order.push(name)
+      return round
+    }
+
+    const rounds = await measureInRounds(2, { ours: contender('ours'), peer: contender('peer') })
+
+    expect(order).to.eql(['ours', 'peer', 'peer', 'ours', 'ours', 'peer'])
+    expect(rounds).to.eql({ ours: [1, 2], peer: [1, 2] })
+  })
+
+  it('judges the ratio of the medians, and shows the ratios of the rounds', () => {
+    const rates = { what: '', ours: [7, 10, 4], peer: { name: 'bare', values: [10, 10, 10] }, format: String }
+
+    const line = ratioLine({ ...rates, bound: { atLeast: 0.7 } })
+
+    expect(line).to.include({ measured: '7', peer: 'bare 10', ratio: 0.7, spread: '0.40 to 1.00', within: true })
+    expect(ratioLine({ ...rates, bound: { atLeast: 0.71 } }).within).to.be.false
+    expect(ratioLine({ ...rates, bound: { atMost: 0.69 } })).to.include({ limit: '≤ 0.69', within: false })
+  })
+
+  it('judges worst cases by their largest value', () => {
+    const waits = { what: '', values: [10, 101, 20], peer: '', format: String, bound: { atMost: 100 } }
+
+    expect(absoluteLine(waits)).to.include({ measured: '20', within: true })
+    expect(absoluteLine({ ...waits, judge: (values) => Math.max(...values) })).to.include({ within: false })
+  })
+
+  it('takes names and a number of rounds', () => {
+    const chosen = readArguments(['start', '--rounds', '2'], ['login', 'start'])
+
+    expect([chosen.names, chosen.run.rounds(7)]).to.eql([['start'], 2])
+    expect(readArguments([], ['login', 'start'])).to.deep.include({ names: ['login', 'start'], isMarkdown: false })
+    expect(() => readArguments(['stort'], ['start'])).to.throw('no benchmark called stort; there are start')
+    expect(() => readArguments(['--rounds', '0'], [])).to.throw('from 1 to 100')
+  })
+})
+
+describe('npm run bench -- compare', () => {
+  it('puts the same load on each instance and deletes the account that it registered there', async () => {
+    await using first = await startFake({ loginsAllowed: 4 })
+    await using second = await startFake({ loginsAllowed: 100 })
+
+    const { code, lines } = await runCompare([first.origin, second.origin, '--rounds', '1'])
+
+    expect(code).to.equal(0)
+    const table = lines.find((line) => line.includes('GET @me, requests a second'))
+    expect(table)
+      .to.match(/sockets to ready, a second +\d.*\n/)
+      .and.match(/logins, a second +\d/)
+    expect(table).to.match(/refused or broken off +\d × limited, again in 90 s +none/)
+    for (const { accounts, registered } of [first, second]) {
+      expect(registered()).to.equal(1)
+      expect(accounts()).to.be.empty
+    }
+  })
+
+  it('says in one line why an instance cannot be measured, and deletes what it registered at another', async () => {
+    await using open = await startFake({ loginsAllowed: 0 })
+    await using closed = await startFake({ registrationOpen: false })
+
+    const refused = await runCompare([open.origin, closed.origin])
+    const unreachable = await runCompare(['http://127.0.0.1:1'])
+
+    expect(refused.code).to.equal(1)
+    expect(refused.lines.at(-1)).to.match(/registration is closed; name an account with --username/)
+    expect(open.registered()).to.equal(1)
+    expect(open.accounts()).to.be.empty
+    expect(unreachable).to.deep.equal({ code: 1, lines: ['http://127.0.0.1:1 cannot be reached: ECONNREFUSED'] })
+  })
+
+  it('puts load on another host only when that is asked for', () => {
+    expect(() => readCompareOptions(['https://chat.example'], {})).to.throw('add --remote')
+    expect(readCompareOptions(['https://chat.example/', '--remote'], {}).origins).to.eql(['https://chat.example'])
+    expect(readCompareOptions(['http://[::1]:80', 'http://127.9.9.9:1'], {}).origins).to.have.length(2)
+    expect(() => readCompareOptions(['http://127.0.0.1.example'], {})).to.throw('add --remote')
+  })
+
+  it('takes the password of a given account from the environment', () => {
+    const given = ['http://localhost:1', '--username', 'ada']
+
+    expect(readCompareOptions(given, { BENCH_PASSWORD: 'secret' }).account).to.eql({
+      username: 'ada',
+      password: 'secret',
+    })
+    expect(() => readCompareOptions(given, {})).to.throw('BENCH_PASSWORD')
+    expect(() => readCompareOptions(['http://localhost:1', '--rounds', '6'], {})).to.throw('from 1 to 5')
+  })
+})
+
+async function runCompare(args: string[]): Promise<{ code: number; lines: string[] }> {
+  const lines: string[] = []
+  const code = await compare(args, { environment: {}, print: (line) => lines.push(line), sizes })
+  return { code, lines }
+}
+
+/** As much of an instance as the comparison asks for. */
+async function startFake({ loginsAllowed = 0, registrationOpen = true }) {
+  const accounts = new Set<string>()
+  let registered = 0
+  let logins = 0
+  const routes: Record<string, (username: string) => [number, object]> = {
+    'GET /api/instance/info': () => [200, { name: 'Fake', version: '1', registrationOpen }],
+    'POST /api/auth/register': (username) => {
+      registered += 1
+      accounts.add(username)
+      return [201, { token: 'token' }]
+    },
+    'POST /api/auth/login': () => [(logins += 1) > loginsAllowed ? 429 : 200, { token: 'token' }],
+    'GET /api/users/@me': () => [200, {}],
+    'DELETE /api/users/@me': (username) => [accounts.delete(username) ? 200 : 404, {}],
+  }
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { username = '' } = JSON.parse(body || '{}') as { username?: string }
+      const [status, answer] = routes[`${request.method} ${request.url}`]!(username)
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '90' })
+      response.end(JSON.stringify(answer))
+    })
+  })
+  const sockets = new WebSocketServer({ server, path: '/ws' })
+  sockets.on('connection', (socket) => socket.once('message', () => socket.send('{"type":"ready"}')))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    accounts: () => [...accounts],
+    registered: () => registered,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
