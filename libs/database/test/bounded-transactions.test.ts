@@ -129,7 +129,8 @@ describe('transactions', () => {
     expect(await Promise.all([crossing(first, second), crossing(second, first)].map(statusOf))).to.deep.equal([
       200, 200,
     ])
-    expect(runs).to.equal(3)
+    // One more than two at least: PostgreSQL may end both at the same moment.
+    expect(runs).to.be.at.least(3)
   })
 
   it('have one clock', async () => {
