@@ -4,8 +4,13 @@ import { bigintArray } from './rows.ts'
 
 type Waiter<Row> = { id: string; resolve(row: Row | undefined): void; reject(error: unknown): void }
 
-/** Of one connection pool. */
-type Batch<Row> = { waiters: Waiter<Row>[] }
+type Batch<Row> = { waiters: Waiter<Row>[]; openedAt: number }
+
+/**
+ * How long a batch that waits for a connection is joined. Making one takes seconds on a machine without a free processor;
+ * meanwhile another may be free, and a failure is that of few calls.
+ */
+const joinMs = 20
 
 /**
  * Reads one row by its id, those of all that ask in one turn of the event loop by one statement: under load the round trip
@@ -14,38 +19,44 @@ type Batch<Row> = { waiters: Waiter<Row>[] }
  */
 export function batchById<Row extends { id: string | number }>(
   read: PreparedRead<Row>,
+  limits: { joinMs: number } = { joinMs },
 ): (em: EntityManager, id: string) => Promise<Row | undefined> {
-  const batches = new WeakMap<object, Batch<Row>>()
+  /** The batch that further calls join, of each connection pool. */
+  const open = new WeakMap<object, Batch<Row>>()
   return async (em, id) => {
     assertNoTransaction(em)
     const connection = em.getConnection()
-    const batch = batches.get(connection) ?? { waiters: [] }
-    batches.set(connection, batch)
     return await new Promise((resolve, reject) => {
-      batch.waiters.push({ id: canonical(id), resolve, reject })
-      if (batch.waiters.length === 1) setImmediate(() => void readBatch(read, em, batch))
+      const waiter: Waiter<Row> = { id: canonical(id), resolve, reject }
+      const now = performance.now()
+      const known = open.get(connection)
+      if (known && now - known.openedAt < limits.joinMs) return void known.waiters.push(waiter)
+      const batch: Batch<Row> = { waiters: [waiter], openedAt: now }
+      open.set(connection, batch)
+      const close = (): void => {
+        if (open.get(connection) === batch) open.delete(connection)
+      }
+      setImmediate(() => void readBatch(read, em, { waiters: batch.waiters, close }))
     })
   }
 }
 
-/** While it waits for a connection, further ones join. */
+/** `close` is called when the statement is about to be sent: no call joins it from then on. */
 async function readBatch<Row extends { id: string | number }>(
   read: PreparedRead<Row>,
   em: EntityManager,
-  batch: Batch<Row>,
+  { waiters, close }: { waiters: readonly Waiter<Row>[]; close: () => void },
 ): Promise<void> {
-  let waiters: Waiter<Row>[] | undefined
-  const take = (): Waiter<Row>[] => {
-    const taken = batch.waiters
-    batch.waiters = []
-    return taken
-  }
   try {
-    const rows = await read(em, () => [bigintArray(idsOf((waiters = take())))])
+    const rows = await read(em, () => {
+      close()
+      return [bigintArray(idsOf(waiters))]
+    })
     const byId = new Map(rows.map((row) => [String(row.id), row]))
-    for (const { id, resolve } of waiters ?? []) resolve(byId.get(id))
+    for (const { id, resolve } of waiters) resolve(byId.get(id))
   } catch (error) {
-    for (const { reject } of waiters ?? take()) reject(error)
+    close()
+    for (const { reject } of waiters) reject(error)
   }
 }
 

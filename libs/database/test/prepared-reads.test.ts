@@ -109,24 +109,31 @@ describe('Batched reads', () => {
   const em = { getConnection: () => orm, isInTransaction: () => false } as unknown as EntityManager
   const orm = {}
   /** Reads that a test answers; `connections`: those that get one at once. */
-  const startReads = () => {
+  const startReads = (joinMs = Infinity) => {
     const begun: Read[] = []
     let connect: Promise<unknown> = Promise.resolve()
-    const byId = batchById<Row>(async (_em, values) => {
-      await connect
-      const [ids] = (typeof values === 'function' ? values() : values) as [string]
-      return await new Promise((resolve, reject) => {
-        const answer = (rows: Row[] | Error) => (rows instanceof Error ? reject(rows) : resolve(rows))
-        begun.push({ ids: ids.slice(1, -1).split(','), answer })
-      })
-    })
+    const byId = batchById<Row>(
+      async (_em, values) => {
+        await connect
+        const [ids] = (typeof values === 'function' ? values() : values) as [string]
+        return await new Promise((resolve, reject) => {
+          const answer = (rows: Row[] | Error) => (rows instanceof Error ? reject(rows) : resolve(rows))
+          begun.push({ ids: ids.slice(1, -1).split(','), answer })
+        })
+      },
+      { joinMs },
+    )
     return {
       begun,
       byId: (id: string) => byId(em, id),
       connectAfter: (wait: Promise<unknown>) => void (connect = wait),
     }
   }
-  const turn = () => new Promise((resolve) => setTimeout(resolve))
+  /** A batch that was begun before has been read by then. */
+  const turn = async () => {
+    await new Promise((resolve) => setTimeout(resolve))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 
   it('are one statement for all calls of a turn; a call after its begin gets a row of the next one', async () => {
     const { begun, byId } = startReads()
@@ -158,5 +165,19 @@ describe('Batched reads', () => {
     begun[0]!.answer(new Error('gone'))
     begun[1]!.answer([{ id: '3' }])
     expect(await Promise.all([first, second, third])).to.deep.equal(['Error: gone', 'Error: gone', { id: '3' }])
+  })
+
+  it('that wait long for a connection are not joined any more: the next one may get a free connection', async () => {
+    const { begun, byId, connectAfter } = startReads(0)
+    connectAfter(new Promise(() => {}))
+    void byId('1')
+    await turn()
+    connectAfter(Promise.resolve())
+    const second = byId('2')
+    await turn()
+
+    expect(begun.map(({ ids }) => ids)).to.deep.equal([['2']])
+    begun[0]!.answer([{ id: '2' }])
+    expect(await second).to.deep.equal({ id: '2' })
   })
 })
