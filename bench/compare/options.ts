@@ -49,7 +49,7 @@ export function readCompareOptions(
   }
 }
 
-/** Load on the host of somebody else has to be asked for. */
+/** Load on another host has to be asked for. */
 function readOrigin(text: string, isRemoteMeant: boolean): string {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error(`${text} is no http or https URL`)

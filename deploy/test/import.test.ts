@@ -40,7 +40,7 @@ const users = [
     avatar: `/api/uploads/${ada}.png`,
   },
   { ...local, id: bob, username: 'bob', password_changed_at: changedAt, replicated_instances: '{broken' },
-  { ...local, id: gone, username: 'whoever', is_deleted: 1, password_hash: 'f'.repeat(64), is_admin: 1 },
+  { ...local, id: gone, username: 'former', is_deleted: 1, password_hash: 'f'.repeat(64), is_admin: 1 },
   {
     ...local,
     id: stub,

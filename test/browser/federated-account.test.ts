@@ -1,8 +1,8 @@
-import { eventually, freePort, launchChromium } from '@gatehouse/test-kit'
+import { eventually, launchChromium } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const password = 'a long password'
@@ -17,9 +17,7 @@ describe('a federated account in the browser', function () {
   let username: string
 
   before(async () => {
-    const [homePort, remotePort] = [await freePort(), await freePort()]
-    home = resources.use(await startInstance('home', { port: homePort, peers: { remote: remotePort } }))
-    remote = resources.use(await startInstance('remote', { port: remotePort, peers: { home: homePort } }))
+    ;[home, remote] = await startPair(resources, ['home', 'remote'])
     await postJson(remote, '/api/auth/register', { username: 'admin', password })
     const registered = await postJson(home, '/api/auth/register', { username: 'rosa', password })
     const { user } = (await registered.json()) as { user: { id: string } }

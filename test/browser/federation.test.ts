@@ -1,7 +1,7 @@
-import { freePort, launchChromium } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const rosa = { username: 'rosa', password: 'a long password' }
@@ -17,9 +17,7 @@ describe('federation in the browser', function () {
   let page: Page
 
   before(async () => {
-    const [homePort, remotePort] = [await freePort(), await freePort()]
-    home = resources.use(await startInstance('home', { port: homePort, peers: { remote: remotePort } }))
-    remote = resources.use(await startInstance('remote', { port: remotePort, peers: { home: homePort } }))
+    ;[home, remote] = await startPair(resources, ['home', 'remote'])
     await postJson(remote, '/api/auth/register', remoteAdmin)
     browser = await launchChromium()
     resources.defer(() => browser.close())

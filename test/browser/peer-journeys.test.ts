@@ -1,6 +1,6 @@
-import { freePort, launchChromium } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit'
 import type { Browser, Page } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const account = { username: 'admin', password: 'a long password' }
@@ -15,9 +15,7 @@ describe('peers in the browser', function () {
   let askedPage: Page
 
   before(async () => {
-    const [port, otherPort] = [await freePort(), await freePort()]
-    asking = resources.use(await startInstance('asking', { port, peers: { asked: otherPort } }))
-    asked = resources.use(await startInstance('asked', { port: otherPort, peers: { asking: port } }))
+    ;[asking, asked] = await startPair(resources, ['asking', 'asked'])
     browser = await launchChromium()
     resources.defer(() => browser.close())
     const open = async (instance: Instance) => {

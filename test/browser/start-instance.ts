@@ -21,6 +21,18 @@ export type Instance = AsyncDisposable & {
 /** Browsers resolve every name below `localhost` to this machine, so that each instance can have its own host. */
 export const hostOf = (name: string) => `${name}.localhost`
 
+/** Starts two instances, each of which resolves the name of the other; they stop with `resources`. */
+export async function startPair(
+  resources: AsyncDisposableStack,
+  [name, other]: readonly [string, string],
+): Promise<[Instance, Instance]> {
+  const [port, otherPort] = [await freePort(), await freePort()]
+  return [
+    resources.use(await startInstance(name, { port, peers: { [other]: otherPort } })),
+    resources.use(await startInstance(other, { port: otherPort, peers: { [name]: port } })),
+  ]
+}
+
 /** Starts an instance with its web app and its own database. `peers`: the ports of the instances it can resolve. */
 export async function startInstance(name: string, options: { port?: number; peers?: Record<string, number> } = {}) {
   await using starting = new AsyncDisposableStack()

@@ -47,7 +47,7 @@ type TargetDeps = Pick<Deps, 'replicas' | 'timeouts' | 'callerSigner' | 'bufferB
 const byteReplies: readonly unknown[] = ['file', 'archive']
 
 /** The target of an endpoint of the contract. */
-export function endpointTarget(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
+function endpointTarget(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
   const { method, path, service, access, limit } = endpoint
   const isRead = method === 'GET'
   return {

@@ -100,7 +100,7 @@ export type Bus = AsyncDisposable & {
   readonly plain?: PlainSubjects
 }
 
-/** Subjects, in full, whose messages somebody else defines: bytes, without a version, a schema or an id. */
+/** Subjects, in full, whose messages are not defined here: bytes, without a version, a schema or an id. */
 export type PlainSubjects = {
   /** With which the subjects of the bus begin. */
   readonly prefix: string

@@ -191,17 +191,15 @@ export {
 export type { ProfileBody, UserReply } from './users.ts'
 export {
   emptyReadyParts,
-  readyPartMessage,
   upstream,
   upstreamDelivery,
   upstreamErrorMessage,
   upstreamEventNames,
-  upstreamMessage,
+  upstreamEvents,
   upstreamMessageReply,
-  upstreamReadyQuestion,
   upstreamReadyReply,
   upstreamRoute,
   upstreamsFile,
   upstreamSubjects,
 } from './upstreams.ts'
-export type { Upstream, UpstreamDelivery, UpstreamMessage, UpstreamReadyQuestion, UpstreamRoute } from './upstreams.ts'
+export type { Upstream, UpstreamCaller, UpstreamDelivery, UpstreamRoute } from './upstreams.ts'

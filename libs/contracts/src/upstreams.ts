@@ -82,8 +82,9 @@ const readyField = z
   .regex(/^[a-z][A-Za-z0-9]*$/, { error: 'must be a field name such as spaces or chatDrafts', abort: true })
   .refine((name) => !ownReadyFields.includes(name) && !(name in {}), { error: 'belongs to Gatehouse' })
 
-/** Names of the events that JetStream keeps: those of docs/events.md which are no broadcasts. */
-export const upstreamEventNames = [...durableEvents, deletedPresence].map(({ name }) => name)
+/** The events that an upstream may have: those of docs/events.md that JetStream keeps, and no broadcasts. */
+export const upstreamEvents = [...durableEvents, deletedPresence]
+export const upstreamEventNames = upstreamEvents.map(({ name }) => name)
 
 const noRepetition = (items: readonly string[]): boolean => new Set(items).size === items.length
 const repeated = { error: 'names something twice' }
@@ -127,25 +128,20 @@ export function upstreamSubjects(name: string, prefix = 'gatehouse') {
   } as const
 }
 
-/** Who sent a message or is being connected. */
-const caller = {
-  userId: snowflake,
-  username: z.string(),
-  isAdmin: z.boolean(),
-  sessionId: z.string(),
-  requestId: z.string(),
+/**
+ * Who sent a message or is being connected: all that a question for a part of `ready` holds, and what stands beside the
+ * `message` of a socket. The reply to a message is an acknowledgement.
+ */
+export type UpstreamCaller = {
+  userId: string
+  username: string
+  isAdmin: boolean
+  sessionId: string
+  requestId: string
 }
-
-/** A message of a socket, for the upstream that owns its type. The reply is an acknowledgement. */
-export const upstreamMessage = z.object({ ...caller, message: z.looseObject({ type: z.string() }) })
-export type UpstreamMessage = z.infer<typeof upstreamMessage>
 
 /** Any object acknowledges; one with `error` also tells the sender's socket. */
 export const upstreamMessageReply = z.looseObject({ error: z.string().optional() })
-
-/** Asks an upstream for its fields of `ready`. */
-export const upstreamReadyQuestion = z.object(caller)
-export type UpstreamReadyQuestion = z.infer<typeof upstreamReadyQuestion>
 
 /** The fields by name; those that the upstream does not own are ignored. */
 export const upstreamReadyReply = z.record(z.string(), z.unknown())
@@ -165,8 +161,6 @@ export const upstreamDelivery = z.object({
 })
 export type UpstreamDelivery = z.infer<typeof upstreamDelivery>
 
-/** The late part of `ready`: `type` and `upstream` beside the upstream's fields. */
-export const readyPartMessage = z.looseObject({ type: z.literal('ready_part'), upstream: z.string() })
 /** The error of one message: the upstream's own text, or that it could not be reached. */
 export const upstreamErrorMessage = z.object({
   type: z.literal('error'),

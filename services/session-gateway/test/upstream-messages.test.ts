@@ -6,9 +6,7 @@ import { expect } from 'chai'
 import { connect as connectToNats } from 'nats'
 import { signIn, type Client } from './client.ts'
 import { buildUser, openCluster, publishEnding, quick, type Cluster, type Node } from './harness.ts'
-import { countOf, openUpstreams } from './upstreams.ts'
-
-const total = 'gatehouse_upstream_messages_total'
+import { countOf, openUpstreams, total } from './upstreams.ts'
 
 describe('messages between sockets and upstreams', () => {
   const scope = new AsyncDisposableStack()

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { connectUpstream, type UpstreamConnection } from '@gatehouse/upstream'
 import type { Cluster, Node } from './harness.ts'
 
+/** The metric of messages in both directions. */
+export const total = 'gatehouse_upstream_messages_total'
+
 export type UpstreamEntry = { name: string; messages?: string[]; ready?: string[]; events?: string[] }
 
 /** A file of upstreams, and connections of them; all end with it. */

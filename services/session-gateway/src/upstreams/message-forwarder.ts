@@ -5,6 +5,7 @@ import type { Deps, OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 import { encodeMessage, sendText } from '../socket/send-text.ts'
+import { describeCaller } from './describe-caller.ts'
 import type { LiveUpstream } from './live-upstream.ts'
 import { addWaiting, queueOf, takeWaiting, type MessageQueue, type WaitingMessage } from './message-queue.ts'
 import { isNestedAtMost, readJson } from './read-json.ts'
@@ -77,10 +78,8 @@ export class MessageForwarder {
   /** Never rejects. */
   async #request({ socket, upstream }: MessageQueue, { json }: WaitingMessage): Promise<Result> {
     if (upstream.isRemoved) return unavailable
-    const { plain, random, timings, occasionalLog } = this.#deps
-    const { id: userId, username, isAdmin } = socket.user
-    const caller = { userId, username, isAdmin, sessionId: socket.sessionId, requestId: random.uuid() }
-    const body = `${JSON.stringify(caller).slice(0, -1)},"message":${json}}`
+    const { plain, timings, occasionalLog } = this.#deps
+    const body = `${JSON.stringify(describeCaller(socket, this.#deps)).slice(0, -1)},"message":${json}}`
     try {
       const reply = await plain.request(upstream.subjects.message, body, { timeoutMs: timings.upstreamMessageMs })
       const read = upstreamMessageReply.parse(readJson(reply))

@@ -5,6 +5,7 @@ import type { Deps, OperationContext } from '../deps.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 import { emptyParts } from '../socket/ready-message.ts'
 import { encodeMessage, sendText } from '../socket/send-text.ts'
+import { describeCaller } from './describe-caller.ts'
 import type { LiveUpstream } from './live-upstream.ts'
 import { readJson } from './read-json.ts'
 
@@ -84,14 +85,13 @@ export class ReadyParts {
 
   /** Never rejects. */
   async #request(upstream: LiveUpstream, socket: AuthenticatedSocket): Promise<Reply> {
-    const { plain, random, timings, occasionalLog } = this.#deps
+    const { plain, timings, occasionalLog } = this.#deps
     if (upstream.questionsInFlight >= upstreamLimits.readyInFlight) return 'unavailable'
-    const { id: userId, username, isAdmin } = socket.user
-    const question = { userId, username, isAdmin, sessionId: socket.sessionId, requestId: random.uuid() }
+    const question = JSON.stringify(describeCaller(socket, this.#deps))
     upstream.questionsInFlight += 1
     try {
       const options = { timeoutMs: timings.lateReadyPartMs }
-      return readFields(upstream, await plain.request(upstream.subjects.ready, JSON.stringify(question), options))
+      return readFields(upstream, await plain.request(upstream.subjects.ready, question, options))
     } catch (err) {
       const fields = { err, upstream: upstream.name }
       occasionalLog.warn(`ready ${upstream.name}`, fields, 'upstream does not give its part of ready')

@@ -1,5 +1,5 @@
 import type { PlainSubjects, Subscription } from '@gatehouse/bus'
-import { deletedPresence, durableEvents, type Upstream } from '@gatehouse/contracts'
+import { upstreamEvents, type Upstream } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { Deliveries } from './deliveries.ts'
 import type { LiveUpstream } from './live-upstream.ts'
@@ -56,10 +56,8 @@ export class UpstreamConnections implements AsyncDisposable {
   }
 }
 
-const keptEvents = [...durableEvents, deletedPresence]
-
 /** One for each event: a server before 2.10 filters by one subject only. docs/decisions/upstream-events.md. */
 function consumersOf({ subjects, definition }: LiveUpstream): { name: string; subject: string }[] {
-  const named = keptEvents.filter(({ name }) => definition.events.includes(name))
+  const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
   return named.map(({ name, subject }) => ({ name: `${subjects.consumer}_${name}`, subject }))
 }

@@ -1,0 +1,12 @@
+import type { UpstreamCaller } from '@gatehouse/contracts'
+import type { OperationContext } from '../deps.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+
+/** What an upstream is told of a socket, with a request id of its own for each time. */
+export function describeCaller(
+  { user, sessionId }: AuthenticatedSocket,
+  { random }: Pick<OperationContext, 'random'>,
+): UpstreamCaller {
+  const { id: userId, username, isAdmin } = user
+  return { userId, username, isAdmin, sessionId, requestId: random.uuid() }
+}
