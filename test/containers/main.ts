@@ -11,7 +11,7 @@ import { replicaChecks } from './checks/replicas.ts'
 import { releaseChecks, serverChecks } from './checks/servers.ts'
 import { findEngine, runProgram } from './engine.ts'
 import { openProject, projectRoot } from './project.ts'
-import type { Check, Scene } from './scene.ts'
+import { readWarnings, type Check, type Scene } from './scene.ts'
 
 const image = 'localhost/gatehouse-test'
 const ports = [18_080, 18_081]
@@ -77,12 +77,14 @@ let failed = 0
 const chosen = checks.filter(({ name }) => only === undefined || name.includes(only))
 if (chosen.length === 0) log(`no check has a name with "${only}": ${checks.map(({ name }) => name).join('; ')}`)
 for (const { name, run } of chosen) {
+  const begun = new Date()
   const [result, evidence] = await run(scene).then(
     (said) => ['pass', said] as const,
     (err: unknown) => ['FAIL', (err as Error).message] as const,
   )
   if (result === 'FAIL') failed += 1
   log(`| ${name} | ${result} | ${evidence.replaceAll('\n', ' ').slice(0, 400)} |`)
+  if (result === 'FAIL') for (const line of await readWarnings(scene, begun)) log(`    ${line}`)
 }
 log(`${chosen.length - failed} passed, ${failed} failed`)
 await cleanup.disposeAsync()

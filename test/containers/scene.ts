@@ -48,6 +48,20 @@ export async function readMetric(scene: Scene, container: string, port: number, 
   return samples.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
+const shownWarnings = 60
+
+/** What the containers that still run have logged since then: warnings or worse, and requests answered with 5xx. */
+export async function readWarnings({ engine, project }: Scene, since: Date): Promise<string[]> {
+  const warnings: string[] = []
+  for (const service of processes) {
+    for (const container of await project.containers(service)) {
+      const logged = await engine.run('logs', '--since', since.toISOString(), container)
+      warnings.push(...logged.split('\n').filter((line) => /"level":"(warn|error|fatal)"|"status":5/.test(line)))
+    }
+  }
+  return warnings.slice(0, shownWarnings)
+}
+
 /** The only container of a service, or its oldest one. */
 export async function firstOf({ project }: Pick<Scene, 'project'>, service: string): Promise<string> {
   const [container] = await project.containers(service)

@@ -13,6 +13,7 @@ import { Migration20261122FederationLimits } from './migrations/migration-202611
 import { Migration20261122OwnData } from './migrations/migration-20261122-own-data.ts'
 import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
 import { connectTimeoutMs, defaultConnections, sessionTimeouts } from './policy.ts'
+import { DatabaseSocket } from './remembered-addresses.ts'
 import { createRoles } from './roles.ts'
 
 export type DatabaseOptions = {
@@ -51,6 +52,7 @@ export function databaseOptions(options: DatabaseOptions): Options {
       connectionTimeoutMillis: connectTimeoutMs,
       ...sessionTimeouts,
       onPoolCreated: guardPool,
+      stream: () => new DatabaseSocket(),
     },
     forceUtcTimezone: true,
     logger: () => undefined,

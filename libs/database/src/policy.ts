@@ -5,6 +5,9 @@ export const defaultConnections = 10
 
 export const connectTimeoutMs = 5 * second
 
+/** How long a name server may take before the addresses of the time before are used. */
+export const slowLookupMs = second / 2
+
 /** What PostgreSQL ends by itself. Design: invariant 5. */
 export const sessionTimeouts = {
   lock_timeout: 2 * second,
