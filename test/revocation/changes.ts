@@ -3,7 +3,7 @@ import type { Account } from './accounts.ts'
 
 export type Revocation = { kind: string; send(gateway: string): Promise<{ status: number }> }
 
-/** The ways to revoke an account's tokens; those that need no hashing are listed twice, because they are cheap. */
+/** The ways to revoke an account's tokens; of a local account only those that need no password of its own. */
 export function revocationsOf(account: Account, admin: Account): Revocation[] {
   const { id, username, token, isFederated } = account
   // Behind a proxy, so that each account has an address and limits of its own.
@@ -22,5 +22,6 @@ export function revocationsOf(account: Account, admin: Account): Revocation[] {
   }
   const body = { newPassword: 'correct horse battery' }
   const deletion = call('deletion', 'DELETE /api/users/@me', { token, body: { username, password: '' } })
-  return [removal, deletion, deletion, call('password change', 'POST /api/users/@me/change-password', { token, body })]
+  const ending = call('sessions ended', 'POST /api/users/@me/sessions/end', { token, body: {} })
+  return [removal, deletion, ending, call('password change', 'POST /api/users/@me/change-password', { token, body })]
 }
