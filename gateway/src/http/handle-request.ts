@@ -112,13 +112,14 @@ async function serveBatch(deps: Deps, context: RequestContext, target: RouteTarg
 }
 
 /** Throws too_many_connections: for a connection beyond a limit, and for too many requests of one network at a time. */
-function limitRequests({ connectionLimits, requestQuota }: Deps, { request, response, network }: RequestContext): void {
+function limitRequests({ connectionLimits, requestQuota }: Deps, context: RequestContext): void {
+  const { request, response, network } = context
   if (connectionLimits.isRefused(request.socket)) {
     response.setHeader('Connection', 'close')
     throw tooManyConnections()
   }
   if (!requestQuota.take(network)) throw tooManyConnections()
-  response.once('close', () => requestQuota.release(network))
+  context.release = () => requestQuota.release(network)
 }
 
 /**

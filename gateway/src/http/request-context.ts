@@ -27,6 +27,8 @@ export class RequestContext {
   rateLimitHeaders: HeaderList | undefined
   /** The request to a service, which is aborted when the client closes the connection before the response has ended. */
   upstream: { abort(): void } | undefined
+  /** Gives back what the request holds, when the response has been written or the client has closed the connection. */
+  release: (() => void) | undefined
   /** Where traces are exported. The trace begins here: what a client says of one is not believed. */
   readonly span: Span | undefined
   readonly #deps: ContextDeps
@@ -39,11 +41,13 @@ export class RequestContext {
     this.requestId = parts.requestId
     this.#started = performance.now()
     this.span = deps.tracing?.startSpan(parts.request.method ?? '', 'server')
-    this.response.once('close', () => this.#closed())
+    // Emitted once.
+    this.response.on('close', () => this.#closed())
   }
 
   /** The response has been written, or the client has closed the connection. */
   #closed(): void {
+    this.release?.()
     const { writableFinished, statusCode } = this.response
     const seconds = (performance.now() - this.#started) / 1000
     const { requestId, route, userId, clientAddress } = this

@@ -29,6 +29,9 @@ export const maxLoadSize = 1_000
 /** The most accounts in the cache of an embedded instance; evicting one costs a load. */
 export const maxMemoryEntries = 100_000
 
+/** The accounts whose last entry of the Redis cache is kept parsed. */
+export const maxParsedEntries = 10_000
+
 /** How soon an invalidation that failed is tried again. */
 export const invalidationRetryMs = 100
 

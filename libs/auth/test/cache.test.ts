@@ -62,6 +62,7 @@ for (const [name, open] of Object.entries(testCaches)) {
 
     it('replaces an older entry on a put, until that expires', async () => {
       await fill(opened.cache, 1)
+      expect(await opened.cache.find(userId)).to.include({ version: 1, isDeleted: false })
       await opened.elapse(cacheTimes.entryMs - 1_000)
       await opened.cache.put(buildState({ version: 2, isDeleted: true }))
 

@@ -1,7 +1,8 @@
 import { accountState, type AccountState } from '@gatehouse/contracts'
 import { withTimeout, type Random } from '@gatehouse/runtime'
 import type { Redis } from 'ioredis'
-import { cacheTimes, redisCommandMs, redisStartMs } from '../policy.ts'
+import { LRUCache } from 'lru-cache'
+import { cacheTimes, maxParsedEntries, redisCommandMs, redisStartMs } from '../policy.ts'
 import { RedisTimeout, limitCommands, redisOptions } from '../redis.ts'
 import { batchReads } from './batch-reads.ts'
 import { CacheUnavailable, type AccountStateCache } from './cache.ts'
@@ -23,7 +24,10 @@ export type RedisCacheOptions = {
 export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
   // Loaded where there is a Redis to connect to: the embedded process has none.
   const ioredis = await import('ioredis')
-  const redis = defineScripts(new ioredis.Redis(options.url, redisOptions))
+  // Reads are batched here already: in a pipeline they would wait for a further turn of the event loop.
+  const redis = defineScripts(
+    new ioredis.Redis(options.url, { ...redisOptions, autoPipeliningIgnoredCommands: ['mget'] }),
+  )
   const limited = limitCommands(redis, redisCommandMs)
   const runId = followRunId(redis, limited, options.log)
   const keysOf = (userId: string): { entry: string; lease: string } => {
@@ -42,11 +46,12 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
     }
   }
 
+  const stateOf = createEntryParser()
   await withTimeout(runId.known, redisStartMs, () => new RedisTimeout('no connection in time')).catch(() => undefined)
   return {
     find: batchReads(async (userIds) => {
       const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
-      return entries.map(parseEntry)
+      return entries.map((entry, index) => stateOf(userIds[index] ?? '', entry))
     }),
     lease: (userId) => run(() => redis.takeLease(keysOf(userId).lease, options.random.uuid(), cacheTimes.leaseMs)),
     fill: async (state, lease) => {
@@ -101,9 +106,24 @@ function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, lo
 
 const formatEntry = (state: AccountState): string => `${state.version}|${JSON.stringify(state)}`
 
+/**
+ * Parses entries, and keeps the last state of each account beside its text: most reads give the same text again. The states
+ * that it gives cannot be changed.
+ */
+function createEntryParser(): (userId: string, entry: string | null) => AccountState | undefined {
+  const known = new LRUCache<string, { entry: string; state: AccountState }>({ max: maxParsedEntries })
+  return (userId, entry) => {
+    if (entry === null) return undefined
+    const last = known.get(userId)
+    if (last?.entry === entry) return last.state
+    const state = parseEntry(entry)
+    if (state) known.set(userId, { entry, state: Object.freeze(state) })
+    return state
+  }
+}
+
 /** An entry that is no account state, as another release may have written it, counts as a miss. */
-function parseEntry(entry: string | null): AccountState | undefined {
-  if (entry === null) return undefined
+function parseEntry(entry: string): AccountState | undefined {
   const parsed = accountState.safeParse(parseJson(entry.slice(entry.indexOf('|') + 1)))
   return parsed.success ? parsed.data : undefined
 }
