@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { connectDatabase } from '../src/open-database.ts'
 import { selectRows } from '../src/rows.ts'
 import { allowLongWork, databaseTime, runTransaction } from '../src/run-transaction.ts'
+import { runShortTransaction, type ShortTransaction } from '../src/short-transactions.ts'
 
 const statusOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -94,6 +95,29 @@ describe('transactions', () => {
       expect(await statusOf(lost)).to.equal(503)
     }
     expect(await statusOf(small.em.fork().transactional((em) => em.execute('select 1')))).to.equal(200)
+  })
+
+  it('that are short commit with their last statement, or roll back, and give their connection back', async () => {
+    await using opening = new AsyncDisposableStack()
+    const small = opening.adopt(await connectDatabase({ url: database.url, connections: 1 }), (own) => own.close(true))
+    const { id } = await insertUser({ orm })
+    const bioOf = async () =>
+      (await selectRows<{ bio: string | null }>(orm.em.fork(), 'select bio from users where id = ?', [id]))[0]?.bio
+    const change = 'update users set bio = ? where id = ? returning bio'
+
+    const rows = await runShortTransaction(small.em, async (transaction) => {
+      const [read] = await transaction.select<{ id: string }>('select id from users where id = ? for update', [id])
+      return await transaction.commitWith<object>(change, ["it's; select 1", read!.id])
+    })
+    expect([rows, await bioOf()]).to.deep.equal([[{ bio: "it's; select 1" }], "it's; select 1"])
+
+    expect(
+      await runShortTransaction(small.em, (transaction) => transaction.select(change, ['not kept', id])),
+    ).to.have.length(1)
+    const broken = (transaction: ShortTransaction) =>
+      transaction.select(change, ['not kept', id]).then(() => transaction.commitWith('select 1 / 0'))
+    expect(await statusOf(runShortTransaction(small.em, broken))).to.equal(500)
+    expect(await bioOf()).to.equal("it's; select 1")
   })
 
   it('of one account run two at a time; the others take no connection and are refused in time', async () => {

@@ -53,6 +53,8 @@ export const policy = {
   accountSendBufferBytes: 4 * 1024 * 1024,
   /** Only a socket with more than this waiting is compared with that total. */
   sendBufferCheckBytes: 64 * 1024,
+  /** A `ready` up to this size is written as one piece. */
+  copiedReadyBytes: 16 * 1024,
   /** Frames of one socket in a second. What it sends beyond them is read as fast as they allow. */
   framesPerSecond: 300,
   /** A frame counts once more for each of these in it: 16 KiB count as nine frames. */

@@ -1,4 +1,4 @@
-import type { PlainUser } from '@gatehouse/domain'
+import { accountStateOf, type PlainUser } from '@gatehouse/domain'
 import type { Audience } from '../src/presence/audience.ts'
 import {
   NodeNotRegistered,
@@ -56,23 +56,19 @@ export class FakePresenceStore implements PresenceStore {
     if (this.#running > 0) throw new Error('two transactions at the same time')
     this.#running += 1
     this.transactions += 1
-    const commits: (() => void)[] = []
-    const transaction: { end: TransactionEnd } = { end: 'committed' }
     try {
       if ((await this.#wait()) !== 'committed') throw new Error('connection refused')
-      const result = await work({
+      return await work({
         lockUsers: async (userIds) => this.#lockUsers(userIds),
         findExisting: async (userIds) => userIds.filter((id) => this.accounts.has(id)),
         write: async (nodeId, users) => {
-          const changes = this.#write(nodeId, users, commits)
-          transaction.end = await this.#wait()
+          const { changes, commit } = this.#write(nodeId, users)
+          const end = await this.#wait()
+          if (end === 'committed' || end === 'lostAfterCommit') commit()
+          if (end !== 'committed') throw new Error('connection lost')
           return changes
         },
       })
-      const { end } = transaction
-      if (end === 'committed' || end === 'lostAfterCommit') for (const commit of commits) commit()
-      if (end !== 'committed') throw new Error('connection lost')
-      return result
     } finally {
       this.#running -= 1
     }
@@ -94,7 +90,12 @@ export class FakePresenceStore implements PresenceStore {
 
   #lockUsers(userIds: readonly string[]): Map<string, UserSnapshot> {
     const free = userIds.filter((id) => this.accounts.has(id) && !this.locked.has(id))
-    return new Map(free.map((id) => [id, { user: this.#userOf(id), instanceName: 'Test', instanceId: 'test' }]))
+    return new Map(
+      free.map((id) => {
+        const user = this.#userOf(id)
+        return [id, { user, state: accountStateOf(user), instanceName: 'Test', instanceId: 'test' }]
+      }),
+    )
   }
 
   #userOf(id: string): PlainUser {
@@ -105,19 +106,19 @@ export class FakePresenceStore implements PresenceStore {
   #write(
     nodeId: string,
     { online, offline }: { online: readonly string[]; offline: readonly string[] },
-    commits: (() => void)[],
-  ): PresenceChange[] {
+  ): { changes: PresenceChange[]; commit: () => void } {
     const rows = this.rows.get(nodeId)
     if (!rows && online.length > 0) throw new NodeNotRegistered('evicted')
-    commits.push(() => {
+    const commit = () => {
       for (const id of online) rows?.add(id)
       for (const id of offline) rows?.delete(id)
-    })
+    }
     this.#version += 1
     const change = (status: 'online' | 'offline') => (userId: string) => ({ userId, status, version: this.#version })
-    return [
+    const changes = [
       ...online.filter((id) => !rows?.has(id)).map(change('online')),
       ...offline.filter((id) => rows?.has(id)).map(change('offline')),
     ]
+    return { changes, commit }
   }
 }

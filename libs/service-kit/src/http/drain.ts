@@ -17,9 +17,13 @@ export function trackConnections(server: Server, { upgrades }: { upgrades: boole
   const open = new Set<Socket>()
   const upgraded = new WeakSet<object>()
   const latest = new WeakMap<Socket, ServerResponse>()
+  // One listener for all connections: an idle WebSocket is held for hours, and costs little.
+  function forget(this: Socket): void {
+    open.delete(this)
+  }
   server.on('connection', (socket: Socket) => {
     open.add(socket)
-    socket.once('close', () => open.delete(socket))
+    socket.on('close', forget)
   })
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     latest.set(socket, response)

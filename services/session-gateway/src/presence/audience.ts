@@ -32,7 +32,7 @@ export async function readAudience(
   const rows = await selectRowsWithin<Row>(
     orm.em,
     { statementMs: timings.databaseLimitMs, workMem: policy.audienceWorkMem },
-    `with input as materialized (select ?::bigint[] as ids), present (user_id) as (${sql}),
+    `with input as materialized (select ?::bigint[] as ids), present (user_id) as not materialized (${sql}),
      membership as materialized (
        select user_id, space_id from space_members where user_id = any((select ids from input)::bigint[])
      ), link as (
@@ -54,7 +54,7 @@ export async function readAudience(
   return audienceOf(rows)
 }
 
-/** Not materialized: for a few users the planner asks for each of them instead of reading all present ones. */
+/** Those of one node: where few are asked for, the planner looks each of them up instead of reading all that are present. */
 function onNode(nodeId: string) {
   return { sql: 'select user_id from presences where node_id = ?', parameters: [nodeId] }
 }

@@ -1,5 +1,4 @@
 import { checkRevocation } from '@gatehouse/auth'
-import { accountStateOf } from '@gatehouse/domain'
 import type { LocalUser } from '../sessions/session-registry.ts'
 import { needsWrite } from './presence-state.ts'
 import type { PresenceChange, PresenceStore, PresenceTransaction, UserSnapshot } from './presence-store.ts'
@@ -25,7 +24,7 @@ export type BatchResult = {
 
 /**
  * One transaction: locks the accounts, decides with what it reads which users are accepted, writes what follows. Nothing
- * is committed after the abort of `signal`. Throws NodeNotRegistered.
+ * is sent after the abort of `signal`. Throws NodeNotRegistered.
  */
 export async function writeBatch(
   deps: { store: PresenceStore; tracker: PresenceTracker },
@@ -35,6 +34,7 @@ export async function writeBatch(
   return await deps.store.transaction(async (transaction) => {
     const snapshots = await transaction.lockUsers(idsOf(batch.users))
     const locked = await findLocked(transaction, batch, snapshots)
+    // What is sent later keeps the locks until PostgreSQL has decided, so that no later batch is overtaken.
     signal.throwIfAborted()
     const free = batch.users.filter((user) => !locked.has(user))
     for (const user of free) {
@@ -44,7 +44,6 @@ export async function writeBatch(
     const offline = free.filter(({ presence }) => presence.desired === 'offline' && needsWrite(presence))
     batch.planned = [...online, ...offline]
     const changes = await transaction.write(nodeId, { online: idsOf(online), offline: idsOf(offline) })
-    signal.throwIfAborted()
     return { nodeId, snapshots, online, offline, locked, changes }
   })
 }
@@ -63,8 +62,10 @@ async function findLocked(
 /** Whether a socket of the user may be online: it is `ready`, or its token is live. */
 function isAccepted(local: LocalUser, snapshot: UserSnapshot | undefined): boolean {
   if (!snapshot || snapshot.user.isDeleted) return false
-  const state = accountStateOf(snapshot.user)
-  return [...local.sockets].some((socket) => socket.phase === 'ready' || checkRevocation(socket, state) === 'live')
+  for (const socket of local.sockets) {
+    if (socket.phase === 'ready' || checkRevocation(socket, snapshot.state) === 'live') return true
+  }
+  return false
 }
 
 const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)

@@ -5,37 +5,54 @@ import { textFrameHeader } from '../socket/text-frame.ts'
 /** A user's presence as others are to see it. */
 export type VisibleChange = { userId: string; status: 'online' | 'offline'; takenAt: number }
 
-/** Several `presence_update` messages as the bytes of their frames: encoded once for all sockets that get them. */
+type Encoded = { bytes: Buffer; rangesOf: ReadonlyMap<string, readonly Range[]> }
+type Range = { from: number; to: number }
+
+/** Several `presence_update` messages as the bytes of their frames: encoded once for all sockets that get them, if any. */
 export class PresenceFrames {
-  readonly bytes: Buffer
-  readonly #rangesOf = new Map<string, { from: number; to: number }[]>()
+  readonly #changes: readonly VisibleChange[]
+  #encoded: Encoded | undefined
 
   constructor(changes: readonly VisibleChange[]) {
-    const frames: Buffer[] = []
-    let length = 0
-    for (const { userId, status } of changes) {
-      const message = encodeMessage({ type: 'presence_update', userId, status } satisfies PresenceMessage)
-      const header = textFrameHeader(message.length)
-      frames.push(header, message)
-      const to = length + header.length + message.length
-      const ranges = this.#rangesOf.get(userId) ?? []
-      ranges.push({ from: length, to })
-      this.#rangesOf.set(userId, ranges)
-      length = to
-    }
-    this.bytes = Buffer.concat(frames, length)
+    this.#changes = changes
+  }
+
+  all(): Buffer[] {
+    return [this.#encode().bytes]
   }
 
   /** The same without the messages about one user. */
   without(userId: string): Buffer[] {
-    const ranges = this.#rangesOf.get(userId)
-    if (!ranges) return [this.bytes]
+    if (this.#changes.every((change) => change.userId === userId)) return []
+    const { bytes, rangesOf } = this.#encode()
     const parts: Buffer[] = []
     let from = 0
-    for (const range of ranges) {
-      parts.push(this.bytes.subarray(from, range.from))
+    for (const range of rangesOf.get(userId) ?? []) {
+      parts.push(bytes.subarray(from, range.from))
       from = range.to
     }
-    return [...parts, this.bytes.subarray(from)].filter((part) => part.length > 0)
+    return [...parts, bytes.subarray(from)].filter((part) => part.length > 0)
   }
+
+  #encode(): Encoded {
+    this.#encoded ??= encode(this.#changes)
+    return this.#encoded
+  }
+}
+
+function encode(changes: readonly VisibleChange[]): Encoded {
+  const frames: Buffer[] = []
+  const rangesOf = new Map<string, Range[]>()
+  let length = 0
+  for (const { userId, status } of changes) {
+    const message = encodeMessage({ type: 'presence_update', userId, status } satisfies PresenceMessage)
+    const header = textFrameHeader(message.length)
+    frames.push(header, message)
+    const to = length + header.length + message.length
+    const ranges = rangesOf.get(userId) ?? []
+    ranges.push({ from: length, to })
+    rangesOf.set(userId, ranges)
+    length = to
+  }
+  return { bytes: Buffer.concat(frames, length), rangesOf }
 }

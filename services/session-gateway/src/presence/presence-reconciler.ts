@@ -27,8 +27,9 @@ export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'>
 
 /**
  * Brings the record of presence in line with the sockets of this node. Users whose record differs from what is desired,
- * or who have a handshake, are written in batches, one batch at a time. Changes during a batch belong to the next: a
- * thousand handshakes cost a few statements, and changes of one user cannot overtake each other.
+ * or who have a handshake, are written in batches, one batch at a time. Changes during a batch belong to the next, which
+ * gathers for a moment more: a thousand handshakes cost a few statements, and changes of one user cannot overtake each
+ * other.
  */
 export class PresenceReconciler implements AsyncDisposable {
   readonly #deps: ReconcilerDeps
@@ -111,12 +112,9 @@ export class PresenceReconciler implements AsyncDisposable {
   }
 
   async #reconcile(): Promise<void> {
-    let retryMs: number | undefined
-    while (this.#pending.size > 0 && retryMs === undefined && !this.#stopped) {
-      // Handshakes wait here, in a batch that grows, rather than in the database.
-      if (this.#answering.size >= policy.concurrentAnswers) await Promise.race(this.#answering)
-      retryMs = await this.#reconcileBatch()
-    }
+    // Handshakes wait here, in a batch that grows, rather than in the database.
+    if (this.#answering.size >= policy.concurrentAnswers) await Promise.race(this.#answering)
+    const retryMs = await this.#reconcileBatch()
     this.#running = undefined
     if (this.#pending.size > 0) this.#schedule(retryMs ?? this.#deps.timings.gatherMs)
   }

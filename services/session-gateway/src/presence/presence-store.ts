@@ -1,11 +1,12 @@
-import { bigintArray, columnsOf, selectRows, violates } from '@gatehouse/database'
-import { User, plainUserProperties, type PlainUser } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import type { AccountState } from '@gatehouse/contracts'
+import { bigintArray, columnsOf, runShortTransaction, selectRows, violates } from '@gatehouse/database'
+import type { EntityColumns, ShortTransaction } from '@gatehouse/database'
+import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { OperationContext } from '../deps.ts'
 import { readAudience, type Audience, type PresentUsers } from './audience.ts'
 
 /** An account as the database has it, and what the instance calls itself. */
-export type UserSnapshot = { user: PlainUser; instanceName: string; instanceId: string }
+export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName: string; instanceId: string }
 
 /** A change of a user's status. `version` rises with every change of the same user. */
 export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
@@ -18,12 +19,13 @@ export type PresenceTransaction = {
   lockUsers(userIds: readonly string[]): Promise<Map<string, UserSnapshot>>
   /** Which of the users exist. */
   findExisting(userIds: readonly string[]): Promise<string[]>
-  /** Throws NodeNotRegistered. */
+  /** Writes and commits. Throws NodeNotRegistered. */
   write(nodeId: string, users: PresenceWrite): Promise<PresenceChange[]>
 }
 
 /** The record of presence. Design: docs/decisions/presence-in-postgres.md. */
 export type PresenceStore = {
+  /** Rolls back where `work` has written nothing. */
   transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T>
   /**
    * Who of the present users sees the presence of the given ones, and is in their `ready`. Read it after the commit of
@@ -41,16 +43,16 @@ export class NodeNotRegistered extends Error {
 }
 
 export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>): PresenceStore {
+  const columns = columnsOf(context.orm.em, User, plainUserProperties)
   return {
-    async transaction(work) {
-      return await context.orm.em.fork().transactional(async (em) => {
-        return await work({
-          lockUsers: (userIds) => lockUsers(em, userIds),
-          findExisting: (userIds) => findExisting(em, userIds),
-          write: (nodeId, users) => writePresences(em, nodeId, users),
-        })
-      })
-    },
+    transaction: (work) =>
+      runShortTransaction(context.orm.em, (transaction) =>
+        work({
+          lockUsers: (userIds) => lockUsers(transaction, columns, userIds),
+          findExisting: (userIds) => findExisting(transaction, userIds),
+          write: (nodeId, users) => writePresences(transaction, nodeId, users),
+        }),
+      ),
     readAudience: (userIds, present) => readAudience(context, userIds, present),
     findConnected: async (userIds) => {
       const sql = 'select user_id::text as id from presences where user_id = any(?::bigint[])'
@@ -64,11 +66,13 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
  * The row locks come before the statement that writes, which therefore sees what was committed until then: two nodes
  * that change the presence of one user cannot miss each other. Contract: 6, status.
  */
-async function lockUsers(em: EntityManager, userIds: readonly string[]): Promise<Map<string, UserSnapshot>> {
+async function lockUsers(
+  transaction: ShortTransaction,
+  columns: EntityColumns<User, keyof PlainUser>,
+  userIds: readonly string[],
+): Promise<Map<string, UserSnapshot>> {
   type Row = { instance_name: string; instance_id: string }
-  const columns = columnsOf(em, User, plainUserProperties)
-  const rows = await selectRows<Row>(
-    em,
+  const rows = await transaction.select<Row>(
     `select ${columns.sql}, instance_name, instance_id from users cross join instance_settings
      where users.id = any(?::bigint[]) order by users.id for no key update of users skip locked`,
     [bigintArray(userIds)],
@@ -76,28 +80,28 @@ async function lockUsers(em: EntityManager, userIds: readonly string[]): Promise
   return new Map(
     rows.map((row) => {
       const user = columns.read(row)
-      return [user.id, { user, instanceName: row.instance_name, instanceId: row.instance_id }]
+      const { instance_name: instanceName, instance_id: instanceId } = row
+      return [user.id, { user, state: accountStateOf(user), instanceName, instanceId }]
     }),
   )
 }
 
-async function findExisting(em: EntityManager, userIds: readonly string[]): Promise<string[]> {
+async function findExisting(transaction: ShortTransaction, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return []
   const query = 'select id::text from users where id = any(?::bigint[])'
-  const rows = await selectRows<{ id: string }>(em, query, [bigintArray(userIds)])
+  const rows = await transaction.select<{ id: string }>(query, [bigintArray(userIds)])
   return rows.map((row) => row.id)
 }
 
 /** A row to remove may be missing: then the node was evicted, and the node that did it has announced the change. */
 async function writePresences(
-  em: EntityManager,
+  transaction: ShortTransaction,
   nodeId: string,
   { online, offline }: PresenceWrite,
 ): Promise<PresenceChange[]> {
   if (online.length + offline.length === 0) return []
   type Row = { user_id: string; status: 'online' | 'offline'; version: string }
-  const rows = await selectRows<Row>(
-    em,
+  const write = transaction.commitWith<Row>(
     `with input as (select ?::uuid as node_id, ?::bigint[] as online, ?::bigint[] as offline), added as (
        insert into presences (user_id, node_id) select unnest(online), node_id from input on conflict do nothing
      ), shown as (
@@ -114,7 +118,8 @@ async function writePresences(
      select id::text as user_id, status, nextval('presence_versions')::text as version
      from (select id, 'online' as status from shown union all select id, 'offline' from hidden) as changes`,
     [nodeId, bigintArray(online), bigintArray(offline)],
-  ).catch((error: unknown) => {
+  )
+  const rows = await write.catch((error: unknown) => {
     if (!violates(error, 'presences_node_id_fkey')) throw error
     throw new NodeNotRegistered('this session gateway was evicted', { cause: error })
   })

@@ -16,7 +16,7 @@ export function sendChanges(
   const changesOf = new Map<string, number[]>()
   for (const [index, { userId }] of changes.entries()) append(changesOf, userId, index)
   for (const { indexes, recipients } of groupRecipients(changesOf, audience)) {
-    const ordered = changes.filter((_, index) => indexes.has(index))
+    const ordered = [...indexes].sort((one, other) => one - other).flatMap((index) => changes[index] ?? [])
     const frames = new PresenceFrames(ordered)
     const lastOf = new Map(ordered.map((change) => [change.userId, change]))
     for (const recipient of recipients) {
@@ -35,7 +35,7 @@ function sendTo(
 ): void {
   const isReady = socket.phase === 'ready'
   const knowsOwn = own !== undefined && (!isReady || socket.readyAt >= own.takenAt)
-  const parts = knowsOwn ? frames.without(own.userId) : [frames.bytes]
+  const parts = knowsOwn ? frames.without(own.userId) : frames.all()
   if (isReady) for (const part of parts) sendFrames(deps, socket, part)
   else (socket.backlog ??= []).push(...parts)
 }

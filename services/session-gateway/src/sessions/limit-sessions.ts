@@ -11,6 +11,7 @@ export function closeOldestSockets(
   deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
   user: LocalUser,
 ): void {
+  if (user.sockets.size <= limits.socketsPerAccount) return
   const ready = [...user.sockets].filter(({ phase }) => phase === 'ready')
   const excess = ready.slice(0, Math.max(0, ready.length - limits.socketsPerAccount))
   for (const socket of excess) closeSocket(deps, socket, closures.tooManyConnections)

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { callerHeader, verifyCallerToken } from '@gatehouse/auth'
 import { limits } from '@gatehouse/contracts'
 import { clientNetwork } from '@gatehouse/service-kit'
-import { WebSocketServer, type RawData, type ServerOptions, type WebSocket } from 'ws'
+import { WebSocketServer, type ServerOptions } from 'ws'
 import type { Deps } from '../deps.ts'
 import { isAuthenticated } from '../sessions/session-registry.ts'
 import { releaseQuota, releaseSocket } from './close-socket.ts'
@@ -12,7 +12,7 @@ import { drainSockets } from './drain-sockets.ts'
 import { countFrame } from './frame-rate-limit.ts'
 import { handleMessage, parseFrame } from './handle-message.ts'
 import { authenticate, refuseHandshake } from './handshake.ts'
-import { SessionSocket } from './session-socket.ts'
+import { SessionSocket, type SocketEvents } from './session-socket.ts'
 
 /** Takes the upgrades that the gateway forwards. Disposed, it takes no more and drains the open sockets. */
 export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
@@ -28,7 +28,7 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
     WebSocket: SessionSocket,
   }
   const upgrader = new WebSocketServer(options)
-  const listen = createListeners(deps)
+  const events = createEvents(deps)
 
   server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', destroyBroken)
@@ -47,7 +47,9 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
       socket.connection = connection
       socket.connectedAt = deps.clock.now()
       socket.client = describeClient(request, caller.address)
-      listen(socket)
+      socket.events = events
+      openSockets.add(socket)
+      deps.timeouts.unauthenticated.add(socket)
     })
   })
   openSockets.accepting = true
@@ -59,37 +61,19 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
   }
 }
 
-/** One set of listeners for all sockets, which are `this` in them. */
-function createListeners(deps: Deps): (socket: SessionSocket) => void {
-  const listeners = {
-    message(this: WebSocket, data: RawData, isBinary: boolean) {
-      const socket = this as SessionSocket
+/** One set for all sockets. */
+function createEvents(deps: Deps): SocketEvents {
+  return {
+    message(socket, data, isBinary) {
       try {
-        onMessage(deps, socket, data as Buffer, isBinary)
+        onMessage(deps, socket, data, isBinary)
       } catch (err) {
         endFailed(deps, socket, err)
       }
     },
-    ping(this: WebSocket, data: Buffer) {
-      onPing(deps, this as SessionSocket, data)
-    },
-    pong(this: WebSocket, data: Buffer) {
-      onPong(deps, this as SessionSocket, data)
-    },
-    // A broken or oversized frame: ws has sent the close code itself.
-    error() {},
-    close(this: WebSocket) {
-      onClose(deps, this as SessionSocket)
-    },
-  }
-  return (socket) => {
-    deps.openSockets.add(socket)
-    deps.timeouts.unauthenticated.add(socket)
-    socket.on('message', listeners.message)
-    socket.on('ping', listeners.ping)
-    socket.on('pong', listeners.pong)
-    socket.on('error', listeners.error)
-    socket.on('close', listeners.close)
+    ping: (socket, data) => onPing(deps, socket, data),
+    pong: (socket, data) => onPong(deps, socket, data),
+    close: (socket) => onClose(deps, socket),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isIPv4 } from 'node:net'
 import { limits } from '@gatehouse/contracts'
 import ipaddr from 'ipaddr.js'
 
@@ -14,6 +15,7 @@ export function describeClient(request: IncomingMessage, address: string): Clien
 
 /** The /24 of an IPv4 address, the /48 of an IPv6 one. */
 export function cutAddress(address: string): string {
+  if (isIPv4(address)) return [...address.split('.', 3), '0/24'].join('.')
   if (!ipaddr.isValid(address)) return 'unknown'
   const parsed = ipaddr.process(address)
   if (parsed instanceof ipaddr.IPv4) return `${parsed.octets.slice(0, 3).join('.')}.0/24`

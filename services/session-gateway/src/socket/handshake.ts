@@ -1,6 +1,5 @@
 import { checkRevocation, verifyToken, type TokenStatus } from '@gatehouse/auth'
 import { authMessage, closures, limits } from '@gatehouse/contracts'
-import { accountStateOf } from '@gatehouse/domain'
 import { updateAccountState } from '../admin-watch/admin-watch.ts'
 import type { Deps } from '../deps.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
@@ -44,7 +43,7 @@ async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   // The client may have left meanwhile, or a forced disconnect have closed the socket.
   if (!isAuthenticating(socket)) return
   if (!connected) return refuseHandshake(deps, socket, 'invalidToken')
-  const state = accountStateOf(connected.snapshot.user)
+  const { state } = connected.snapshot
   const status = checkRevocation(socket, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
   updateAccountState(deps, state)

@@ -14,16 +14,18 @@ export function sendFrames(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSo
   if (canSend(deps, socket)) socket.connection?.write(frames)
 }
 
-/** Sends `ready` as one frame of the parts, which are not copied. What waits of it never makes a slow reader. */
+/** Sends `ready` as one frame of the parts: large ones are not copied. What waits of it never makes a slow reader. */
 export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void {
   const { connection } = socket
   if (socket.readyState !== socket.OPEN || !connection) return
   const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const frame = [textFrameHeader(length), ...parts]
+  const chunks = length > policy.copiedReadyBytes ? frame : [Buffer.concat(frame)]
+  const last = chunks.pop() ?? ''
   socket.unsentReadyBytes = length
   connection.cork()
-  connection.write(textFrameHeader(length))
-  for (const part of parts) connection.write(part)
-  connection.write('', () => (socket.unsentReadyBytes = 0))
+  for (const chunk of chunks) connection.write(chunk)
+  connection.write(last, () => (socket.unsentReadyBytes = 0))
   connection.uncork()
 }
 

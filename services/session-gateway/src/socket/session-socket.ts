@@ -7,11 +7,21 @@ import type { MessageQueue } from '../upstreams/message-queue.ts'
 import { unknownClient, type ClientDescription } from './describe-client.ts'
 import { encodeMessage } from './send-text.ts'
 
+/** What follows from the events of a socket. */
+export type SocketEvents = {
+  message(socket: SessionSocket, data: Buffer, isBinary: boolean): void
+  ping(socket: SessionSocket, data: Buffer): void
+  pong(socket: SessionSocket, data: Buffer): void
+  close(socket: SessionSocket): void
+}
+
 /**
- * One connection. Its state is in fields of the socket itself and its listeners are shared functions: an idle socket
- * costs little more than ws needs for it.
+ * One connection. Its state is in fields of the socket itself and it has no listeners: an idle socket costs little more
+ * than ws needs for it.
  */
 export class SessionSocket extends WebSocket {
+  /** One object for all sockets: listeners would be a table of their own in each. */
+  events: SocketEvents | undefined = undefined
   /** `authenticating`: the token is verified, the account is being read. `closing`: closed here, frames are ignored. */
   phase: 'unauthenticated' | 'authenticating' | 'ready' | 'closing' = 'unauthenticated'
   /** Set while it is registered as a session: see AuthenticatedSocket. */
@@ -56,6 +66,16 @@ export class SessionSocket extends WebSocket {
       this.send(encodeMessage({ type: 'error', message }), { binary: false })
     }
     super.close(code, reason)
+  }
+
+  /** Of `error`, a broken or oversized frame, nothing follows: ws has sent the close code itself. */
+  override emit(event: string | symbol, ...[data, isBinary]: unknown[]): boolean {
+    const { events } = this
+    if (event === 'message') events?.message(this, data as Buffer, isBinary as boolean)
+    else if (event === 'ping') events?.ping(this, data as Buffer)
+    else if (event === 'pong') events?.pong(this, data as Buffer)
+    else if (event === 'close') events?.close(this)
+    return true
   }
 
   isBeforeReady(): boolean {
