@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import type { SecureContext } from 'node:tls'
 import { Pool, buildConnector, errors } from 'undici'
@@ -9,7 +9,7 @@ import type { Target } from './target.ts'
 /** Made once: an error for each pool, with its stack, takes as long as the rest of ending it. */
 const poolEnded = new errors.ClientDestroyedError('The connections to this host have ended')
 
-type Entry = { key: string; pool: Pool; users: number; ending: AbortController }
+type Entry = { key: string; pool: Pool; users: number; connecting: Set<Socket> }
 
 export type Connections = AsyncDisposable & {
   /** Runs `use` with a pool whose sockets go to the target's checked addresses only. */
@@ -32,7 +32,7 @@ export function createConnections(): Connections {
   const end = async (entry: Entry) => {
     if (!open.delete(entry)) return
     const ended = entry.pool.destroy(poolEnded)
-    entry.ending.abort(poolEnded) // destroying the pool waits for sockets that are still connecting
+    for (const socket of entry.connecting) socket.destroy(poolEnded) // the pool would wait for them
     await ended
   }
   const drop = (origin: string, entry: Entry) => {
@@ -43,8 +43,14 @@ export function createConnections(): Connections {
   }
   const openEntry = (target: Target, key: string): Entry => {
     if (target.origin.startsWith('https:')) secureContext ??= createSecureContext({ ca: trustedCertificates() })
-    const ending = new AbortController()
-    const entry = { key, pool: openPool(target, ending.signal, secureContext), users: 0, ending }
+    const connecting = new Set<Socket>()
+    const pool = new Pool(target.origin, {
+      connect: buildPinnedConnector(target, { connecting, secureContext }),
+      connections: connectionsPerOrigin,
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: maxIdleMs,
+    })
+    const entry = { key, pool, users: 0, connecting }
     open.add(entry)
     const dropSoon = () => setImmediate(drop, target.origin, entry)
     entry.pool.on('disconnect', dropSoon).on('connectionError', dropSoon)
@@ -75,22 +81,36 @@ export function createConnections(): Connections {
   }
 }
 
-function openPool(target: Target, signal: AbortSignal, secureContext: SecureContext | undefined): Pool {
+/**
+ * Connects to the target's addresses; the name stays the host for TLS and the Host header. `connecting` holds the sockets that
+ * are not connected yet.
+ *
+ * NOTE: a single address takes the place of the host, and no signal ends the sockets: a lookup, even one that answers at once,
+ * and a signal cost as much as the rest of a connection. docs/decisions/outbound-connections.md.
+ */
+function buildPinnedConnector(
+  { addresses, port }: Target,
+  { connecting, secureContext }: { connecting: Set<Socket>; secureContext: SecureContext | undefined },
+): buildConnector.connector {
+  const [only] = addresses.length === 1 ? addresses : []
   const connect = buildConnector({
     allowH2: false,
     timeout: connectMs,
-    signal,
-    // The name stays the host for TLS and the Host header; only its addresses are pinned.
-    lookup: pinnedLookup(target.addresses),
+    ...(only === undefined && { lookup: pinnedLookup(addresses) }),
     ...(secureContext && { secureContext }),
   })
-  return new Pool(target.origin, {
-    connect: (options, callback) =>
-      connect({ ...options, ...(target.port !== undefined && { port: String(target.port) }) }, callback),
-    connections: connectionsPerOrigin,
-    keepAliveTimeout: idleMs,
-    keepAliveMaxTimeout: maxIdleMs,
-  })
+  const place = {
+    ...(only !== undefined && { hostname: only }),
+    ...(port !== undefined && { port: String(port) }),
+  }
+  return (options, callback) => {
+    // The types leave out that the socket is returned.
+    const socket = connect({ ...options, ...place }, (...outcome) => {
+      connecting.delete(socket)
+      callback(...outcome)
+    }) as unknown as Socket
+    connecting.add(socket)
+  }
 }
 
 function pinnedLookup(addresses: string[]): LookupFunction {

@@ -1,10 +1,8 @@
-import { abortable } from '@gatehouse/runtime'
 import { errors } from 'undici'
-import type { Pool } from 'undici'
 import { parseAllowList } from './addresses.ts'
-import { readAnswer } from './answer.ts'
-import type { OutboundAnswer } from './answer.ts'
 import { createConnections } from './connections.ts'
+import { Exchange } from './exchange.ts'
+import type { OutboundAnswer } from './exchange.ts'
 import { createDnsLookup } from './lookup.ts'
 import type { Lookup } from './lookup.ts'
 import { OutboundFailure } from './outbound-failure.ts'
@@ -13,7 +11,7 @@ import { normalizeHostName } from './resolve-table.ts'
 import type { ResolveTable } from './resolve-table.ts'
 import { parseUrl, resolveTarget } from './target.ts'
 
-export type { OutboundAnswer } from './answer.ts'
+export type { OutboundAnswer } from './exchange.ts'
 
 /** `allowPrivate`: CIDRs, addresses or `loopback`. `resolve`: addresses of host names that are not looked up. */
 export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
@@ -49,21 +47,17 @@ export function createOutbound(config: OutboundConfig, overrides: { lookup?: Loo
   return {
     request: async (request) => {
       const url = parseUrl(request.url)
-      const deadline = AbortSignal.timeout(request.timeoutMs)
-      const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline
+      const exchange = new Exchange(request.maxBytes ?? maxResponseBytes)
+      const lift = limitExchange(exchange, request)
       try {
-        const target = await abortable(resolveTarget(guard, url), signal)
+        // Before it is sent, the exchange can only fail: at its deadline, also while the name is looked up.
+        const target = await Promise.race([resolveTarget(guard, url), exchange.answer as Promise<never>])
         if (closed) throw new OutboundFailure('unreachable', 'Outbound requests have ended')
-        const exchange = async (pool: Pool) => {
-          const response = await pool.request({ ...outgoing(request, url), signal })
-          return await readAnswer(response, request.maxBytes ?? maxResponseBytes)
-        }
-        // undici observes the signal only once the request has a connection.
-        return await connections.withPool(target, (pool) => abortable(exchange(pool), signal))
+        return await connections.withPool(target, (pool) => exchange.send(pool, outgoing(request, url)))
       } catch (error) {
-        if (!signal.aborted) throw asFailure(error, url)
-        if (signal.reason !== deadline.reason) throw signal.reason
-        throw new OutboundFailure('timeout', `No answer within ${request.timeoutMs} ms`, error)
+        throw request.signal?.aborted && error === request.signal.reason ? error : asFailure(error, url)
+      } finally {
+        lift()
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -71,6 +65,19 @@ export function createOutbound(config: OutboundConfig, overrides: { lookup?: Loo
       lookup.close()
       await connections[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Ends the exchange at its deadline or with its caller's signal; gives what lifts both. */
+function limitExchange(exchange: Exchange, { timeoutMs, signal }: OutboundRequest): () => void {
+  const late = () => exchange.end(new OutboundFailure('timeout', `No answer within ${timeoutMs} ms`))
+  const timer = setTimeout(late, timeoutMs)
+  const abort = () => exchange.end(signal?.reason as Error)
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort)
+  return () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
   }
 }
 

@@ -26,6 +26,16 @@ describe('connections', () => {
     expect(peer.connections).to.equal(2)
   })
 
+  it('go to another address of the name when one refuses', async () => {
+    await using peer = await startPeer((request, response) => response.end(request.headers.host))
+    await using outbound = buildOutbound({}, async () => ['127.0.0.2', '127.0.0.1', '127.0.0.3'])
+    const url = `http://a.test:${peer.port}/`
+
+    const answer = await outbound.request({ method: 'GET', url, timeoutMs: 5000 })
+
+    expect(String(answer.body)).to.equal(`a.test:${peer.port}`)
+  })
+
   it('follow a name that resolves to another address', async () => {
     await using before = await startPeer((_request, response) => response.end('before'))
     await using _after = await startPeer((_request, response) => response.end('after'), {

@@ -14,6 +14,9 @@ export type Message = {
   requestId?: string | undefined
 }
 
+/** What of a peer its signatures need. */
+export type SigningPeer = Pick<Peer, 'origin' | 'secret' | 'secretsAt'>
+
 export type SignedExchange = { answer: OutboundAnswer; nonce: string }
 export type SendDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config'>
 
@@ -47,7 +50,7 @@ export async function sendSigned(deps: SendDeps, peer: Secret, message: Message)
  * The same to a peer that may have two secrets while a rotation runs: a 401 is followed by one attempt with the other.
  * Throws OutboundFailure. Design: federation-wire.md 2.8, advice.
  */
-export async function sendToPeer(deps: SendDeps, peer: Peer, message: Message): Promise<SignedExchange> {
+export async function sendToPeer(deps: SendDeps, peer: SigningPeer, message: Message): Promise<SignedExchange> {
   const [first = peer.secret, second] = peer.secretsAt(deps.clock.now())
   const exchange = await sendSigned(deps, { origin: peer.origin, secret: first }, message)
   if (exchange.answer.status !== 401 || second === undefined) return exchange
