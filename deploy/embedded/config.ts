@@ -12,7 +12,7 @@ import {
   tracingVariables,
   type TracingOptions,
   variables,
-} from '@gatehouse/service-kit'
+} from '@gatehouse/service-kit/start'
 import { loadOrCreateSecrets } from './secrets.ts'
 
 /** What one process needs to run every service. */

@@ -1,7 +1,7 @@
 import { createMemoryCache } from '@gatehouse/auth'
 import { traceBus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
-import { openDatabase, prepareDatabase, urlForRole } from '@gatehouse/database'
+import { connectDatabase, prepareDatabase, urlForRole } from '@gatehouse/database'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { startGateway } from '@gatehouse/gateway'
 import { startIdentity } from '@gatehouse/identity'
@@ -26,7 +26,7 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const tracing = config.tracing && opening.use(await openTracing('gatehouse', config.tracing, log))
   await prepareDatabase(databaseUrl)
   const url = urlForRole(databaseUrl, 'embedded')
-  const orm = await openDatabase({ url, connections: 20, applicationName: 'gatehouse' })
+  const orm = await connectDatabase({ url, connections: 20, applicationName: 'gatehouse' })
   opening.defer(() => orm.close())
   const bus = opening.use(await openBus({ natsUrl: config.natsUrl, log }))
   const resources: Resources = {

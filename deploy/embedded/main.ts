@@ -1,17 +1,20 @@
-// `npm start`: a whole instance in one process, with a PostgreSQL server of its own.
+// `npm start`: a whole instance in one process, with a PostgreSQL server of its own. The services are imported while that
+// one gets ready, and what is imported here is little.
 import { join } from 'node:path'
 import { startPersistentPostgres, type LocalServer } from '@gatehouse/local-servers'
-import { ConfigurationError, createLog, runUntilStopped, type Log } from '@gatehouse/service-kit'
+import { ConfigurationError, createLog, runUntilStopped, type Log } from '@gatehouse/service-kit/start'
 import { readConfig, type EmbeddedConfig } from './config.ts'
-import { startEmbedded } from './embedded.ts'
 import { explainDatabaseError } from './explain-database-error.ts'
-import { createLogFormatter } from './pretty-log.ts'
 
 await runUntilStopped('gatehouse', async () => {
   const config = readConfig(process.env)
-  const log = createLog({ level: config.logLevel, service: 'gatehouse', ...terminalDestination() })
+  const log = createLog({ level: config.logLevel, service: 'gatehouse', ...(await terminalDestination()) })
   await using opening = new AsyncDisposableStack()
-  const postgres = opening.use(await openPostgres(config, log))
+  const spawned = Promise.withResolvers<void>()
+  const [postgres, { startEmbedded }] = await Promise.all([
+    openPostgres(config, log, spawned.resolve).then((server) => opening.use(server)),
+    spawned.promise.then(() => import('./embedded.ts')),
+  ])
   const instance = opening.use(await startEmbedded(config, postgres.url, { log }))
   process.stdout.write(`\n${startMessage(config, instance)}\n\n`)
   opening.defer(() => log.info('stopping: what was accepted is answered; a second signal ends at once'))
@@ -19,8 +22,9 @@ await runUntilStopped('gatehouse', async () => {
 })
 
 /** A terminal gets formatted lines, a pipe or file JSON. */
-function terminalDestination() {
+async function terminalDestination() {
   if (!process.stdout.isTTY) return {}
+  const { createLogFormatter } = await import('./pretty-log.ts')
   const format = createLogFormatter({ isColored: true })
   return { destination: { write: (line: string) => void process.stdout.write(format(line)) } }
 }
@@ -28,6 +32,7 @@ function terminalDestination() {
 async function openPostgres(
   { dataFolder, databasePassword: password }: EmbeddedConfig,
   log: Log,
+  onSpawned: () => void,
 ): Promise<LocalServer> {
   const onRelocated = (folder: string) =>
     log.warn(
@@ -35,7 +40,7 @@ async function openPostgres(
       'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere',
     )
   try {
-    return await startPersistentPostgres({ folder: join(dataFolder, 'database'), password, onRelocated })
+    return await startPersistentPostgres({ folder: join(dataFolder, 'database'), password, onSpawned, onRelocated })
   } catch (cause) {
     throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, dataFolder)}`], { cause })
   }

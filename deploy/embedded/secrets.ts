@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
-import { ConfigurationError } from '@gatehouse/service-kit'
+import { ConfigurationError } from '@gatehouse/service-kit/start'
 import { z } from 'zod'
 
 const secrets = z.object({

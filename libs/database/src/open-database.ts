@@ -61,13 +61,17 @@ export function databaseOptions(options: DatabaseOptions): Options {
 
 /** Opens the database without looking at its schema. Throws DatabaseUnavailable when it does not answer. */
 export async function connectDatabase(options: DatabaseOptions): Promise<MikroORM> {
-  const orm = new MikroORM(databaseOptions(options))
+  return await connect(options, databaseOptions(options))
+}
+
+async function connect({ url }: DatabaseOptions, options: Options): Promise<MikroORM> {
+  const orm = new MikroORM(options)
   try {
     await orm.em.fork().execute('select 1')
     return orm
   } catch (cause) {
     await orm.close(true)
-    const address = addressOf(options.url)
+    const address = addressOf(url)
     throw new DatabaseUnavailable(
       `DATABASE_URL: cannot reach PostgreSQL at ${address}; check the variable and that the server runs`,
       { cause },
@@ -118,7 +122,10 @@ export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
  * with `urlForRole`. Throws DatabaseUnavailable.
  */
 export async function prepareDatabase(ownerUrl: string): Promise<void> {
-  const orm = await connectDatabase({ url: ownerUrl, connections: 2, applicationName: 'gatehouse-migrate' })
+  const options = { url: ownerUrl, connections: 2, applicationName: 'gatehouse-migrate' }
+  // Migrations are SQL: an instance starts sooner without the entities.
+  const withoutEntities = { entities: [], discovery: { warnWhenNoEntities: false } }
+  const orm = await connect(options, { ...databaseOptions(options), ...withoutEntities })
   try {
     await createRoles(orm.em.fork(), ownerUrl)
     await migrateDatabase(orm)

@@ -16,7 +16,9 @@ export async function startEphemeralPostgres(
   const data = join(folder, 'data')
   const { postgres } = await loadPostgresPrograms()
   await initDatabase(data, ['-U', 'postgres', '--auth=trust', '--no-sync'])
-  const settings = { fsync: 'off', max_connections: '100', ...options.settings }
+  // Shared memory in the folder too: in the system's, a server that is killed leaves some behind for good.
+  const withinFolder = { dynamic_shared_memory_type: 'mmap' }
+  const settings = { fsync: 'off', max_connections: '100', ...withinFolder, ...options.settings }
   const url = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`
   return await startServer({
     name: 'postgres',

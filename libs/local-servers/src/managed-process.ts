@@ -10,6 +10,8 @@ export type ProcessOptions = {
   spawn: () => ChildProcess
   /** Runs before each start. */
   prepare?: () => Promise<void>
+  /** Called after each start: the process gets ready while its owner does other work. */
+  onSpawned?: () => void
   /** Rejects where waiting is of no use. */
   isReady: () => Promise<boolean>
   readyLimitMs: number
@@ -75,7 +77,7 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
-    const { name, prepare, spawn, discardSignal, restarts, lastLines } = this.#options
+    const { name, prepare, spawn, onSpawned, discardSignal, restarts, lastLines } = this.#options
     await prepare?.()
     const child = spawn()
     child.unref()
@@ -83,6 +85,7 @@ export class ManagedProcess implements AsyncDisposable {
     const pid = pidOf(child)
     watchProcess(pid, discardSignal)
     child.once('exit', () => unwatchProcess(pid))
+    onSpawned?.()
     try {
       await this.#waitUntilReady(child)
     } catch (cause) {

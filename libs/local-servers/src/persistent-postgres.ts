@@ -34,6 +34,8 @@ type Options = {
   /** Of its one user; set when the folder is new. */
   password: string
   settings?: Record<string, string>
+  /** Called when its process runs: it takes a while to get ready. */
+  onSpawned?: () => void
   /** Called with the folder of the data where that is another one. */
   onRelocated?: (folder: string) => void
 }
@@ -66,6 +68,7 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
     url: (port) => urlOf(name, port),
     isReady: (port) => acceptsQueries(urlOf('postgres', port), createDatabase),
     prepare: () => stopLeftOverServer(data),
+    ...(options.onSpawned && { onSpawned: options.onSpawned }),
     stopSignal: 'SIGINT',
     discardSignal: 'SIGINT',
     restarts: true,

@@ -7,11 +7,12 @@ import { watchFolder } from './watchdog.ts'
 const projectRoot = resolve(import.meta.dirname, '../../..')
 
 /**
- * A new, empty folder in the project's data folder, or in the system's for temporary files where PostgreSQL could not
- * enter that. It is removed when this process has ended.
+ * A new, empty folder in that of GATEHOUSE_TEST_SCRATCH, else in the project's data folder, or in the system's for temporary
+ * files where PostgreSQL could not enter that. It is removed when this process has ended.
  */
 export async function createScratchFolder(name: string): Promise<string> {
-  const parent = join(resolve(projectRoot, process.env.GATEHOUSE_DATA ?? '.gatehouse'), 'scratch')
+  const dataFolder = resolve(projectRoot, process.env.GATEHOUSE_DATA ?? '.gatehouse')
+  const parent = process.env.GATEHOUSE_TEST_SCRATCH || join(dataFolder, 'scratch')
   await mkdir(parent, { recursive: true })
   const prefix = join(parent, `${name}-`)
   const folder = await mkdtemp(isReachable(prefix) ? prefix : join(tmpdir(), `gatehouse-${name}-`))

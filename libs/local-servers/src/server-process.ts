@@ -8,7 +8,10 @@ import type { ProcessOptions } from './managed-process.ts'
 
 export type Command = { file: string; args: string[]; uid?: number; gid?: number }
 
-export type ServerProgram = Pick<ProcessOptions, 'name' | 'prepare' | 'stopSignal' | 'discardSignal' | 'restarts'> & {
+export type ServerProgram = Pick<
+  ProcessOptions,
+  'name' | 'prepare' | 'onSpawned' | 'stopSignal' | 'discardSignal' | 'restarts'
+> & {
   /** Its working directory and the place of its log. */
   folder: string
   command: (port: number) => Command

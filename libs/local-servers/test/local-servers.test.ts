@@ -75,7 +75,8 @@ describe('a local server', () => {
       const servers = await Promise.all([startEphemeralPostgres(), startNats(), startRedis()])
       console.log(JSON.stringify(servers.map(({ pid }) => pid)))
       setInterval(() => undefined, 1000)`
-    const env = { ...process.env, GATEHOUSE_DATA: await mkdtemp(join(tmpdir(), 'gatehouse-orphans-')) }
+    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-orphans-'))
+    const env = { ...process.env, GATEHOUSE_DATA: folder, GATEHOUSE_TEST_SCRATCH: '' }
     const owner = spawn(process.execPath, ['--input-type=module', '--eval', source], { cwd: import.meta.dirname, env })
     const [line] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string]
     const pids = JSON.parse(line) as number[]

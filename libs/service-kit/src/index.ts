@@ -1,15 +1,4 @@
-export { ConfigurationError, readVariables, variables } from './config/configuration.ts'
-export {
-  federationVariables,
-  networkVariables,
-  publicAddress,
-  publicVariables,
-  readFederation,
-  readTracing,
-  tracingVariables,
-  version,
-} from './config/settings.ts'
-export type { FederationReach, PublicAddress } from './config/settings.ts'
+export * from './start.ts'
 export { healthEndpoints, resourceReadiness } from './health/health.ts'
 export type { Readiness } from './health/health.ts'
 export { clientNetwork } from './http/client-network.ts'
@@ -34,15 +23,13 @@ export { createServiceApp } from './http/service-app.ts'
 export type { ServiceApp } from './http/service-app.ts'
 export { startHttpService } from './http/start-http-service.ts'
 export type { RunningService } from './http/start-http-service.ts'
-export { createLog } from './log/log.ts'
-export type { Log } from './log/log.ts'
 export { createMetrics } from './metrics/metrics.ts'
 export type { Metrics } from './metrics/metrics.ts'
 export { openResources } from './resources/open-resources.ts'
 export type { Context, Opened, ResourceOptions, Resources } from './resources/open-resources.ts'
 export { openTracing } from './tracing/open-tracing.ts'
-export type { OpenTracing, TracingOptions } from './tracing/open-tracing.ts'
-export { reportStartError, runService, runUntilStopped } from './run-service.ts'
+export type { OpenTracing } from './tracing/open-tracing.ts'
+export { runService } from './run-service.ts'
 export { readUpstreams, upstreamsVariable } from './upstreams/read-upstreams.ts'
 export { noUpstreams, watchUpstreams } from './upstreams/watch-upstreams.ts'
 export type { UpstreamsWatch } from './upstreams/watch-upstreams.ts'

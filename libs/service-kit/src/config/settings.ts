@@ -1,4 +1,4 @@
-import { parseCidrs, parseResolve, type OutboundConfig } from '@gatehouse/outbound'
+import { parseCidrs, parseResolve, type OutboundConfig } from '@gatehouse/outbound/reach'
 import type { TracingOptions } from '../tracing/open-tracing.ts'
 import { ConfigurationError, variables } from './configuration.ts'
 import { z } from 'zod'

@@ -34,7 +34,7 @@ type ChildOptions<Value> = {
 type End = { restartsAtOnce: boolean; reason: string; level?: 'error' | 'warn' }
 
 /** The process gets of the environment what a program needs to run, and no secret. */
-const inheritedVariables = ['PATH', 'LD_LIBRARY_PATH', 'SystemRoot']
+const inheritedVariables = ['PATH', 'LD_LIBRARY_PATH', 'SystemRoot', 'NODE_COMPILE_CACHE']
 
 /** Keeps one child process running that does jobs (`serveJobs`). One that ended is replaced. */
 export function startSupervisedChild<Job extends { id: number }, Value>(

@@ -1,0 +1,61 @@
+import { Unavailable } from '@gatehouse/runtime'
+import { ConfigurationError } from './config/configuration.ts'
+import { createLog } from './log/log.ts'
+import { repeatedSignalMs, stopLimitMs } from './policy.ts'
+
+/**
+ * Runs one process: starts it, waits for SIGTERM or SIGINT, closes it. A start that fails is reported, one line for each
+ * fault of the configuration, and exits with 1. A second signal exits at once. Contract: 8.
+ */
+export async function runUntilStopped(
+  name: string,
+  start: (stopRequested: AbortSignal) => Promise<AsyncDisposable>,
+): Promise<void> {
+  const stopRequested = followSignals()
+  const stopped = new Promise<void>((resolve) => {
+    stopRequested.addEventListener('abort', () => resolve(), { once: true })
+  })
+  try {
+    const running = await start(stopRequested)
+    await stopped
+    setTimeout(() => process.exit(1), stopLimitMs).unref()
+    await running[Symbol.asyncDispose]()
+    process.exit(0)
+  } catch (error) {
+    if (error === stopRequested.reason) process.exit(0)
+    reportStartError(name, error)
+    process.exit(1)
+  }
+}
+
+/** Aborted by the first signal; the second exits at once. npm repeats a Ctrl-C that the terminal has sent to all processes. */
+function followSignals(): AbortSignal {
+  const stop = new AbortController()
+  let requestedAt = 0
+  const numbers = { SIGINT: 2, SIGTERM: 15 }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (!stop.signal.aborted) requestedAt = performance.now()
+      else if (performance.now() - requestedAt > repeatedSignalMs) process.exit(128 + numbers[signal])
+      stop.abort()
+    })
+  }
+  return stop.signal
+}
+
+/**
+ * Lines of the log, or plain ones on a terminal. Of a fault that an operator can remove the message is enough; a stack
+ * would hide it.
+ */
+export function reportStartError(name: string, error: unknown): void {
+  const isOperational = error instanceof ConfigurationError || error instanceof Unavailable
+  const lines = isOperational ? error.message.split('\n') : []
+  if (process.stderr.isTTY) {
+    const text = isOperational ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(`${text}\n`)
+    return
+  }
+  const log = createLog({ level: 'fatal', service: name, destination: process.stderr })
+  for (const line of lines) log.fatal(line)
+  if (!isOperational) log.fatal({ err: error }, 'start failed')
+}
