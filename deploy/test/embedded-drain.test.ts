@@ -6,9 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { eventually } from '@gatehouse/test-kit'
 import { WebSocket } from 'ws'
+import { databaseUrlOf } from '../../bench/embedded-instance.ts'
+import { insertAccounts } from '../../test/revocation/accounts.ts'
 import { postJson, startInstance } from './program.ts'
 
 const password = 'a long enough password'
+const jwtSecret = 'a secret of this test, which signs its tokens'
 const socketsPerAccount = 50
 
 /** A network for each client, because of the limits of each. */
@@ -20,23 +23,20 @@ describe('npm start, when it is stopped under load', function () {
   let instance: Awaited<ReturnType<typeof startInstance>>
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gatehouse-drain-'))
-    instance = await startInstance(folder, { TRUST_PROXY: 'loopback', HASHING_THREADS: '1' })
+    instance = await startInstance(folder, { TRUST_PROXY: 'loopback', HASHING_THREADS: '1', JWT_SECRET: jwtSecret })
   })
   afterEach(async () => {
     await instance[Symbol.asyncDispose]()
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   })
 
-  const register = async (index: number) =>
-    await postJson(`${instance.url}/api/auth/register`, { username: `user${index}`, password }, fromNetwork(index))
-
   /** Logins that all wait for one hashing thread. */
   async function startLogins(count: number): Promise<Promise<number | string>[]> {
-    await register(0)
+    await postJson(`${instance.url}/api/auth/register`, { username: 'ada', password })
     let sent = 0
     const logins = Array.from({ length: count }, async (_, index) => {
       sent += 1
-      const login = postJson(`${instance.url}/api/auth/login`, { username: 'user0', password }, fromNetwork(index))
+      const login = postJson(`${instance.url}/api/auth/login`, { username: 'ada', password }, fromNetwork(index))
       return await login.then(
         ({ status }) => status,
         () => 'lost',
@@ -71,19 +71,18 @@ describe('npm start, when it is stopped under load', function () {
   })
 
   it('Server going away: 1012, spread over a drain period: all of 2,000 sockets', async () => {
-    const accounts = 2_000 / socketsPerAccount
-    const tokens = await Promise.all(Array.from({ length: accounts }, (_, index) => register(index)))
+    const { accounts } = await insertAccounts(await databaseUrlOf(folder), jwtSecret, 2_000 / socketsPerAccount)
     const closures: { code: number; at: number }[] = []
-    async function open(index: number): Promise<void> {
+    async function open(token: string, index: number): Promise<void> {
       const socket = new WebSocket(`${instance.url.replace('http', 'ws')}/ws`, { headers: fromNetwork(index) })
       socket.on('error', () => undefined)
       socket.on('close', (code) => closures.push({ code, at: performance.now() }))
       await once(socket, 'open')
-      socket.send(JSON.stringify({ type: 'auth', token: tokens[index]!.body['token'] }))
+      socket.send(JSON.stringify({ type: 'auth', token }))
       await once(socket, 'message')
     }
     for (let round = 0; round < socketsPerAccount; round += 1) {
-      await Promise.all(Array.from({ length: accounts }, (_, index) => open(index)))
+      await Promise.all(accounts.map(({ token }, index) => open(token, index)))
     }
     instance.signal('SIGTERM')
     await eventually('all are closed', () => closures.length === 2_000, 60_000)

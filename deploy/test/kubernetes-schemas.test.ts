@@ -24,6 +24,29 @@ async function validate(object: Rendered): Promise<void> {
 }
 type Validated = { validate(): void }
 
+const compilerOptions: ts.CompilerOptions = {
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  lib: ['lib.es2023.d.ts'],
+  noEmit: true,
+  skipLibCheck: true,
+  strict: true,
+  types: [],
+}
+const parsedFiles = new Map<string, ts.SourceFile | undefined>()
+
+/** Parses each file once for all programs, except for `changing`. */
+function rememberingHost(changing: string): ts.CompilerHost {
+  const host = ts.createCompilerHost(compilerOptions)
+  const parse = host.getSourceFile.bind(host)
+  host.getSourceFile = (name, ...rest) => {
+    if (name === changing) return parse(name, ...rest)
+    if (!parsedFiles.has(name)) parsedFiles.set(name, parse(name, ...rest))
+    return parsedFiles.get(name)
+  }
+  return host
+}
+
 /** Fields that the API does not know: a schema ignores them, and so would the API server. */
 function listUnknownFields(objects: readonly Rendered[], folder: string): string[] {
   const lines = objects.map((object, index) => {
@@ -33,14 +56,7 @@ function listUnknownFields(objects: readonly Rendered[], folder: string): string
   })
   const file = join(folder, 'objects.ts')
   writeFileSync(file, lines.join('\n'))
-  const program = ts.createProgram([file], {
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    noEmit: true,
-    skipLibCheck: true,
-    strict: true,
-    types: [],
-  })
+  const program = ts.createProgram([file], compilerOptions, rememberingHost(file))
   const found = ts.getPreEmitDiagnostics(program, program.getSourceFile(file))
   return found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
 }

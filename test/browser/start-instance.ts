@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectDatabase } from '@gatehouse/database'
-import { capturedLog, freePort, testDatabase } from '@gatehouse/test-kit'
+import { capturedLog, freePort, migratedDatabase } from '@gatehouse/test-kit'
 import { ensureWebBuilt } from '../../tools/setup/build-web.js'
 import { dataFolder } from '../../tools/setup/project.js'
 import { readConfig } from '../../deploy/embedded/config.ts'
@@ -37,7 +37,7 @@ export async function startPair(
 export async function startInstance(name: string, options: { port?: number; peers?: Record<string, number> } = {}) {
   await using starting = new AsyncDisposableStack()
   await ensureWebBuilt()
-  const database = starting.use(await testDatabase())
+  const database = starting.use(await migratedDatabase())
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-browser-'))
   starting.defer(() => rm(folder, { recursive: true, force: true }))
   const port = options.port ?? (await freePort())
@@ -54,6 +54,8 @@ export async function startInstance(name: string, options: { port?: number; peer
   starting.use(await startEmbedded(config, database.url, { log: capturedLog().log }))
   const owner = starting.adopt(await connectDatabase({ url: database.url, connections: 1 }), (orm) => orm.close(true))
   const runSql = (sql: string, values: unknown[] = []) => owner.em.fork().getConnection().execute(sql, values)
+  // Test databases are copies of one template, and with it of one instanceId.
+  await runSql('update instance_settings set instance_id = gen_random_uuid()')
   const addFriendship = async (one: string, other: string) => {
     const sql = `insert into friendships (user_id, friend_id)
       select a.id, b.id from users a, users b where a.username = ? and b.username = ?`

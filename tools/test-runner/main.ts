@@ -22,13 +22,13 @@ if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 
 const reporter = paths.length > 0 ? 'spec' : 'dot'
 const durationsFile = join(dataFolder(), 'test-durations.json')
-const { parallel, exclusive } = planRun(files, readDurations(durationsFile))
+const { parallel, waiting, exclusive } = planRun(files, readDurations(durationsFile))
 const reports: FileReport[] = []
 console.log('starting PostgreSQL, NATS and Redis for the tests')
 {
   await using servers = await startRunEnvironment()
   const env = { ...process.env, ...servers.variables }
-  await runAll(parallel, parallelProcesses, env)
+  await Promise.all([runAll(parallel, parallelProcesses, env), runAll(waiting, 1, env)])
   await runAll(exclusive, 1, env)
 }
 writeDurations(durationsFile, reports)

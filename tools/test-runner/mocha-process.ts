@@ -1,4 +1,6 @@
-// node mocha-process.ts <reporter> <file ...>: runs test files and sends the parent process the counts of each.
+// node mocha-process.ts <reporter> <file ...>: runs test files and sends the parent process the counts of each, which
+// answers when it has noted them.
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
 
@@ -11,7 +13,10 @@ const [reporter = 'spec', ...files] = process.argv.slice(2)
 const { timeout } = JSON.parse(readFileSync('.mocharc.json', 'utf8')) as { timeout: number }
 for (const file of files) {
   const counts = await runFile(file)
+  const noted = once(process, 'message')
   await new Promise((sent) => process.send?.(counts, sent))
+  // What the next file prints is not this one's.
+  await noted
 }
 process.off('disconnect', exitWithParent)
 process.disconnect()

@@ -54,7 +54,12 @@ async function runInProcess(files: readonly string[], options: Omit<Options, 'fi
     limit.restart()
   }
   // What the file has printed may arrive in the same turn.
-  child.on('message', (counts) => setImmediate(report, counts as Counts))
+  child.on('message', (counts) =>
+    setImmediate(() => {
+      report(counts as Counts)
+      child.send('noted', () => undefined)
+    }),
+  )
 
   const closed = once(child, 'close')
   const [code, killedBy] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]

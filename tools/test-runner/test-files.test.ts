@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { root as projectRoot } from '../setup/project.js'
-import { exclusiveFiles, listTestFiles, needsBrowser, planRun, readDurations, writeDurations } from './test-files.ts'
+import {
+  exclusiveFiles,
+  listTestFiles,
+  needsBrowser,
+  planRun,
+  readDurations,
+  waitingFiles,
+  writeDurations,
+} from './test-files.ts'
 
 describe('the test files', () => {
   let root: string
@@ -64,11 +72,13 @@ describe('the plan of a run', () => {
     ])
   })
 
-  it('keeps apart the files that need the whole machine, which exist', () => {
-    const { exclusive, parallel } = planRun(listTestFiles(projectRoot, []), {})
+  it('keeps apart the files that need the whole machine and those that wait, which exist', () => {
+    const all = listTestFiles(projectRoot, [])
+    const { exclusive, waiting, parallel } = planRun(all, {})
 
     expect(exclusive.flat()).to.have.members(exclusiveFiles)
-    expect(parallel.flat()).to.not.include.members(exclusive.flat())
+    expect(waiting.flat()).to.have.members(waitingFiles)
+    expect([...parallel, ...waiting, ...exclusive].flat()).to.have.members(all)
   })
 
   it('knows the durations of earlier runs', async () => {

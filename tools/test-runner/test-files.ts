@@ -9,6 +9,15 @@ export const exclusiveFiles: readonly string[] = [
   'test/upgrade.test.ts',
 ]
 
+/** Tests that wait most of their time: for servers that restart, drains, sessions that expire. They run beside the others. */
+export const waitingFiles: readonly string[] = [
+  'deploy/test/embedded-drain.test.ts',
+  'deploy/test/waiting-start.test.ts',
+  'gateway/test/drain.test.ts',
+  'libs/bus/test/nats-faults.test.ts',
+  'test/sessions.test.ts',
+]
+
 /**
  * The test files at or below these paths, by default all, sorted, relative to the project's root. Throws on a path that
  * has none.
@@ -37,18 +46,25 @@ const batchSeconds = 30
 const expectedSeconds = (file: string): number => (/^(test|deploy)\//.test(file) ? Number.MAX_VALUE : 3)
 
 /**
- * Which files run side by side, in batches for one process each, and which alone; what took longest in the last run comes
- * first.
+ * Which files run side by side, in batches for one process each, which wait beside them, and which run alone; what took
+ * longest in the last run comes first.
  */
 export function planRun(files: readonly string[], durations: Readonly<Record<string, number>>) {
   const duration = (file: string): number => durations[file] ?? expectedSeconds(file)
-  const { exclusive = [], parallel = [] } = Object.groupBy(files, (file) =>
-    exclusiveFiles.includes(file) ? 'exclusive' : 'parallel',
-  )
+  const {
+    exclusive = [],
+    waiting = [],
+    parallel = [],
+  } = Object.groupBy(files, (file) => {
+    if (exclusiveFiles.includes(file)) return 'exclusive'
+    return waitingFiles.includes(file) ? 'waiting' : 'parallel'
+  })
+  const alone = (file: string): Batch => ({ files: [file], seconds: duration(file) })
   const ordered = (batches: Batch[]): string[][] =>
     batches.toSorted((a, b) => b.seconds - a.seconds).map((batch) => batch.files)
   return {
-    exclusive: ordered(exclusive.map((file) => ({ files: [file], seconds: duration(file) }))),
+    exclusive: ordered(exclusive.map(alone)),
+    waiting: ordered(waiting.map(alone)),
     parallel: ordered(batch(parallel, duration)),
   }
 }

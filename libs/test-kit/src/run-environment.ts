@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
+import { openMemoryFolder } from './memory-folder.ts'
 import { testPostgresSettings } from './run-servers.ts'
 import { dropTemplates } from './test-database.ts'
 
@@ -11,6 +12,13 @@ export async function startRunEnvironment(): Promise<AsyncDisposable & { variabl
   await using opening = new AsyncDisposableStack()
   const runId = randomBytes(4).toString('hex')
   const variables: Record<string, string> = { GATEHOUSE_TEST_RUN: runId }
+  const scratch = process.env.GATEHOUSE_TEST_SCRATCH ? undefined : await openMemoryFolder()
+  if (scratch) {
+    opening.use(scratch)
+    // For the servers of this process too.
+    process.env.GATEHOUSE_TEST_SCRATCH = variables.GATEHOUSE_TEST_SCRATCH = scratch.path
+    opening.defer(() => void delete process.env.GATEHOUSE_TEST_SCRATCH)
+  }
   const starts = {
     GATEHOUSE_TEST_POSTGRES_URL: () => startEphemeralPostgres({ settings: testPostgresSettings }),
     GATEHOUSE_TEST_NATS_URL: () => startNats(),
