@@ -6,7 +6,7 @@ import { gatewayTarget, sessionTarget, startPeer } from './socket-targets.ts'
 import { befriendAll, type BenchUser } from './socket-users.ts'
 
 const usualRounds = 5
-const perRound = 700
+const perRound = 1_500
 
 type Bench = { cluster: Cluster; users: readonly BenchUser[]; bare: SocketTarget }
 
