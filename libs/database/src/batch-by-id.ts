@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { assertNoTransaction, type PreparedRead } from './prepared-reads.ts'
+import { assertNoTransaction } from './pool-connections.ts'
+import type { PreparedRead } from './prepared-reads.ts'
 import { bigintArray } from './rows.ts'
 
 type Waiter<Row> = { id: string; resolve(row: Row | undefined): void; reject(error: unknown): void }

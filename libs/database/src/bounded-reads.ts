@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
-import { poolOf } from './prepared-reads.ts'
+import { poolOf, withConnection } from './pool-connections.ts'
 
 /** Limits of one statement: PostgreSQL cancels it after `statementMs`, and sorts and hashes within `workMem`. */
 export type ReadLimits = { statementMs: number; workMem: `${number}MB` }
@@ -18,15 +18,10 @@ export async function selectRowsWithin<Row>(
 ): Promise<Row[]> {
   const statement = em.getPlatform().formatQuery(sql, parameters)
   const limits = `set local statement_timeout = ${statementMs}; set local work_mem = '${workMem}'`
-  const client = await (await poolOf(em)).connect()
-  try {
+  return await withConnection(await poolOf(em), async (client) => {
     // One result for each statement of the message; the types know only messages with one.
     const results: unknown = await client.query(`${limits}; ${statement}`)
-    client.release()
     const [, , read] = results as [QueryResult, QueryResult, QueryResult]
     return read.rows as Row[]
-  } catch (error) {
-    client.release(true)
-    throw error
-  }
+  })
 }

@@ -1,5 +1,6 @@
 import type { EntityClass, EntityManager } from '@mikro-orm/postgresql'
 import { DatabaseError, type Pool } from 'pg'
+import { poolOf, withConnection } from './pool-connections.ts'
 import { columnsOf } from './rows.ts'
 
 /**
@@ -53,40 +54,20 @@ function compile<T extends object, P extends keyof T & string>(
   return { text: `select ${columns.sql} from ${tableName} where ${where}`, read: columns.read }
 }
 
-const pools = new WeakMap<object, Pool>()
-
-/** Throws inside a transaction. */
-export function assertNoTransaction(em: EntityManager): void {
-  if (em.isInTransaction())
-    throw new Error('a read on a connection of its own would not see what the transaction has changed')
-}
-
-/** The connections below the ORM. Throws inside a transaction. */
-export async function poolOf(em: EntityManager): Promise<Pool> {
-  assertNoTransaction(em)
-  const connection = em.getConnection()
-  const known = pools.get(connection)
-  if (known) return known
-  const pool = await connection.getNativeClient()
-  pools.set(connection, pool)
-  return pool
-}
-
 type Query = { name: string; text: string; values: Values | (() => Values) }
 
 /** "cached plan must not change result type": a migration has changed a column since the connection prepared the statement. */
 const planOutdated = '0A000'
 
 async function runPrepared(pool: Pool, query: Query, isRepeated = false): Promise<object[]> {
-  const client = await pool.connect()
-  const values = typeof query.values === 'function' ? query.values() : query.values
+  let { values } = query
   try {
-    const { rows } = await client.query<object>({ ...query, values: [...values] })
-    client.release()
-    return rows
+    return await withConnection(pool, async (client) => {
+      if (typeof values === 'function') values = values()
+      const { rows } = await client.query<object>({ ...query, values: [...values] })
+      return rows
+    })
   } catch (error) {
-    // With its prepared statements.
-    client.release(true)
     const isOutdated = error instanceof DatabaseError && error.code === planOutdated
     if (!isOutdated || isRepeated) throw error
     return await runPrepared(pool, { ...query, values }, true)

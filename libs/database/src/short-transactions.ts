@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
-import { poolOf } from './prepared-reads.ts'
+import { poolOf, withConnection } from './pool-connections.ts'
 
 /** A transaction of few statements: SQL with `?` placeholders, each a single one. */
 export type ShortTransaction = {
@@ -20,29 +20,26 @@ export async function runShortTransaction<T>(
   work: (transaction: ShortTransaction) => Promise<T>,
 ): Promise<T> {
   const platform = em.getPlatform()
-  const client = await (await poolOf(em)).connect()
-  const state = { isOpen: false }
+  return await withConnection(await poolOf(em), async (client) => {
+    const state = { isOpen: false }
 
-  async function run<Row>(sql: string, parameters: unknown[] = [], isLast = false): Promise<Row[]> {
-    const before = state.isOpen ? [] : ['begin']
-    const after = isLast ? ['commit'] : []
-    state.isOpen = !isLast
-    // One result for each statement, or the result itself of a single one; the types know only the latter.
-    const results: unknown = await client.query([...before, platform.formatQuery(sql, parameters), ...after].join('; '))
-    const [result] = ([results].flat() as QueryResult[]).slice(before.length)
-    return (result?.rows ?? []) as Row[]
-  }
+    async function run<Row>(sql: string, parameters: unknown[] = [], isLast = false): Promise<Row[]> {
+      const before = state.isOpen ? [] : ['begin']
+      const after = isLast ? ['commit'] : []
+      state.isOpen = !isLast
+      // One result for each statement, or the result itself of a single one; the types know only the latter.
+      const results: unknown = await client.query(
+        [...before, platform.formatQuery(sql, parameters), ...after].join('; '),
+      )
+      const [result] = ([results].flat() as QueryResult[]).slice(before.length)
+      return (result?.rows ?? []) as Row[]
+    }
 
-  try {
     const result = await work({
       select: (sql, parameters) => run(sql, parameters),
       commitWith: (sql, parameters) => run(sql, parameters, true),
     })
     if (state.isOpen) await client.query('rollback')
-    client.release()
     return result
-  } catch (error) {
-    client.release(true)
-    throw error
-  }
+  })
 }
