@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort, unwatchProcess, watchProcess } from '@gatehouse/local-servers'
+import { programArguments } from '../tools/setup/build-programs.js'
 
 export type EmbeddedInstance = AsyncDisposable & { url: string; port: number; pid: number; startMs: number }
 
@@ -29,7 +30,7 @@ export async function startEmbeddedInstance(
   const url = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
   const variables = { LOG_LEVEL: 'error', GATEHOUSE_DATA: dataFolder, PORT: String(port), ...environment }
-  const child = spawnNode(['deploy/embedded/main.ts'], variables)
+  const child = spawnNode(programArguments('deploy/embedded/main.ts'), variables)
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, 'exit')

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { ManagedProcess } from '@gatehouse/local-servers'
+import { programArguments } from '../../tools/setup/build-programs.js'
 import { portVariables, type Endpoint } from './endpoints.ts'
 import { openLogView, type LogViewMode } from './log-view.ts'
 import { entrypoints, type Role } from './roles.ts'
@@ -43,9 +44,11 @@ export class ClusterProcess extends ManagedProcess {
       spawn() {
         const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
         const { file, flags = [] } = entrypoints[role]
-        const args = ['--disable-warning=ExperimentalWarning', ...flags, resolve(root(), file)]
+        const tree = root()
+        const program = tree === projectRoot ? programArguments(file) : [resolve(tree, file)]
+        const args = ['--disable-warning=ExperimentalWarning', ...flags, ...program]
         const child = spawn(process.execPath, args, {
-          cwd: root(),
+          cwd: tree,
           env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment, ...portVariables(endpoint) },
           stdio: ['ignore', 'pipe', 'pipe'],
           detached: true,

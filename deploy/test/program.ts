@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { freePort, killTree, watchProcess } from '@gatehouse/local-servers'
 import { eventually } from '@gatehouse/test-kit'
+import { programArguments } from '../../tools/setup/build-programs.js'
 
 const projectRoot = resolve(import.meta.dirname, '../..')
 
@@ -14,7 +15,7 @@ export type ProgramExit = { code: number | null; stdout: string; stderr: string 
 export function startProgram(file: string, environment: Record<string, string>, args: string[] = []) {
   if (environment.GATEHOUSE_DATA) openToOthers(environment.GATEHOUSE_DATA)
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
-  const flags = ['--disable-warning=ExperimentalWarning', resolve(projectRoot, file), ...args]
+  const flags = ['--disable-warning=ExperimentalWarning', ...programArguments(file), ...args]
   const child: ChildProcess = spawn(process.execPath, flags, {
     cwd: projectRoot,
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment },

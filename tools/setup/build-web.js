@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { dataFolder, log, pinnedNode, root } from './project.js'
+import { hashSources } from './source-hash.js'
 
 const sources = ['services/web', 'libs', 'package-lock.json']
-const excluded = /(^|\/)(node_modules|dist|test|test-kit)(\/|$)|\.test\.tsx?$|\.md$/
 
 /** Builds the web app into `<data folder>/web`, unless it is already built from the present sources. */
 export async function ensureWebBuilt() {
@@ -30,36 +29,6 @@ export async function ensureWebBuilt() {
   rmSync(output, { recursive: true, force: true })
   renameSync(temporary, output)
   writeFileSync(hashFile, hash)
-}
-
-/**
- * A hash of the paths and contents of all source files below these paths.
- * @param {string} folder which the paths are relative to
- * @param {string[]} paths
- */
-export function hashSources(folder, paths) {
-  const hash = createHash('sha256')
-  for (const path of paths) {
-    for (const file of listSources(folder, join(folder, path))) {
-      hash
-        .update(`${relative(folder, file)}\0`)
-        .update(readFileSync(file))
-        .update('\0')
-    }
-  }
-  return hash.digest('hex')
-}
-
-/**
- * @param {string} folder
- * @param {string} path
- * @returns {string[]}
- */
-function listSources(folder, path) {
-  if (excluded.test(relative(folder, path))) return []
-  if (statSync(path).isFile()) return [path]
-  const names = readdirSync(path).sort()
-  return names.flatMap((name) => listSources(folder, join(path, name)))
 }
 
 /**

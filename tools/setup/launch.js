@@ -1,5 +1,6 @@
 // node tools/setup/launch.js <npm script> [arguments]: installs and builds what the script needs, then runs its program.
 import './require-node.js'
+import { ensureProgramsBuilt } from './build-programs.js'
 import { ensureWebBuilt } from './build-web.js'
 import { ensureInstalled } from './install.js'
 import { ensurePrograms } from './programs.js'
@@ -28,5 +29,6 @@ if (!script) {
 }
 await ensureInstalled()
 await ensurePrograms(script.programs)
+await ensureProgramsBuilt()
 if (name !== 'gatehouse') await ensureWebBuilt()
 process.exitCode = await runProgram(script.file, args)

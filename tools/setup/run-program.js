@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { programArguments } from './build-programs.js'
 import { dataFolder, pinnedNode, root } from './project.js'
 
 // A Ctrl-C arrives twice, from the terminal and from npm: a second signal within this time is dropped.
@@ -19,7 +20,7 @@ export function runProgram(file, args = [], env = process.env) {
   const preload = pathToFileURL(join(root, 'tools/setup/stop-with-parent.js')).href
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${preload}`]
   const path = `${join(root, 'node_modules/.bin')}:${env.PATH ?? ''}`
-  const child = spawn(pinnedNode, [...flags, resolve(root, file), ...args], {
+  const child = spawn(pinnedNode, [...flags, ...programArguments(file), ...args], {
     cwd: root,
     env: {
       NODE_COMPILE_CACHE: join(dataFolder(env), 'compiled'), // starts in two thirds of the time

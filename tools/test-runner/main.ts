@@ -1,6 +1,7 @@
 // npm test [-- path ...]: runs the test files at or below the paths, by default all of them, over one set of servers.
 import { join } from 'node:path'
 import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
+import { ensureProgramsBuilt } from '../setup/build-programs.js'
 import { ensureWebBuilt } from '../setup/build-web.js'
 import { ensurePrograms } from '../setup/programs.js'
 import { dataFolder, log, root } from '../setup/project.js'
@@ -19,6 +20,7 @@ const paths = process.argv.slice(2)
 const files = selectFiles()
 await ensurePrograms(['nats-server', 'redis-server', ...(needsBrowser(root, files) ? (['chromium'] as const) : [])])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
+if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 
 const reporter = paths.length > 0 ? 'spec' : 'dot'
 const durationsFile = join(dataFolder(), 'test-durations.json')

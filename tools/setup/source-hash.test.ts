@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { hashSources } from './build-web.js'
+import { hashSources } from './source-hash.js'
 
-describe('the hash of the web app’s sources', () => {
+describe('the hash of sources', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gatehouse-web-'))
