@@ -1,7 +1,7 @@
 import { createTokenKey, signToken } from '@gatehouse/auth'
 import { startRedis } from '@gatehouse/test-kit'
 import { startChild } from './gateway/child.ts'
-import { driveRound, type Contender, type Round } from './gateway/drive.ts'
+import { driveRound, warmUp, type Contender, type Round } from './gateway/drive.ts'
 import { startHaproxy } from './gateway/haproxy.ts'
 import { ratioLine, type Benchmark } from './report.ts'
 import { measureInRounds, median } from './rounds.ts'
@@ -31,6 +31,7 @@ export const benchmark: Benchmark = async (run) => {
   const drives = Object.entries(contenders).map(([key, contender]) => {
     return [key, () => driveRound(load, contender, { token, seconds })] as const
   })
+  await warmUp(load, Object.values(contenders), { token, seconds })
   const rounds = await measureInRounds(run.rounds(usualRounds), Object.fromEntries(drives))
   console.log(tableOf(contenders, rounds))
   return [lineOf('bare undici', 0.7, rounds.ours!, rounds.bare!), lineOf('Fastify', 2.5, rounds.ours!, rounds.fastify!)]

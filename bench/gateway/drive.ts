@@ -9,11 +9,13 @@ export type Round = Measured & { cpuMicros: number; megabytes: number }
 
 export type Contender = { name: string; child: Pick<Child, 'port' | 'cpuSeconds' | 'megabytes'> }
 
+type Order = { token: string; seconds: number; path?: string }
+
 /** GETs of @me, or of `path`, on 64 connections for so long, each with one request at a time. Throws when one is not answered with 200. */
 export async function driveRound(
   load: Child,
   { name, child }: Contender,
-  { token, seconds, path = '/api/users/@me' }: { token: string; seconds: number; path?: string },
+  { token, seconds, path = '/api/users/@me' }: Order,
 ): Promise<Round> {
   const before = child.cpuSeconds()
   const answered = once(load.process, 'message')
@@ -22,6 +24,16 @@ export async function driveRound(
   if (measured.errors > 0) throw new Error(`${name}: ${measured.errors} errors`)
   const cpuMicros = ((child.cpuSeconds() - before) * 1e6) / measured.requests
   return { ...measured, cpuMicros, megabytes: child.megabytes() }
+}
+
+/** V8 compiles until 15,000 to 40,000 requests have been answered. docs/decisions/forwarding-cost.md. */
+const warmUpRequests = 40_000
+
+/** Sends each contender the same number of requests, or a few more, before its first round. They are not counted. */
+export async function warmUp(load: Child, contenders: readonly Contender[], order: Order): Promise<void> {
+  for (const contender of contenders) {
+    for (let sent = 0; sent < warmUpRequests;) sent += (await driveRound(load, contender, order)).requests
+  }
 }
 
 /** With the headers that a browser sends. */
