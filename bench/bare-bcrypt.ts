@@ -1,10 +1,11 @@
 // A process that does nothing but compare: the peer of the whole stack. On a message `{ hash, password, ms }` it compares for so
 // long, as many at once as there are cores, and answers with how many a second that were.
-import { availableParallelism, constants, setPriority } from 'node:os'
+import { availableParallelism } from 'node:os'
+import { lowerPriority } from '../services/identity/src/child-process/lower-priority.ts'
 import { measureRate } from './measure-rate.ts'
 
 // As what it stands beside: other programs on the machine leave both the same.
-setPriority(constants.priority.PRIORITY_LOW)
+lowerPriority()
 const { default: bcrypt } = await import('bcrypt')
 
 process.on('message', ({ hash, password, ms }: { hash: string; password: string; ms: number }) => {

@@ -2,6 +2,8 @@
 export const policy = {
   /** bcrypt. Spec: Bearer tokens, password storage. */
   hashCost: 12,
+  /** Jobs that the hashing process has beyond those that run: a thread that is done takes the next at once. */
+  hashingAhead: 1,
   /** The part of the hashing queue that one /48 or IPv4 /24 may hold. Contract: 3. */
   hashingShareOfNetwork: 1 / 4,
   /** Retry-After while the hashing queue is full. */

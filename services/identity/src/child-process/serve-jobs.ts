@@ -1,6 +1,5 @@
-import { readdirSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
 import type { JobResult } from './jobs.ts'
+import { lowerPriority } from './lower-priority.ts'
 
 /**
  * The program of a child process: does every job that the parent sends and sends its result back, at the lowest priority
@@ -23,13 +22,4 @@ async function resultOf(job: { id: number }, run: (job: never) => Promise<unknow
   } catch (error) {
     return { id: job.id, failure: error instanceof Error ? error.message : 'the job failed' }
   }
-}
-
-/**
- * Gives every thread the lowest priority: jobs use the processor time that other work leaves. On Linux a priority is that
- * of a thread, inherited by those it starts later; here all existing ones are set too, so that no worker is missed.
- */
-function lowerPriority(): void {
-  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0]
-  for (const thread of threads) setPriority(thread, constants.priority.PRIORITY_LOW)
 }

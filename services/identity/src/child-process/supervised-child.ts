@@ -50,6 +50,8 @@ export function startSupervisedChild<Job extends { id: number }, Value>(
       env: { ...inheritedEnvironment(), ...options.environment },
       execArgv: ['--max-semi-space-size=1', `--max-old-space-size=${options.heapMib}`],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      // A session of its own, whose priority it can lower: see serveJobs.
+      detached: process.platform === 'linux',
     })
     const ended = (reason: string) => replace(spawned, { restartsAtOnce: completedAny, reason })
     spawned.on('message', (result: JobResult<Value>) => {

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { isRefusal } from '@gatehouse/runtime'
@@ -138,6 +138,7 @@ describe('the password hasher', () => {
       process.env['JWT_SECRET'] = 'a secret that stays in this process'
       await using own = startPasswordHasher({ threads: 2, queue: 2, log, metrics })
       delete process.env['JWT_SECRET']
+      const ownSession = sessionOf(process.pid)
       await Promise.all([own.verify(password, quickHash, elsewhere()), own.verify(password, quickHash, elsewhere())])
 
       const pid = hashingPid()
@@ -145,6 +146,11 @@ describe('the password hasher', () => {
         .map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'))
         .filter((stat) => stat.includes('(libuv-worker)'))
       expect(workers.map(niceOf)).to.deep.equal([19, 19])
+      // Where the kernel gives sessions a priority: a low one for that of the process, and its own is left alone.
+      if (ownSession) {
+        await eventually('the priority of the session', () => / nice 10$/m.test(sessionOf(pid)))
+        expect(sessionOf(process.pid)).to.equal(ownSession)
+      }
       expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).to.not.contain('a secret')
     })
   }
@@ -152,6 +158,12 @@ describe('the password hasher', () => {
 
 /** Field 19 of proc_pid_stat(5), counted behind the name, which may hold anything. */
 const niceOf = (stat: string) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+
+/** What proc_pid_autogroup says: `/autogroup-123 nice 0`, or nothing where priorities count alike in all sessions. */
+function sessionOf(pid: number): string {
+  const file = `/proc/${pid}/autogroup`
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
 
 /** The newest hashing child of this process. */
 function hashingPid(): number {

@@ -33,7 +33,8 @@ type HasherOptions = { threads: number; queue: number; log: Log; metrics: Metric
  */
 export function startPasswordHasher({ threads, queue: capacity, log, metrics }: HasherOptions): PasswordHasher {
   const queue: QueuedJob[] = []
-  const running = new Map<number, QueuedJob>()
+  /** What the process has, in the order in which it was sent: those that run, then those that wait there. */
+  const sent = new Map<number, QueuedJob>()
   const shareOfNetwork = Math.max(1, Math.floor(capacity * policy.hashingShareOfNetwork))
   let lastId = 0
   let closed = false
@@ -42,30 +43,43 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     threads,
     log,
     onResult: finish,
-    onEnd: (completedAny) => rejectAll(completedAny ? takeRunning() : [...takeRunning(), ...queue.splice(0)]),
+    onEnd: (completedAny) => {
+      const kept = completedAny ? takeWaiting() : []
+      rejectAll([...takeRunning(), ...queue.splice(0)])
+      queue.push(...kept)
+    },
     onReplaced: startNext,
   })
-  metrics.gauge('gatehouse_hashing_waiting', 'Passwords that wait for a hashing thread', () => queue.length)
+  metrics.gauge('gatehouse_hashing_waiting', 'Passwords that wait for a hashing thread', () => waiting().length)
+
+  const waiting = (): QueuedJob[] => [...[...sent.values()].slice(threads), ...queue]
+
+  function takeWaiting(): QueuedJob[] {
+    const taken = waiting()
+    queue.length = 0
+    for (const { job } of taken) sent.delete(job.id)
+    return taken
+  }
 
   function takeRunning(): QueuedJob[] {
-    const taken = [...running.values()]
-    running.clear()
+    const taken = [...sent.values()]
+    sent.clear()
     return taken
   }
 
   function finish(result: JobResult): void {
-    const finished = running.get(result.id)
-    running.delete(result.id)
+    const finished = sent.get(result.id)
+    sent.delete(result.id)
     startNext()
     if ('failure' in result) finished?.reject(new Error(result.failure))
     else finished?.resolve(result.value)
   }
 
   function startNext(): void {
-    while (running.size < threads && child.ready()) {
+    while (sent.size < threads + policy.hashingAhead && child.ready()) {
       const next = queue.shift()
       if (!next) return
-      running.set(next.job.id, next)
+      sent.set(next.job.id, next)
       child.start(next.job)
     }
   }
@@ -73,8 +87,9 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
   async function enqueue(job: WithoutId<Job>, address: string): Promise<string | boolean> {
     if (closed) throw processEnded()
     const network = networkOf(address)
-    const waitingOfNetwork = queue.filter((queued) => queued.network === network).length
-    if (refusing === true || queue.length >= capacity || waitingOfNetwork >= shareOfNetwork) throw busy()
+    const before = waiting()
+    const beforeOfNetwork = before.filter((queued) => queued.network === network).length
+    if (refusing === true || before.length >= capacity || beforeOfNetwork >= shareOfNetwork) throw busy()
     lastId += 1
     const id = lastId
     return await new Promise((resolve, reject) => {
@@ -91,12 +106,12 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
       const fits = (await enqueue({ kind: 'compare', password, hash }, address)) as boolean
       return fits && fitsHash(password)
     },
-    waiting: () => queue.length,
+    waiting: () => waiting().length,
     ready: () => child.ready(),
     drain: (limitMs) => {
       refusing ??= setTimeout(() => {
         refusing = true
-        for (const job of queue.splice(0)) job.reject(busy())
+        for (const job of takeWaiting()) job.reject(busy())
       }, limitMs).unref()
     },
     [Symbol.asyncDispose]: async () => {
