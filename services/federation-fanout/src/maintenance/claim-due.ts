@@ -2,7 +2,8 @@ import { selectRows } from '@gatehouse/database'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
-const queues = {
+/** Rows whose time has come, by table and column. */
+export const queues = {
   peers: { table: 'peers', key: 'id', due: 'next_attempt_at', condition: 'true' },
   rotations: { table: 'peers', key: 'id', due: 'next_rotation_at', condition: "status = 'active'" },
   requests: { table: 'approval_requests', key: 'id', due: 'next_attempt_at', condition: 'true' },

@@ -7,6 +7,7 @@ import { deliverDue } from '../relay/deliver-profiles.ts'
 import { claimDue } from './claim-due.ts'
 import { detachFormerAccounts } from './detach-former-accounts.ts'
 import { expireOld } from './expire.ts'
+import { isAnythingDue } from './is-due.ts'
 import { probePeer } from './probe-peer.ts'
 import { proveStoredOffer } from './prove-stored-offer.ts'
 import { rotateSecret } from './rotate-secret.ts'
@@ -40,6 +41,7 @@ const requestSteps: Record<string, Step<ApprovalRequest>> = {
  * own: a slow one delays no other. Any number of replicas may do so.
  */
 export async function runDue(deps: Deps): Promise<void> {
+  if (!(await isAnythingDue(deps))) return
   start(deps, 'expiry', () => expireOld(deps))
   const em = deps.orm.em.fork()
   const peers = await em.find(Peer, { id: { $in: await claimDue(deps, 'peers') } })
