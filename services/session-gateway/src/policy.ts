@@ -23,7 +23,7 @@ export const timings = {
   peeringSummaryMs: 1_000,
   /** Handshakes within this time share a batch: a statement costs little more for a hundred users than for one. */
   gatherMs: 5,
-  /** Changes of presence within this time are sent together. */
+  /** Changes of presence that come within this time of the ones before are sent together. */
   presenceGatherMs: 20,
   /** Delay before rows that another transaction has locked are tried again. */
   lockedRetryMs: 25,

@@ -13,13 +13,16 @@ type Taken = PresenceChange & { takenAt: number }
 
 /**
  * Sends changes of presence to those users of this node who see them. A change names its user only; each node looks up
- * its own part of the audience, once for all changes of a short time. Contract: 6, presence_update.
+ * its own part of the audience: at once for a change that comes alone, and then once for all changes of a short time.
+ * Contract: 6, presence_update.
  */
 export class PresenceDelivery implements AsyncDisposable {
   readonly #deps: DeliveryDeps
   readonly #versions = new LRUCache<string, number>({ max: policy.rememberedVersions })
   #pending: Taken[] = []
   #scheduled: unknown
+  /** By the timer: what comes before it waits until then. */
+  #nextAt = 0
   #running: Promise<void> | undefined
   #stopped = false
 
@@ -31,7 +34,7 @@ export class PresenceDelivery implements AsyncDisposable {
   take(change: PresenceChange): void {
     if (!this.#isNews(change)) return
     this.#pending.push({ ...change, takenAt: this.#deps.timer.now() })
-    this.#schedule(this.#deps.timings.presenceGatherMs)
+    this.#schedule()
   }
 
   /** Sends that an account was deleted: its audience can no longer be looked up. */
@@ -54,28 +57,31 @@ export class PresenceDelivery implements AsyncDisposable {
     return true
   }
 
-  #schedule(afterMs: number): void {
+  #schedule(): void {
     if (this.#running || this.#stopped) return
-    this.#scheduled ??= this.#deps.timer.set(() => {
+    const { timer } = this.#deps
+    const deliver = () => {
       this.#scheduled = undefined
       this.#running = this.#deliver()
-    }, afterMs)
+    }
+    this.#scheduled ??= timer.set(deliver, Math.max(0, this.#nextAt - timer.now()))
   }
 
   async #deliver(): Promise<void> {
-    const { log, timings } = this.#deps
+    const { log, timer, timings } = this.#deps
     const changes = this.#pending.splice(0, policy.reconcileBatch)
-    let retryMs: number = timings.presenceGatherMs
+    let pauseMs: number = timings.presenceGatherMs
     try {
       await this.#send(changes)
     } catch (err) {
       log.warn({ err, changes: changes.length }, 'presence changes not delivered yet')
       // A client that missed the oldest of very many sees the truth with its next `ready`.
       this.#pending = [...changes, ...this.#pending].slice(-policy.rememberedVersions)
-      retryMs = timings.databaseRetryMs
+      pauseMs = timings.databaseRetryMs
     }
     this.#running = undefined
-    if (this.#pending.length > 0) this.#schedule(retryMs)
+    this.#nextAt = timer.now() + pauseMs
+    if (this.#pending.length > 0) this.#schedule()
   }
 
   async #send(changes: readonly Taken[]): Promise<void> {

@@ -1,8 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { manualTimer } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
+import { timings } from '../policy.ts'
 import { SessionRegistry } from '../sessions/session-registry.ts'
 import type { SessionSocket } from '../socket/session-socket.ts'
+import { PresenceDelivery } from './presence-delivery.ts'
 import type { VisibleChange } from './presence-frames.ts'
 import { sendChanges } from './send-changes.ts'
 
@@ -68,6 +71,37 @@ describe('presence_update on a node', () => {
 
     expect(received(socket)).to.deep.equal([])
     expect(framesIn(Buffer.concat(socket.backlog ?? []))).to.deep.equal([{ userId: '2', status: 'online' }])
+  })
+
+  it('waits for no other change when it comes alone; those soon after one share a read of their audience', async () => {
+    const timer = manualTimer()
+    const reads: string[][] = []
+    const readAudience = async (userIds: readonly string[]) => {
+      reads.push([...userIds])
+      return { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map() }
+    }
+    const node = { ...nodeWith().deps, node: { id: 'node' }, remotePresences: { isOnline: () => false } }
+    const deps = { ...node, timer, timings, presenceStore: { readAudience } } as unknown as Deps
+    await using delivery = new PresenceDelivery(deps)
+    const take = (userId: string) => delivery.take({ userId, status: 'online', version: 1 })
+    const pass = async (ms: number) => {
+      timer.advance(ms)
+      await new Promise(setImmediate)
+    }
+
+    take('1')
+    take('2')
+    await pass(0)
+    take('3')
+    await pass(timings.presenceGatherMs - 1)
+    take('4')
+    const soon = reads.length
+    await pass(1)
+    await pass(timings.presenceGatherMs)
+    take('5')
+    await pass(0)
+
+    expect([soon, ...reads]).to.deep.equal([1, ['1', '2'], ['3', '4'], ['5']])
   })
 })
 
