@@ -37,6 +37,14 @@ describe('npm run bench', () => {
 
     expect(line).to.include({ measured: '7', peer: 'bare 10', ratio: 0.7, spread: '0.40 to 1.00', within: true })
     expect(ratioLine({ ...rates, bound: { atLeast: 0.71 } }).within).to.be.false
+    const whole = { ours: 6, peer: 8 }
+    expect(ratioLine({ ...rates, whole, bound: null })).to.include({
+      ...line,
+      measured: '6',
+      peer: 'bare 8',
+      ratio: 0.75,
+      limit: 'for information',
+    })
     expect(ratioLine({ ...rates, bound: { atMost: 0.69 } })).to.include({ limit: '≤ 0.69', within: false })
   })
 

@@ -25,19 +25,25 @@ type Comparison = {
   /** One value for each round, in the same order as those of the peer. */
   ours: readonly number[]
   peer: { name: string; values: readonly number[] }
+  /** Of all rounds together, where that tells more than the medians of the single ones. */
+  whole?: { ours: number; peer: number }
   format: (value: number) => string
   /** Of ours as a share of the peer's; null where the line is for information. */
   bound: Bound | null
 }
 
-/** A line whose limit is a share of the peer's: the ratio of both medians, with the ratios of the single rounds as its spread. */
-export function ratioLine({ what, ours, peer, format, bound }: Comparison): Line {
-  const ratio = median(ours) / median(peer.values)
+/**
+ * A line whose limit is a share of the peer's: the ratio of both medians, or of what `whole` gives, with the ratios of the
+ * single rounds as its spread.
+ */
+export function ratioLine({ what, ours, peer, whole, format, bound }: Comparison): Line {
+  const counted = whole ?? { ours: median(ours), peer: median(peer.values) }
+  const ratio = counted.ours / counted.peer
   const ratios = ours.map((value, round) => value / peer.values[round]!)
   return {
     what,
-    measured: format(median(ours)),
-    peer: `${peer.name} ${format(median(peer.values))}`,
+    measured: format(counted.ours),
+    peer: `${peer.name} ${format(counted.peer)}`,
     ratio,
     spread: spreadOf(ratios, (value) => value.toFixed(2)),
     limit: bound === null ? 'for information' : formatBound(bound, String),

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { ratioLine, type Line } from './report.ts'
-import { type Run } from './rounds.ts'
+import { percentile, type Run } from './rounds.ts'
 import { openSlowClients, slowOfEachKind } from './slow-clients/slow-clients.ts'
 import { openSlowSocket } from './slow-clients/slow-socket.ts'
 import { startBenchInstance, type BenchInstance } from './slow-clients/start-instance.ts'
@@ -65,9 +65,9 @@ async function measureRound(client: Client): Promise<number> {
   return latency
 }
 
-function readsLatency(client: Client): Promise<number> {
+async function readsLatency(client: Client): Promise<number> {
   const read = () => ask(client, { path: '/api/users/@me', token: client.instance.other.token })
-  return measureSteadyReads({ count: readsPerRound, perSecond: readsPerSecond, read })
+  return percentile(await measureSteadyReads({ count: readsPerRound, perSecond: readsPerSecond, read }), 0.99)
 }
 
 /** A login, a file and a socket of another account. */

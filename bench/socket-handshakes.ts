@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { limits } from '@gatehouse/contracts'
 import type { Cluster } from '../deploy/cluster/cluster.ts'
 import { ratioLine, type Line } from './report.ts'
 import { measureInRounds, type Run } from './rounds.ts'
@@ -6,7 +8,13 @@ import { gatewayTarget, sessionTarget, startPeer } from './socket-targets.ts'
 import { befriendAll, type BenchUser } from './socket-users.ts'
 
 const usualRounds = 5
+/** Of the line for information. */
+const notifiedRounds = 3
 const perRound = 1_500
+/** V8 is still compiling while a fresh process takes its first thousands: pools of the round that is not counted. */
+const warmUpPools = 3
+/** Then the users of the round before are offline, and recording that falls into no round. */
+const restMs = limits.presenceGraceMs + 500
 
 type Bench = { cluster: Cluster; users: readonly BenchUser[]; bare: SocketTarget }
 
@@ -15,16 +23,25 @@ export async function measureHandshakes(run: Run, { cluster, users, bare }: Benc
   await using proxied = await startPeer('./bare-socket-proxy.ts', {
     UPSTREAM: new URL(bare.url.replace('ws', 'http')).origin,
   })
-  const rounds = run.rounds(usualRounds)
-  const rateOf = (target: SocketTarget) => (round: number) => measureRound(target, users, round)
-  const rates = await measureInRounds(rounds, {
-    bare: rateOf(bare),
-    ours: rateOf(sessionTarget(cluster, 0)),
-    proxied: rateOf(proxied.target),
-    whole: rateOf(gatewayTarget(cluster)),
+  let rested = 0
+  /** Targets with users of their own: someone who is online already costs less. */
+  const rateOf = (target: SocketTarget, half: readonly BenchUser[]) => async (round: number) => {
+    if (round > rested) await pause(restMs)
+    rested = round
+    return await measureRound(target, half, round)
+  }
+  const [some, others] = [users.slice(0, users.length / 2), users.slice(users.length / 2)]
+  const rates = await measureInRounds(run.rounds(usualRounds), {
+    bare: rateOf(bare, some),
+    proxied: rateOf(proxied.target, others),
+    ours: rateOf(sessionTarget(cluster, 0), some),
+    whole: rateOf(gatewayTarget(cluster), others),
   })
   await befriendAll(cluster, users.length)
-  const notified = await measureInRounds(rounds, { bare: rateOf(bare), ours: rateOf(sessionTarget(cluster, 0)) })
+  const notified = await measureInRounds(run.rounds(notifiedRounds), {
+    bare: rateOf(bare, some),
+    ours: rateOf(sessionTarget(cluster, 0), some),
+  })
   const format = (rate: number): string => `${rate.toFixed(0)}/s`
   const bareWs = { name: 'bare ws', values: rates.bare }
   return [
@@ -52,9 +69,15 @@ export async function measureHandshakes(run: Run, { cluster, users, bare }: Benc
   ]
 }
 
-/** Other users in each round, so that none is still within the grace period of the round before. */
+/** The rate of one pool; the round that warms up opens several. */
 async function measureRound(target: SocketTarget, users: readonly BenchUser[], round: number): Promise<number> {
-  const first = (round * perRound) % (users.length - perRound)
+  for (let turn = warmUpPools - 1; round === 0 && turn > 0; turn -= 1) await measurePool(target, users, turn)
+  return await measurePool(target, users, round)
+}
+
+/** Other users than in the pool before, so that none is still within the grace period of it. */
+async function measurePool(target: SocketTarget, users: readonly BenchUser[], turn: number): Promise<number> {
+  const first = turn % 2 === 0 ? 0 : users.length / 2
   const pool = await openSocketPool(
     target,
     users.slice(first, first + perRound).map(({ token }) => token),

@@ -1,12 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { percentile } from './rounds.ts'
 
-/** The p99 in milliseconds of reads that are sent at a steady rate, whether or not the ones before have been answered. */
+/** How long each took, in milliseconds, of reads that are sent at a steady rate, whether or not the ones before have been answered. */
 export async function measureSteadyReads(options: {
   count: number
   perSecond: number
   read: () => Promise<unknown>
-}): Promise<number> {
+}): Promise<number[]> {
   const startedAt = performance.now()
   const reads = Array.from({ length: options.count }, async (_, index) => {
     const dueAt = startedAt + (index * 1000) / options.perSecond
@@ -15,5 +14,5 @@ export async function measureSteadyReads(options: {
     await options.read()
     return performance.now() - sentAt
   })
-  return percentile(await Promise.all(reads), 0.99)
+  return await Promise.all(reads)
 }
