@@ -9,8 +9,8 @@ import { listTestFiles, needsBrowser, planRun, readDurations, writeDurations } f
 import { runTestFiles } from './run-test-files.ts'
 import type { FileReport } from './run-test-files.ts'
 
-/** Measured: with three, each file takes as much longer as there are more of them. */
-const parallelProcesses = 2
+/** More than there are cores: most files wait for servers, for hashing and for browsers half of their time. */
+const parallelProcesses = 3
 
 const stopping = new AbortController()
 const isStopped = () => stopping.signal.aborted
