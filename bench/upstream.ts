@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { createTokenKey, signToken } from '@gatehouse/auth'
 import { startRedis } from '@gatehouse/test-kit'
 import { startChild } from './gateway/child.ts'
-import { driveRound } from './gateway/drive.ts'
+import { driveRound, warmUp } from './gateway/drive.ts'
 import { ratioLine, type Benchmark } from './report.ts'
 import { measureInRounds } from './rounds.ts'
 
-const usualRounds = 8
+const usualRounds = 12
 const seconds = 1.2
 const path = '/api/spaces/7'
 const secrets = { JWT_SECRET: 'j'.repeat(32), INTERNAL_SECRET: 'i'.repeat(32) }
@@ -31,9 +31,11 @@ export const benchmark: Benchmark = async (run) => {
 
   const claims = { userId: '42', username: 'ada' }
   const token = signToken(createTokenKey(secrets.JWT_SECRET), claims, { expiresIn: '1h', now: Date.now() })
+  const order = { token, seconds, path }
+  await warmUp(load, [ours, bare], order)
   const rounds = await measureInRounds(run.rounds(usualRounds), {
-    ours: () => driveRound(load, ours, { token, seconds, path }),
-    bare: () => driveRound(load, bare, { token, seconds, path }),
+    ours: () => driveRound(load, ours, order),
+    bare: () => driveRound(load, bare, order),
   })
   return [
     ratioLine({
