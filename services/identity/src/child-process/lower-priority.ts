@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 
 const lowest = constants.priority.PRIORITY_LOW
-/** A tenth of what other sessions get, while they want it: at the lowest, a busy program of somebody else would stop logins. */
+/** About a tenth of the share of a runnable session. At the lowest priority, an unrelated program under load would stop logins. */
 const ofSession = constants.priority.PRIORITY_BELOW_NORMAL
 
 /** The kernel takes one change of a session's priority of all ordinary users in a tenth of a second. */
