@@ -28,10 +28,11 @@ export const benchmark: Benchmark = async (run) => {
 
   const claims = { userId: '42', username: 'ada' }
   const token = signToken(createTokenKey(secrets.JWT_SECRET), claims, { expiresIn: '1h', now: Date.now() })
+  const order = { token, seconds }
   const drives = Object.entries(contenders).map(([key, contender]) => {
-    return [key, () => driveRound(load, contender, { token, seconds })] as const
+    return [key, () => driveRound(load, contender, order)] as const
   })
-  await warmUp(load, Object.values(contenders), { token, seconds })
+  await warmUp(load, Object.values(contenders), order)
   const rounds = await measureInRounds(run.rounds(usualRounds), Object.fromEntries(drives))
   console.log(tableOf(contenders, rounds))
   return [lineOf('bare undici', 0.7, rounds.ours!, rounds.bare!), lineOf('Fastify', 2.5, rounds.ours!, rounds.fastify!)]

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { dataFolder, log, pinnedNode, root } from './project.js'
+import { dataFolder, root } from './project.js'
+import { runBuild } from './run-build.js'
 import { hashSources } from './source-hash.js'
 
 /** What runs from a build: it loads in a quarter of the time. From the project's root. See docs/decisions/built-programs.md. */
@@ -15,6 +15,7 @@ export const builtPrograms = [
   'services/invite/src/main.ts',
   'services/session-gateway/src/main.ts',
 ]
+const rolldown = join(root, 'node_modules/rolldown/bin/cli.mjs')
 const services = ['federation-fanout', 'identity', 'invite', 'session-gateway'].map((name) => `services/${name}`)
 const sources = ['deploy', 'gateway', 'libs', ...services, 'tools/setup/rolldown.config.js', 'package-lock.json']
 
@@ -23,15 +24,14 @@ const sources = ['deploy', 'gateway', 'libs', ...services, 'tools/setup/rolldown
  * `programArguments` give the built ones from here on, in the processes that this one starts too.
  */
 export async function ensureProgramsBuilt() {
-  const rolldown = join(root, 'node_modules/rolldown/bin/cli.mjs')
   if (!existsSync(rolldown)) return
   const folder = join(dataFolder(), 'programs')
   // A build holds the paths of its sources.
   const hash = createHash('sha256').update(root).update(hashSources(root, sources)).digest('hex')
   const output = join(folder, hash.slice(0, 16))
   if (!existsSync(output)) {
-    log('building the programs: their sources have changed since the last build')
-    await build(rolldown, output)
+    mkdirSync(folder, { recursive: true })
+    await build(output)
     removeOlder(folder)
   }
   process.env.GATEHOUSE_PROGRAMS = output
@@ -48,25 +48,19 @@ export function programArguments(file, env = process.env) {
   return ['--enable-source-maps', join(env.GATEHOUSE_PROGRAMS, file.replace(/\.ts$/, '.js'))]
 }
 
-/**
- * @param {string} rolldown
- * @param {string} output
- */
-async function build(rolldown, output) {
-  // Built elsewhere and renamed, so that a build that fails or is interrupted leaves nothing that would be run.
-  const temporary = `${output}-${process.pid}`
-  mkdirSync(temporary, { recursive: true })
-  const config = join(root, 'tools/setup/rolldown.config.js')
-  const code = await run([rolldown, '--config', config, '--dir', temporary])
-  if (code !== 0) {
-    rmSync(temporary, { recursive: true, force: true })
-    log(`building the programs failed (exit code ${code}): see its message above`)
-    process.exit(1)
-  }
+/** @param {string} output */
+async function build(output) {
+  const built = await runBuild({
+    subject: 'the programs',
+    output,
+    cwd: root,
+    stdout: 'ignore',
+    args: (folder) => [rolldown, '--config', join(root, 'tools/setup/rolldown.config.js'), '--dir', folder],
+  })
   // What is not in the build is found as from the sources, wherever the data folder is.
-  symlinkSync(join(root, 'node_modules'), join(temporary, 'node_modules'), 'junction')
-  if (existsSync(output)) rmSync(temporary, { recursive: true })
-  else renameSync(temporary, output)
+  symlinkSync(join(root, 'node_modules'), join(built, 'node_modules'), 'junction')
+  if (existsSync(output)) rmSync(built, { recursive: true })
+  else renameSync(built, output)
 }
 
 /**
@@ -77,16 +71,4 @@ function removeOlder(folder) {
   const age = (/** @type {string} */ name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
   const names = readdirSync(folder).toSorted((one, other) => age(other) - age(one))
   for (const name of names.slice(2)) rmSync(join(folder, name), { recursive: true, force: true })
-}
-
-/**
- * @param {string[]} args
- * @returns {Promise<number>}
- */
-function run(args) {
-  const child = spawn(pinnedNode, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code) => resolve(code ?? 1))
-  })
 }

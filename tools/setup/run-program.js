@@ -20,7 +20,7 @@ export function runProgram(file, args = [], env = process.env) {
   const preload = pathToFileURL(join(root, 'tools/setup/stop-with-parent.js')).href
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${preload}`]
   const path = `${join(root, 'node_modules/.bin')}:${env.PATH ?? ''}`
-  const child = spawn(pinnedNode, [...flags, ...programArguments(file), ...args], {
+  const child = spawn(pinnedNode, [...flags, ...programArguments(file, env), ...args], {
     cwd: root,
     env: {
       NODE_COMPILE_CACHE: join(dataFolder(env), 'compiled'), // starts in two thirds of the time

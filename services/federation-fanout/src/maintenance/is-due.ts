@@ -1,5 +1,6 @@
 import { selectRows } from '@gatehouse/database'
 import type { Deps } from '../deps.ts'
+import { dueDeliveries } from '../relay/deliver-profiles.ts'
 import { queues } from './claim-due.ts'
 
 /** Everything that a run works off. Each compares one column with the present. */
@@ -10,7 +11,7 @@ const dueRows = [
   'attach_proofs where expires_at <= ?',
   'federation_limits where ends_at <= ?',
   'federation_deliveries where expires_at <= ?',
-  "federation_deliveries d join peers p on p.id = d.peer_id where d.next_attempt_at <= ? and p.status = 'active'",
+  dueDeliveries,
 ]
 const sql = `select ${dueRows.map((rows) => `exists (select from ${rows})`).join(' or ')} as "isDue"`
 

@@ -21,14 +21,16 @@ const finalReasons = new Set([
   'self_target_invalid',
 ])
 
+/** Deliveries whose time has come at the parameter, with their peers. */
+export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
+  where d.next_attempt_at <= ? and p.status = 'active'`
+
 /** Starts a delivery to every active peer for which one is due. */
 export async function deliverDue(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
   const now = new Date(deps.clock.now())
   await changeRows(em, 'delete from federation_deliveries where expires_at <= ?', [now])
-  const sql = `select distinct p.id::text as id from federation_deliveries d join peers p on p.id = d.peer_id
-    where d.next_attempt_at <= ? and p.status = 'active'`
-  const due = await selectRows<{ id: string }>(em, sql, [now])
+  const due = await selectRows<{ id: string }>(em, `select distinct p.id::text as id from ${dueDeliveries}`, [now])
   for (const { id } of due) deps.background.start(`relay ${id}`, () => deliverAll(deps, id))
 }
 

@@ -45,7 +45,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     onResult: finish,
     onEnd: (completedAny) => {
       const kept = completedAny ? takeWaiting() : []
-      rejectAll([...takeRunning(), ...queue.splice(0)])
+      rejectAll(takeAll())
       queue.push(...kept)
     },
     onReplaced: startNext,
@@ -61,8 +61,8 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     return taken
   }
 
-  function takeRunning(): QueuedJob[] {
-    const taken = [...sent.values()]
+  function takeAll(): QueuedJob[] {
+    const taken = [...sent.values(), ...queue.splice(0)]
     sent.clear()
     return taken
   }
@@ -117,7 +117,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     [Symbol.asyncDispose]: async () => {
       closed = true
       if (refusing !== true) clearTimeout(refusing)
-      rejectAll([...takeRunning(), ...queue.splice(0)])
+      rejectAll(takeAll())
       await child[Symbol.asyncDispose]()
     },
   }
