@@ -7,7 +7,6 @@ export type Account = { username: string; password: string }
 export async function openPage(browser: Browser, instance: Instance, path = '/'): Promise<Page> {
   const context = await browser.newContext({ reducedMotion: 'reduce' })
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
   await page.goto(instance.origin + path)
   return page
 }

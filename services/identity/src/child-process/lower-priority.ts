@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 
 const lowest = constants.priority.PRIORITY_LOW
-/** About a tenth of the share of a runnable session. At the lowest priority, an unrelated program under load would stop logins. */
-const ofSession = constants.priority.PRIORITY_BELOW_NORMAL
+/** About half of another session's share. The lower it is, the more an unrelated program under load slows logins down. */
+const ofSession = 3
 
 /** The kernel takes one change of a session's priority of all ordinary users in a tenth of a second. */
 const attemptsMax = 50

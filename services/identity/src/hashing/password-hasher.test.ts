@@ -148,7 +148,7 @@ describe('the password hasher', () => {
       expect(workers.map(niceOf)).to.deep.equal([19, 19])
       // Where the kernel gives sessions a priority: a low one for that of the process, and its own is left alone.
       if (ownSession) {
-        await eventually('the priority of the session', () => / nice 10$/m.test(sessionOf(pid)))
+        await eventually('the priority of the session', () => / nice 3$/m.test(sessionOf(pid)))
         expect(sessionOf(process.pid)).to.equal(ownSession)
       }
       expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).to.not.contain('a secret')
