@@ -1,7 +1,6 @@
 import { expect } from 'chai'
-import { remotePresenceReported } from '@gatehouse/contracts'
+import { presenceChanged, remotePresenceReported } from '@gatehouse/contracts'
 import { movableClock, type MovableClock } from '@gatehouse/runtime'
-import { eventually } from '@gatehouse/test-kit'
 import { signIn } from './client.ts'
 import { befriend, buildUser, openCluster, quick, statusOf, type BuiltUser, type Cluster } from './harness.ts'
 
@@ -86,8 +85,9 @@ describe('presence that peers report', () => {
     report('online')
     report('offline')
     report('online')
+    const offline = await awaitOffline(remote)
     await here.close()
-    await waitUntilOffline(remote)
+    await offline.published
     report('offline')
 
     expect(await client.take('presence_update')).to.include({ userId: remote.id, status: 'offline' })
@@ -96,7 +96,14 @@ describe('presence that peers report', () => {
     client.socket.terminate()
   })
 
-  async function waitUntilOffline(user: BuiltUser): Promise<void> {
-    await eventually('the status is offline', async () => (await statusOf(cluster, user)) === 'offline')
+  /** The node that publishes it has taken it by then. */
+  async function awaitOffline({ id }: BuiltUser): Promise<{ published: Promise<void> }> {
+    const bus = await cluster.openBus()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await bus.onBroadcast(
+      presenceChanged,
+      async ({ payload }) => void (payload.userId === id && payload.status === 'offline' && resolve()),
+    )
+    return { published: promise }
   }
 })

@@ -1,6 +1,7 @@
 import { presenceChanged } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
+import type { Audience } from './audience.ts'
 import type { PresenceChange } from './presence-store.ts'
 
 type BroadcasterDeps = Pick<Deps, 'bus' | 'presenceDelivery' | 'sessionMetrics'>
@@ -14,12 +15,10 @@ export class PresenceBroadcaster {
     this.#deps = deps
   }
 
-  /** Publishes changes that are committed. Other nodes are told later while the bus is away. */
-  publish(changes: readonly PresenceChange[]): void {
-    for (const change of changes) {
-      this.#deps.sessionMetrics.presenceChanges.inc({ status: change.status })
-      this.#deps.presenceDelivery.take(change)
-    }
+  /** Publishes changes that are committed. Other nodes are told later while the bus is away. `audience`: see `take`. */
+  publish(changes: readonly PresenceChange[], audience?: Promise<Audience>): void {
+    for (const { status } of changes) this.#deps.sessionMetrics.presenceChanges.inc({ status })
+    this.#deps.presenceDelivery.take(changes, audience)
     this.#broadcast(changes)
   }
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Deps, OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
+import { emptyAudience, mergeAudiences, type Audience } from './audience.ts'
 import type { PresenceChange } from './presence-store.ts'
 import { sendChanges } from './send-changes.ts'
 
@@ -9,7 +10,8 @@ type DeliveryDeps = Pick<OperationContext, 'timer' | 'timings' | 'log'> &
     node: { readonly id: string }
   }
 
-type Taken = PresenceChange & { takenAt: number }
+/** `audience`: where this node knows it already. */
+type Taken = PresenceChange & { takenAt: number; audience: Audience | undefined }
 
 /**
  * Sends changes of presence to those users of this node who see them. A change names its user only; each node looks up
@@ -30,11 +32,17 @@ export class PresenceDelivery implements AsyncDisposable {
     this.#deps = deps
   }
 
-  /** Takes a change, unless it or a newer one was taken: two nodes may publish changes of one user at the same time. */
-  take(change: PresenceChange): void {
-    if (!this.#isNews(change)) return
-    this.#pending.push({ ...change, takenAt: this.#deps.timer.now() })
-    this.#schedule()
+  /**
+   * Takes changes, except where it or a newer one was taken: two nodes may publish changes of one user at the same time.
+   * `audience` is that of all of them, which this node reads already, for the `ready` of the users; where it cannot be
+   * read, it is looked up once more.
+   */
+  take(changes: readonly PresenceChange[], audience?: Promise<Audience>): void {
+    const takenAt = this.#deps.timer.now()
+    const news = changes.filter((change) => this.#isNews(change) && this.#isVisible(change))
+    const keep = (known?: Audience) => this.#keep(news.map((change) => ({ ...change, takenAt, audience: known })))
+    if (audience) void audience.then(keep, () => keep())
+    else keep()
   }
 
   /** Sends that an account was deleted: its audience can no longer be looked up. */
@@ -55,6 +63,17 @@ export class PresenceDelivery implements AsyncDisposable {
     if (version <= (this.#versions.get(userId) ?? -1)) return false
     this.#versions.set(userId, version)
     return true
+  }
+
+  /** Who is connected no longer here may be so at the home instance still, whose report tells the end of that. */
+  #isVisible({ userId, status }: PresenceChange): boolean {
+    return status === 'online' || !this.#deps.remotePresences.isOnline(userId)
+  }
+
+  #keep(changes: readonly Taken[]): void {
+    // Meanwhile a newer change of the same user may have been taken.
+    this.#pending.push(...changes.filter(({ userId, version }) => version === this.#versions.get(userId)))
+    if (this.#pending.length > 0) this.#schedule()
   }
 
   #schedule(): void {
@@ -85,11 +104,12 @@ export class PresenceDelivery implements AsyncDisposable {
   }
 
   async #send(changes: readonly Taken[]): Promise<void> {
-    const { node, presenceStore, remotePresences } = this.#deps
-    const userIds = [...new Set(changes.map(({ userId }) => userId))]
-    const audience = await presenceStore.readAudience(userIds, { onNode: node.id })
-    // Connected no longer here, but still at the home instance.
-    const visible = changes.filter(({ userId, status }) => status === 'online' || !remotePresences.isOnline(userId))
-    sendChanges(this.#deps, visible, audience)
+    const { node, presenceStore } = this.#deps
+    const unknown = changes.filter(({ audience }) => audience === undefined)
+    const userIds = [...new Set(unknown.map(({ userId }) => userId))]
+    const read = userIds.length > 0 ? await presenceStore.readAudience(userIds, { onNode: node.id }) : emptyAudience
+    const known = new Set(changes.flatMap(({ audience }) => audience ?? []))
+    const visible = changes.filter((change) => this.#isVisible(change))
+    sendChanges(this.#deps, visible, mergeAudiences([...known, read]))
   }
 }

@@ -4,6 +4,7 @@ import type { RemotePresences } from '../federation/remote-presences.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
 import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
+import type { Audience } from './audience.ts'
 import { writeBatch, type BatchResult, type PresenceBatch } from './presence-batch.ts'
 import type { PresenceBroadcaster } from './presence-broadcaster.ts'
 import { isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
@@ -188,18 +189,24 @@ export class PresenceReconciler implements AsyncDisposable {
       if (waiter) this.#waiters.requeue(user.id, waiter)
       answered.delete(user)
     }
-    this.#deps.broadcaster.publish(result.changes)
-    const answering = this.#answer(result, answered).finally(() => this.#answering.delete(answering))
+    const { broadcaster, remotePresences, store } = this.#deps
+    const ids = new Set([...answered.keys()].map(({ id }) => id))
+    const audience = store.readAudience([...ids], { everywhereAnd: remotePresences.onlineIds() })
+    // Who sees a user is whom the user sees: this node need not read it twice.
+    broadcaster.publish(
+      result.changes.filter(({ userId }) => ids.has(userId)),
+      audience,
+    )
+    broadcaster.publish(result.changes.filter(({ userId }) => !ids.has(userId)))
+    const answering = this.#answer(result, answered, audience).finally(() => this.#answering.delete(answering))
     this.#answering.add(answering)
   }
 
-  /** Reads what the handshakes of a batch wait for: one list for each space, however many of them are into it. */
-  async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters): Promise<void> {
-    const { log, remotePresences, store } = this.#deps
+  /** Gives the handshakes of a batch what they wait for: one list for each space, however many of them are into it. */
+  async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters, reading: Promise<Audience>): Promise<void> {
+    const { log } = this.#deps
     try {
-      const userIds = [...waiters.keys()].map(({ id }) => id)
-      const audience = await store.readAudience(userIds, { everywhereAnd: remotePresences.onlineIds() })
-      const visibleTo = createVisibleUsers(audience)
+      const visibleTo = createVisibleUsers(await reading)
       for (const [user, waiter] of waiters) {
         const snapshot = snapshots.get(user.id)
         waiter.resolve(snapshot && { snapshot, visible: visibleTo(user.id) })

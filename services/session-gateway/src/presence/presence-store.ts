@@ -101,27 +101,48 @@ async function writePresences(
 ): Promise<PresenceChange[]> {
   if (online.length + offline.length === 0) return []
   type Row = { user_id: string; status: 'online' | 'offline'; version: string }
+  const changes = [
+    ...(online.length > 0 ? [addOnline(nodeId, online)] : []),
+    ...(offline.length > 0 ? [removeOffline(nodeId, offline)] : []),
+  ]
   const write = transaction.commitWith<Row>(
-    `with input as (select ?::uuid as node_id, ?::bigint[] as online, ?::bigint[] as offline), added as (
-       insert into presences (user_id, node_id) select unnest(online), node_id from input on conflict do nothing
-     ), shown as (
-       update users set status = 'online' from input where id = any(online) and status <> 'online' returning id
-     ), removed as (
-       delete from presences using input
-       where user_id = any(offline) and presences.node_id = input.node_id returning user_id
-     ), hidden as (
-       update users set status = 'offline' from removed, input
-       where users.id = removed.user_id and not exists (
-         select from presences where presences.user_id = users.id and presences.node_id <> input.node_id)
-       returning users.id
-     )
+    `with ${changes.map(({ steps }) => steps).join(', ')}
      select id::text as user_id, status, nextval('presence_versions')::text as version
-     from (select id, 'online' as status from shown union all select id, 'offline' from hidden) as changes`,
-    [nodeId, bigintArray(online), bigintArray(offline)],
+     from (${changes.map(({ result }) => result).join(' union all ')}) as changes`,
+    changes.flatMap(({ parameters }) => parameters),
   )
   const rows = await write.catch((error: unknown) => {
     if (!violates(error, 'presences_node_id_fkey')) throw error
     throw new NodeNotRegistered('this session gateway was evicted', { cause: error })
   })
   return rows.map((row) => ({ userId: row.user_id, status: row.status, version: Number(row.version) }))
+}
+
+/** The parts of a statement that changes presences and the status of their users. */
+type StatusChange = { steps: string; result: string; parameters: string[] }
+
+function addOnline(nodeId: string, userIds: readonly string[]): StatusChange {
+  const steps = `added as (
+      insert into presences (user_id, node_id) select unnest(?::bigint[]), ?::uuid on conflict do nothing
+    ), shown as (
+      update users set status = 'online' where id = any(?::bigint[]) and status <> 'online' returning id
+    )`
+  const ids = bigintArray(userIds)
+  return { steps, result: `select id, 'online' as status from shown`, parameters: [ids, nodeId, ids] }
+}
+
+function removeOffline(nodeId: string, userIds: readonly string[]): StatusChange {
+  const steps = `removed as (
+      delete from presences where user_id = any(?::bigint[]) and node_id = ?::uuid returning user_id
+    ), hidden as (
+      update users set status = 'offline' from removed
+      where users.id = removed.user_id and not exists (
+        select from presences where presences.user_id = users.id and presences.node_id <> ?::uuid)
+      returning users.id
+    )`
+  return {
+    steps,
+    result: `select id, 'offline' as status from hidden`,
+    parameters: [bigintArray(userIds), nodeId, nodeId],
+  }
 }

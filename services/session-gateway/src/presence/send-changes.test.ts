@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts'
 import { timings } from '../policy.ts'
 import { SessionRegistry } from '../sessions/session-registry.ts'
 import type { SessionSocket } from '../socket/session-socket.ts'
+import { emptyAudience, type Audience } from './audience.ts'
 import { PresenceDelivery } from './presence-delivery.ts'
 import type { VisibleChange } from './presence-frames.ts'
 import { sendChanges } from './send-changes.ts'
@@ -74,20 +75,9 @@ describe('presence_update on a node', () => {
   })
 
   it('waits for no other change when it comes alone; those soon after one share a read of their audience', async () => {
-    const timer = manualTimer()
-    const reads: string[][] = []
-    const readAudience = async (userIds: readonly string[]) => {
-      reads.push([...userIds])
-      return { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map() }
-    }
-    const node = { ...nodeWith().deps, node: { id: 'node' }, remotePresences: { isOnline: () => false } }
-    const deps = { ...node, timer, timings, presenceStore: { readAudience } } as unknown as Deps
-    await using delivery = new PresenceDelivery(deps)
-    const take = (userId: string) => delivery.take({ userId, status: 'online', version: 1 })
-    const pass = async (ms: number) => {
-      timer.advance(ms)
-      await new Promise(setImmediate)
-    }
+    const { delivery, reads, pass } = deliveryTo(nodeWith())
+    await using _delivery = delivery
+    const take = (userId: string) => delivery.take([{ userId, status: 'online', version: 1 }])
 
     take('1')
     take('2')
@@ -103,7 +93,64 @@ describe('presence_update on a node', () => {
 
     expect([soon, ...reads]).to.deep.equal([1, ['1', '2'], ['3', '4'], ['5']])
   })
+
+  it('goes to an audience that is being read already, once, and together with changes whose audience is not', async () => {
+    const node = nodeWith('1', '2')
+    const { delivery, reads, pass } = deliveryTo(node, { linkedTo: new Map([['4', ['1', '2']]]) })
+    await using _delivery = delivery
+    const known = Promise.withResolvers<Audience>()
+    const [change, other] = [online('3'), online('4')]
+
+    delivery.take([change], known.promise)
+    delivery.take([change])
+    await pass(0)
+    known.resolve({ ...emptyAudience, linkedTo: new Map([['3', ['1', '9']]]) })
+    delivery.take([other])
+    await pass(0)
+
+    expect(reads).to.deep.equal([['4']])
+    expect(received(node.sockets.get('1')!).map(({ userId }) => userId)).to.have.members(['3', '4'])
+    expect(received(node.sockets.get('2')!)).to.deep.equal([{ userId: '4', status: 'online' }])
+  })
+
+  it('is looked up where that audience could not be read, and left out where a newer change was told meanwhile', async () => {
+    const node = nodeWith('1')
+    const { delivery, reads, pass } = deliveryTo(node, { linkedTo: new Map([['2', ['1']]]) })
+    await using _delivery = delivery
+    const known = [Promise.withResolvers<Audience>(), Promise.withResolvers<Audience>()] as const
+
+    delivery.take([online('3')], known[0].promise)
+    delivery.take([online('2')], known[1].promise)
+    known[0].reject(new Error('canceled'))
+    delivery.take([{ userId: '2', status: 'offline', version: 2 }])
+    await pass(0)
+    known[1].resolve({ ...emptyAudience, linkedTo: new Map([['2', ['1']]]) })
+    await pass(timings.presenceGatherMs)
+
+    expect(reads.flat()).to.have.members(['2', '3'])
+    expect(received(node.sockets.get('1')!)).to.deep.equal([{ userId: '2', status: 'offline' }])
+  })
 })
+
+const online = (userId: string) => ({ userId, status: 'online', version: 1 }) as const
+
+/** A delivery with a timer that a test moves. Each user asked for has the same audience. */
+function deliveryTo(node: ReturnType<typeof nodeWith>, audience: Partial<Audience> = {}) {
+  const timer = manualTimer()
+  const reads: string[][] = []
+  const readAudience = async (userIds: readonly string[]) => {
+    reads.push([...userIds])
+    return { ...emptyAudience, ...audience }
+  }
+  const parts = { ...node.deps, node: { id: 'node' }, remotePresences: { isOnline: () => false } }
+  const deps = { ...parts, timer, timings, presenceStore: { readAudience } } as unknown as Deps
+  const pass = async (ms: number) => {
+    await new Promise(setImmediate)
+    timer.advance(ms)
+    await new Promise(setImmediate)
+  }
+  return { delivery: new PresenceDelivery(deps), reads, pass }
+}
 
 type Seen = { userId: string; status: 'online' | 'offline' }
 type Lists = Record<string, string[]>

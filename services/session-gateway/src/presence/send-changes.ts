@@ -14,8 +14,9 @@ export function sendChanges(
   audience: Audience,
 ): void {
   const changesOf = new Map<string, number[]>()
+  const isHere = (userId: string) => deps.sessions.find(userId) !== undefined
   for (const [index, { userId }] of changes.entries()) append(changesOf, userId, index)
-  for (const { indexes, recipients } of groupRecipients(changesOf, audience)) {
+  for (const { indexes, recipients } of groupRecipients(changesOf, audience, isHere)) {
     const ordered = [...indexes].sort((one, other) => one - other).flatMap((index) => changes[index] ?? [])
     const frames = new PresenceFrames(ordered)
     const lastOf = new Map(ordered.map((change) => [change.userId, change]))
@@ -42,10 +43,14 @@ function sendTo(
 
 type Group = { indexes: ReadonlySet<number>; recipients: string[] }
 
-/** Recipients who see the same changes, together. A user sees the own changes too: other connections are told. */
+/**
+ * Recipients who see the same changes, together. A user sees the own changes too: other connections are told. An audience
+ * may have members of a space on all nodes.
+ */
 function groupRecipients(
   changesOf: ReadonlyMap<string, readonly number[]>,
   { spacesOf, membersOf, linkedTo }: Audience,
+  isHere: (userId: string) => boolean,
 ): Iterable<Group> {
   const inSpace = new Map<string, number[]>()
   const sourcesOf = new Map<string, (readonly number[])[]>()
@@ -58,7 +63,7 @@ function groupRecipients(
   }
   for (const [spaceId, members] of membersOf) {
     const indexes = inSpace.get(spaceId)
-    if (indexes) for (const member of members) append(sourcesOf, member, indexes)
+    if (indexes) for (const member of members) if (isHere(member)) append(sourcesOf, member, indexes)
   }
 
   const groups = new Map<string, Group>()
