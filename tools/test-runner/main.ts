@@ -30,7 +30,10 @@ console.log('starting PostgreSQL, NATS and Redis for the tests')
 {
   await using servers = await startRunEnvironment()
   const env = { ...process.env, ...servers.variables }
-  await Promise.all([runAll(parallel, parallelProcesses, env), runAll(waiting, 1, env)])
+  await Promise.all([
+    runAll(parallel, parallelProcesses, env),
+    runAll(waiting, 1, env).then(() => runAll(parallel, 1, env)),
+  ])
   await runAll(exclusive, 1, env)
 }
 writeDurations(durationsFile, reports)

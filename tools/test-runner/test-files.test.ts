@@ -61,9 +61,9 @@ describe('the plan of a run', () => {
     ).to.deep.equal(['libs/b/b.test.ts', 'test/d.test.ts', 'services/c/c.test.ts', 'libs/a/a.test.ts'])
   })
 
-  it('puts short files of one folder into one process, up to three quarters of a minute', () => {
+  it('puts short files of one folder into one process, up to a minute and a half', () => {
     const files = ['services/a/1.test.ts', 'services/a/2.test.ts', 'services/a/3.test.ts', 'services/b/1.test.ts']
-    const durations = { 'services/a/1.test.ts': 30, 'services/a/2.test.ts': 25, 'services/a/3.test.ts': 10 }
+    const durations = { 'services/a/1.test.ts': 60, 'services/a/2.test.ts': 50, 'services/a/3.test.ts': 20 }
 
     expect(planRun(files, durations).parallel).to.deep.equal([
       ['services/a/1.test.ts', 'services/a/3.test.ts'],

@@ -41,7 +41,7 @@ export function needsBrowser(root: string, files: readonly string[]): boolean {
 }
 
 /** Files of one folder share a process while together they take no longer than this, in seconds. */
-const batchSeconds = 45
+const batchSeconds = 90
 /** What a file is taken to need that has not run yet, in seconds: the tests of the whole system have processes of their own. */
 const expectedSeconds = (file: string): number => (/^(test|deploy)\//.test(file) ? Number.MAX_VALUE : 3)
 
