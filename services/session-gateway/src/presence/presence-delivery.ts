@@ -71,8 +71,9 @@ export class PresenceDelivery implements AsyncDisposable {
   }
 
   #keep(changes: readonly Taken[]): void {
+    const isNewest = ({ userId, version }: Taken) => version >= (this.#versions.get(userId) ?? version)
     // Meanwhile a newer change of the same user may have been taken.
-    this.#pending.push(...changes.filter(({ userId, version }) => version === this.#versions.get(userId)))
+    this.#pending.push(...changes.filter(isNewest))
     if (this.#pending.length > 0) this.#schedule()
   }
 
