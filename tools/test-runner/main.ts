@@ -32,6 +32,7 @@ console.log('starting PostgreSQL, NATS and Redis for the tests')
   const env = { ...process.env, ...servers.variables }
   await Promise.all([
     runAll(parallel, parallelProcesses, env),
+    // Then it takes what the others have left.
     runAll(waiting, 1, env).then(() => runAll(parallel, 1, env)),
   ])
   await runAll(exclusive, 1, env)

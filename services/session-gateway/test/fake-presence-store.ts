@@ -1,5 +1,5 @@
 import { accountStateOf, type PlainUser } from '@gatehouse/domain'
-import type { Audience } from '../src/presence/audience.ts'
+import { emptyAudience, type Audience } from '../src/presence/audience.ts'
 import {
   NodeNotRegistered,
   type PresenceChange,
@@ -75,7 +75,7 @@ export class FakePresenceStore implements PresenceStore {
   }
 
   async readAudience(): Promise<Audience> {
-    return { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map() }
+    return emptyAudience
   }
 
   async findConnected(): Promise<Set<string>> {

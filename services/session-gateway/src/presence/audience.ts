@@ -22,13 +22,9 @@ export const emptyAudience: Audience = { spacesOf: new Map(), membersOf: new Map
 
 /** One of several, in the order in which they were read: what a later one says of a user or a space counts. */
 export function mergeAudiences(audiences: readonly Audience[]): Audience {
-  const [first = emptyAudience, ...others] = audiences.filter(isFilled)
-  if (others.length === 0) return first
   const merge = (name: keyof Audience) => new Map(audiences.flatMap((one) => [...one[name]]))
   return { spacesOf: merge('spacesOf'), membersOf: merge('membersOf'), linkedTo: merge('linkedTo') }
 }
-
-const isFilled = ({ spacesOf, membersOf, linkedTo }: Audience) => spacesOf.size + membersOf.size + linkedTo.size > 0
 
 type Kind = 'spaces' | 'members' | 'linked'
 

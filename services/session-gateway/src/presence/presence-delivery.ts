@@ -15,7 +15,7 @@ type Taken = PresenceChange & { takenAt: number; audience: Audience | undefined 
 
 /**
  * Sends changes of presence to those users of this node who see them. A change names its user only; each node looks up
- * its own part of the audience: at once for a change that comes alone, and then once for all changes of a short time.
+ * its own part of the audience where it does not know it: at once for a change that comes alone, and then once for all changes of a short time.
  * Contract: 6, presence_update.
  */
 export class PresenceDelivery implements AsyncDisposable {
@@ -49,8 +49,7 @@ export class PresenceDelivery implements AsyncDisposable {
   sendDeletion(userId: string, audience: readonly string[]): void {
     this.#versions.set(userId, Number.MAX_SAFE_INTEGER)
     const change = { userId, status: 'offline', takenAt: this.#deps.timer.now() } as const
-    const linkedTo = new Map([[userId, audience]])
-    sendChanges(this.#deps, [change], { spacesOf: new Map(), membersOf: new Map(), linkedTo })
+    sendChanges(this.#deps, [change], { ...emptyAudience, linkedTo: new Map([[userId, audience]]) })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,9 +107,10 @@ export class PresenceDelivery implements AsyncDisposable {
     const { node, presenceStore } = this.#deps
     const unknown = changes.filter(({ audience }) => audience === undefined)
     const userIds = [...new Set(unknown.map(({ userId }) => userId))]
-    const read = userIds.length > 0 ? await presenceStore.readAudience(userIds, { onNode: node.id }) : emptyAudience
-    const known = new Set(changes.flatMap(({ audience }) => audience ?? []))
+    const read = await presenceStore.readAudience(userIds, { onNode: node.id })
+    // Changes of one batch share an audience.
+    const audiences = new Set([...changes.flatMap(({ audience }) => audience ?? []), read])
     const visible = changes.filter((change) => this.#isVisible(change))
-    sendChanges(this.#deps, visible, mergeAudiences([...known, read]))
+    sendChanges(this.#deps, visible, mergeAudiences([...audiences]))
   }
 }

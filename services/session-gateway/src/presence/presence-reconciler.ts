@@ -204,7 +204,6 @@ export class PresenceReconciler implements AsyncDisposable {
 
   /** Gives the handshakes of a batch what they wait for: one list for each space, however many of them are into it. */
   async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters, reading: Promise<Audience>): Promise<void> {
-    const { log } = this.#deps
     try {
       const visibleTo = createVisibleUsers(await reading)
       for (const [user, waiter] of waiters) {
@@ -212,7 +211,7 @@ export class PresenceReconciler implements AsyncDisposable {
         waiter.resolve(snapshot && { snapshot, visible: visibleTo(user.id) })
       }
     } catch (err) {
-      log.warn({ err, handshakes: waiters.size }, 'online users not read')
+      this.#deps.log.warn({ err, handshakes: waiters.size }, 'online users not read')
       for (const waiter of waiters.values()) waiter.reject(err)
     }
   }

@@ -46,7 +46,7 @@ describe('presence_update on a node', () => {
   it('of the own user goes to the connections that were ready before the change, and to no later one', () => {
     const node = nodeWith('1')
     const socket = node.sockets.get('1')!
-    const audience = { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map([['2', ['1']]]) }
+    const audience = { ...emptyAudience, linkedTo: new Map([['2', ['1']]]) }
     const changes = [
       { userId: '1', status: 'online', takenAt: 50 },
       { userId: '2', status: 'online', takenAt: 50 },
@@ -65,8 +65,7 @@ describe('presence_update on a node', () => {
     const socket = Object.assign(node.sockets.get('1')!, { phase: 'authenticating' as const })
 
     sendChanges(node.deps, [earlier({ userId: '2', status: 'online' })], {
-      spacesOf: new Map(),
-      membersOf: new Map(),
+      ...emptyAudience,
       linkedTo: new Map([['2', ['1']]]),
     })
 
