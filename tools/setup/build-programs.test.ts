@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { builtPrograms, ensureProgramsBuilt, programArguments } from './build-programs.js'
@@ -24,5 +25,29 @@ describe('the programs of the project', () => {
     const built = builtPrograms.map(fileOf)
     expect(built.every((file) => file.endsWith('main.js') && existsSync(file))).to.equal(true)
     expect(programArguments('deploy/migrate.ts')).to.deep.equal([join(root, 'deploy/migrate.ts')])
+  })
+
+  it('have source maps where they are of this project, and none of packages', async () => {
+    await ensureProgramsBuilt()
+    const chunks = join(process.env.GATEHOUSE_PROGRAMS!, 'chunks')
+    const files = readdirSync(chunks).filter((file) => file.endsWith('.js'))
+    const isMapped = (file: string) =>
+      existsSync(join(chunks, `${file}.map`)) && readFileSync(join(chunks, file), 'utf8').includes('sourceMappingURL')
+
+    expect(files.filter((file) => file.startsWith('packages-') && isMapped(file))).to.deep.equal([])
+    expect(files.filter((file) => file.startsWith('service-') && isMapped(file))).to.have.length.of.at.least(5)
+  })
+
+  it('do not load the HTTP client of Node, which none of them uses', async () => {
+    await ensureProgramsBuilt()
+    const tellModules = `process.on('exit', () => console.log(process.moduleLoadList.join()))`
+
+    for (const program of ['gateway/src/main.ts', 'services/identity/src/main.ts']) {
+      const args = ['--import', `data:text/javascript,${encodeURIComponent(tellModules)}`, ...programArguments(program)]
+      const { stdout, status } = spawnSync(process.execPath, args, { env: {}, encoding: 'utf8' })
+
+      expect(status, 'it has no configuration').to.equal(1)
+      expect(stdout).to.include('NativeModule http').and.not.to.include('undici')
+    }
   })
 })

@@ -1,4 +1,5 @@
 // How the programs are built that `npm start`, `npm run cluster` and `npm run gatehouse` run. See docs/decisions/built-programs.md.
+import http from 'node:http'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { builtPrograms } from './build-programs.js'
@@ -19,6 +20,42 @@ const keepLocations = {
   },
 }
 
+/**
+ * As an ES module, `node:http` has all its exports read, and for `WebSocket` Node loads its own undici; `require` reads none.
+ * @type {import('rolldown').Plugin}
+ */
+const requireHttp = {
+  name: 'require-http',
+  resolveId: {
+    filter: { id: /^(node:)?http$/ },
+    handler: (source, importer, { kind }) => (kind === 'require-call' ? null : '\0node-http'),
+  },
+  load: {
+    filter: { id: /^\0node-http$/ },
+    handler() {
+      const names = Object.keys(http).filter((name) => !['CloseEvent', 'MessageEvent', 'WebSocket'].includes(name))
+      return `const http = process.getBuiltinModule('node:http')
+        export const { ${names.join(', ')} } = http
+        export default http`
+    },
+  },
+}
+
+/**
+ * Packages have no source maps: Node would read all of one, and pino has it do so at each start.
+ * @type {import('rolldown').Plugin}
+ */
+const dropPackageMaps = {
+  name: 'drop-package-maps',
+  generateBundle(_, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== 'chunk' || !chunk.name.startsWith('packages')) continue
+      delete bundle[`${chunk.fileName}.map`]
+      chunk.code = chunk.code.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n')
+    }
+  },
+}
+
 /** @type {import('rolldown').RolldownOptions} */
 export default {
   input: Object.fromEntries(builtPrograms.map((file) => [file.replace(/\.ts$/, ''), join(root, file)])),
@@ -26,7 +63,7 @@ export default {
   platform: 'node',
   // An addon finds its binary beside itself.
   external: ['bcrypt'],
-  plugins: [keepLocations],
+  plugins: [keepLocations, requireHttp, dropPackageMaps],
   // What takes the place of a location is on the same line.
   checks: { eval: false, sourcemapBroken: false },
   output: {
@@ -36,6 +73,7 @@ export default {
     sourcemap: true,
     sourcemapExcludeSources: true,
     entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name]-[hash].js',
+    chunkFileNames: ({ name }) => `chunks/${name.split('~')[0]}-[hash].js`,
+    codeSplitting: { groups: [{ name: 'packages', test: /node_modules/, entriesAware: true }] },
   },
 }
