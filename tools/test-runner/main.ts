@@ -11,6 +11,8 @@ import type { FileReport } from './run-test-files.ts'
 
 /** More than there are cores: most files wait for servers, for hashing and for browsers half of their time. */
 const parallelProcesses = 3
+/** Each of these files starts a dozen processes. */
+const heavyProcesses = 2
 
 const stopping = new AbortController()
 const isStopped = () => stopping.signal.aborted
@@ -24,7 +26,7 @@ if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgr
 
 const reporter = paths.length > 0 ? 'spec' : 'dot'
 const durationsFile = join(dataFolder(), 'test-durations.json')
-const { parallel, waiting, exclusive } = planRun(files, readDurations(durationsFile))
+const { parallel, waiting, heavy } = planRun(files, readDurations(durationsFile))
 const reports: FileReport[] = []
 console.log('starting PostgreSQL, NATS and Redis for the tests')
 {
@@ -35,7 +37,7 @@ console.log('starting PostgreSQL, NATS and Redis for the tests')
     // Then it takes what the others have left.
     runAll(waiting, 1, env).then(() => runAll(parallel, 1, env)),
   ])
-  await runAll(exclusive, 1, env)
+  await runAll(heavy, heavyProcesses, env)
 }
 writeDurations(durationsFile, reports)
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { root as projectRoot } from '../setup/project.js'
 import {
-  exclusiveFiles,
+  heavyFiles,
   listTestFiles,
   needsBrowser,
   planRun,
@@ -72,13 +72,13 @@ describe('the plan of a run', () => {
     ])
   })
 
-  it('keeps apart the files that need the whole machine and those that wait, which exist', () => {
+  it('keeps apart the files that load the whole machine and those that wait, which exist', () => {
     const all = listTestFiles(projectRoot, [])
-    const { exclusive, waiting, parallel } = planRun(all, {})
+    const { heavy, waiting, parallel } = planRun(all, {})
 
-    expect(exclusive.flat()).to.have.members(exclusiveFiles)
+    expect(heavy.flat()).to.have.members(heavyFiles)
     expect(waiting.flat()).to.have.members(waitingFiles)
-    expect([...parallel, ...waiting, ...exclusive].flat()).to.have.members(all)
+    expect([...parallel, ...waiting, ...heavy].flat()).to.have.members(all)
   })
 
   it('knows the durations of earlier runs', async () => {

@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
-/** Tests of the whole system that keep both cores busy. They run one at a time, after all others. */
-export const exclusiveFiles: readonly string[] = [
+/** Tests of whole clusters under load, which keep more than a core busy each. They run after all others, two at a time. */
+export const heavyFiles: readonly string[] = [
   'test/faults.test.ts',
   'test/fuzz.test.ts',
   'test/revocation.test.ts',
@@ -46,24 +46,24 @@ const batchSeconds = 90
 const expectedSeconds = (file: string): number => (/^(test|deploy)\//.test(file) ? Number.MAX_VALUE : 3)
 
 /**
- * Which files run side by side, in batches for one process each, which wait beside them, and which run alone; what took
+ * Which files run side by side, in batches for one process each, which wait beside them, and which run after them; what took
  * longest in the last run comes first.
  */
 export function planRun(files: readonly string[], durations: Readonly<Record<string, number>>) {
   const duration = (file: string): number => durations[file] ?? expectedSeconds(file)
   const {
-    exclusive = [],
+    heavy = [],
     waiting = [],
     parallel = [],
   } = Object.groupBy(files, (file) => {
-    if (exclusiveFiles.includes(file)) return 'exclusive'
+    if (heavyFiles.includes(file)) return 'heavy'
     return waitingFiles.includes(file) ? 'waiting' : 'parallel'
   })
   const alone = (file: string): Batch => ({ files: [file], seconds: duration(file) })
   const ordered = (batches: Batch[]): string[][] =>
     batches.toSorted((a, b) => b.seconds - a.seconds).map((batch) => batch.files)
   return {
-    exclusive: ordered(exclusive.map(alone)),
+    heavy: ordered(heavy.map(alone)),
     waiting: ordered(waiting.map(alone)),
     parallel: ordered(batch(parallel, duration)),
   }
