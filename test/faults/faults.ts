@@ -11,7 +11,8 @@ type FaultTargets = { cluster: Cluster; instance: InstanceClient; proxies: reado
 
 const frozenMs = 2_500
 const partitionMs = 6_000
-const floodSize = 60
+/** More than both processes of identity take at a time: ten wait in each. */
+const floodSize = 30
 
 /** Every fault once, in an order that lets them overlap with the recovery from the one before. */
 export function listFaults(scene: FaultTargets): Fault[] {

@@ -42,7 +42,7 @@ export async function runFaults({ rounds, log }: Options): Promise<FaultRun> {
     await startCluster({
       servers: { postgres, nats, redis },
       replicas: twoOfEach,
-      environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', HASHING_QUEUE: '20' },
+      environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', HASHING_QUEUE: '10' },
       environmentOf: (role, index) =>
         ['gateway', 'identity'].includes(role) && index === 0
           ? { NATS_URL: natsProxy.url, REDIS_URL: redisProxy.url }
