@@ -167,16 +167,20 @@ function startClients(cluster: Cluster, token: string) {
     })
   }
 
-  async function repeat(action: (turn: number) => Promise<void>): Promise<void> {
+  async function repeat(pauseMs: number, action: (turn: number) => Promise<void>): Promise<void> {
     for (let turn = 0; !isStopped; turn += 1) {
       await action(turn)
-      await pause(20)
+      await pause(pauseMs)
     }
   }
 
   const places = [0, 1]
   places.forEach(connect)
-  const running = [repeat((turn) => read(token, turn)), repeat(async (turn) => read(await logIn(turn), turn + 1))]
+  const running = [
+    repeat(20, (turn) => read(token, turn)),
+    // Hashing without a pause would take a core.
+    repeat(200, async (turn) => read(await logIn(turn), turn + 1)),
+  ]
   return {
     refusals,
     closeCodes,
