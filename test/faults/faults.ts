@@ -11,7 +11,8 @@ type FaultTargets = { cluster: Cluster; instance: InstanceClient; proxies: reado
 
 const frozenMs = 2_500
 const partitionMs = 6_000
-/** More than both processes of identity take at a time: ten wait in each. */
+/** Of each process of identity, whatever the cores: the flood has more logins than two of them take. */
+export const hashing = { HASHING_THREADS: '2', HASHING_QUEUE: '10' }
 const floodSize = 30
 
 /** Every fault once, in an order that lets them overlap with the recovery from the one before. */

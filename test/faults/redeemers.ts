@@ -7,7 +7,7 @@ type Invite = { id: string; token: string; maxUses: number; acknowledged: string
 
 const slots = 2
 const registrants = 4
-/** Without it, hashing for guests would take a core. */
+/** Without a pause, hashing for the guests never rests. */
 const betweenInvitesMs = 500
 
 /** Creates invites and registers more users than slots with each at once. Spec: Registration 11. */

@@ -3,7 +3,7 @@ import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-
 import { eventually, startTcpProxy } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { startCluster, type Cluster } from '../../deploy/cluster/cluster.ts'
-import { listFaults } from './faults.ts'
+import { hashing, listFaults } from './faults.ts'
 import { createHistory, type History } from './history.ts'
 import { createInstanceClient, type InstanceClient } from './instance-client.ts'
 import { findWrongPresence, startSocketClient } from './socket-clients.ts'
@@ -42,7 +42,7 @@ export async function runFaults({ rounds, log }: Options): Promise<FaultRun> {
     await startCluster({
       servers: { postgres, nats, redis },
       replicas: twoOfEach,
-      environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', HASHING_QUEUE: '10' },
+      environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', ...hashing },
       environmentOf: (role, index) =>
         ['gateway', 'identity'].includes(role) && index === 0
           ? { NATS_URL: natsProxy.url, REDIS_URL: redisProxy.url }
