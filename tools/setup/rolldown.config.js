@@ -21,11 +21,11 @@ const keepLocations = {
 }
 
 /**
- * As an ES module, `node:http` has all its exports read, and for `WebSocket` Node loads its own undici; `require` reads none.
+ * An import of `node:http` has all its exports read, and for those left out here Node loads its own undici. `require` reads none.
  * @type {import('rolldown').Plugin}
  */
-const requireHttp = {
-  name: 'require-http',
+const pickFromHttp = {
+  name: 'pick-from-http',
   resolveId: {
     filter: { id: /^(node:)?http$/ },
     handler: (source, importer, { kind }) => (kind === 'require-call' ? null : '\0node-http'),
@@ -63,7 +63,7 @@ export default {
   platform: 'node',
   // An addon finds its binary beside itself.
   external: ['bcrypt'],
-  plugins: [keepLocations, requireHttp, dropPackageMaps],
+  plugins: [keepLocations, pickFromHttp, dropPackageMaps],
   // What takes the place of a location is on the same line.
   checks: { eval: false, sourcemapBroken: false },
   output: {
