@@ -11,7 +11,7 @@ import type { FileReport } from './run-test-files.ts'
 
 /** More than there are cores: most files wait for servers, for hashing and for browsers half of their time. */
 const parallelProcesses = 3
-/** Each of these files starts a dozen processes. */
+/** One of them leaves a quarter of two cores unused. */
 const heavyProcesses = 2
 
 const stopping = new AbortController()

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
-/** Tests of whole clusters under load, which keep more than a core busy each. They run after all others, two at a time. */
+/** Tests of whole instances under load, which keep more than a core busy each. They run after all others, two at a time. */
 export const heavyFiles: readonly string[] = [
   'test/faults.test.ts',
   'test/fuzz.test.ts',

@@ -15,8 +15,8 @@ type Taken = PresenceChange & { takenAt: number; audience: Audience | undefined 
 
 /**
  * Sends changes of presence to those users of this node who see them. A change names its user only; each node looks up
- * its own part of the audience where it does not know it: at once for a change that comes alone, and then once for all changes of a short time.
- * Contract: 6, presence_update.
+ * its own part of the audience where it does not know it: at once for a change that comes alone, and then once for all
+ * changes of a short time. Contract: 6, presence_update.
  */
 export class PresenceDelivery implements AsyncDisposable {
   readonly #deps: DeliveryDeps
