@@ -73,6 +73,8 @@ describe('journeys through an account in the browser', function () {
     await page.goBack().catch(() => null)
     await actions.click(page, 'Log out')
     await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    // It is shown a moment before it has the focus.
+    await page.locator(':focus').waitFor()
     expect((await place())[0]).to.equal(0)
     expect(await page.evaluate(() => document.activeElement?.tagName)).to.equal('H1')
     await page.context().close()
