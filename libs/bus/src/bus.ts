@@ -10,7 +10,7 @@ export type Context = {
 
 /**
  * An event as its handler gets it, told apart by `name` where several are consumed. `deliveries` is 1 at the first
- * attempt; the same `id` may be delivered again.
+ * attempt; the same `id` may be delivered again. A broadcast has none: it is empty there.
  */
 export type Received<E extends EventDefinition = EventDefinition> =
   E extends EventDefinition<infer P, infer N>

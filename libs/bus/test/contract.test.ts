@@ -214,6 +214,21 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       expect({ unnamed, nodeA, nodeB }).to.deep.equal({ unnamed: [1], nodeA: [2], nodeB: [3] })
     })
 
+    it("broadcasts with the sender's request where there is one, and without an id", async () => {
+      const event = counted()
+      const got: object[] = []
+      await bus.onBroadcast(event, async ({ id, requestId, payload }) => void got.push({ id, requestId, ...payload }))
+
+      other.broadcast(event, { n: 1 }, { requestId: 'r1' })
+      other.broadcast(event, { n: 2 })
+
+      await eventually('both', () => got.length === 2)
+      expect(got).to.deep.equal([
+        { id: '', requestId: 'r1', n: 1 },
+        { id: '', requestId: undefined, n: 2 },
+      ])
+    })
+
     it('gives a request to one responder, with its context', async () => {
       const call = add()
       const asked: (string | undefined)[] = []

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { systemRandom } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
 import type { Bus, BusLog } from '../bus.ts'
 import { BusUnavailable } from '../bus-unavailable.ts'
@@ -54,7 +53,7 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
       subscribers.add(messageHandlers(events, (received) => outside(handler, received))),
     broadcast(event, payload, { to, requestId } = {}) {
       const json = JSON.stringify(event.payload.parse(payload))
-      const message = { id: systemRandom.uuid(), json, requestId, deliveries: 1 }
+      const message = { id: '', json, requestId, deliveries: 1 }
       if (open) receivers.deliver(broadcastName(event.subject, to), message)
     },
     async onBroadcast(event, handler, { as } = {}) {

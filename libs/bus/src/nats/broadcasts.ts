@@ -1,5 +1,4 @@
 import type { EventDefinition } from '@gatehouse/contracts'
-import { systemRandom } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Context, Subscription } from '../bus.ts'
 import type { MessageHandler } from '../event-message.ts'
@@ -15,8 +14,10 @@ export function broadcast<P extends z.ZodType>(
   const json = JSON.stringify(event.payload.parse(payload))
   // Without a connection it would wait in memory, without bound, for one.
   if (!connection.isUp()) return
-  const headers = writeHeaders({ id: systemRandom.uuid(), requestId: options.requestId })
-  connection.nc.publish(subjectOf(broadcastSubject(event.subject, options.to)), json, { headers })
+  const { requestId, to } = options
+  // Headers cost as much as the rest of a small message; a broadcast has no id.
+  const send = requestId === undefined ? undefined : { headers: writeHeaders({ requestId }) }
+  connection.nc.publish(subjectOf(broadcastSubject(event.subject, to)), json, send)
 }
 
 export async function receiveBroadcasts(

@@ -9,9 +9,8 @@ const traceparentHeader = 'traceparent'
 
 type Incoming = { headers?: MsgHdrs | undefined; string(): string }
 
-export function writeHeaders(options: Context & { id?: string }): MsgHdrs {
+export function writeHeaders(options: Context): MsgHdrs {
   const written = headers()
-  if (options.id !== undefined) written.set(eventIdHeader, options.id)
   if (options.requestId !== undefined) written.set(requestIdHeader, options.requestId)
   if (options.traceparent !== undefined) written.set(traceparentHeader, options.traceparent)
   return written
