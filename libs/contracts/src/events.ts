@@ -81,13 +81,19 @@ export const profileChanged = defineEvent({
 })
 
 /**
- * A user came online or went offline. `version` rises with every change of the same user. Every session gateway looks
- * up those of its own users who are to see it. Broadcast: it may be lost. Contract: 6, presence_update.
+ * A user came online or went offline. `version` rises with every change of the same user. `audience` are the present
+ * users who are to see it, on all nodes; without it, every session gateway looks up those of its own. Broadcast: it may
+ * be lost. Contract: 6, presence_update.
  */
 export const presenceChanged = defineEvent({
   name: 'PresenceChanged',
   subject: 'event.user.presence-changed.v1',
-  payload: z.object({ userId: snowflake, status: userStatus, version: z.number().int() }),
+  payload: z.object({
+    userId: snowflake,
+    status: userStatus,
+    version: z.number().int(),
+    audience: z.array(snowflake).optional(),
+  }),
 })
 
 /** What a peer reports of its user, for the replica here. Broadcast: it may be lost. Contract: 6. */

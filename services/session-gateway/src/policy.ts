@@ -71,6 +71,8 @@ export const policy = {
   concurrentAnswers: 2,
   /** For the statement that reads an audience: a list of a large space is sorted in memory. */
   audienceWorkMem: '32MB',
+  /** A message about a change of presence names its recipients up to this number: nodes with none of them read nothing. */
+  toldRecipients: 100,
   /** Users whose latest presence version a node knows. */
   rememberedVersions: 20_000,
   /** Users whose presence peers report; beyond these, reports of further users are not kept. */

@@ -109,7 +109,7 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     new PresenceDelivery({ ...context, sessions, sessionMetrics, remotePresences, presenceStore, node }),
   )
   // Changes that other nodes publish are received before this one records any.
-  opening.use(await bus.onBroadcast(presenceChanged, async ({ payload }) => presenceDelivery.take([payload])))
+  opening.use(await bus.onBroadcast(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload)))
   const broadcaster = new PresenceBroadcaster({ bus, presenceDelivery, sessionMetrics })
   const presence = opening.use(
     new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node, remotePresences }),

@@ -48,18 +48,46 @@ describe('presence on several session gateways', () => {
     const user = await buildUser(cluster)
     const friendIds = await befriendOnlineUsers(cluster, user, { size: 3_000, nodeId: otherNodeId })
     const bus = await cluster.openBus()
-    const statuses: string[] = []
-    await using _receiving = await bus.onBroadcast(
-      presenceChanged,
-      async ({ payload }) => void (payload.userId === user.id && statuses.push(payload.status)),
-    )
+    const told: object[] = []
+    await using _receiving = await bus.onBroadcast(presenceChanged, async ({ payload }) => {
+      if (payload.userId === user.id) told.push({ status: payload.status, audience: payload.audience })
+    })
 
     const client = await signIn(first.url, user.token)
     await client.close()
-    await eventually('both changes to be broadcast', () => statuses.length === 2)
+    await eventually('both changes to be broadcast', () => told.length === 2)
 
     expect(Object.keys(client.ready.presences as object)).to.have.members([user.id, ...friendIds])
-    expect(statuses).to.deep.equal(['online', 'offline'])
+    expect(told).to.deep.equal(['online', 'offline'].map((status) => ({ status, audience: undefined })))
+  })
+
+  it('names a small audience in that message, and takes what it names instead of looking it up', async () => {
+    const [user, friend, spaceMember, stranger] = await buildMany(cluster, 4)
+    await befriend(cluster, user!, friend!)
+    await shareSpace(cluster, user!, spaceMember!)
+    const bus = await cluster.openBus()
+    const named: (string[] | undefined)[] = []
+    await using _receiving = await bus.onBroadcast(presenceChanged, async ({ payload }) => {
+      if (payload.userId === user!.id) named.push(payload.audience?.toSorted())
+    })
+    const [friendWatch, memberWatch, strangerWatch] = await signInAll(second, [friend!, spaceMember!, stranger!])
+
+    const client = await signIn(first.url, user!.token)
+    await client.close()
+    await eventually('both changes to be broadcast', () => named.length === 2)
+    const recipients = [friend!.id, spaceMember!.id].toSorted()
+    expect(named).to.deep.equal([recipients, recipients])
+
+    for (const watch of [friendWatch!, memberWatch!]) await watch.take('presence_update')
+    await eventually(
+      'offline to be told',
+      () => friendWatch!.messages.length === 1 && memberWatch!.messages.length === 1,
+    )
+    const change = { userId: user!.id, status: 'online', version: Number.MAX_SAFE_INTEGER } as const
+    bus.broadcast(presenceChanged, { ...change, audience: [stranger!.id] })
+    expect(await strangerWatch!.take('presence_update')).to.deep.include({ userId: user!.id, status: 'online' })
+    expect([friendWatch!.messages.length, memberWatch!.messages.length]).to.deep.equal([1, 1])
+    terminate(friendWatch!, memberWatch!, strangerWatch!)
   })
 
   it('says nothing of a second connection, nor of one that comes back within the grace period elsewhere', async () => {

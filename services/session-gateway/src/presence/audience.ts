@@ -26,6 +26,18 @@ export function mergeAudiences(audiences: readonly Audience[]): Audience {
   return { spacesOf: merge('spacesOf'), membersOf: merge('membersOf'), linkedTo: merge('linkedTo') }
 }
 
+/** The other present users who see the presence of one; undefined where more than `atMost` links lead to them. */
+export function listRecipients(
+  { spacesOf, membersOf, linkedTo }: Audience,
+  userId: string,
+  atMost: number,
+): string[] | undefined {
+  const inSpaces = (spacesOf.get(userId) ?? []).map((spaceId) => membersOf.get(spaceId) ?? [])
+  const lists = [linkedTo.get(userId) ?? [], ...inSpaces]
+  const total = lists.reduce((sum, list) => sum + list.length, 0)
+  return total > atMost ? undefined : [...new Set(lists.flat())].filter((id) => id !== userId)
+}
+
 type Kind = 'spaces' | 'members' | 'linked'
 
 /** Reads it in one statement, which the database cancels after `databaseLimitMs`. */

@@ -1,10 +1,13 @@
 import { presenceChanged } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import type { Audience } from './audience.ts'
+import { listRecipients, type Audience } from './audience.ts'
 import type { PresenceChange } from './presence-store.ts'
 
 type BroadcasterDeps = Pick<Deps, 'bus' | 'presenceDelivery' | 'sessionMetrics'>
+
+/** A change as other nodes are told of it: with its audience they need not look it up. */
+export type ToldChange = PresenceChange & { audience?: string[] | undefined }
 
 /** Tells every node, this one included, of changes of presence. Contract: 6, presence_update. */
 export class PresenceBroadcaster {
@@ -15,11 +18,16 @@ export class PresenceBroadcaster {
     this.#deps = deps
   }
 
-  /** Publishes changes that are committed. Other nodes are told later while the bus is away. `audience`: see `take`. */
+  /**
+   * Publishes changes that are committed. Other nodes are told later while the bus is away. `audience` is that of all of
+   * them on all nodes, which this node reads already; where it cannot be read, each node looks up its own part.
+   */
   publish(changes: readonly PresenceChange[], audience?: Promise<Audience>): void {
     for (const { status } of changes) this.#deps.sessionMetrics.presenceChanges.inc({ status })
     this.#deps.presenceDelivery.take(changes, audience)
-    this.#broadcast(changes)
+    const broadcast = (known: Audience) => this.#broadcast(changes.map((change) => withRecipients(change, known)))
+    if (audience) void audience.then(broadcast, () => this.#broadcast(changes))
+    else this.#broadcast(changes)
   }
 
   /** Tells the other nodes what they could not be told, if the bus can be used. */
@@ -30,16 +38,20 @@ export class PresenceBroadcaster {
   }
 
   /** This node gets it too, and knows it already. */
-  #broadcast(changes: readonly PresenceChange[]): void {
+  #broadcast(changes: readonly ToldChange[]): void {
     if (!this.#deps.bus.ready()) return this.#postpone(changes)
     for (const change of changes) this.#deps.bus.broadcast(presenceChanged, change)
   }
 
-  /** Keeps the newest change of each user. */
-  #postpone(changes: readonly PresenceChange[]): void {
-    for (const change of changes) {
+  /** Keeps the newest change of each user, without its audience: by then that will be another one. */
+  #postpone(changes: readonly ToldChange[]): void {
+    for (const { audience: _audience, ...change } of changes) {
       const { version } = this.#postponed.get(change.userId) ?? { version: -1 }
       if (change.version > version) this.#postponed.set(change.userId, change)
     }
   }
+}
+
+function withRecipients(change: PresenceChange, audience: Audience): ToldChange {
+  return { ...change, audience: listRecipients(audience, change.userId, policy.toldRecipients) }
 }

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Deps, OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { emptyAudience, mergeAudiences, type Audience } from './audience.ts'
+import type { ToldChange } from './presence-broadcaster.ts'
 import type { PresenceChange } from './presence-store.ts'
 import { sendChanges } from './send-changes.ts'
 
@@ -14,9 +15,9 @@ type DeliveryDeps = Pick<OperationContext, 'timer' | 'timings' | 'log'> &
 type Taken = PresenceChange & { takenAt: number; audience: Audience | undefined }
 
 /**
- * Sends changes of presence to those users of this node who see them. A change names its user only; each node looks up
- * its own part of the audience where it does not know it: at once for a change that comes alone, and then once for all
- * changes of a short time. Contract: 6, presence_update.
+ * Sends changes of presence to those users of this node who see them. A change names its recipients where they are few;
+ * else each node looks up its own part of the audience where it does not know it: at once for a change that comes alone,
+ * and then once for all changes of a short time. Contract: 6, presence_update.
  */
 export class PresenceDelivery implements AsyncDisposable {
   readonly #deps: DeliveryDeps
@@ -45,11 +46,16 @@ export class PresenceDelivery implements AsyncDisposable {
     else keep()
   }
 
+  /** Takes a change that a node has published. */
+  takeTold({ audience, ...change }: ToldChange): void {
+    this.take([change], audience && Promise.resolve(onlyLinked(change.userId, audience)))
+  }
+
   /** Sends that an account was deleted: its audience can no longer be looked up. */
   sendDeletion(userId: string, audience: readonly string[]): void {
     this.#versions.set(userId, Number.MAX_SAFE_INTEGER)
     const change = { userId, status: 'offline', takenAt: this.#deps.timer.now() } as const
-    sendChanges(this.#deps, [change], { ...emptyAudience, linkedTo: new Map([[userId, audience]]) })
+    sendChanges(this.#deps, [change], onlyLinked(userId, audience))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -113,4 +119,8 @@ export class PresenceDelivery implements AsyncDisposable {
     const visible = changes.filter((change) => this.#isVisible(change))
     sendChanges(this.#deps, visible, mergeAudiences([...audiences]))
   }
+}
+
+function onlyLinked(userId: string, recipients: readonly string[]): Audience {
+  return { ...emptyAudience, linkedTo: new Map([[userId, recipients]]) }
 }

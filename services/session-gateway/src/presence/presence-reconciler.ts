@@ -190,14 +190,10 @@ export class PresenceReconciler implements AsyncDisposable {
       answered.delete(user)
     }
     const { broadcaster, remotePresences, store } = this.#deps
-    const ids = new Set([...answered.keys()].map(({ id }) => id))
+    // Who sees a user is whom the user sees: read once, for `ready` and for who is told.
+    const ids = new Set([...[...answered.keys()].map(({ id }) => id), ...result.changes.map(({ userId }) => userId)])
     const audience = store.readAudience([...ids], { everywhereAnd: remotePresences.onlineIds() })
-    // Who sees a user is whom the user sees: this node need not read it twice.
-    broadcaster.publish(
-      result.changes.filter(({ userId }) => ids.has(userId)),
-      audience,
-    )
-    broadcaster.publish(result.changes.filter(({ userId }) => !ids.has(userId)))
+    broadcaster.publish(result.changes, audience)
     const answering = this.#answer(result, answered, audience).finally(() => this.#answering.delete(answering))
     this.#answering.add(answering)
   }
