@@ -10,7 +10,7 @@ import { befriendAll, type BenchUser } from './socket-users.ts'
 const usualRounds = 5
 /** Of the line for information. */
 const notifiedRounds = 3
-const perRound = 1_500
+const perRound = 2_500
 /** V8 is still compiling while a fresh process takes its first thousands: pools of the round that is not counted. */
 const warmUpPools = 3
 /** Then the users of the round before are offline, and recording that falls into no round. */
