@@ -1,10 +1,13 @@
 #!/bin/sh
 # Brings a new release of a compose instance into service, one container after the other: sh deploy/roll.sh
 # Build or pull the image first. The services get their new containers beside the old ones, which stop when the new ones are
-# healthy. The gateway's stop one by one, because each holds a port of this machine: with two of them and a proxy that asks
-# the other one, no request is refused; with one, the port is closed for a second or two.
+# healthy and known. The gateway's stop one by one, because each holds a port of this machine: with two of them and a proxy that
+# asks the other one, no request is refused; with one, the port is closed for a second or two.
 set -eu
 grace=40
+# Seconds until others use a container that has just become healthy: a gateway resolves names every two seconds, which may take
+# six while containers start, and a proxy asks a gateway again some ten seconds after it was away.
+settle=15
 
 docker compose run --rm --no-deps migrate
 
@@ -22,6 +25,7 @@ for service in identity invite federation-fanout session-gateway; do
   old=$(docker compose ps --quiet "$service")
   count=$(printf '%s\n' "$old" | grep -c .)
   add $((count * 2)) "$service"
+  sleep "$settle"
   for container in $old; do stop "$container"; done
 done
 
@@ -30,4 +34,5 @@ count=$(printf '%s\n' "$old" | grep -c .)
 for container in $old; do
   stop "$container"
   add "$count" gateway
+  sleep "$settle"
 done

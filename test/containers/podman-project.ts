@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { type ComposeFile, type ComposeService } from '../../deploy/test/read-manifests.ts'
@@ -136,17 +138,21 @@ async function stopOne({ engine }: State, container: string): Promise<void> {
 }
 
 async function roll(state: State): Promise<void> {
+  const [, settleSeconds] = /^settle=(\d+)$/m.exec(await readFile(join(projectRoot, 'deploy/roll.sh'), 'utf8'))!
+  const settle = () => pause(Number(settleSeconds) * 1_000)
   await startOne(state, 'migrate')
   for (const service of rolled) {
     const old = await containersOf(state, service)
     for (let index = 0; index < old.length; index += 1) await startOne(state, service)
     await waitUntilHealthy(state, service)
+    await settle()
     for (const container of old) await stopOne(state, container)
   }
   for (const container of await containersOf(state, 'gateway')) {
     await stopOne(state, container)
     await startOne(state, 'gateway')
     await waitUntilHealthy(state, 'gateway')
+    await settle()
   }
 }
 
