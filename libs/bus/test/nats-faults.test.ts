@@ -89,9 +89,10 @@ describe('the bus while NATS fails', () => {
 
     await eventually('the subscriber has both', () => seen!.length === 3)
     // The server redelivers after `ackWaitMs`, and once more when the connection broke under that delivery as well.
-    await eventually('the group has both', () => consumed!.length === 3, 5 * ackWaitMs)
+    // The first comes again, too, where its acknowledgement was lost.
+    await eventually('the group has both', () => consumed!.includes(2) && consumed!.includes(3), 5 * ackWaitMs)
     expect(seen).to.deep.equal([1, 2, 3])
-    expect(consumed).to.have.members([1, 2, 3])
+    expect([...new Set(consumed)]).to.have.members([1, 2, 3])
   })
 
   it('resumes when NATS restarts without its store', async () => {
