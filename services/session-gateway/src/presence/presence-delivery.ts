@@ -40,15 +40,17 @@ export class PresenceDelivery implements AsyncDisposable {
    */
   take(changes: readonly PresenceChange[], audience?: Promise<Audience>): void {
     const takenAt = this.#deps.timer.now()
-    const news = changes.filter((change) => this.#isNews(change) && this.#isVisible(change))
+    const news = changes.filter((change) => this.#remember(change) && this.#isVisible(change))
     const keep = (known?: Audience) => this.#keep(news.map((change) => ({ ...change, takenAt, audience: known })))
     if (audience) void audience.then(keep, () => keep())
     else keep()
   }
 
-  /** Takes a change that a node has published. */
+  /** Takes a change that a node has published. One of its recipients who connects here later reads it for their `ready`. */
   takeTold({ audience, ...change }: ToldChange): void {
-    this.take([change], audience && Promise.resolve(onlyLinked(change.userId, audience)))
+    const isHere = (userId: string) => this.#deps.sessions.find(userId) !== undefined
+    if (audience && !isHere(change.userId) && !audience.some(isHere)) this.#remember(change)
+    else this.take([change], audience && Promise.resolve(onlyLinked(change.userId, audience)))
   }
 
   /** Sends that an account was deleted: its audience can no longer be looked up. */
@@ -64,7 +66,8 @@ export class PresenceDelivery implements AsyncDisposable {
     await this.#running
   }
 
-  #isNews({ userId, version }: PresenceChange): boolean {
+  /** False where it or a newer one was taken. */
+  #remember({ userId, version }: PresenceChange): boolean {
     if (version <= (this.#versions.get(userId) ?? -1)) return false
     this.#versions.set(userId, version)
     return true
