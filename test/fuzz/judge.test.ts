@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { textFrame } from './frames.ts'
 import { holdingsGrowth } from './growth.ts'
-import { judgeAnswer } from './judge.ts'
+import { judgeAnswer, judgeLogLine } from './judge.ts'
 import { requestCase, type RequestCase } from './requests.ts'
 import type { Answer } from './send-request.ts'
 import { judgeFrames, parseFrames } from './server-frames.ts'
@@ -41,6 +41,19 @@ describe('the judgment of a response', () => {
     expect(judgeAnswer(request(), answer(404, { body: 'Not Found' }))).to.contain('without the error body')
     const body = JSON.stringify({ error: 'TypeError: x is not a function', statusCode: 400 })
     expect(judgeAnswer(request(), answer(400, { body }))).to.contain('internals')
+  })
+})
+
+describe('the judgment of the log', () => {
+  it('finds what is logged as an error, but for a lock that was not to be had in time', () => {
+    const timeout = (message: string) => ({ level: 50, err: { type: 'DatabaseUnavailable', message } })
+
+    expect(judgeLogLine({ level: 40, msg: 'unusual' })).to.equal('fine')
+    expect(judgeLogLine({ level: 50, msg: 'request failed', err: { type: 'TypeError' } })).to.equal('fault')
+    expect(judgeLogLine({ level: 50, msg: 'failed' })).to.equal('fault')
+    expect(judgeLogLine(timeout('the connection to PostgreSQL was refused or lost'))).to.equal('fault')
+    const locked = 'PostgreSQL ended a statement in time: canceling statement due to lock timeout'
+    expect(judgeLogLine(timeout(locked))).to.equal('busy')
   })
 })
 

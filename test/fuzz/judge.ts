@@ -33,3 +33,16 @@ function judgeErrorBody(status: number, text: string): string | undefined {
   }
   return `status ${status} without the error body: ${text.slice(0, 300)}`
 }
+
+/** Lines of the instance's log. */
+export type LogLine = { level?: unknown; msg?: unknown; err?: unknown; [field: string]: unknown }
+
+/**
+ * What a line of the log says of the instance. `busy` is a lock that was not to be had within its limit, for which a
+ * request is answered with 503 and the time to wait: on a machine without free time that is no fault.
+ */
+export function judgeLogLine(line: LogLine): 'fine' | 'busy' | 'fault' {
+  if (Number(line.level) < 50) return 'fine'
+  const { type, message } = (line.err ?? {}) as { type?: unknown; message?: unknown }
+  return type === 'DatabaseUnavailable' && String(message).endsWith('due to lock timeout') ? 'busy' : 'fault'
+}

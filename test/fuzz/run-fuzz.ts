@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import { startInstance } from '../instance.ts'
 import { insertAccounts } from '../revocation/accounts.ts'
 import { socketCase } from './frames.ts'
-import { judgeAnswer } from './judge.ts'
+import { judgeAnswer, judgeLogLine } from './judge.ts'
 import { measureHoldings, waitForDescriptors, type Holdings } from './measure.ts'
 import { requestCase, type RequestCase } from './requests.ts'
 import { sendFrames } from './send-frames.ts'
@@ -21,6 +21,8 @@ export type FuzzRun = {
   /** What breaks the contract, each with the seed of its case and the input. */
   findings: string[]
   statuses: Map<number, number>
+  /** Locks that were not to be had within their limit. */
+  lockTimeouts: number
   frames: { sent: number; sockets: number; ready: number }
   before: Holdings
   after: Holdings
@@ -51,7 +53,14 @@ export async function runFuzz({ requests, frames, seed, log }: FuzzOptions): Pro
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
   const frameCounts = { sent: 0, sockets: 0, ready: 0 }
   const before = measureHoldings()
-  const result: FuzzRun = { findings: [], statuses: new Map(), frames: frameCounts, before, after: before }
+  const result: FuzzRun = {
+    findings: [],
+    statuses: new Map(),
+    lockTimeouts: 0,
+    frames: frameCounts,
+    before,
+    after: before,
+  }
   const run: Run = { instance, targets: targetsOf(admin, accounts, Date.now()), agent, result, log }
 
   const warmUp = Math.min(warmUpCases, Math.floor(requests / 4))
@@ -133,12 +142,12 @@ async function inParallel(work: () => Promise<boolean>): Promise<void> {
 }
 
 /** Takes the lines of the instance's log; those of level error and above are findings. */
-function collectLog({ instance, result }: Run, input: string): void {
-  for (const line of instance.log.splice(0)) {
-    const isError = Number(line.level) >= 50
-    if (isError && result.findings.length < findingsMax) {
-      result.findings.push(`log at error level, ${input}: ${JSON.stringify(line).slice(0, 600)}`)
-    }
+function collectLog(run: Run, input: string): void {
+  for (const line of run.instance.log.splice(0)) {
+    const judged = judgeLogLine(line)
+    if (judged === 'busy') run.result.lockTimeouts += 1
+    if (judged === 'fault')
+      find(run, `log at error level, ${input}: ${String(line.msg)} ${JSON.stringify(line).slice(0, 600)}`)
   }
 }
 
