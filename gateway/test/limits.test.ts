@@ -5,8 +5,7 @@ import { startHarness, type Harness } from './harness.ts'
 
 const loopback = { trustProxy: 'loopback' }
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
-const limitsOf = (response: Response) =>
-  ['limit', 'remaining'].map((name) => response.headers.get(`ratelimit-${name}`))
+const limitsOf = (response: Response) => ['limit', 'remaining'].map((name) => response.headers.get(`ratelimit-${name}`))
 
 /** Checks when the window of a limit ends, and gives it: it began at the earliest at `since`, by `performance.now()`. */
 function expectReset(response: Response, windowSeconds: number, since: number): number {
