@@ -29,8 +29,8 @@ describe('presence that peers report', () => {
   }
 
   const reporter =
-    (bus: Awaited<ReturnType<Cluster['openBus']>>, { id: userId }: BuiltUser) =>
-    (status: 'online' | 'offline') =>
+    (bus: Awaited<ReturnType<Cluster['openBus']>>, remote: BuiltUser) =>
+    (status: 'online' | 'offline', { id: userId } = remote) =>
       bus.broadcast(remotePresenceReported, { userId, status, until: clock.now() + 60_000 })
 
   it('is sent to the audience on every node and stands in ready, until it ends by time; the status stays', async () => {
@@ -79,12 +79,20 @@ describe('presence that peers report', () => {
     const node = await startNode()
     const { friend, remote, report } = await buildReported()
     const client = await signIn(node.url, friend.token)
+    const announceAnother = async () => {
+      const another = await buildUser(cluster)
+      await befriend(cluster, friend, another)
+      // From the same connection: what was reported before it is announced by then.
+      report('online', another)
+      expect(await client.take('presence_update')).to.include({ userId: another.id, status: 'online' })
+    }
     const here = await signIn(node.url, remote.token)
     expect(await client.take('presence_update')).to.include({ status: 'online' })
 
     report('online')
     report('offline')
     report('online')
+    await announceAnother()
     const offline = await awaitOffline(remote)
     await here.close()
     await offline.published
