@@ -1,4 +1,4 @@
-import { limits } from '@gatehouse/contracts'
+import { limits, upstreamLimits } from '@gatehouse/contracts'
 
 /** The gateway's own numbers, with their units. Those that clients see are in the contracts. */
 export const policy = {
@@ -100,6 +100,8 @@ export const defaultTimeouts = {
   /** For the headers of a request, and for the whole request. */
   clientHeadersMs: 15_000,
   clientRequestMs: 120_000,
+  /** For a byte of either side, which is longer than a route may wait for its response. */
+  silenceMs: upstreamLimits.timeoutMaxMs + 10_000,
   connectMs: 1_500,
   /** For a free connection to a service. */
   queueMs: 5_000,

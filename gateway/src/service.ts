@@ -168,7 +168,7 @@ type Attached = { deps: Pick<Deps, 'timeouts' | 'connectionLimits'>; upgrades: U
 function attach(server: Server, { deps, upgrades, lifecycle }: Attached): void {
   const { timeouts, connectionLimits } = deps
   server.on('connection', connectionLimits.add)
-  server.timeout = timeouts.clientRequestMs
+  server.timeout = timeouts.silenceMs
   server.on('upgrade', upgrades.handleUpgrade)
   // Without this listener Node sends 100 Continue itself, also for a request that is refused before its body is read.
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))

@@ -369,6 +369,23 @@ describe('Upstreams', () => {
     expect(await harness.metric('gatehouse_gateway_requests_total{route="GET /api/open",status="200"}')).to.be.above(0)
   })
 
+  it('are waited for as long as the route says, which may be longer than a request may take to arrive', async () => {
+    const { behave } = voice
+    const patient = join(folder, 'patient.yaml')
+    const routes = [{ prefix: '/api/voice', access: 'anyone', timeoutMs: 800 }]
+    await writeFile(patient, JSON.stringify({ upstreams: [{ name: 'voice', origins: [voice.url], routes }] }))
+    await using own = await startHarness({
+      config: { upstreamsFile: patient },
+      timeouts: { clientHeadersMs: 200, clientRequestMs: 200 },
+    })
+    voice.behave = () => undefined
+
+    const { status } = await fetch(`${own.url}/api/voice/1`)
+
+    voice.behave = behave
+    expect(status).to.equal(504)
+  })
+
   it('change at SIGHUP without a restart; a file with a fault is one error line, and what was before stays', async () => {
     const { behave } = voice
     let end: (() => void) | undefined

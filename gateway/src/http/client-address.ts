@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { parseCidrs } from '@gatehouse/outbound/reach'
 import { ConfigurationError } from '@gatehouse/service-kit'
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
@@ -60,20 +61,10 @@ function canonical(remote: string): string {
 }
 
 function parseTrusted(trustProxy: string): Range[] {
-  const names = trustProxy.split(',').map((name) => name.trim())
-  return names.filter(Boolean).flatMap((name) => (name === 'loopback' ? loopback : [parseRange(name)]))
-}
-
-const loopback: Range[] = [ipaddr.parseCIDR('127.0.0.0/8'), ipaddr.parseCIDR('::1/128')]
-
-function parseRange(name: string): Range {
   try {
-    if (name.includes('/')) return ipaddr.parseCIDR(name)
-    const address = ipaddr.process(name)
-    return [address, address.kind() === 'ipv4' ? 32 : 128]
+    return parseCidrs(trustProxy).map((cidr) => ipaddr.parseCIDR(cidr))
   } catch (cause) {
-    const remedy = 'use addresses, CIDRs or loopback, separated by commas'
-    throw new ConfigurationError([`TRUST_PROXY: ${JSON.stringify(name)} is not an address; ${remedy}`], { cause })
+    throw new ConfigurationError([`TRUST_PROXY: ${(cause as Error).message}; separate several by commas`], { cause })
   }
 }
 

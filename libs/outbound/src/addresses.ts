@@ -12,7 +12,7 @@ export type AllowList = { covers(address: string): boolean }
 
 /**
  * Parses a comma separated list of CIDRs, addresses and the word `loopback`; empty text gives an empty list.
- * Throws an Error that names the faulty entry. Contract: 8, FEDERATION_ALLOW_PRIVATE.
+ * Throws an Error that names the faulty entry. Contract: 8, FEDERATION_ALLOW_PRIVATE and TRUST_PROXY.
  */
 export function parseCidrs(text: string): string[] {
   const entries = text
