@@ -64,7 +64,7 @@ export const reinstateInviteBody = z.object({ maxUses: maxUses.optional(), expir
 
 /** A page of a list; `cursor` is the `nextCursor` of the page before. Contract: 4. */
 export const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeDefault),
+  limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeMax),
   cursor: snowflake.optional(),
 })
 export const listInvitesQuery = pageQuery.extend({ status: z.enum(['active', 'archived']).default('active') })

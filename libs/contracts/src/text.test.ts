@@ -29,6 +29,8 @@ describe('Texts', () => {
     expect(messageFor(3)).to.equal('bio must be a string')
     expect(messageFor('\ud800')).to.equal('bio contains characters that are not allowed')
     expect(messageFor('fine')).to.equal(undefined)
+    const [tooLong] = text('bio').max(3).safeParse('four').error?.issues ?? []
+    expect(tooLong?.message).to.include('3').and.not.include('must be a string')
   })
 
   it('are trimmed before they are measured', () => {

@@ -4,8 +4,14 @@ import { countCodePoints, isStorableText } from './constants/text.ts'
 /** A text that may be stored; `name` is the field's name in the error message. */
 export function text(name: string) {
   return z
-    .string({ error: (issue) => (issue.input === undefined ? `${name} is required` : `${name} must be a string`) })
+    .string({ error: ({ input }) => describeType(name, input) })
     .refine(isStorableText, { error: `${name} contains characters that are not allowed` })
+}
+
+/** Undefined for a text, whose other faults have messages of their own: its length, for one. */
+function describeType(name: string, input: unknown): string | undefined {
+  if (typeof input === 'string') return undefined
+  return input === undefined ? `${name} is required` : `${name} must be a string`
 }
 
 /** A text of at most `max` code points after trimming. */

@@ -41,6 +41,7 @@ describe('profiles', () => {
     expect(seen.text).to.not.include(user.passwordHash)
     expect((await identity.call('GET', '/api/users/1', { as: other })).status).to.equal(404)
     expect((await identity.call('GET', '/api/users/9223372036854775808', { as: other })).status).to.equal(400)
+    expect((await identity.call('GET', '/api/users/@ME', { as: other })).status, 'no id, and not @me').to.equal(400)
     expect((await identity.call('GET', `/api/users/${user.id}`)).status).to.equal(401)
   })
 

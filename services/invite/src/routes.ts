@@ -13,12 +13,12 @@ import { inviteReplies, inviteReply, redemptionReplies } from './replies/invite-
 
 /** Contract: 3, check-invite; 4. */
 export function inviteRoutes(deps: Deps): Router[] {
-  const publicRouter = new Router()
+  const publicRouter = new Router({ sensitive: true })
   publicRouter.get(endpoints.checkInvite.path, async (ctx) => {
     // A malformed query is answered like an unknown token: it names no usable invite.
     ctx.body = await checkInvite(deps, ctx.query.token)
   })
-  const adminRouter = new Router<AppState>()
+  const adminRouter = new Router<AppState>({ sensitive: true })
   adminRouter.use(adminsOnly)
   addCollectionRoutes(adminRouter, deps)
   addStateRoutes(adminRouter, deps)

@@ -11,7 +11,7 @@ import { PeeringReader } from './federation/peering-summary.ts'
 import { RemotePresences } from './federation/remote-presences.ts'
 import { createSessionMetrics } from './metrics.ts'
 import { maintainNodes } from './nodes/maintain-nodes.ts'
-import { registerNode } from './nodes/session-node.ts'
+import { registerNode, type SessionNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
 import { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
 import { PresenceDelivery } from './presence/presence-delivery.ts'
@@ -44,19 +44,21 @@ export async function startSessionGateway(
 ): Promise<RunningService> {
   await using opening = new AsyncDisposableStack()
   const openSockets = new OpenSockets()
-  const router = new Router<AppState>()
+  let node: SessionNode | undefined
+  const router = new Router<AppState>({ sensitive: true })
   const service = {
     ...config,
     name: 'session-gateway',
     portVariable: 'SESSION_GATEWAY_PORT',
     routers: [router],
-    readiness: { accepting: () => openSockets.accepting },
+    readiness: { accepting: () => openSockets.accepting, heartbeat: () => node?.isFresh() ?? false },
     upgrades: true,
     // A connection that is refused at once lets the gateway try another node.
     announceDrain: false,
   }
   const http = opening.use(await startHttpService(service, resources))
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
+  node = deps.node
   addSocketRoutes(router, { socketLists: opening.use(await openSocketLists(deps)) })
   opening.use(startSocketTimeouts(deps))
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))

@@ -22,6 +22,7 @@ export const inviteNameMax = 64
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999
 export const fanoutOriginsMax = 100
+/** Of the admins' list of users; other lists give as many as they may. Contract: 4, 5. */
 export const pageSizeDefault = 50
 export const pageSizeMax = 100
 export const socketAuthTimeoutMs = 10_000

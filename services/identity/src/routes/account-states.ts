@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 
 /** The gateway's question on a cache miss; not reachable from outside. Design: invariant 1. */
 export function accountStateRoutes({ orm }: Pick<Deps, 'orm'>): Router<AppState> {
-  const router = new Router<AppState>()
+  const router = new Router<AppState>({ sensitive: true })
   router.post(accountStatesQuery.path, jsonBody, async (ctx) => {
     const { userIds } = parseInput(accountStatesQuery.request, ctx.request.body)
     ctx.body = { states: await readAccountStates(orm.em, userIds) }

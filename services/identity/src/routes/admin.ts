@@ -23,7 +23,7 @@ import { settingsReply } from '../replies/instance-replies.ts'
 
 /** Contract: 5. */
 export function adminRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>()
+  const router = new Router<AppState>({ sensitive: true })
   router.use(adminsOnly)
   addUserRoutes(router, deps)
   router.get(endpoints.listAudit.path, async (ctx) => {

@@ -9,7 +9,7 @@ import { credentialsReply } from '../replies/credentials-reply.ts'
 
 /** Contract: 3. */
 export function authRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>()
+  const router = new Router<AppState>({ sensitive: true })
   router.post(endpoints.register.path, jsonBody, async (ctx) => {
     const input = parseInput(endpoints.register.body, ctx.request.body)
     const { address } = callerOf(ctx)

@@ -9,7 +9,7 @@ import { putRegistry, readRegistry } from '../operations/federation/registry.ts'
 
 /** What a user does about the own identities on other instances. Contract: 7; federation-wire.md 4, 5. */
 export function identityRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>()
+  const router = new Router<AppState>({ sensitive: true })
   router.get(endpoints.getRegistry.path, async (ctx) => {
     ctx.body = await readRegistry(deps, requireUser(ctx).userId)
   })

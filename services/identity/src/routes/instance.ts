@@ -7,7 +7,7 @@ import { instanceReply } from '../replies/instance-replies.ts'
 
 /** Contract: 3, GET /api/instance/info. */
 export function instanceRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>()
+  const router = new Router<AppState>({ sensitive: true })
   router.get(endpoints.instanceInfo.path, async (ctx) => {
     ctx.body = instanceReply(await loadSettings(deps.orm.em), deps.config)
   })

@@ -9,7 +9,7 @@ import { findUser } from '../queries/find-user.ts'
 
 /** What the command line does beyond the routes of admins. docs/decisions/operator-caller.md. */
 export function operatorRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>({ prefix: '/internal/operator' })
+  const router = new Router<AppState>({ sensitive: true, prefix: '/internal/operator' })
   router.use(operatorsOnly)
   const pathOf = ({ path }: { path: string }) => path.slice('/internal/operator'.length)
   router.get(pathOf(endpoints.findUser), async (ctx) => {

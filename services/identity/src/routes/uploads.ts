@@ -12,7 +12,7 @@ import { receivedFile, tempUploadDir } from '../uploads/upload-files.ts'
 
 /** Contract: 3, uploads. */
 export function uploadRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>()
+  const router = new Router<AppState>({ sensitive: true })
   const { uploadDir } = deps.config
   const form = fileForm({ folder: tempUploadDir(uploadDir), maxBytes: limits.uploadBytes })
   router.post(endpoints.upload.path, admitUpload(deps), form, async (ctx) => {

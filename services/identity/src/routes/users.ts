@@ -15,7 +15,7 @@ import { issueToken } from '../replies/credentials-reply.ts'
 
 /** Contract: 3, users. */
 export function userRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>()
+  const router = new Router<AppState>({ sensitive: true })
   router.get(endpoints.getSelf.path, async (ctx) => {
     ctx.body = sanitizeUser(await loadUser(deps.orm.em, requireUser(ctx).userId), true)
   })
