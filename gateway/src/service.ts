@@ -157,6 +157,8 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
     requestTimeout: timeouts.clientRequestMs,
     connectionsCheckingInterval: Math.min(5_000, timeouts.clientHeadersMs / 2),
     noDelay: true,
+    // The handler does it, with the body of an error.
+    requireHostHeader: false,
     // A request without a body has no events of a stream then. docs/decisions/forwarding-cost.md.
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: isWebSocketUpgrade,

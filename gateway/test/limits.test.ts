@@ -64,6 +64,14 @@ describe('Limits', () => {
       })
     }
 
+    it('count requests that are refused for their query too', async () => {
+      const path = '/api/auth/check-invite?token=%FF'
+      const statuses: number[] = []
+      for (let count = 1; count <= 31; count += 1) statuses.push((await fetch(harness.url + path)).status)
+
+      expect(statuses).to.deep.equal([...Array<number>(30).fill(400), 429])
+    })
+
     it('apply to no other route', () => {
       const limited = Object.values(endpoints as Record<string, Endpoint>).filter(
         ({ limit }) => limit && limit.by !== 'account',

@@ -55,7 +55,11 @@ describe('Local routes', () => {
     for (const path of ['/healthz', '/readyz', '/metrics']) {
       expect((await get(path)).status).to.equal(404)
       expect((await fetch(harness.opsUrl + path)).status).to.equal(200)
+      const wrong = await fetch(harness.opsUrl + path, { method: 'POST' })
+      expect([wrong.status, wrong.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
     }
+    const unknown = await fetch(`${harness.opsUrl}/nothing`)
+    expect([unknown.status, await unknown.json()]).to.deep.equal([404, { statusCode: 404, error: 'Not found' }])
   })
 
   it('describe every endpoint in OpenAPI 3.1, with its body, refusals and limits', async () => {

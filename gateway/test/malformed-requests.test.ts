@@ -26,7 +26,7 @@ describe('Malformed requests', () => {
       400,
     ],
     'a space before the colon of a header': ['GET /api/health HTTP/1.1\r\nHost: a\r\nX-Thing : b\r\n\r\n', 400],
-    'no Host': ['GET /api/health HTTP/1.1\r\n\r\n', 400],
+    'no Host': ['GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     'headers that are too large': [`GET /api/health HTTP/1.1\r\nHost: a\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     'a target that is too long': [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
     'something that is not HTTP': ['\x16\x03\x01\x00hello\r\n\r\n', 400],
@@ -51,9 +51,15 @@ describe('Malformed requests', () => {
 
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `))
       expect(answer.match(/HTTP\/1.1/g)).to.have.length(1)
+      expect(answer, 'the body of an error').to.include(`"statusCode":${status}`)
+      if (status === 405) expect(answer).to.match(/^Allow: GET, /m)
       expect(harness.stub.seen).to.have.length(0)
     })
   }
+
+  it('do not include requests of HTTP/1.0 without Host', async () => {
+    expect(await sendRaw(harness.port, 'GET /api/health HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1.1 200 /)
+  })
 
   it('time out when the headers never end', async () => {
     const socket = await openRaw(harness.port)

@@ -2,6 +2,7 @@ import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Lifecycle } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
+import { allMethods } from './local-routes.ts'
 
 const lateRequest = 'ERR_HTTP_REQUEST_TIMEOUT'
 
@@ -15,10 +16,10 @@ export function handleClientErrors(server: Server, lifecycle: Lifecycle): void {
     }
     endWithError(socket, statusOf(error))
   })
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => endWithError(socket, 405))
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => endWithError(socket, 405, { allow: allMethods }))
 }
 
-type RawError = { message?: string; requestId?: string; retryAfterSeconds?: number | undefined }
+type RawError = { message?: string; requestId?: string; retryAfterSeconds?: number | undefined; allow?: string }
 
 /** Writes an error response to a connection that has no `ServerResponse`, and closes it. Contract: 1. */
 export function endWithError(socket: Duplex, status: number, error: RawError = {}): void {
@@ -40,6 +41,7 @@ export function endWithError(socket: Duplex, status: number, error: RawError = {
     'Access-Control-Expose-Headers: Retry-After, X-Request-Id',
     'Connection: close',
     ...(requestId === undefined ? [] : [`X-Request-Id: ${requestId}`]),
+    ...(error.allow === undefined ? [] : [`Allow: ${error.allow}`]),
     ...(isRetryable ? [`Retry-After: ${retryAfter}`] : []),
   ]
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)

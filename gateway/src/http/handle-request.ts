@@ -33,6 +33,7 @@ export function createRequestHandler(deps: Deps) {
     const requestId = acceptRequestId(request.headers[requestIdHeader], deps.random)
     const context = new RequestContext(deps, { request, response, requestId })
     try {
+      if (request.headers.host === undefined) requireOldVersion(request)
       const { path, search } = parseRequestTarget(request.url ?? '')
       context.path = path
       context.search = search
@@ -50,6 +51,11 @@ export function createRequestHandler(deps: Deps) {
       context.fail(error)
     }
   }
+}
+
+/** Only HTTP/1.0 has requests without Host. Node would refuse the others without a body. RFC 9112, 3.2. */
+function requireOldVersion({ httpVersion }: IncomingMessage): void {
+  if (httpVersion !== '1.0') throw commonErrors.invalid_input({ message: 'Send a Host header' })
 }
 
 const pipelined = new WeakMap<Socket, number>()

@@ -57,7 +57,8 @@ function allowedOn(route: ReturnType<FindRoute>): readonly string[] | undefined 
   return route && 'allowed' in route ? route.allowed : undefined
 }
 
-const allMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+/** Of any route. */
+export const allMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /** Answers a preflight for every origin, and any other OPTIONS with what the path allows. Contract: 1, CORS. */
 function answerOptions(ctx: LocalContext, allowed: readonly string[] | undefined): void {

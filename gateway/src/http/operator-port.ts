@@ -1,15 +1,23 @@
 import Koa from 'koa'
-import { healthEndpoints, listen, resourceReadiness, type Lifecycle, type Listening } from '@gatehouse/service-kit'
+import {
+  handleErrors,
+  healthEndpoints,
+  listen,
+  resourceReadiness,
+  type Lifecycle,
+  type Listening,
+} from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
 /** Serves `/healthz`, `/readyz` and `/metrics` on a port of their own. Contract: 8. */
 export async function startOperatorPort(
-  deps: Pick<Deps, 'bus' | 'accountStateCache' | 'metrics' | 'config'>,
+  deps: Pick<Deps, 'bus' | 'accountStateCache' | 'metrics' | 'config' | 'log'>,
   lifecycle: Lifecycle,
 ): Promise<Listening> {
   const { metrics, config } = deps
   const app = new Koa()
+  app.use(handleErrors(deps))
   app.use(healthEndpoints({ readiness: resourceReadiness(deps), metrics, draining: () => lifecycle.draining }))
   return await listen(app.callback(), {
     host: config.opsHost,

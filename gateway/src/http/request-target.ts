@@ -9,15 +9,19 @@ const printable = /^\/[!$-~]*$/
 
 /**
  * Parses and normalizes a request's target, so that the gateway and the service cannot read one path differently.
- * Throws invalid_input for what is not a path, and for malformed percent-encodings.
+ * Throws invalid_input for what is not a path, and for malformed percent-encodings in it.
  */
 export function parseRequestTarget(url: string): RequestTarget {
   if (plain.test(url)) return split(url)
   const local = /^https?:\/\//i.test(url) ? stripOrigin(url) : url
   if (!printable.test(local)) throw commonErrors.invalid_input({ message: 'The address is not valid' })
   const { path, search } = split(local)
-  decode(search)
   return { path: path.split('/').map(normalizeSegment).join('/'), search }
+}
+
+/** Throws invalid_input for malformed percent-encodings. A request with one counts against the limit of its route before. */
+export function checkQuery(search: string): void {
+  if (search.includes('%')) decode(search)
 }
 
 /**

@@ -4,6 +4,7 @@ import { busy } from '../errors.ts'
 import type { SignedCaller } from '../auth/token-cache.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import { checkQuery } from '../http/request-target.ts'
 import { toUpstreamHeaders } from './proxy-headers.ts'
 import type { Body } from './read-body.ts'
 import type { Replica } from './replica.ts'
@@ -24,14 +25,15 @@ type ProxyOptions = {
 /**
  * Sends a request to a replica of its service with the caller token, and streams the response to the client. Another
  * replica is tried when the first cannot have seen the request, or when it broke off a request that changes nothing.
- * Rejects with busy when no connection comes free in time, and with what `judgeAgain` throws after that wait; failures of
- * the service are answered. Design: invariant 6.
+ * Rejects with invalid_input for a malformed query, with busy when no connection comes free in time, and with what
+ * `judgeAgain` throws after that wait; failures of the service are answered. Design: invariant 6.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
   const { target, openBody } = options
   const queue = target.replicas.queues[target.lane]
   const { network } = context
   let { caller } = options
+  checkQuery(context.search)
   if (!queue.tryTake(network)) {
     const { granted, cancel } = queue.wait(network)
     context.upstream = { abort: cancel }

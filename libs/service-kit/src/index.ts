@@ -19,7 +19,7 @@ export {
   requireUser,
 } from './http/request-state.ts'
 export type { AppState } from './http/request-state.ts'
-export { createServiceApp } from './http/service-app.ts'
+export { createServiceApp, handleErrors } from './http/service-app.ts'
 export type { ServiceApp } from './http/service-app.ts'
 export { startHttpService } from './http/start-http-service.ts'
 export type { RunningService } from './http/start-http-service.ts'

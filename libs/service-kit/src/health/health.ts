@@ -1,4 +1,4 @@
-import { withTimeout } from '@gatehouse/runtime'
+import { commonErrors, withTimeout } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Resources } from '../resources/open-resources.ts'
@@ -8,6 +8,8 @@ export type Check = () => boolean | Promise<boolean>
 
 /** What a process needs to do its work. `optional`: what it has a fallback for. */
 export type Readiness = { required: Record<string, Check>; optional?: Record<string, Check> }
+
+const paths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 /** A dependency that does not answer in this time is not up. */
 const checkMs = 2_000
@@ -20,8 +22,13 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
   const { required, optional = {} } = deps.readiness
   measureDependencies(deps.metrics, { ...required, ...optional })
   return async (ctx, next) => {
-    if (ctx.method !== 'GET') {
+    if (!paths.has(ctx.path)) {
       await next()
+    } else if (!['GET', 'HEAD'].includes(ctx.method)) {
+      const { status, body } = commonErrors.method_not_allowed()
+      ctx.status = status
+      ctx.set('Allow', 'GET, HEAD')
+      ctx.body = body
     } else if (ctx.path === '/healthz') {
       ctx.body = { status: 'ok' }
     } else if (ctx.path === '/readyz') {
@@ -30,12 +37,10 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
       const ready = !deps.draining() && Object.keys(required).every((name) => checks[name])
       ctx.status = ready ? 200 : 503
       ctx.body = { ready, draining: deps.draining(), ...(isVerbose && { dependencies: checks }) }
-    } else if (ctx.path === '/metrics') {
+    } else {
       const { contentType, text } = await deps.metrics.render()
       ctx.set('Content-Type', contentType)
       ctx.body = text
-    } else {
-      await next()
     }
   }
 }

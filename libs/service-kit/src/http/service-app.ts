@@ -88,7 +88,8 @@ function describeResponse(span: Span, ctx: ParameterizedContext<AppState, Routed
   span.set({ 'http.route': route, 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestId })
 }
 
-function handleErrors({ log }: ServiceAppDeps): Middleware<AppState> {
+/** Answers every thrown value, and what nothing has answered, with the body of an error. Contract: 1. */
+export function handleErrors({ log }: { log: Log }): Middleware<AppState> {
   return async (ctx, next) => {
     try {
       await next()
