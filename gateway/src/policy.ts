@@ -10,7 +10,7 @@ export const policy = {
   /** How long the public keys for upstreams may be cached. */
   upstreamKeysSeconds: 300,
   cachedTokens: 50_000,
-  /** How long one caller token is reused; it is valid for 30 s. */
+  /** How long one caller token is reused; it is valid for 30 s, and for the difference that clocks may have. */
   callerTokenReuseMs: 5_000,
   /** Requests that wait for a connection to a service; more get 503, so that a slow service does not fill the memory. */
   waitingRequests: 2_048,
@@ -108,7 +108,7 @@ export const defaultTimeouts = {
   /** For the head of a response: of a read, and of anything else, which may hash, call a peer or delete. */
   readMs: 10_000,
   writeMs: 60_000,
-  /** How long a read that a replica failed is tried at another one: what states its caller is valid for 30 s. */
+  /** How long a read that a replica failed is tried at another one: what states its caller is good for 30 s by equal clocks. */
   retryMs: 20_000,
   /** Between two chunks of a response body. */
   bodyMs: 30_000,

@@ -24,7 +24,7 @@ const writeAuditLog = { audit_log: 'select (id), insert' }
 /**
  * What each service may do, and nothing else: the only list. A new query that lacks a grant fails in the tests of its
  * service with `permission denied`: add it here. An older release runs beside a newer one during an upgrade, so that a
- * grant goes one release after its last use. Held by deploy/test/least-privilege.test.ts. Design: invariant 5.
+ * grant goes one release after its last use. Held by deploy/test/least-privilege.test.ts. See docs/decisions/database-roles.md.
  */
 export const grants: Readonly<Record<DatabaseService, Grants>> = {
   identity: {

@@ -34,7 +34,7 @@ function passwordOf(ownerUrl: string, client: DatabaseClient): string {
 /**
  * Creates the roles that the server does not have, on a server of this instance's own; `ownerUrl` is that of `em`, which
  * needs a role that may create roles. Roles belong to the server and not to one database: several callers at once are
- * safe. The grants come with `migrateDatabase`. Design: invariant 5.
+ * safe. The grants come with `migrateDatabase`. See docs/decisions/database-roles.md.
  */
 export async function createRoles(em: EntityManager, ownerUrl: string): Promise<void> {
   for (const client of [...databaseServices, 'embedded'] as const) {

@@ -15,15 +15,17 @@ export async function runUntilStopped(
   const stopped = new Promise<void>((resolve) => {
     stopRequested.addEventListener('abort', () => resolve(), { once: true })
   })
+  let isStarted = false
   try {
     const running = await start(stopRequested)
+    isStarted = true
     await stopped
     setTimeout(() => process.exit(1), stopLimitMs).unref()
     await running[Symbol.asyncDispose]()
     process.exit(0)
   } catch (error) {
     if (error === stopRequested.reason) process.exit(0)
-    reportStartError(name, error)
+    reportStartError(name, error, isStarted ? 'stop failed' : undefined)
     process.exit(1)
   }
 }
@@ -47,7 +49,7 @@ function followSignals(): AbortSignal {
  * Lines of the log, or plain ones on a terminal. Of a fault that an operator can remove the message is enough; a stack
  * would hide it.
  */
-export function reportStartError(name: string, error: unknown): void {
+export function reportStartError(name: string, error: unknown, message = 'start failed'): void {
   const isOperational = error instanceof ConfigurationError || error instanceof Unavailable
   const lines = isOperational ? error.message.split('\n') : []
   if (process.stderr.isTTY) {
@@ -57,5 +59,5 @@ export function reportStartError(name: string, error: unknown): void {
   }
   const log = createLog({ level: 'fatal', service: name, destination: process.stderr })
   for (const line of lines) log.fatal(line)
-  if (!isOperational) log.fatal({ err: error }, 'start failed')
+  if (!isOperational) log.fatal({ err: error }, message)
 }
