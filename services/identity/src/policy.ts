@@ -21,9 +21,12 @@ export const policy = {
   /** federation-wire.md 4, attach 1. */
   attachProofBytes: 32,
   attachProofMs: 60_000,
-  /** Pictures of replicas: how long one may take at its home, and how many users' wait to be fetched. */
+  /** Pictures of replicas: how long one may take at its home, and how many wait to be fetched, in all and of one home. */
   remotePictureTimeoutMs: 10_000,
-  remotePictureQueue: 1_000,
+  remotePictureQueue: 2_000,
+  remotePicturesPerOrigin: 200,
+  /** Homes that one is fetched from at a time: each may hold an upload's bytes in memory. */
+  remotePicturesAtOnce: 4,
   /** Of the random text in place of a tombstone's password hash. */
   unverifiableHashBytes: 32,
   /** Files of a deleted account that leave the disk before the answer; the cleanup removes the rest. */

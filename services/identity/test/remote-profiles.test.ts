@@ -3,6 +3,8 @@ import sharp from 'sharp'
 import { applyRemoteProfiles, type RemoteProfile } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
 import { OutboundFailure, type Outbound, type OutboundAnswer, type OutboundRequest } from '@gatehouse/outbound'
+import { eventually } from '@gatehouse/test-kit'
+import { policy } from '../src/policy.ts'
 import { buildStub, buildUser, readUser } from './builders.ts'
 import { column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -13,10 +15,13 @@ const host = 'home.example'
 function fakeHome(image: Buffer) {
   const home = {
     asked: [] as OutboundRequest[],
+    /** Requests to hosts that hang fail when it is resolved. */
+    hanging: Promise.withResolvers<void>(),
     answer: { status: 200, headers: { 'content-type': 'image/png' }, body: image } as OutboundAnswer | OutboundFailure,
     outbound: {
       request: async (request: OutboundRequest): Promise<OutboundAnswer> => {
         home.asked.push(request)
+        if (isHanging(request)) await home.hanging.promise.then(() => Promise.reject(tooSlow()))
         if (home.answer instanceof OutboundFailure) throw home.answer
         return home.answer
       },
@@ -25,6 +30,9 @@ function fakeHome(image: Buffer) {
   }
   return home
 }
+
+const tooSlow = () => new OutboundFailure('timeout', 'too slow')
+const isHanging = ({ url }: Pick<OutboundRequest, 'url'>) => new URL(url).host.endsWith('.hanging.example')
 
 describe('Profiles that a peer reports', () => {
   let image: Buffer
@@ -43,6 +51,7 @@ describe('Profiles that a peer reports', () => {
   beforeEach(async () => {
     made += 1
     home.asked = []
+    home.hanging = Promise.withResolvers()
     home.answer = { status: 200, headers: { 'content-type': 'image/png' }, body: image }
     const username = `ivy_${made}@home.example`
     user = await buildUser(identity, { username, homeInstance: host, homeUserId: `h${made}`, bio: 'old' })
@@ -116,7 +125,7 @@ describe('Profiles that a peer reports', () => {
   it('take the texts although a picture cannot be had, which the next report of them brings', async () => {
     const avatar = `${origin}/api/uploads/1.png`
     const failures = [
-      new OutboundFailure('timeout', 'too slow'),
+      tooSlow(),
       { status: 404, headers: { 'content-type': 'image/png' }, body: image },
       { status: 200, headers: { 'content-type': 'text/html' }, body: image },
       { status: 200, headers: {}, body: image },
@@ -144,5 +153,56 @@ describe('Profiles that a peer reports', () => {
     for (const [index, avatar] of elsewhere.entries()) await apply({ avatar, profileUpdatedAt: 20 + index })
 
     expect(home.asked).to.deep.equal([])
+  })
+
+  describe('while pictures of other homes hang', () => {
+    afterEach(async () => {
+      home.hanging.resolve()
+      await identity.deps.remotePictures.idle()
+    })
+
+    function hang(index: number, origin_ = 'https://a.hanging.example'): void {
+      const picture = { user: { id: `${index}`, profileUpdatedAt: 1 }, field: 'avatar' } as const
+      identity.deps.remotePictures.fetchLater({ ...picture, url: `${origin_}/${index}.png`, origin: origin_ })
+    }
+    const report = () =>
+      identity.deps.bus.request(
+        applyRemoteProfiles,
+        { origin, host, profiles: [profileOf({ avatar: `${origin}/1.png` })] },
+        { timeoutMs: 10_000 },
+      )
+    const shown = () => eventually('the picture is shown', async () => (await now()).avatar)
+    const hangingHosts = () => home.asked.filter(isHanging).map(({ url }) => new URL(url).host)
+
+    it('have theirs at once, and those homes are asked for one at a time', async () => {
+      for (let index = 1; index <= 5; index += 1) hang(index)
+
+      await report()
+
+      expect(await shown()).to.match(/\.webp$/)
+      expect(hangingHosts()).to.deep.equal(['a.hanging.example'])
+    })
+
+    it('have theirs although one home has reported more than may wait', async () => {
+      for (let index = 0; index <= policy.remotePictureQueue; index += 1) hang(index)
+
+      await report()
+
+      expect(await shown()).to.match(/\.webp$/)
+      home.hanging.resolve()
+      await identity.deps.remotePictures.idle()
+      expect(hangingHosts()).to.have.length(1 + policy.remotePicturesPerOrigin)
+    })
+
+    it('are asked for from a few homes side by side', async () => {
+      const letters = ['a', 'b', 'c', 'd', 'e', 'f']
+      for (const [index, letter] of letters.entries()) hang(index, `https://${letter}.hanging.example`)
+      await eventually('requests', () => home.asked.length >= policy.remotePicturesAtOnce)
+
+      expect(hangingHosts()).to.deep.equal(letters.slice(0, 4).map((letter) => `${letter}.hanging.example`))
+      home.hanging.resolve()
+      await identity.deps.remotePictures.idle()
+      expect(hangingHosts()).to.have.length(6)
+    })
   })
 })

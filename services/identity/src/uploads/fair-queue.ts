@@ -1,29 +1,33 @@
 export type FairQueue<Item> = {
-  /** False when the queue is full, or the account has as many in it as one may. */
-  push(account: string, item: Item): boolean
-  /** The oldest item of the account whose turn it is. */
-  take(): Item | undefined
+  /** False when the queue is full, or the source has as many in it as one may. */
+  push(source: string, item: Item): boolean
+  /** The oldest item of the source whose turn it is; those of `except` keep theirs. */
+  take(except?: Pick<ReadonlySet<string>, 'has'>): Item | undefined
   size(): number
 }
 
-/** A bounded queue that serves accounts in turns, so that one with many items delays others by one at a time. */
-export function createFairQueue<Item>(limits: { capacity: number; perAccount: number }): FairQueue<Item> {
+/**
+ * A bounded queue that serves its sources (accounts, origins) in turns, so that one with many items delays others by one at
+ * a time.
+ */
+export function createFairQueue<Item>(limits: { capacity: number; perSource: number }): FairQueue<Item> {
   /** In the order of their turns; none is empty. */
-  const itemsByAccount = new Map<string, Item[]>()
+  const itemsBySource = new Map<string, Item[]>()
   let size = 0
   return {
-    push: (account, item) => {
-      const items = itemsByAccount.get(account) ?? []
-      if (size >= limits.capacity || items.length >= limits.perAccount) return false
+    push: (source, item) => {
+      const items = itemsBySource.get(source) ?? []
+      if (size >= limits.capacity || items.length >= limits.perSource) return false
       items.push(item)
-      itemsByAccount.set(account, items)
+      itemsBySource.set(source, items)
       size += 1
       return true
     },
-    take: () => {
-      for (const [account, [first, ...others]] of itemsByAccount) {
-        itemsByAccount.delete(account)
-        if (others.length > 0) itemsByAccount.set(account, others)
+    take: (except) => {
+      for (const [source, [first, ...others]] of itemsBySource) {
+        if (except?.has(source)) continue
+        itemsBySource.delete(source)
+        if (others.length > 0) itemsBySource.set(source, others)
         size -= 1
         return first
       }

@@ -33,7 +33,7 @@ type ConverterOptions = {
  */
 export function startImageConverter(options: ConverterOptions): ImageConverter {
   const { log, metrics, memoryBytes = policy.imageMemoryBytes, seconds = policy.imageSeconds } = options
-  const queue = createFairQueue<QueuedJob>({ capacity: policy.imageQueue, perAccount: policy.imagesPerAccount })
+  const queue = createFairQueue<QueuedJob>({ capacity: policy.imageQueue, perSource: policy.imagesPerAccount })
   let child: SupervisedChild<ConversionJob> | undefined
   let running: (QueuedJob & { limit: Disposable }) | undefined
   let lastId = 0

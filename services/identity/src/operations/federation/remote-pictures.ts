@@ -7,6 +7,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
+import { createFairQueue } from '../../uploads/fair-queue.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
 import { recordAccountEvent } from '../account-events.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
@@ -21,7 +22,7 @@ export type RemotePicture = {
 }
 
 export type RemotePictures = AsyncDisposable & {
-  /** Fetches it after those that wait; a later one of the same field takes its place. Beyond the queue it is left out. */
+  /** Fetches it in the turn of its origin; a later one of the same field takes its place. Beyond the queue it is left out. */
   fetchLater(picture: RemotePicture): void
   /** Resolves when none waits. */
   idle(): Promise<void>
@@ -31,36 +32,63 @@ export type PictureDeps = OperationContext &
   Pick<Deps, 'outbound' | 'images' | 'config' | 'afterCommit' | 'uploadCleanup' | 'freeDiskBytes'>
 
 /**
- * Fetches the pictures of replicas, one at a time, and converts them like uploads. They do not hold up the answer to the
+ * Fetches the pictures of replicas and converts them like uploads, one at a time. They do not hold up the answer to the
  * peer; one that is lost comes with the next report of the same profile, because its source is kept with it only then.
- * federation-wire.md 3.
+ * Origins take turns and have one under way at most: a slow home delays its own pictures. An origin is the home that serves
+ * them and the peer that reported them, so that none can spend the turns of another. federation-wire.md 3.
  */
 export function createRemotePictures(deps: PictureDeps): RemotePictures {
+  const limits = { capacity: policy.remotePictureQueue, perSource: policy.remotePicturesPerOrigin }
+  const turns = createFairQueue<string>(limits)
   const waiting = new Map<string, RemotePicture>()
+  /** By origin. */
+  const running = new Map<string, Promise<void>>()
   const ending = new AbortController()
-  let running: Promise<void> | undefined
 
-  async function work(): Promise<void> {
-    for (const [key, picture] of waiting) {
-      waiting.delete(key)
-      if (ending.signal.aborted) return
-      const { user, field, url } = picture
-      await takePicture(deps, picture, ending.signal).catch((error: unknown) => {
-        deps.log.warn({ err: error, userId: user.id, field, host: URL.parse(url)?.host }, 'remote picture not taken')
-      })
+  function startNext(): void {
+    while (running.size < policy.remotePicturesAtOnce && !ending.signal.aborted) {
+      const picture = takeNext()
+      if (!picture) return
+      running.set(
+        picture.origin,
+        fetchNow(picture).finally(() => finish(picture)),
+      )
     }
+  }
+
+  function takeNext(): RemotePicture | undefined {
+    const key = turns.take(running)
+    if (key === undefined) return undefined
+    const picture = waiting.get(key)
+    waiting.delete(key)
+    return picture
+  }
+
+  function finish({ origin }: RemotePicture): void {
+    running.delete(origin)
+    startNext()
+  }
+
+  async function fetchNow(picture: RemotePicture): Promise<void> {
+    const { user, field, url } = picture
+    await takePicture(deps, picture, ending.signal).catch((error: unknown) => {
+      deps.log.warn({ err: error, userId: user.id, field, host: URL.parse(url)?.host }, 'remote picture not taken')
+    })
   }
 
   return {
     fetchLater: (picture) => {
-      if (waiting.size >= policy.remotePictureQueue) return
-      waiting.set(`${picture.user.id} ${picture.field}`, picture)
-      running ??= work().finally(() => (running = undefined))
+      const { origin, user, field } = picture
+      const key = `${origin} ${user.id} ${field}`
+      if (waiting.has(key) || turns.push(origin, key)) waiting.set(key, picture)
+      startNext()
     },
-    idle: async () => await running,
+    idle: async () => {
+      while (running.size > 0) await Promise.all(running.values())
+    },
     [Symbol.asyncDispose]: async () => {
       ending.abort()
-      await running
+      await Promise.all(running.values())
     },
   }
 }
