@@ -40,6 +40,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       file_removals: 'select, insert, update (id), delete',
       federation_registries: 'select, insert, update, delete',
       attach_proofs: 'select, insert, update, delete',
+      peer_resets: 'select (host, new_instance_id, seen_at)',
       presences: 'select, delete',
       // The chat system's: what a deletion reads and removes, and of a stub what its account takes over.
       spaces: 'select',

@@ -12,6 +12,7 @@ import { Migration20261121Sessions } from './migrations/migration-20261121-sessi
 import { Migration20261122FederationLimits } from './migrations/migration-20261122-federation-limits.ts'
 import { Migration20261122OwnData } from './migrations/migration-20261122-own-data.ts'
 import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
+import { Migration20261123PeerResets } from './migrations/migration-20261123-peer-resets.ts'
 import { connectTimeoutMs, defaultConnections, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
 import { createRoles } from './roles.ts'
@@ -33,6 +34,7 @@ const migrations = [
   Migration20261122FederationLimits,
   Migration20261122OwnData,
   Migration20261122Traces,
+  Migration20261123PeerResets,
 ].map((migration) => ({
   name: migration.name,
   class: migration,

@@ -45,6 +45,8 @@ export const policy = {
   secondPassYieldMs: 5_000,
   syncAttempts: 12,
   syncPageSize: 50,
+  /** Pages that one run reads: whatever a peer answers, its other states are not kept waiting. */
+  syncPagesPerRun: 10,
   /** Users that are read at a time to answer a sync. */
   syncCandidates: 200,
   /** Requests and pending peers. Contract: 7. */

@@ -87,6 +87,36 @@ describe('peering that an admin has to approve', () => {
     expect(await requests()).to.have.length(1)
   })
 
+  it('keeps an unproven offer against others in the name of its origin, which anybody can send', async () => {
+    remote.answer = (_request, response) => void response.destroy()
+    const answer = await offer()
+    const stranger = await offer({ hmacSecret: 'd'.repeat(64) })
+    const repeated = await offer()
+    remote.answer = () => false
+    await runAfter(10_000)
+    const [waiting] = await requests()
+    await decide(waiting!.id, 'approve')
+
+    expect([answer.status, stranger.status, repeated.status]).to.deep.equal([202, 503, 202])
+    expect(stranger.headers.get('retry-after')).to.match(/^[0-9]+$/)
+    expect(posted(acceptPath)[0]).to.include({ approvalToken: repeated.body.approvalToken as string })
+    expect(await statuses()).to.deep.equal(['active'])
+  })
+
+  it('takes a proven offer in the place of an unproven one, when its origin has lost its secret', async () => {
+    remote.answer = (_request, response) => void response.destroy()
+    await offer()
+    remote.answer = () => false
+    remote.secret = 'c'.repeat(64)
+    const answer = await offer({ hmacSecret: remote.secret })
+    await runAfter(day)
+    const [waiting] = await requests()
+    await decide(waiting!.id, 'approve')
+
+    expect(posted(acceptPath)[0]).to.include({ approvalToken: answer.body.approvalToken as string })
+    expect(await statuses()).to.deep.equal(['active'])
+  })
+
   it('forgets an unproven offer after a day', async () => {
     remote.answer = (_request, response) => void response.destroy()
     await offer()
@@ -152,6 +182,28 @@ describe('peering that an admin has to approve', () => {
     expect(await peers()).to.have.length(1)
     expect((await peers())[0]).to.include({ status: 'rejected', reason: 'denied_by_admin' })
   })
+
+  const lifts = {
+    'an admin has initiated': () =>
+      instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin }),
+    'the peer was revoked': async () =>
+      await instance.admin('DELETE', `/api/federation/peers/${(await peers())[0]!.id}`),
+  }
+  for (const [name, lift] of Object.entries(lifts)) {
+    it(`tells of no denial any more once ${name}`, async () => {
+      await offer()
+      remote.answer = ({ path }, response) => path === deniedPath && void sendJson(response, 503, {})
+      await decide((await requests())[0]!.id, 'deny')
+      await runAfter(0)
+      const told = posted(deniedPath).length
+      remote.answer = ({ path }, response) => path === acceptPath && void sendJson(response, 202, { queued: true })
+      await lift()
+      await runAfter(day)
+
+      expect(told).to.be.at.least(1)
+      expect(posted(deniedPath)).to.have.length(told)
+    })
+  }
 
   it('expires after thirty days, which the other side is told as well', async () => {
     await offer()

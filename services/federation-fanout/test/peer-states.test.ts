@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { insertUser } from '@gatehouse/test-kit'
-import { checkHomeEpoch, verifyAttachProof } from '@gatehouse/contracts'
+import { checkHomeEpoch, detachHome, verifyAttachProof } from '@gatehouse/contracts'
 import { hashToken, readSignature, verifySignature } from '../src/peers/signature.ts'
 import {
   buildPeer,
+  fakeInstanceId,
   secretOfPeer,
   sendAsPeer,
   sendJson,
@@ -140,6 +141,39 @@ describe('the states of a peer', () => {
     expect(body.peer).to.include({ status: 'needs_attention', reason: 'peer_reset_detected' })
   })
 
+  it('needs_attention: a recheck that tells who it is settles what its former instance left', async () => {
+    const { id } = await build({ status: 'needs_attention', reason: 'deliveries_refused' })
+    const em = instance.deps.orm.em.fork()
+    const reset = 'insert into peer_resets (origin, host, instance_id) values (?, ?, ?)'
+    await em.execute(reset, [remote.origin, remote.host, fakeInstanceId])
+
+    const rechecked = await instance.admin('POST', `${admins}/${id}/recheck`)
+
+    expect(rechecked.body.peer).to.include({ status: 'active', instanceId: fakeInstanceId })
+    expect(await em.execute('select 1 from peer_resets where origin = ?', [remote.origin])).to.deep.equal([])
+  })
+
+  it('needs_attention: when another instance was first seen is remembered until the known one proves itself', async () => {
+    const { id } = await build({ status: 'needs_attention', instance_id: randomUUID() })
+    const execute = (sql: string, parameters: unknown[]) => instance.deps.orm.em.fork().execute(sql, parameters)
+    const seen = () => execute('select seen_at from peer_resets where origin = ?', [remote.origin])
+    const recheck = () => instance.admin('POST', `${admins}/${id}/recheck`)
+
+    await recheck()
+    const first = await seen()
+    await recheck()
+    const second = await seen()
+    await execute('update peers set instance_id = ? where id = ?', [fakeInstanceId, id])
+    await execute('update peer_resets set instance_id = ? where origin = ?', [fakeInstanceId, remote.origin])
+    const { body } = await recheck()
+
+    expect(first).to.have.length(1)
+    expect(first[0]).to.have.property('seen_at').that.is.a('string')
+    expect(second).to.deep.equal(first)
+    expect(body.peer).to.include({ status: 'active' })
+    expect(await seen()).to.deep.equal([])
+  })
+
   it('revoked: it is forgotten for good by an admin only', async () => {
     const { id } = await build({ status: 'revoked' })
 
@@ -148,6 +182,59 @@ describe('the states of a peer', () => {
     const again = await instance.admin('DELETE', `${admins}/${id}/permanent`)
 
     expect([asUser.status, forgotten.status, again.status]).to.deep.equal([403, 200, 404])
+  })
+
+  for (const [name, before, detached] of [
+    ['set up anew', randomUUID(), ['b.test']],
+    ['the same as before', fakeInstanceId, []],
+  ] as const) {
+    it(`revoked: an instance ${name} that signs before our proof has ended is asked who it is`, async () => {
+      await build({ status: 'revoked', instance_id: before })
+      const sync = { sinceTimestamp: 0, limit: 1 }
+      remote.answer = ({ path, body }, response) => {
+        if (path === '/api/federation/sync')
+          return void sendJson(response, 200, { events: [], hasMore: false, checkpoint: 0 })
+        if (path !== '/api/federation/peer/accept') return false
+        const secret = (JSON.parse(body.toString()) as { hmacSecret: string }).hmacSecret
+        remote.secret = secret
+        void signed('/api/federation/sync', sync, { secret }).then(() => sendJson(response, 200, { accepted: true }))
+      }
+      const asked: string[] = []
+      await using _identity = await instance.deps.bus.respond(detachHome, async ({ host }) => {
+        asked.push(host)
+        return { detached: 1, tombstoned: 0 }
+      })
+
+      await instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin })
+      await instance.runDue()
+      await instance.runDue()
+      const relay = { version: 1, sourceInstance: remote.origin, sourceInstanceId: fakeInstanceId, events: [] }
+      const relayed = await signed('/api/federation/relay', relay, { secret: remote.secret })
+
+      const sql = 'select status, instance_id from peers where origin = ?'
+      const [peer] = await instance.deps.orm.em.fork().execute(sql, [remote.origin])
+      expect(relayed.status).to.equal(200)
+      expect(peer).to.deep.equal({ status: 'active', instance_id: fakeInstanceId })
+      expect(asked).to.deep.equal(detached)
+    })
+  }
+
+  it('a home that became active without saying who it is counts as the one that it was until it has', async () => {
+    const ask = async () =>
+      (await instance.deps.bus.request(checkHomeEpoch, { host: 'b.test', timeoutMs: 5_000 }, { timeoutMs: 6_000 }))
+        .outcome
+    await instance.deps.orm.em.fork().execute('delete from peers')
+    await build({ status: 'pending', instance_id: fakeInstanceId })
+    await signed('/api/federation/sync', { sinceTimestamp: 0, limit: 1 })
+    remote.secret = 'c'.repeat(64)
+    const unproven = await ask()
+    remote.secret = secretOfPeer
+    const same = await ask()
+    await instance.deps.orm.em.fork().execute('update peer_resets set instance_id = ?', [randomUUID()])
+    const different = await ask()
+    await instance.deps.orm.em.fork().execute('delete from peer_resets')
+
+    expect([unproven, same, different]).to.deep.equal(['unverified', 'same', 'changed'])
   })
 
   it('rotates every 1 to 365 days', async () => {

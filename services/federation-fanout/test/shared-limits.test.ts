@@ -2,7 +2,7 @@ import { insertUser } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { buildPeer, sendAsPeer } from './fake-peer.ts'
-import { startTestInstance } from './harness.ts'
+import { startTestInstance, type TestAnswer } from './harness.ts'
 
 const minute = 60_000
 
@@ -57,6 +57,35 @@ describe('limits of peers and users', () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 429])
     expect(answers[3]?.headers.get('retry-after')).to.equal('900')
     expect([before.status, after.status]).to.deep.equal([429, 200])
+  })
+
+  it('are told with every answer, like those of the gateway', async () => {
+    await using replicas = await startReplicas()
+    const user = await insertUser(replicas.one.deps)
+    const peer = await buildPeer(replicas.one, { host: 'home.example' })
+    const ensure = () =>
+      replicas.one.call('POST', '/api/federation/peer/ensure', {
+        ...{ as: { id: user.id }, body: { remoteOrigin: 'https://b.example' } },
+      })
+    const ask = (path: string, body: object) => sendAsPeer(replicas.one, ['POST', path, body], peer)
+    const told = ({ headers }: TestAnswer) =>
+      ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`))
+
+    const first = await ensure()
+    replicas.clock.advance(minute + 1)
+    const others = [await ensure(), await ensure(), await ensure()]
+    const unknown = await ask('/api/federation/users/lookup', { username: 'nobody' })
+    const malformed = await ask('/api/federation/relay', { events: 'none' })
+
+    expect([first, ...others].map(told)).to.deep.equal([
+      ['3', '2', '900'],
+      ['3', '1', '840'],
+      ['3', '0', '840'],
+      ['3', '0', '840'],
+    ])
+    expect(others[2]?.status).to.equal(429)
+    expect([unknown.status, told(unknown)]).to.deep.equal([404, ['60', '59', '60']])
+    expect([malformed.status, told(malformed)]).to.deep.equal([400, ['90', '89', '60']])
   })
 
   it('leave no rows behind once their windows have ended', async () => {

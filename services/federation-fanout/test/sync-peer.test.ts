@@ -1,10 +1,20 @@
+import { applyRemoteProfiles } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import { policy } from '../src/policy.ts'
 import { fakeInstanceId, buildPeer, secretOfPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
 const syncPath = '/api/federation/sync'
+const acceptPath = '/api/federation/peer/accept'
 const epochPath = '/api/federation/epoch'
+
+const ends = {
+  revoked: (instance: TestInstance, id: string) => instance.admin('DELETE', `/api/federation/peers/${id}`),
+  forgotten: async (instance: TestInstance, id: string) => {
+    await ends.revoked(instance, id)
+    await instance.admin('DELETE', `/api/federation/peers/${id}/permanent`)
+  },
+}
 
 describe('what an active peer is asked after its activation', () => {
   let instance: TestInstance
@@ -24,7 +34,7 @@ describe('what an active peer is asked after its activation', () => {
   })
 
   const row = async () => {
-    const sql = 'select status, reason, attempts, instance_id, next_attempt_at from peers'
+    const sql = 'select id, status, reason, attempts, instance_id, next_attempt_at from peers'
     const [peer] = await instance.deps.orm.em.fork().execute(sql)
     return peer as Record<string, unknown>
   }
@@ -68,5 +78,98 @@ describe('what an active peer is asked after its activation', () => {
 
     expect(before).to.include({ status: 'active' })
     expect(await row()).to.include({ status: 'needs_attention', reason: 'deliveries_refused' })
+  })
+
+  it('at 403 to take our offer again, whose 202 is taken like every other', async () => {
+    remote.answer = ({ path }, response) => {
+      if (path === syncPath) return void sendJson(response, 403, { error: 'unknown', statusCode: 403 })
+      if (path === acceptPath) return void sendJson(response, 202, { queued: true, approvalToken: 'T' })
+      return false
+    }
+    await instance.runDue()
+    const waiting = await row()
+    remote.secret = 'e'.repeat(64)
+    const approval = { sourceOrigin: remote.origin, hmacSecret: remote.secret, approvalToken: 'T' }
+    const approved = await instance.call('POST', acceptPath, { body: approval })
+
+    expect(waiting).to.include({ status: 'awaiting_approval' })
+    expect(approved.status).to.equal(200)
+    expect(await row()).to.include({ status: 'active' })
+  })
+
+  it('nothing more when it answers our offer that its admin has denied it', async () => {
+    remote.answer = ({ path }, response) => {
+      if (path === epochPath) return false
+      sendJson(response, 403, { error: 'denied', code: 'PEERING_REQUIRES_APPROVAL', statusCode: 403 })
+    }
+
+    await instance.runDue()
+
+    expect(await row()).to.include({ status: 'rejected', reason: 'refused_by_peer', next_attempt_at: null })
+  })
+
+  const profile = (homeUserId: string) => ({
+    ...{ eventType: 'profile_update', contextType: 'profile', messageId: homeUserId, timestamp: 1 },
+    profileUpdate: { homeUserId, homeInstance: remote.origin, profileUpdatedAt: 1, username: homeUserId },
+  })
+  /** Each page holds one profile and says that there are more; `beforePage` is told the number of the page. */
+  const answerEndlessly = (beforePage: (page: number) => Promise<unknown> = async () => undefined) => {
+    const asked: number[] = []
+    remote.answer = ({ path, body }, response) => {
+      if (path !== syncPath) return false
+      const since = (JSON.parse(body.toString()) as { sinceTimestamp: number }).sinceTimestamp
+      asked.push(since)
+      const page = { events: [profile(String(asked.length))], hasMore: true, checkpoint: since + 1 }
+      void beforePage(asked.length).then(() => sendJson(response, 200, page))
+    }
+    return asked
+  }
+  const collectApplied = async () => {
+    const applied: string[] = []
+    const identity = await instance.deps.bus.respond(applyRemoteProfiles, async ({ profiles }) => {
+      applied.push(...profiles.map(({ homeUserId }) => homeUserId))
+      return { applied: profiles.length }
+    })
+    return { applied, [Symbol.asyncDispose]: () => identity[Symbol.asyncDispose]() }
+  }
+
+  it('a bounded number of pages in one run, and the rest in the next', async () => {
+    const asked = answerEndlessly()
+    await using identity = await collectApplied()
+
+    await instance.runDue()
+    const first = asked.length
+    await instance.runDue()
+
+    expect(first).to.equal(policy.syncPagesPerRun)
+    expect(asked).to.deep.equal(Array.from({ length: 2 * policy.syncPagesPerRun }, (_, index) => index))
+    expect(identity.applied).to.have.length(asked.length)
+    expect(await row()).to.include({ status: 'active', attempts: 0 })
+  })
+
+  for (const [name, end] of Object.entries(ends)) {
+    it(`nothing more once it was ${name}, and what it answers then is not applied`, async () => {
+      const { id } = await row()
+      const asked = answerEndlessly(async (page) => page === 2 && (await end(instance, String(id))))
+      await using identity = await collectApplied()
+
+      await instance.runDue()
+      await instance.runDue()
+
+      expect(asked).to.deep.equal([0, 1])
+      expect(identity.applied).to.deep.equal(['1'])
+    })
+  }
+
+  it('nor is it offered the secret that it had, once it was revoked', async () => {
+    const { id } = await row()
+    remote.answer = ({ path }, response) => {
+      if (path !== syncPath) return false
+      void ends.revoked(instance, String(id)).then(() => sendJson(response, 403, { error: 'unknown', statusCode: 403 }))
+    }
+
+    await instance.runDue()
+
+    expect(remote.received.map(({ path }) => path)).to.deep.equal([epochPath, syncPath])
   })
 })

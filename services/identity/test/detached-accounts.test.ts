@@ -25,7 +25,16 @@ describe('Accounts whose home was lost', () => {
     identity.federation.proof = { outcome: 'valid', homeUserId: 'new', username: 'ivy' }
   })
 
-  const detach = () => identity.deps.bus.request(detachHome, { host }, { timeoutMs })
+  /** The row of an origin at `host` that an admin has peered with anew. */
+  const recordReset = (row: { seen_at?: Date; new_instance_id?: string | null; origin?: string } = {}) =>
+    insertRow(identity, 'peer_resets', {
+      ...{ origin: `https://${host}`, host, instance_id: 'lost', new_instance_id: 'new', ...row },
+    })
+  const requestDetachment = () => identity.deps.bus.request(detachHome, { host }, { timeoutMs })
+  async function detach() {
+    await recordReset()
+    return await requestDetachment()
+  }
   const reattach = (as = user, given = token) =>
     identity.call('POST', '/api/users/@me/reattach', { as, body: { token: given } })
   const self = async () => (await identity.call('GET', '/api/users/@me', { as: user })).body
@@ -36,13 +45,54 @@ describe('Accounts whose home was lost', () => {
       const bystander = await buildUser(identity, { username: `b${made}@away.example`, homeInstance: 'away.example' })
 
       expect(await detach()).to.deep.equal({ tombstoned: 1, detached: 1 })
-      expect(await detach()).to.deep.equal({ tombstoned: 0, detached: 0 })
+      expect(await requestDetachment()).to.deep.equal({ tombstoned: 0, detached: 0 })
 
       expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
       expect((await readUser(identity, bystander.id)).homeInstance).to.equal('away.example')
       const former = { formerHomeInstance: host, formerHomeUserId: 'old', federationHomeOrphaned: true }
       const local = { homeInstance: null, homeUserId: null, username: `ivy@${host}` }
       expect(await readUser(identity, user.id)).to.include({ ...local, ...former })
+    })
+
+    it('leaves who came after another instance was seen: the new home deletes such an account as its own', async () => {
+      const seenAt = new Date(identity.clock.now())
+      await recordReset({ seen_at: seenAt })
+      const later = { createdAt: new Date(seenAt.getTime() + 1), homeInstance: host }
+      const account = await buildUser(identity, { ...later, username: `amy@${host}`, homeUserId: 'new' })
+      const stub = await buildStub(identity, { ...later, username: `t@${host}`, homeUserId: 't' })
+
+      expect(await requestDetachment()).to.deep.equal({ tombstoned: 0, detached: 1 })
+
+      expect((await readUser(identity, user.id)).federationHomeOrphaned).to.equal(true)
+      expect((await readUser(identity, stub.id)).isDeleted).to.equal(false)
+      const kept = { homeInstance: host, homeUserId: 'new', federationHomeOrphaned: false }
+      expect(await readUser(identity, account.id)).to.include(kept)
+      const identityOf = { homeUserId: 'new', homeInstance: host, mode: 'soft' } as const
+      const deletion = await identity.deps.bus.request(deleteFederatedIdentity, identityOf, { timeoutMs })
+      expect(deletion).to.deep.equal({ outcome: 'deleted' })
+    })
+
+    it('takes all where nobody saw the other instance before its activation', async () => {
+      const later = { createdAt: new Date(identity.clock.now() + 1), homeInstance: host, homeUserId: 'new' }
+      await buildUser(identity, { ...later, username: `amy@${host}` })
+      await recordReset({ seen_at: new Date(identity.clock.now()), origin: `https://${host}:444` })
+
+      expect(await detach()).to.deep.equal({ tombstoned: 0, detached: 2 })
+    })
+
+    it('goes by the last reset where two origins of the host were reset', async () => {
+      const [first, second] = [identity.clock.now() - 1, identity.clock.now()].map((time) => new Date(time))
+      await recordReset({ seen_at: first! })
+      await recordReset({ seen_at: second!, origin: `https://${host}:444` })
+
+      expect(await requestDetachment()).to.deep.equal({ tombstoned: 0, detached: 1 })
+    })
+
+    it('changes nothing without a reset that ended with a new peering', async () => {
+      expect(await requestDetachment()).to.deep.equal({ tombstoned: 0, detached: 0 })
+      await recordReset({ new_instance_id: null })
+
+      expect(await requestDetachment()).to.deep.equal({ tombstoned: 0, detached: 0 })
     })
 
     it('shows it to the account itself only', async () => {

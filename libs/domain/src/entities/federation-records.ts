@@ -26,6 +26,8 @@ const PeerResetSchema = defineEntity({
     newInstanceId: p.text().nullable(),
     attempts: p.integer().default(0),
     nextAttemptAt: p.datetime().nullable(),
+    /** When another instance was first seen there, by the database's clock; null where only its activation showed it. */
+    seenAt: p.datetime().nullable(),
   },
 })
 

@@ -1,5 +1,5 @@
 import { changeRows, selectRows } from '@gatehouse/database'
-import { ApprovalRequest, Peer, nextId } from '@gatehouse/domain'
+import { ApprovalRequest, Peer, loadInstanceSettings, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { hostOf } from '../peers/signature.ts'
 import { readableText } from '../peers/remote-json.ts'
@@ -12,21 +12,28 @@ export type Proven = {
 }
 
 /**
- * The peer with a proven secret; requests of its origin that wait for an admin are settled with it. Called inside
- * `withPeer`, whose peer it takes.
+ * The peer with a proven secret; requests of its origin that wait for an admin are settled with it. Where nothing says which
+ * instance it is, it may be another one than it was: that is remembered until it has been asked. Called inside `withPeer`,
+ * whose peer it takes. federation-wire.md 2.6.
  */
 export async function activate(em: EntityManager, peer: Peer | null, proven: Proven, now: Date): Promise<Peer> {
   const active = peer ?? (await newPeer(em, proven.origin, now))
   active.activate(proven.secret, now)
   if (proven.instanceName) active.instanceName = readableText(proven.instanceName)
-  if (proven.instanceId) {
-    if (active.instanceId && active.instanceId !== proven.instanceId) await rememberInstance(em, active)
-    active.instanceId = proven.instanceId
-    await settleReset(em, active, now)
-  }
+  const { instanceId } = proven
+  if (active.instanceId !== instanceId) await rememberInstance(em, active)
+  active.instanceId = instanceId ?? null
+  if (instanceId) await settleReset(em, active, now)
   await settleRequests(em, proven.origin, now)
   await em.flush()
   return active
+}
+
+/**
+ * Whether a handshake may end in a peering: an admin decided it, or what users cause counts as well. Contract: 7, consent.
+ */
+export async function isConsented(em: EntityManager, { adminDecided }: Pick<Peer, 'adminDecided'>): Promise<boolean> {
+  return adminDecided || (await loadInstanceSettings(em)).autoAcceptPeering
 }
 
 /** Requests of an origin that became a peer wait for nobody any more, in either direction. */
@@ -77,7 +84,18 @@ export async function rememberInstance(em: EntityManager, { origin, host, instan
   )
 }
 
-/** The former instance of an origin that an admin has reset, if any. */
+/**
+ * Another instance was seen at this origin: the peer is parked. Who has an account here by now is the former one's user, who
+ * comes later the other one's. The first sight counts, by the database's clock like registrations. federation-wire.md 2.6.
+ */
+export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
+  await rememberInstance(em, peer)
+  const sql = 'update peer_resets set seen_at = coalesce(seen_at, now()) where origin = ? and instance_id = ?'
+  await changeRows(em, sql, [peer.origin, peer.instanceId])
+  peer.park('peer_reset_detected')
+}
+
+/** The instance that an origin was, where it is or may be another one now. */
 export async function loadReset(em: EntityManager, origin: string): Promise<{ instanceId: string } | undefined> {
   const sql = 'select instance_id as "instanceId" from peer_resets where origin = ?'
   const [row] = await selectRows<{ instanceId: string }>(em, sql, [origin])

@@ -5,11 +5,22 @@ import { newSecret } from '../peers/new-secret.ts'
 import { hashToken } from '../peers/signature.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
-import { activate } from './activate.ts'
+import { activate, isConsented } from './activate.ts'
 import { postOffer, type OfferAnswer } from './post-offer.ts'
 import { proveSecret, type Proof } from './prove-secret.ts'
 
 export type Attempt = { peer: Peer | null; answer: OfferAnswer; proof: Proof | null }
+
+/**
+ * What the periodic task does for a handshake. While an admin has to consent to it nothing is sent, and it is looked at
+ * again later. Contract: 7, consent.
+ */
+export async function continueHandshake(deps: Deps, offered: Peer): Promise<void> {
+  if (await isConsented(deps.orm.em.fork(), offered)) return void (await attemptHandshake(deps, offered))
+  await withPeer(deps, offered.origin, async (_em, current) => {
+    if (current && isUnderWay(current, offered)) repeatLater(current, new Date(deps.clock.now()))
+  })
+}
 
 /**
  * One attempt at the handshake that is stored: posts the peer's secret, then tries to prove it whatever the answer is,
@@ -37,7 +48,7 @@ type Settling = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }
 
 async function settle(deps: Deps, em: EntityManager, { current, offered, answer, proof }: Settling): Promise<void> {
   const now = new Date(deps.clock.now())
-  if (proof?.proven) {
+  if (proof?.proven && (await isConsented(em, current))) {
     const instanceName = answer.kind === 'accepted' ? answer.instanceName : null
     await activate(
       em,
@@ -47,24 +58,32 @@ async function settle(deps: Deps, em: EntityManager, { current, offered, answer,
     )
     return
   }
+  const isWrong = !!proof && !proof.proven && proof.reason === 'wrong'
   // A token that came while this attempt was under way has not been presented yet.
   const isPresented = current.presentedToken === offered.presentedToken
   if (answer.kind === 'queued') return awaitApproval(current, { answer, isPresented, now })
   if (answer.kind === 'final') return current.reject('refused_by_peer', newSecret(deps))
-  if (answer.kind === 'accepted' && proof?.reason === 'wrong') return current.park('repeer_incomplete')
-  const isKnownElsewhere = answer.kind === 'exists' && proof?.reason === 'wrong'
-  if (isKnownElsewhere || answer.kind === 'refused' || answer.kind === 'forbidden') {
-    current.reason = answer.kind === 'exists' ? 'remote_reset_required' : 'refused_by_peer'
+  if (answer.kind === 'accepted' && isWrong) return current.park('repeer_incomplete')
+  const isKnownElsewhere = answer.kind === 'exists' && isWrong
+  const isRefused = isKnownElsewhere || answer.kind === 'refused' || answer.kind === 'forbidden'
+  if (isRefused) current.reason = answer.kind === 'exists' ? 'remote_reset_required' : 'refused_by_peer'
+  // An admin is told, and initiates again. What a user caused is repeated, as its status says.
+  if (isRefused && current.adminDecided) {
     current.nextAttemptAt = isPresented ? null : now
     return
   }
-  current.attempts += 1
-  current.nextAttemptAt = new Date(now.getTime() + delayAfter(policy.repeatDelaysMs, current.attempts - 1))
+  repeatLater(current, now)
+}
+
+function repeatLater(peer: Peer, now: Date): void {
+  peer.nextAttemptAt = new Date(now.getTime() + delayAfter(policy.repeatDelaysMs, peer.attempts))
+  peer.attempts += 1
 }
 
 type Queued = { answer: OfferAnswer & { kind: 'queued' }; isPresented: boolean; now: Date }
 
-function awaitApproval(peer: Peer, { answer, isPresented, now }: Queued): void {
+/** `isPresented`: whether the offer presented the token that is stored now. */
+export function awaitApproval(peer: Peer, { answer, isPresented, now }: Queued): void {
   peer.awaitApproval(answer.approvalToken === null ? null : hashToken(answer.approvalToken))
   if (isPresented) peer.presentedToken = null
   else peer.nextAttemptAt = now

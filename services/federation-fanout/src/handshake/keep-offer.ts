@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { newSecret } from '../peers/new-secret.ts'
+import { isSameSecret } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 import { newPeer, settleRequests } from './activate.ts'
 import type { Offer } from './judge-offer.ts'
@@ -65,21 +66,28 @@ export function beginOffer(
   if (offer.presentedToken) peer.nextAttemptAt = after(now, policy.secondPassDelayMs)
 }
 
-/** An offer whose origin did not answer the proof. One for each origin, at most 100, for a day. Throws too_many_offers. */
+/**
+ * An offer whose origin did not answer the proof. One for each origin, at most 100, for a day. Another one does not take its
+ * place: anybody can send it in the name of the origin, which needs no place once it can be proven. Throws too_many_offers.
+ * Contract: 7, refusals of an offer.
+ */
 export async function keepUnproven(em: EntityManager, { offer, approvalToken, now }: Kept): Promise<void> {
   const { origin: sourceOrigin, secret, instanceName } = offer
   const known = await em.findOne(ApprovalRequest, { sourceOrigin, direction: 'inbound', status: 'unproven' })
   const due = after(now, policy.repeatDelaysMs[0])
   if (known) {
-    em.assign(known, { secret, approvalToken, instanceName, attempts: 0, nextAttemptAt: due })
+    if (!isSameSecret(known.secret ?? '', secret)) throw tooManyOffers()
+    em.assign(known, { approvalToken, instanceName, attempts: 0, nextAttemptAt: due })
     return
   }
   // Counted under the lock of this origin only: two origins at once may pass the limit by one.
   const kept = await em.count(ApprovalRequest, { status: 'unproven' })
-  if (kept >= policy.unprovenOffersMax) throw refuse.too_many_offers({ headers: { 'Retry-After': '3600' } })
+  if (kept >= policy.unprovenOffersMax) throw tooManyOffers()
   const times = { createdAt: now, expiresAt: after(now, policy.unprovenOfferLifetimeMs), nextAttemptAt: due }
   await createRequest(em, { sourceOrigin, status: 'unproven', secret, approvalToken, instanceName, ...times })
 }
+
+const tooManyOffers = () => refuse.too_many_offers({ headers: { 'Retry-After': '3600' } })
 
 const lifetime = (now: Date) => ({ createdAt: now, expiresAt: after(now, policy.handshakeLifetimeMs) })
 

@@ -3,6 +3,7 @@ import { endpoints } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
 import { OutboundFailure } from '@gatehouse/outbound'
 import type { Deps } from '../deps.ts'
+import { parkReset } from '../handshake/activate.ts'
 import { jsonOf } from '../peers/remote-json.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
@@ -21,7 +22,7 @@ export async function probePeer(deps: Deps, probed: Peer): Promise<void> {
       peer.attempts += 1
       return
     }
-    if (isOtherInstance(peer, found.instanceId)) return peer.park('peer_reset_detected')
+    if (isOtherInstance(peer, found.instanceId)) return await parkReset(em, peer)
     peer.reconnect()
     const sql = 'update federation_deliveries set attempts = 0, next_attempt_at = ? where peer_id = ?'
     await changeRows(em, sql, [now, peer.id])

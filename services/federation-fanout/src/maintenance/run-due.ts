@@ -1,7 +1,7 @@
 import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { startPeriodicTask, type PeriodicTask, type Timer } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
-import { attemptHandshake } from '../handshake/attempt-handshake.ts'
+import { continueHandshake } from '../handshake/attempt-handshake.ts'
 import { policy } from '../policy.ts'
 import { deliverDue } from '../relay/deliver-profiles.ts'
 import { claimDue } from './claim-due.ts'
@@ -18,8 +18,8 @@ type Step<T> = ((deps: Deps, row: T) => Promise<unknown>) | null
 
 /** What is sent from each state of a peer when its time has come. docs/decisions/peering.md. */
 const peerSteps: Record<Peer['status'], Step<Peer>> = {
-  pending: attemptHandshake,
-  awaiting_approval: attemptHandshake,
+  pending: continueHandshake,
+  awaiting_approval: continueHandshake,
   active: syncPeer,
   unreachable: probePeer,
   needs_attention: null,

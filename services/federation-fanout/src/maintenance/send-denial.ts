@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '@gatehouse/domain'
-import { ApprovalRequest as Requests } from '@gatehouse/domain'
+import { Peer, ApprovalRequest as Requests } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
 import { endpoints } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
@@ -12,18 +12,25 @@ const messages = {
 }
 
 /**
- * Tells the other side that its offer was denied or has expired, signed with the secret of that offer. It has heard when it
- * answers 2xx; 404 and 409 say that nothing waits there. federation-wire.md 2.2, peer/denied.
+ * Tells the other side that its offer was denied or has expired, signed with the secret of that offer, as long as the peer is
+ * rejected: an admin may have initiated meanwhile. It has heard when it answers 2xx; 404 and 409 say that nothing waits
+ * there. federation-wire.md 2.2, peer/denied.
  */
 export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, attempts } = request
-  const status = secret ? await post(deps, request, secret) : 404
+  const status = secret && (await isRejected(deps, origin)) ? await post(deps, request, secret) : 404
   const isHeard = (status >= 200 && status <= 299) || status === 404 || status === 409
   const isOver = isHeard || attempts + 1 >= policy.denialAttempts
   const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, attempts))
   const changes = { attempts: attempts + 1, nextAttemptAt: isOver ? null : due }
   await deps.orm.em.fork().nativeUpdate(Requests, { id }, changes)
   deps.log.info({ origin, status, isHeard }, 'denial sent')
+}
+
+/** By a decision made here, and still. */
+async function isRejected({ orm }: Deps, origin: string): Promise<boolean> {
+  const isOurs = { origin, status: 'rejected', reason: { $in: ['denied_by_admin', 'expired'] } } as const
+  return (await orm.em.fork().count(Peer, isOurs)) > 0
 }
 
 /** The status of the answer, 0 when there was none. */

@@ -1,10 +1,13 @@
 import { Peer } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
 import { endpoints, syncReply } from '@gatehouse/contracts'
+import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { settleReset } from '../handshake/activate.ts'
+import { parkReset, settleReset } from '../handshake/activate.ts'
+import { awaitApproval } from '../handshake/attempt-handshake.ts'
 import { postOffer } from '../handshake/post-offer.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
+import { newSecret } from '../peers/new-secret.ts'
 import { jsonOf } from '../peers/remote-json.ts'
 import { sendToPeer } from '../peers/send-signed.ts'
 import { withPeer } from '../peers/with-peer.ts'
@@ -14,51 +17,81 @@ import { isOtherInstance } from './probe-peer.ts'
 
 /**
  * After its activation a peer is asked who it is, if it has not said so, and for the profiles that changed. It shows as
- * well whether the peer holds us as active: epoch is answered in other states too. At 403 our offer is posted again; a peer
- * that refuses to the end needs an admin. federation-wire.md 2.5, 2.7.
+ * well whether the peer holds us as active: epoch is answered in other states too. At 403 our offer is posted again, and
+ * its answer taken; a peer that refuses to the end needs an admin. federation-wire.md 2.3, 2.5, 2.7.
  */
 export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
   const isIdentified = !!peer.instanceId || (await learnInstance(deps, peer))
-  const status = await readProfiles(deps, peer)
+  const { status, hasMore } = await readProfiles(deps, peer)
   const isAnswered = (status >= 200 && status <= 299) || status === 400 || status === 404
   const isDone = isAnswered && isIdentified
-  if (status === 403) await postOffer(deps, peer)
+  const answer = status === 403 && (await isUnchanged(deps, peer)) ? await postOffer(deps, peer) : null
   await withPeer(deps, peer.origin, async (_em, current) => {
     if (current?.status !== 'active' || current.secret !== peer.secret) return
+    const isPresented = current.presentedToken === peer.presentedToken
+    const now = new Date(deps.clock.now())
+    if (answer?.kind === 'queued') return awaitApproval(current, { answer, isPresented, now })
+    if (answer?.kind === 'final') return current.reject('refused_by_peer', newSecret(deps))
+    // A token that came while the peer was asked is due already.
+    if (!isPresented) return
     current.attempts = isDone ? 0 : current.attempts + 1
-    const isOver = isDone || current.attempts >= policy.syncAttempts
+    const isOver = (isDone && !hasMore) || current.attempts >= policy.syncAttempts
     if (isOver && (status === 401 || status === 403)) return current.park('deliveries_refused')
-    const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, current.attempts - 1))
+    const due = new Date(now.getTime() + delayAfter(policy.repeatDelaysMs, current.attempts - 1))
     current.nextAttemptAt = isOver ? null : due
     if (isAnswered) current.presentedToken = null
   })
 }
 
-/** The status of the last answer, 0 when there was none. Every page is applied before its checkpoint is stored. */
-async function readProfiles(deps: Deps, peer: Peer): Promise<number> {
-  const { method, path } = endpoints.sync
+/** The status of the last answer, 0 when there was none; `hasMore`: the next run goes on. */
+type Reading = { status: number; hasMore: boolean }
+
+/**
+ * Every page is applied before its checkpoint is stored. A peer that was revoked meanwhile is asked for no other one, and
+ * what it answered is not applied. federation-wire.md 2.1.
+ */
+async function readProfiles(deps: Deps, peer: Peer): Promise<Reading> {
   let since = peer.profileCheckpoint
-  for (;;) {
-    const body = { sinceTimestamp: since, limit: policy.syncPageSize, contextType: 'profile' }
-    const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
-    const answer = await sendToPeer(deps, peer, message).then(
-      (exchange) => exchange.answer,
-      (error: unknown) => {
-        if (!(error instanceof OutboundFailure)) throw error
-      },
-    )
-    if (answer?.status !== 200) return answer?.status ?? 0
-    const page = syncReply.safeParse(jsonOf(answer))
-    if (!page.success) return 502
-    await receiveEvents(deps, peer, page.data.events)
-    const { checkpoint, hasMore } = page.data
+  for (let pages = 0; pages < policy.syncPagesPerRun; pages += 1) {
+    if (!(await isUnchanged(deps, peer))) return { status: 0, hasMore: false }
+    const { status, page } = await askPage(deps, peer, since)
+    if (!page || !(await isUnchanged(deps, peer))) return { status, hasMore: false }
+    await receiveEvents(deps, peer, page.events)
+    const { checkpoint, hasMore } = page
     const isForward = Number.isSafeInteger(checkpoint) && checkpoint > since
     if (isForward) {
       since = checkpoint
-      await deps.orm.em.fork().nativeUpdate(Peer, { id: peer.id }, { profileCheckpoint: since })
+      await deps.orm.em.fork().nativeUpdate(Peer, stillActive(peer), { profileCheckpoint: since })
     }
-    if (!hasMore || !isForward) return 200
+    if (!hasMore || !isForward) return { status, hasMore: false }
   }
+  return { status: 200, hasMore: true }
+}
+
+type Page = z.infer<typeof syncReply>
+
+async function askPage(deps: Deps, peer: Peer, since: number): Promise<{ status: number; page?: Page }> {
+  const { method, path } = endpoints.sync
+  const body = { sinceTimestamp: since, limit: policy.syncPageSize, contextType: 'profile' }
+  const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
+  try {
+    const { answer } = await sendToPeer(deps, peer, message)
+    if (answer.status !== 200) return { status: answer.status }
+    const page = syncReply.safeParse(jsonOf(answer))
+    return page.success ? { status: 200, page: page.data } : { status: 502 }
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error
+    return { status: 0 }
+  }
+}
+
+/** The peer as it was read: neither revoked nor forgotten, nor with another secret. */
+function stillActive({ id, secret }: Peer) {
+  return { id, secret, status: 'active' } as const
+}
+
+async function isUnchanged({ orm }: Deps, peer: Peer): Promise<boolean> {
+  return (await orm.em.fork().count(Peer, stillActive(peer))) === 1
 }
 
 /** A peer that a request of its own made active has not told its instanceId. Gives whether it has now. */
@@ -75,7 +108,7 @@ async function learnInstance(deps: Deps, { origin, secret }: Peer): Promise<bool
 export async function noteInstance(deps: Deps, origin: string, instanceId: string): Promise<void> {
   await withPeer(deps, origin, async (em, peer) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
-    if (isOtherInstance(peer, instanceId)) return peer.park('peer_reset_detected')
+    if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)
     if (peer.instanceId) return
     peer.instanceId = instanceId
     await settleReset(em, peer, new Date(deps.clock.now()))

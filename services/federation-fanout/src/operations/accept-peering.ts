@@ -30,7 +30,7 @@ export async function acceptPeering(deps: Deps, input: Input): Promise<Reply> {
   })
   refuseAtOnce(first.verdict, first.settings)
   const proof = await proveSecret(deps, { origin, secrets: [secret], requestId: input.requestId })
-  return await conclude(deps, offer, proof)
+  return await conclude(deps, { offer, proof, first: first.verdict })
 }
 
 function readOffer({ config }: Deps, input: Input): Offer {
@@ -56,14 +56,26 @@ function refuseAtOnce(verdict: OfferVerdict, settings: InstanceSettings): void {
   throw refuse.peer_exists({ fields: { accepted: false, code: wireCodes.existing, instanceName, instanceId } })
 }
 
-/** The state is judged anew: the proof took time. */
-async function conclude(deps: Deps, offer: Offer, proof: Proof): Promise<Reply> {
+type Concluding = { offer: Offer; proof: Proof; first: OfferVerdict }
+
+/**
+ * The state is judged anew: the proof took time. A peer that has become active meanwhile by our own offer has been crossed by
+ * this one, whose sender would give up the peering at a 409. federation-wire.md 2.5.
+ */
+function judgeAgain(verdict: OfferVerdict, { first, proof }: Concluding, peer: Peer | null): OfferVerdict {
+  const judged = verdict === 'repeated' && !proof.proven ? 'exists' : verdict
+  const isOvertaken = judged === 'exists' && first !== 'repeated' && peer?.isActive()
+  return isOvertaken ? 'crosses' : judged
+}
+
+async function conclude(deps: Deps, concluding: Concluding): Promise<Reply> {
+  const { offer, proof } = concluding
   const isWrong = !proof.proven && proof.reason === 'wrong'
   const reply = await withPeer(deps, offer.origin, async (em, peer) => {
     const settings = await loadInstanceSettings(em)
-    const verdict = judge(deps, { peer, offer, settings })
+    const verdict = judgeAgain(judge(deps, { peer, offer, settings }), concluding, peer)
     const now = new Date(deps.clock.now())
-    refuseAtOnce(verdict === 'repeated' && !proof.proven ? 'exists' : verdict, settings)
+    refuseAtOnce(verdict, settings)
     if (isWrong && verdict !== 'crosses') {
       throw refuse.origin_not_proven({ fields: { accepted: false, code: wireCodes.approvalRequired } })
     }

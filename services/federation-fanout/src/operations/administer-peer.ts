@@ -3,7 +3,7 @@ import { commonErrors } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { rememberInstance } from '../handshake/activate.ts'
+import { parkReset, rememberInstance, settleReset } from '../handshake/activate.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { isOtherInstance, probePeer } from '../maintenance/probe-peer.ts'
 import { rotateSecret } from '../maintenance/rotate-secret.ts'
@@ -71,12 +71,15 @@ export async function recheckPeer(deps: Deps, input: Input): Promise<Peer> {
 async function proveParked(deps: Deps, parked: Peer): Promise<void> {
   const { origin } = parked
   const proof = await proveSecret(deps, { origin, secrets: parked.secretsAt(deps.clock.now()) })
-  await withPeer(deps, origin, async (_em, peer) => {
+  await withPeer(deps, origin, async (em, peer) => {
     if (peer?.status !== 'needs_attention' || !proof.proven) return
-    if (isOtherInstance(peer, proof.instanceId)) return peer.park('peer_reset_detected')
+    if (isOtherInstance(peer, proof.instanceId)) return await parkReset(em, peer)
+    const now = new Date(deps.clock.now())
     peer.instanceId ??= proof.instanceId
+    // The known instance is back: nobody is another one's user.
+    await settleReset(em, peer, now)
     peer.reconnect()
-    peer.nextAttemptAt = new Date(deps.clock.now())
+    peer.nextAttemptAt = now
   })
 }
 

@@ -11,6 +11,7 @@ import {
   type verifyAttachProof,
 } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
+import { loadReset } from '../handshake/activate.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { isOtherInstance } from '../maintenance/probe-peer.ts'
 import { noteInstance } from '../maintenance/sync-peer.ts'
@@ -27,17 +28,28 @@ export async function checkHome(
   deps: Deps,
   { host, timeoutMs }: z.infer<typeof checkHomeEpoch.request>,
 ): Promise<z.infer<typeof checkHomeEpoch.reply>> {
-  const peers = await deps.orm.em.fork().find(Peer, { host: hostOf(host), instanceId: { $ne: null } })
-  if (peers.length === 0) return { outcome: 'unknown' }
-  for (const peer of peers.filter(({ status }) => status !== 'revoked')) {
+  const homes = await findKnownHomes(deps, hostOf(host))
+  if (homes.length === 0) return { outcome: 'unknown' }
+  for (const { peer, instanceId } of homes.filter((home) => home.peer.status !== 'revoked')) {
     const secrets = peer.secretsAt(deps.clock.now())
     const proof = await proveSecret(deps, { origin: peer.origin, secrets, timeoutMs })
     if (!proof.proven) continue
-    if (!isOtherInstance(peer, proof.instanceId)) return { outcome: 'same' }
+    if (!isOtherInstance({ instanceId }, proof.instanceId)) return { outcome: 'same' }
     await noteInstance(deps, peer.origin, proof.instanceId)
     return { outcome: 'changed' }
   }
   return { outcome: 'unverified' }
+}
+
+/** With the instanceId that it has, or that it had until it became active without saying who it is. */
+async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer; instanceId: string }[]> {
+  const em = orm.em.fork()
+  const peers = await em.find(Peer, { host, $or: [{ instanceId: { $ne: null } }, { status: 'active' }] })
+  const homes = peers.map(async (peer) => {
+    const instanceId = peer.instanceId ?? (await loadReset(em, peer.origin))?.instanceId
+    return instanceId ? [{ peer, instanceId }] : []
+  })
+  return (await Promise.all(homes)).flat()
 }
 
 /** One user of the active peer of a host. federation-wire.md 4, lookups. */

@@ -11,6 +11,7 @@ import type { z } from 'zod'
 import type { ensurePeerReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
+import { isConsented } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { readPeerOrigin } from '../peers/read-peer-origin.ts'
 import { withPeer } from '../peers/with-peer.ts'
@@ -29,7 +30,7 @@ export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestI
   const origin = readPeerOrigin(deps.config, remoteOrigin)
   const { peer, isBegun } = await withPeer(deps, origin, async (em, known) => {
     await assertCallerCurrent(em, caller)
-    if (known) return { peer: known, isBegun: false }
+    if (known && !(await isWish(em, known))) return { peer: known, isBegun: false }
     const { autoAcceptPeering } = await loadInstanceSettings(em)
     const waits = await em.count(ApprovalRequest, { sourceOrigin: origin, status: 'pending' })
     if (autoAcceptPeering && waits === 0) {
@@ -40,6 +41,12 @@ export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestI
   })
   const current = peer && isBegun ? (await attemptHandshake(deps, peer, requestId)).peer : peer
   return current ? { peeringStatus: statusForUser(current), peerId: current.id } : { peeringStatus: 'admin_required' }
+}
+
+/** A handshake that a user caused while no admin had to consent, and that waits for one now. */
+async function isWish(em: EntityManager, known: Peer): Promise<boolean> {
+  const isUnderWay = known.status === 'pending' || known.status === 'awaiting_approval'
+  return isUnderWay && !(await isConsented(em, known))
 }
 
 async function requestOutbound(
@@ -59,9 +66,10 @@ async function requestOutbound(
   })
 }
 
-/** `pending` also says that it failed and is repeated. federation-wire.md 2.2. */
-function statusForUser({ status }: Peer): Reply['peeringStatus'] {
+/** `pending` also says that it failed and is repeated, which one that an admin began is not. federation-wire.md 2.2. */
+function statusForUser({ status, nextAttemptAt }: Peer): Reply['peeringStatus'] {
   if (status === 'unreachable') return 'pending'
+  if (status === 'pending' && !nextAttemptAt) return 'admin_required'
   if (status === 'needs_attention') return 'admin_required'
   return status === 'revoked' ? 'rejected' : status
 }

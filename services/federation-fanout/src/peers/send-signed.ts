@@ -47,14 +47,16 @@ export async function sendSigned(deps: SendDeps, peer: Secret, message: Message)
 }
 
 /**
- * The same to a peer that may have two secrets while a rotation runs: a 401 is followed by one attempt with the other.
- * Throws OutboundFailure. Design: federation-wire.md 2.8, advice.
+ * The same to a peer that may have two secrets while a rotation runs: a 401 is followed by one attempt with the other, in
+ * the time that is left. Throws OutboundFailure. Contract: 7, fan-out; federation-wire.md 2.8, advice.
  */
 export async function sendToPeer(deps: SendDeps, peer: SigningPeer, message: Message): Promise<SignedExchange> {
+  const startedAt = performance.now()
   const [first = peer.secret, second] = peer.secretsAt(deps.clock.now())
   const exchange = await sendSigned(deps, { origin: peer.origin, secret: first }, message)
   if (exchange.answer.status !== 401 || second === undefined) return exchange
-  return await sendSigned(deps, { origin: peer.origin, secret: second }, message)
+  const timeoutMs = Math.max(0, message.timeoutMs - (performance.now() - startedAt))
+  return await sendSigned(deps, { origin: peer.origin, secret: second }, { ...message, timeoutMs })
 }
 
 /**

@@ -15,7 +15,7 @@ type Unsigned = { secret: string; body: string | Buffer; timestamp: number; nonc
 const signatureHeaders = ['origin', 'timestamp', 'nonce', 'signature'].map((name) => `x-federation-${name}`)
 const originPattern = /^https?:\/\/[^\s/?#@\\]{1,300}\/?$/i
 const timestampPattern = /^[1-9]\d{0,14}$/
-const signaturePattern = /^sha256=([0-9a-f]{64})$/i
+const signaturePattern = /^sha256=([0-9a-fA-F]{64})$/
 const bareHostPattern = /^[^\s/?#@\\]+$/
 const nonceMax = 64
 

@@ -1,5 +1,5 @@
 import { changeRows, selectRows } from '@gatehouse/database'
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
 import { signerOf } from './require-peer.ts'
@@ -7,13 +7,13 @@ import { signerOf } from './require-peer.ts'
 type Limit = { name: string; requests: number; windowMs: number }
 
 /**
- * Counts one request by limit and key, in fixed windows that all replicas share. Refused requests count too. Throws
- * peer_limit. Contract: 1, 7.
+ * Counts one request by limit and key, in fixed windows that all replicas share, and tells the caller so with whatever
+ * answer follows. Refused requests count too. Throws peer_limit. Contract: 1, 7.
  */
 export async function takeFromLimit(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
-  { name, requests, windowMs }: Limit,
-  key: string,
+  ctx: Pick<Context, 'set'>,
+  { limit: { name, requests, windowMs }, key }: { limit: Limit; key: string },
 ): Promise<void> {
   const now = clock.now()
   const [row] = await selectRows<{ requests: number; endsAt: number }>(
@@ -22,11 +22,17 @@ export async function takeFromLimit(
      on conflict (name, key) do update set
        requests = case when stored.ends_at <= ? then 1 else stored.requests + 1 end,
        ends_at = case when stored.ends_at <= ? then excluded.ends_at else stored.ends_at end
-     returning requests, extract(epoch from ends_at)::float8 * 1000 as "endsAt"`,
+     returning requests, (extract(epoch from ends_at) * 1000)::float8 as "endsAt"`,
     [name, key, new Date(now + windowMs), new Date(now), new Date(now)],
   )
-  if (!row || row.requests <= requests) return
-  const retryAfter = Math.max(1, Math.ceil((row.endsAt - now) / 1_000))
+  const { requests: taken, endsAt } = row ?? { requests: 1, endsAt: now + windowMs }
+  const retryAfter = Math.max(1, Math.ceil((endsAt - now) / 1_000))
+  ctx.set({
+    'RateLimit-Limit': String(requests),
+    'RateLimit-Remaining': String(Math.max(0, requests - taken)),
+    'RateLimit-Reset': String(retryAfter),
+  })
+  if (taken <= requests) return
   const fields = { message: 'Rate limit exceeded', retryAfter }
   throw refuse.peer_limit({ headers: { 'Retry-After': String(retryAfter) }, fields })
 }
@@ -39,7 +45,7 @@ export async function deleteEndedLimits({ orm, clock }: Pick<Deps, 'orm' | 'cloc
 /** How many requests a peer may make; after `requirePeer`, so that no stranger uses them up. federation-wire.md 1, limits. */
 export function limitPeer(deps: Pick<Deps, 'orm' | 'clock'>, limit: Limit): Middleware {
   return async (ctx, next) => {
-    await takeFromLimit(deps, limit, signerOf(ctx).id)
+    await takeFromLimit(deps, ctx, { limit, key: signerOf(ctx).id })
     await next()
   }
 }

@@ -4,7 +4,7 @@ import { callerOf } from '@gatehouse/service-kit'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '../errors.ts'
-import { activate } from '../handshake/activate.ts'
+import { activate, isConsented } from '../handshake/activate.ts'
 import {
   lacksSignature,
   readSignedHeaders,
@@ -100,8 +100,8 @@ function isOffered({ status }: Peer): boolean {
 }
 
 /**
- * A signature with the secret of our own pending offer proves it, and one with the new secret of our own rotation says that
- * it was taken. Contract: 7, handshake; federation-wire.md 2.8.
+ * A signature with the secret of our own pending offer proves it, where that may end in a peering, and one with the new
+ * secret of our own rotation says that it was taken. Contract: 7, handshake, consent; federation-wire.md 2.8.
  */
 async function takeProof(deps: Deps, known: Peer, secret: string): Promise<Peer | null> {
   if (known.isActive() && secret !== known.nextSecret) return known
@@ -109,7 +109,7 @@ async function takeProof(deps: Deps, known: Peer, secret: string): Promise<Peer 
     const now = deps.clock.now()
     if (peer?.isActive() && peer.nextSecret === secret) {
       peer.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
-    } else if (peer && isOffered(peer) && peer.secret === secret) {
+    } else if (peer && isOffered(peer) && peer.secret === secret && (await isConsented(em, peer))) {
       await activate(em, peer, { origin: peer.origin, secret }, new Date(now))
     }
     return peer?.isActive() ? peer : null

@@ -36,7 +36,7 @@ export function peeringRoutes(deps: Deps): Router {
   })
   router.post(endpoints.ensurePeer.path, jsonBody, async (ctx) => {
     const caller = requireUser(ctx)
-    await takeFromLimit(deps, policy.ensures, caller.userId)
+    await takeFromLimit(deps, ctx, { limit: policy.ensures, key: caller.userId })
     const input = parseInput(endpoints.ensurePeer.body, ctx.request.body)
     ctx.body = await ensurePeering(deps, { ...input, caller, requestId: requestIdOf(ctx) })
   })

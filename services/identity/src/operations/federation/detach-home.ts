@@ -10,16 +10,26 @@ import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../delet
 type LostHome = { host: string; requestId?: string | undefined }
 
 /**
+ * Replicas of the home that was lost: those of before another instance was seen at its origin. Later ones are the new
+ * home's, which goes on to decide over them. federation-wire.md 2.6, marks.
+ */
+const formerReplicas = `
+  select id::text as id from users
+  where home_instance = ? and not is_deleted and created_at <= (
+    select max(coalesce(seen_at, 'infinity')) from peer_resets where host = ? and new_instance_id is not null)
+  order by users.id`
+
+/**
  * Ends what a home instance left that was lost and set up anew: its stubs are tombstoned, their messages stay; its real
- * accounts become local. Each is a transaction of its own, so that a repetition goes on where an earlier call ended.
- * Contract: 7, detached accounts.
+ * accounts become local. Each is a transaction of its own, so that a repetition goes on where an earlier call ended; one
+ * that comes after the reset was settled finds nothing. Contract: 7, detached accounts.
  */
 export async function detachHome(
   deps: DeletionDeps,
   { host, requestId }: LostHome,
 ): Promise<{ tombstoned: number; detached: number }> {
-  const sql = 'select id::text as id from users where home_instance = ? and not is_deleted order by users.id'
-  const replicas = await selectRows<{ id: string }>(deps.orm.em.fork(), sql, [normalizeHost(host)])
+  const home = normalizeHost(host)
+  const replicas = await selectRows<{ id: string }>(deps.orm.em.fork(), formerReplicas, [home, home])
   const done = { tombstoned: 0, detached: 0 }
   for (const { id } of replicas) {
     const outcome = await endReplica(deps, id, requestId)
