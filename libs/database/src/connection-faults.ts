@@ -1,5 +1,6 @@
 import { Unavailable } from '@gatehouse/runtime'
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
+import { closeSilentConnections, type AnswerLimits } from './silent-connections.ts'
 import { traceQueries } from './trace-queries.ts'
 
 /** PostgreSQL cannot be used. At the start `message` is one line that names the variable and the remedy. */
@@ -11,8 +12,9 @@ export class DatabaseUnavailable extends Unavailable {
 const releaseGraceMs = 1_000
 
 /** For `driverOptions.onPoolCreated`. */
-export function guardPool(pool: Pool): void {
+export function guardPool(pool: Pool, limits?: AnswerLimits): void {
   wrapConnectionFaults(pool)
+  closeSilentConnections(pool, limits)
   traceQueries(pool)
   reclaimDeadConnections(pool)
 }

@@ -1,6 +1,7 @@
 import { entities } from '@gatehouse/domain'
 import { Migrator } from '@mikro-orm/migrations'
 import { MikroORM, type Options } from '@mikro-orm/postgresql'
+import type { Pool } from 'pg'
 import { DatabaseUnavailable, guardPool } from './connection-faults.ts'
 import { applyGrants } from './grants.ts'
 import { GuardedDriver } from './guarded-driver.ts'
@@ -13,7 +14,7 @@ import { Migration20261122FederationLimits } from './migrations/migration-202611
 import { Migration20261122OwnData } from './migrations/migration-20261122-own-data.ts'
 import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
 import { Migration20261123PeerResets } from './migrations/migration-20261123-peer-resets.ts'
-import { connectTimeoutMs, defaultConnections, sessionTimeouts } from './policy.ts'
+import { connectTimeoutMs, defaultConnections, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
 import { createRoles } from './roles.ts'
 
@@ -52,8 +53,10 @@ export function databaseOptions(options: DatabaseOptions): Options {
     driverOptions: {
       application_name: options.applicationName ?? 'gatehouse',
       connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
       ...sessionTimeouts,
-      onPoolCreated: guardPool,
+      onPoolCreated: (pool: Pool) => guardPool(pool),
       stream: () => new DatabaseSocket(),
     },
     forceUtcTimezone: true,

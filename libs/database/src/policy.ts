@@ -15,7 +15,13 @@ export const sessionTimeouts = {
   idle_in_transaction_session_timeout: 30 * second,
 } as const
 
-/** The same for a transaction that touches as many rows as an account has: see `allowLongWork`. */
+/** How much later than that the end of a statement is known here, if the connection to PostgreSQL is alive. */
+export const answerMarginMs = 5 * second
+
+/** After this time of silence TCP asks the other side; ten questions a second apart without an answer close it. */
+export const keepAliveMs = 10 * second
+
+/** What PostgreSQL ends by itself in a transaction that touches as many rows as an account has: see `allowLongWork`. */
 export const longWork = { lockMs: 60 * second, statementMs: 15 * 60 * second } as const
 
 /** Connections that no transaction takes: reads need them while transactions wait for locks. At most half of the pool. */

@@ -25,7 +25,10 @@ export async function runTransaction<T>(
   return await inTurn(orm, accountId, () => runWithRetries(orm, transaction, retries))
 }
 
-/** Lifts the session's timeouts for the transaction of `em`: of deletions, whose rows are as many as an account has. */
+/**
+ * Lifts the session's timeouts for the transaction of `em`: of deletions, whose rows are as many as an account has. The
+ * connection's own limit follows: see `closeSilentConnections`.
+ */
 export async function allowLongWork(em: EntityManager): Promise<void> {
   await em.execute(`set local lock_timeout = ${longWork.lockMs}`)
   await em.execute(`set local statement_timeout = ${longWork.statementMs}`)

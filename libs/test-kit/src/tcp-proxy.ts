@@ -8,6 +8,8 @@ export type TcpProxy = AsyncDisposable & {
   partition(): void
   /** Connections from before are reset, with what they held; new ones pass again. */
   heal(): void
+  /** Nothing arrives any more on the connections that are open, while new ones pass, until what they held is released. */
+  silence(): { release(): void }
 }
 
 /** Starts a proxy whose `url` is that of `target` on another port. */
@@ -45,6 +47,15 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     heal() {
       partitioned = false
       for (const socket of sockets) socket.destroy()
+    },
+    silence() {
+      const silent = [...sockets]
+      for (const socket of silent) socket.pause()
+      return {
+        release: () => {
+          for (const socket of silent) socket.resume()
+        },
+      }
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()

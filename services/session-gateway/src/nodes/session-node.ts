@@ -1,8 +1,12 @@
-import { changeRows } from '@gatehouse/database'
+import { changeRows, DatabaseUnavailable } from '@gatehouse/database'
+import { withTimeout } from '@gatehouse/runtime'
 import type { OperationContext } from '../deps.ts'
 import { deadMark } from './dead-nodes.ts'
 
-type NodeDeps = Pick<OperationContext, 'orm' | 'random'>
+type NodeDeps = Pick<OperationContext, 'orm' | 'random' | 'timer' | 'timings'>
+
+/** Heartbeats that fit, one after another, into the time after which a silent node counts as dead. */
+const heartbeatsInSilence = 4
 
 /**
  * This process as a row of `session_nodes`: while its heartbeats are fresh, the users recorded under its id count as
@@ -11,6 +15,7 @@ type NodeDeps = Pick<OperationContext, 'orm' | 'random'>
 export class SessionNode {
   readonly #deps: NodeDeps
   #id = ''
+  #renewedAt = 0
   #beating: Promise<void> | undefined
 
   constructor(deps: NodeDeps) {
@@ -21,11 +26,20 @@ export class SessionNode {
     return this.#id
   }
 
+  /** Whether its last heartbeat is recent enough that no other node counts it as dead. */
+  isFresh(): boolean {
+    const { timer, timings } = this.#deps
+    return timer.now() - this.#renewedAt < timings.nodeSilenceMs
+  }
+
   /** Becomes a new node, without users. */
   async register(): Promise<void> {
-    const id = this.#deps.random.uuid()
-    await changeRows(this.#deps.orm.em.fork(), 'insert into session_nodes (id) values (?)', [id])
+    const { random, timer } = this.#deps
+    const id = random.uuid()
+    const startedAt = timer.now()
+    await this.#change('insert into session_nodes (id) values (?)', id)
     this.#id = id
+    this.#renewedAt = startedAt
   }
 
   /** Renews the row, or registers the process again when the row was marked dead. */
@@ -35,8 +49,17 @@ export class SessionNode {
   }
 
   async #beat(): Promise<void> {
+    const startedAt = this.#deps.timer.now()
     const renewal = `update session_nodes set seen_at = now() where id = ? and seen_at > ${deadMark}`
-    if ((await changeRows(this.#deps.orm.em.fork(), renewal, [this.#id])) === 0) await this.register()
+    if ((await this.#change(renewal, this.#id)) === 0) await this.register()
+    else this.#renewedAt = startedAt
+  }
+
+  /** A statement whose connection may have gone silent is not waited for: the next heartbeat has another one. */
+  async #change(sql: string, id: string): Promise<number> {
+    const { orm, timings } = this.#deps
+    const late = () => new DatabaseUnavailable('no answer to the heartbeat in time')
+    return await withTimeout(changeRows(orm.em.fork(), sql, [id]), timings.nodeSilenceMs / heartbeatsInSilence, late)
   }
 }
 
