@@ -93,6 +93,9 @@ export type Bus = AsyncDisposable & {
     handler: (payload: z.output<Q>, context: Context) => Promise<z.input<A>>,
   ): Promise<Subscription>
 
+  /** Calls `listener` whenever broadcasts may have been lost: when the connection is there again. */
+  onReconnect(listener: () => void): Disposable
+
   /** Whether it can be used now, for /readyz. */
   ready(): boolean
 
@@ -112,10 +115,13 @@ export type PlainSubjects = {
   subscribe(subject: string, receive: (message: Uint8Array) => void): Promise<Subscription>
 
   /**
-   * Durable consumers of the events from which others pull: makes those that are wanted and deletes all others with that
-   * prefix; again after each reconnection. Rejects when that fails the first time.
+   * Durable consumers of the events from which others pull: makes those that are wanted, and renews them. Others with that
+   * prefix are deleted when no process has renewed them for ten minutes.
    */
   keepConsumers(consumers: PulledConsumers): Promise<Subscription>
+
+  /** Deletes such consumers at once, with their positions. Rejects with `BusUnavailable`. */
+  deleteConsumers(names: readonly string[]): Promise<void>
 }
 
 export type PulledConsumers = {
@@ -124,4 +130,5 @@ export type PulledConsumers = {
   wanted: readonly { name: string; subject: string }[]
   /** After this time without an acknowledgment an event is delivered again. */
   ackWaitMs: number
+  renewMs?: number
 }

@@ -44,6 +44,10 @@ export const inactiveThresholdMs = 30 * second
 /** The delays between the deliveries of an event on which a handler fails. */
 export const redeliveryBackoff = { firstMs: 100, mostMs: 30 * second }
 
+/** How often the consumers from which others pull are renewed, and after how many times without that they are deleted. */
+export const renewConsumersMs = 60 * second
+export const missedRenewals = 10
+
 /**
  * How long after the loss of a consumer it is created again, and its stream where that is missing: nats-server 2.9 leaves
  * a stream that stores nothing when it is created while its predecessor is still being deleted.

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import { capturedLog, eventually, freePort, startNats, startTcpProxy, type LocalServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
@@ -140,6 +141,56 @@ describe('the bus while NATS fails', () => {
     await eventually('the fourth', () => handled!.includes(4) && seen!.includes(4), 10_000)
   })
 
+  it('begins what was asked for while the connection was being lost, and afterwards', async () => {
+    const [event, call] = [counted(), add()]
+    const plain = bus.plain!
+    const pulled = { prefix: 'pulled_', ackWaitMs: 1_000 }
+    const seen: string[] = []
+    const subscribeAll = (name: string) => [
+      bus.consume(event, name, async () => void seen.push(`${name}: group`)),
+      bus.subscribe(event, async () => void seen.push(`${name}: every`)),
+      bus.onBroadcast(event, async () => void seen.push(`${name}: broadcast`)),
+      bus.respond(call, async ({ a, b }) => ({ sum: a + b })),
+      plain.subscribe('gatehouse.plain', () => void seen.push(`${name}: plain`)),
+      plain.keepConsumers({ ...pulled, wanted: [{ name: `pulled_${name}`, subject: event.subject }] }),
+    ]
+
+    const during = subscribeAll('during')
+    await killAndNotice()
+    await Promise.all([...during, ...subscribeAll('after')])
+    await nats.start()
+    await using other = await connectNats({ url: nats.url, name: 'another process', log })
+    const expected = ['group', 'every', 'broadcast', 'plain'].flatMap((kind) => [`during: ${kind}`, `after: ${kind}`])
+    const nc = await connect({ servers: nats.url })
+
+    await eventually('the groups', async () => {
+      await other.publish(event, { n: 1 }, { id: randomUUID() })
+      other.broadcast(event, { n: 1 })
+      nc.publish('gatehouse.plain', '1')
+      return expected.every((one) => seen.includes(one))
+    })
+    expect(await other.request(call, { a: 1, b: 2 }, { timeoutMs: 5_000 })).to.deep.equal({ sum: 3 })
+    const manager = await nc.jetstreamManager()
+    for (const name of ['pulled_during', 'pulled_after']) await manager.consumers.info('gatehouse-events', name)
+    await nc.close()
+  })
+
+  it('delivers to a subscriber what was published since it was asked for, although the connection was lost first', async () => {
+    const event = counted()
+    await using proxy = await startTcpProxy(nats.url)
+    await using behindProxy = await connectNats({ url: proxy.url, name: 'behind a proxy', log })
+    const seen: number[] = []
+
+    proxy.partition()
+    const subscribed = behindProxy.subscribe(event, async ({ payload }) => void seen.push(payload.n))
+    await bus.publish(event, { n: 1 }, { id: randomUUID() })
+    proxy.heal()
+    await subscribed
+
+    await eventually('it arrives', () => seen.length > 0)
+    expect(seen).to.deep.equal([1])
+  })
+
   it('closes at once while NATS is away', async () => {
     const closing = await connectNats({ url: nats.url, name: 'closing', log })
     await closing.consume(counted(), 'group', async () => {})
@@ -180,14 +231,16 @@ describe('the bus while NATS fails', () => {
     const seen: number[] = []
     await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
     await bus.onBroadcast(event, async ({ payload }) => void seen.push(payload.n))
+    using _listener = bus.onReconnect(() => bus.broadcast(event, { n: 1 }))
 
     await killAndNotice()
     await nats.start()
     await eventually('it is back', () => bus.ready())
 
     expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 2_000 })).to.deep.equal({ sum: 3 })
-    bus.broadcast(event, { n: 1 })
-    await eventually('the broadcast', () => seen.length === 1)
+    bus.broadcast(event, { n: 2 })
+    await eventually('the broadcasts', () => seen.length === 2)
+    expect(seen, 'the listener was called once, when subscriptions had begun again').to.deep.equal([1, 2])
   })
 
   it('redelivers the event that a killed process held to another member of its group', async () => {
@@ -243,6 +296,8 @@ describe('connecting to NATS', () => {
     await using _group = await bus.consume(event, 'group', async ({ payload }) => void got.push(payload.n))
     await using _all = await bus.subscribe(event, async ({ payload }) => void got.push(payload.n + 10))
     await using _responder = await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
+    let reconnections = 0
+    using _listener = bus.onReconnect(() => (reconnections += 1))
     const { plain } = bus
     await using _plain = await plain!.subscribe('gatehouse.plain', (bytes) => void got.push(bytes.length))
     await using _consumers = await plain!.keepConsumers({ prefix: 'pulled_', wanted: [], ackWaitMs: 1_000 })
@@ -258,6 +313,7 @@ describe('connecting to NATS', () => {
     expect(got).to.have.members([1, 11])
     expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 5_000 })).to.deep.equal({ sum: 3 })
     expect([readyBefore, bus.ready()]).to.deep.equal([false, true])
+    expect(reconnections, 'broadcasts were lost before').to.equal(1)
     expect(early).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
     expect(earlyPlain).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
     const plainNone = await plain!
@@ -266,6 +322,18 @@ describe('connecting to NATS', () => {
     expect(plainNone).to.include({ name: 'BusUnavailable', reason: 'no-responders' })
     expect(lines.filter(({ msg }) => String(msg).startsWith('cannot reach NATS'))).to.have.length(1)
     expect(JSON.stringify(lines)).not.to.include('hunter2')
+  })
+
+  it('starts when the connection is lost before the stream is there', async () => {
+    await using nats = await startNats()
+    await using proxy = await startResettingProxy(nats.url, '$JS.API.STREAM.CREATE')
+
+    await using bus = await connectNats({ url: proxy.url, name: 'unlucky', log })
+
+    const event = counted()
+    const id = randomUUID()
+    await eventually('an event is stored', () => bus.publish(event, { n: 1 }, { id }).then(() => true))
+    expect(proxy.resets()).to.equal(1)
   })
 
   it('is closed at once by a process that stops before NATS came', async () => {
@@ -305,6 +373,35 @@ describe('connecting to NATS', () => {
     expect(bus.ready()).to.equal(true)
   })
 })
+
+/** A proxy that resets the first connection on which the client sends this text. */
+async function startResettingProxy(target: string, text: string) {
+  const { hostname, port } = new URL(target)
+  const sockets = new Set<Socket>()
+  let resets = 0
+  const server = createServer((client) => {
+    const upstream = connectTcp(Number(port), hostname)
+    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => undefined))
+    upstream.on('data', (data) => void client.write(data))
+    client.on('close', () => upstream.destroy())
+    client.on('data', (data) => {
+      if (resets > 0 || !data.includes(text)) return void upstream.write(data)
+      resets += 1
+      client.resetAndDestroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    resets: () => resets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
 
 async function deleteStream(url: string): Promise<void> {
   const nc = await connect({ servers: url })

@@ -33,7 +33,7 @@ export async function receiveBroadcasts(
         .catch((err: unknown) => log.error({ err, event }, 'broadcast handler failed'))
     },
   })
-  await connection.whenConnected(() => connection.nc.flush())
+  await connection.announceSubscription()
   return {
     async [Symbol.asyncDispose]() {
       subscription.unsubscribe()

@@ -42,8 +42,7 @@ export async function respond<Q extends z.ZodType, A extends z.ZodType>(
       underWay.add(replied)
     },
   })
-  // Once this resolves, the server knows of the responder.
-  await connection.whenConnected(() => connection.nc.flush())
+  await connection.announceSubscription()
   return {
     async [Symbol.asyncDispose]() {
       if (connection.isUp()) await subscription.drain().catch(() => {})

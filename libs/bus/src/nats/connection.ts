@@ -11,6 +11,8 @@ export type Connection = AsyncDisposable & {
   isUp(): boolean
   /** Does `work` if there is a connection, and rejects with `BusUnavailable` as soon as it is lost. */
   whenConnected<T>(work: () => Promise<T>): Promise<T>
+  /** Resolves when NATS knows of the subscriptions; without a connection the client makes them with the next one. */
+  announceSubscription(): Promise<void>
   /** Calls `listener` after each reconnection; gives the function that stops that. */
   onReconnect(listener: () => void): () => void
 }
@@ -55,11 +57,20 @@ export function createConnection(nc: NatsConnection, log: BusLog): Connection {
     }
   }
 
+  async function announceSubscription(): Promise<void> {
+    try {
+      await whenConnected(() => nc.flush())
+    } catch (error) {
+      if (!(error instanceof BusUnavailable)) throw error
+    }
+  }
+
   void followStatus()
   return {
     nc,
     isUp: () => up,
     whenConnected,
+    announceSubscription,
     onReconnect(listener) {
       reconnectListeners.add(listener)
       return () => reconnectListeners.delete(listener)

@@ -2,7 +2,8 @@ import { NatsError } from 'nats'
 import type { ConsumerConfig } from 'nats'
 import type { EventStream } from './event-stream.ts'
 
-const nameInUse = 10013
+/** That a consumer with this name has another configuration: nats-server 2.9, and 2.10 or newer. */
+const nameInUse: readonly unknown[] = [10013, 10148]
 
 /** Creates a durable consumer, or gives the one that is there this configuration; its position stays. */
 export async function ensureConsumer(
@@ -12,7 +13,7 @@ export async function ensureConsumer(
   try {
     await jsm.consumers.add(name, config)
   } catch (error) {
-    const changed = error instanceof NatsError && error.api_error?.err_code === nameInUse
+    const changed = error instanceof NatsError && nameInUse.includes(error.api_error?.err_code)
     if (!changed) throw error
     await jsm.consumers.update(name, config.durable_name, config)
   }

@@ -67,12 +67,22 @@ export function createLateBus({ prefix, opening, stop, log }: LateBusOptions): B
       subscribeLater((connected) => connected.onBroadcast(event, handler, options)),
     request: async (call, payload, options) => await present().request(call, payload, options),
     respond: (call, handler) => subscribeLater((connected) => connected.respond(call, handler)),
+    onReconnect: (listener) => {
+      const following = new DisposableStack()
+      void opened.then((connected) => {
+        if (!connected || following.disposed) return
+        following.use(connected.onReconnect(listener))
+        listener()
+      })
+      return following
+    },
     ready: () => bus?.ready() ?? false,
     plain: {
       prefix,
       request: async (subject, message, options) => await present().plain.request(subject, message, options),
       subscribe: (subject, receive) => subscribeLater((connected) => connected.plain.subscribe(subject, receive)),
       keepConsumers: (consumers) => subscribeLater((connected) => connected.plain.keepConsumers(consumers)),
+      deleteConsumers: async (names) => await present().plain.deleteConsumers(names),
     },
     async [Symbol.asyncDispose]() {
       stop.abort()

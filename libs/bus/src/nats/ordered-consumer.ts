@@ -1,8 +1,9 @@
+import { systemClock } from '@gatehouse/runtime'
 import { AckPolicy, DeliverPolicy, nanos } from 'nats'
 import type { JsMsg } from 'nats'
 import type { BusLog, Subscription } from '../bus.ts'
 import type { MessageHandler } from '../event-message.ts'
-import { inactiveThresholdMs, prefetch } from '../policy.ts'
+import { clockSkewMs, inactiveThresholdMs, prefetch } from '../policy.ts'
 import type { EventStream } from './event-stream.ts'
 import { readEventMessage } from './message.ts'
 import { startPull } from './pull.ts'
@@ -24,6 +25,9 @@ export async function subscribeOrdered(
 ): Promise<Subscription> {
   const subjects = [...handlers.keys()]
   const bySubject = new Map(subjects.map((subject) => [stream.subjectOf(subject), handlers.get(subject)]))
+  // The time of NATS counts, and another event more does no harm: handlers are idempotent.
+  const calledAt = new Date(systemClock.now() - clockSkewMs)
+  let isFirst = true
   let lastSequence = 0
   let streamCreated: string | undefined
   let pull: Pull | undefined
@@ -38,17 +42,20 @@ export async function subscribeOrdered(
 
   const consumer = await recreateOnReconnect(stream, async ({ isCurrent, recreate, recreateAfterLoss }) => {
     pull?.stop()
+    // After a first creation that failed, with what was published since the call.
+    const begin = isFirst ? since : (since ?? calledAt)
+    isFirst = false
     const { created, state } = await stream.ensure()
     if (!isCurrent()) return
     // A stream that was created anew counts from one again.
-    if (created !== streamCreated) lastSequence = streamCreated === undefined && !since ? state.last_seq : 0
+    if (created !== streamCreated) lastSequence = streamCreated === undefined && !begin ? state.last_seq : 0
     streamCreated = created
     let delivered = 0
 
     const { name } = await stream.jsm.consumers.add(stream.name, {
       filter_subject: stream.subjectOf(commonSubject(subjects)),
-      ...(since && lastSequence === 0
-        ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: since.toISOString() }
+      ...(begin && lastSequence === 0
+        ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: begin.toISOString() }
         : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: lastSequence + 1 }),
       ack_policy: AckPolicy.None,
       inactive_threshold: nanos(inactiveThresholdMs),

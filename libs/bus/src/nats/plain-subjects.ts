@@ -1,9 +1,6 @@
-import { AckPolicy, DeliverPolicy, nanos } from 'nats'
-import type { PlainSubjects, PulledConsumers, Subscription } from '../bus.ts'
-import { maxAckPending } from '../policy.ts'
-import { ensureConsumer } from './ensure-consumer.ts'
+import type { PlainSubjects, Subscription } from '../bus.ts'
 import type { EventStream } from './event-stream.ts'
-import { recreateOnReconnect } from './recreate-on-reconnect.ts'
+import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
 /** The part of the bus that carries what others define. */
 export function plainSubjects(
@@ -19,6 +16,7 @@ export function plainSubjects(
     },
     subscribe: (subject, receive) => track(subscribe(stream, subject, receive)),
     keepConsumers: (consumers) => track(keepConsumers(stream, consumers)),
+    deleteConsumers: (names) => connection.whenConnected(() => deleteConsumers(stream, names)),
   }
 }
 
@@ -33,55 +31,10 @@ async function subscribe(
       receive(message.data)
     },
   })
-  try {
-    await connection.whenConnected(() => connection.nc.flush())
-  } catch (error) {
-    subscription.unsubscribe()
-    throw error
-  }
+  await connection.announceSubscription()
   return {
     async [Symbol.asyncDispose]() {
       subscription.unsubscribe()
     },
   }
-}
-
-/** Disposed, it leaves the consumers where they are: their position has to survive this process. */
-async function keepConsumers(stream: EventStream, consumers: PulledConsumers): Promise<Subscription> {
-  const kept = await recreateOnReconnect(stream, async () => {
-    await stream.ensure()
-    await deleteOthers(stream, consumers)
-    for (const { name, subject } of consumers.wanted) {
-      await ensureConsumer(stream, {
-        durable_name: name,
-        filter_subject: stream.subjectOf(subject),
-        deliver_policy: DeliverPolicy.All,
-        ack_policy: AckPolicy.Explicit,
-        ack_wait: nanos(consumers.ackWaitMs),
-        max_ack_pending: maxAckPending,
-      })
-    }
-  })
-  return {
-    async [Symbol.asyncDispose]() {
-      kept.stop()
-    },
-  }
-}
-
-async function deleteOthers(stream: EventStream, { prefix, wanted }: PulledConsumers): Promise<void> {
-  const names = new Set(wanted.map(({ name }) => name))
-  const unwanted: string[] = []
-  for await (const { name } of stream.jsm.consumers.list(stream.name)) {
-    if (name.startsWith(prefix) && !names.has(name)) unwanted.push(name)
-  }
-  // Another process may have deleted it meanwhile.
-  for (const name of unwanted) await stream.jsm.consumers.delete(stream.name, name).catch(ignoreMissing)
-}
-
-const consumerMissing = 10014
-
-function ignoreMissing(error: unknown): void {
-  const { api_error: fault } = error as { api_error?: { err_code?: number } }
-  if (fault?.err_code !== consumerMissing) throw error
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { backoffMs } from '@gatehouse/runtime'
+import { BusUnavailable } from '../bus-unavailable.ts'
 import type { BusLog } from '../bus.ts'
 import { recreateAfterLossMs, recreateBackoff } from '../policy.ts'
 import type { Connection } from './connection.ts'
@@ -17,8 +18,9 @@ export type Creation = {
 }
 
 /**
- * Creates something on the server now (throwing if that fails), and again, until it succeeds, after each reconnection
- * and whenever `create` asks for it.
+ * Creates something on the server now, and again, until it succeeds, after each reconnection and whenever `create` asks for
+ * it. Throws when the server refuses the first creation; a connection that is lost meanwhile is no reason to stop a
+ * process that starts. Contract: 8.
  */
 export async function recreateOnReconnect(
   { connection, log }: { connection: Connection; log: BusLog },
@@ -60,8 +62,16 @@ export async function recreateOnReconnect(
   try {
     await connection.whenConnected(() => create({ isCurrent: () => first === generation, recreate, recreateAfterLoss }))
   } catch (error) {
-    stop()
-    throw error
+    if (isRefused(error)) {
+      stop()
+      throw error
+    }
+    recreate()
   }
   return { stop }
+}
+
+/** Nobody responds where the server has no JetStream. */
+function isRefused(error: unknown): boolean {
+  return !(error instanceof BusUnavailable) || error.reason === 'no-responders'
 }

@@ -15,6 +15,7 @@ export class UpstreamConnections implements AsyncDisposable {
   readonly #deliveries: Deliveries
   readonly #subscriptions = new Map<LiveUpstream, Subscription>()
   #consumers: { for: readonly Upstream[]; kept: Subscription } | undefined
+  #consumerNames: readonly string[] = []
 
   constructor(deps: ConnectionDeps, plain: PlainSubjects) {
     this.#deps = deps
@@ -50,6 +51,11 @@ export class UpstreamConnections implements AsyncDisposable {
     await this.#consumers?.kept[Symbol.asyncDispose]()
     this.#consumers = undefined
     const wanted = [...this.#deps.upstreams.all()].flatMap(consumersOf)
+    const names = wanted.map(({ name }) => name)
+    // Those of the file before, at once. Others are deleted when no node renews them any more.
+    const unwanted = this.#consumerNames.filter((name) => !names.includes(name))
+    if (unwanted.length > 0) await this.#plain.deleteConsumers(unwanted)
+    this.#consumerNames = names
     const ackWaitMs = this.#deps.timings.upstreamAckWaitMs
     const kept = await this.#plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs })
     this.#consumers = { for: definitions, kept }
