@@ -96,6 +96,16 @@ export const presenceChanged = defineEvent({
   }),
 })
 
+/**
+ * Asks every session gateway to repeat to `askedBy` the changes of presence that it has published: broadcasts to that one may
+ * have been lost. Broadcast: it may be lost. Contract: 6, presence_update.
+ */
+export const presenceMissed = defineEvent({
+  name: 'PresenceMissed',
+  subject: 'event.user.presence-missed.v1',
+  payload: z.object({ askedBy: z.string() }),
+})
+
 /** What a peer reports of its user, for the replica here. Broadcast: it may be lost. Contract: 6. */
 export const remotePresenceReported = defineEvent({
   name: 'RemotePresenceReported',

@@ -72,6 +72,7 @@ export {
   passwordReset,
   peerChanged,
   presenceChanged,
+  presenceMissed,
   profileChanged,
   remotePresenceReported,
   roleChanged,

@@ -38,7 +38,10 @@ export const presenceUpdate = z.object({
   status: z.enum(['online', 'idle', 'dnd', 'offline']),
 })
 export const syncBody = z.object({
-  sinceTimestamp: z.number({ error: 'sinceTimestamp must be a time in milliseconds' }).min(0).max(8_640_000_000_000_000),
+  sinceTimestamp: z
+    .number({ error: 'sinceTimestamp must be a time in milliseconds' })
+    .min(0)
+    .max(8_640_000_000_000_000),
   limit: z.number({ error: 'limit must be a whole number from 1 to 500' }).int().min(1).max(500),
   contextType: z.enum(['friend', 'profile'], { error: 'Unknown contextType' }).nullish(),
 })

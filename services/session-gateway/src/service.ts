@@ -10,9 +10,11 @@ import { RemotePresenceAnnouncer, subscribeRemotePresences } from './federation/
 import { PeeringReader } from './federation/peering-summary.ts'
 import { RemotePresences } from './federation/remote-presences.ts'
 import { createSessionMetrics } from './metrics.ts'
+import { closeEvictedSockets } from './nodes/close-evicted-sockets.ts'
 import { maintainNodes } from './nodes/maintain-nodes.ts'
-import { registerNode, type SessionNode } from './nodes/session-node.ts'
+import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
+import { recoverMissedChanges } from './presence/missed-changes.ts'
 import { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
 import { PresenceDelivery } from './presence/presence-delivery.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
@@ -44,21 +46,23 @@ export async function startSessionGateway(
 ): Promise<RunningService> {
   await using opening = new AsyncDisposableStack()
   const openSockets = new OpenSockets()
-  let node: SessionNode | undefined
   const router = new Router<AppState>({ sensitive: true })
   const service = {
     ...config,
     name: 'session-gateway',
     portVariable: 'SESSION_GATEWAY_PORT',
     routers: [router],
-    readiness: { accepting: () => openSockets.accepting, heartbeat: () => node?.isFresh() ?? false },
+    readiness: {
+      accepting: () => openSockets.accepting,
+      // There is a node once sockets are accepted.
+      heartbeat: () => openSockets.accepting && deps.node.isFresh(),
+    },
     upgrades: true,
     // A connection that is refused at once lets the gateway try another node.
     announceDrain: false,
   }
   const http = opening.use(await startHttpService(service, resources))
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
-  node = deps.node
   addSocketRoutes(router, { socketLists: opening.use(await openSocketLists(deps)) })
   opening.use(startSocketTimeouts(deps))
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))
@@ -68,6 +72,7 @@ export async function startSessionGateway(
   opening.use(startPeriodicTask(sweep, () => sweepSessions(deps)))
   const announcer = opening.use(new RemotePresenceAnnouncer(deps))
   opening.use(await subscribeRemotePresences(deps, announcer))
+  opening.use(await recoverMissedChanges(deps))
   const expiry = { name: 'session expiry', everyMs: deps.timings.expiryMs, log: deps.log, timer: deps.timer }
   opening.use(
     startPeriodicTask(expiry, async () => {
@@ -81,6 +86,7 @@ export async function startSessionGateway(
   opening.defer(async () => {
     await Promise.all([sockets[Symbol.asyncDispose](), http[Symbol.asyncDispose]()])
   })
+  opening.use(closeEvictedSockets(deps))
   const open = opening.move()
   return { ...http, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

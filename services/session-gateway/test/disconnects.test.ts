@@ -89,6 +89,23 @@ describe('forced disconnects', () => {
     watcher.socket.terminate()
   })
 
+  for (const event of ['SessionsEnded', 'PasswordReset'] as const) {
+    it(`${event}: of sockets with a token of its second, closes those that the account admitted before, and no other`, async () => {
+      const at = Date.now()
+      const user = await buildUser(cluster, at)
+      const before = await signIn(first.url, user.token)
+
+      await endBySelf(cluster, user, at)
+      const after = await signIn(first.url, user.token)
+      await publish(user, { event, at })
+
+      expect((await before.closed).code).to.equal(event === 'SessionsEnded' ? 4004 : 4010)
+      await after.synchronize()
+      expect(await statusOf(cluster, user)).to.equal('online')
+      after.socket.terminate()
+    })
+  }
+
   it('DELETE self 4: closes with 4011 and tells the audience that the account had', async () => {
     const [user, friend] = [await buildUser(cluster), await buildUser(cluster)]
     await befriend(cluster, user, friend)
@@ -166,9 +183,7 @@ describe('forced disconnects', () => {
     await endByReset(cluster, reset!)
     await endByDeletion(cluster, deleted!)
     await cluster.sql('update users set password_changed_at = ? where id = ?', [Date.now(), changed!.id])
-    // As sessions/end does it: every earlier token is revoked too.
-    const end = 'update users set password_changed_at = ?, sessions_ended_at = ? where id = ?'
-    await cluster.sql(end, [now, now, ended!.id])
+    await endBySelf(cluster, ended!, now)
 
     expect((await tabs[0]!.closed).code).to.equal(4010)
     expect((await tabs[1]!.closed).code).to.equal(4011)
@@ -214,6 +229,12 @@ async function endByReset(cluster: Cluster, user: BuiltUser): Promise<void> {
   const at = Date.now()
   const reset = `update users set password_changed_at = ?, sessions_ended_at = ?, sessions_ended_by_reset = true where id = ?`
   await cluster.sql(reset, [at, at, user.id])
+}
+
+/** As sessions/end does it: every earlier token is revoked too. */
+async function endBySelf(cluster: Cluster, user: BuiltUser, at: number): Promise<void> {
+  const columns = 'password_changed_at = ?, sessions_ended_at = ?, state_version = state_version + 1'
+  await cluster.sql(`update users set ${columns} where id = ?`, [at, at, user.id])
 }
 
 async function endByDeletion(cluster: Cluster, user: BuiltUser): Promise<void> {

@@ -5,6 +5,7 @@ import {
   type PresenceChange,
   type PresenceStore,
   type PresenceTransaction,
+  type PresenceWrite,
   type UserSnapshot,
 } from '../src/presence/presence-store.ts'
 
@@ -16,6 +17,8 @@ export class FakePresenceStore implements PresenceStore {
   readonly accounts = new Map<string, { isDeleted: boolean; passwordChangedAt: number | null }>()
   /** Which users are recorded under which node. */
   readonly rows = new Map<string, Set<string>>()
+  /** What another node has published that evicted one. */
+  readonly evictions: PresenceChange[] = []
   /** Users whose account another transaction has locked. */
   readonly locked = new Set<string>()
   transactions = 0
@@ -45,7 +48,9 @@ export class FakePresenceStore implements PresenceStore {
 
   /** As another node does it with a dead one. */
   evict(nodeId: string): void {
+    const evicted = this.rows.get(nodeId) ?? []
     this.rows.delete(nodeId)
+    this.#publishEviction(evicted)
   }
 
   isRecorded(nodeId: string, userId: string): boolean {
@@ -105,20 +110,29 @@ export class FakePresenceStore implements PresenceStore {
 
   #write(
     nodeId: string,
-    { online, offline }: { online: readonly string[]; offline: readonly string[] },
+    { online, offline, unconfirmed }: PresenceWrite,
   ): { changes: PresenceChange[]; commit: () => void } {
     const rows = this.rows.get(nodeId)
     if (!rows && online.length > 0) throw new NodeNotRegistered('evicted')
     const commit = () => {
       for (const id of online) rows?.add(id)
       for (const id of offline) rows?.delete(id)
+      // The rows of a node that was evicted meanwhile go with the next look for dead nodes.
+      if (this.rows.get(nodeId) !== rows) this.#publishEviction(online)
     }
-    this.#version += 1
-    const change = (status: 'online' | 'offline') => (userId: string) => ({ userId, status, version: this.#version })
     const changes = [
-      ...online.filter((id) => !rows?.has(id)).map(change('online')),
-      ...offline.filter((id) => rows?.has(id)).map(change('offline')),
+      ...online.filter((id) => !rows?.has(id) || unconfirmed.includes(id)).map((id) => this.#change(id, 'online')),
+      ...offline.filter((id) => rows?.has(id) || unconfirmed.includes(id)).map((id) => this.#change(id, 'offline')),
     ]
     return { changes, commit }
+  }
+
+  #publishEviction(userIds: Iterable<string>): void {
+    for (const id of userIds) this.evictions.push(this.#change(id, 'offline'))
+  }
+
+  #change(userId: string, status: 'online' | 'offline'): PresenceChange {
+    this.#version += 1
+    return { userId, status, version: this.#version }
   }
 }

@@ -24,6 +24,8 @@ export type NodeOptions = {
   config?: Partial<SessionGatewayConfig>
   overrides?: SessionGatewayOverrides
   clock?: Clock
+  /** Another way to NATS. */
+  natsUrl?: string
 }
 export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
@@ -50,22 +52,23 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
   const natsUrl = given.natsUrl ?? nats.url
   const nodes = opening.use(new AsyncDisposableStack())
 
-  async function openBus(scope: AsyncDisposableStack) {
+  async function openBus(scope: AsyncDisposableStack, url = natsUrl) {
     const { log } = capturedLog()
-    return scope.use(await connectNats({ url: natsUrl, name: 'session-gateway', prefix: nats.prefix, log }))
+    return scope.use(await connectNats({ url, name: 'session-gateway', prefix: nats.prefix, log }))
   }
 
-  async function openNodeResources(scope: AsyncDisposableStack): Promise<SessionGatewayResources> {
+  async function openNodeResources(scope: AsyncDisposableStack, busUrl?: string): Promise<SessionGatewayResources> {
     const ownOrm = await connectDatabase({ url: urlForRole(databaseUrl, 'session-gateway'), connections: 6 })
     scope.defer(() => ownOrm.close(true))
     const database = { url: databaseUrl, orm: ownOrm }
-    return scope.use(await openTestResources({ database, bus: await openBus(scope) })).resources
+    return scope.use(await openTestResources({ database, bus: await openBus(scope, busUrl) })).resources
   }
 
   /** A node with the timings given, and the default ones for the rest. */
-  async function startNodeWith({ config, overrides = {}, clock = systemClock }: NodeOptions): Promise<Node> {
+  async function startNodeWith(options: NodeOptions): Promise<Node> {
+    const { config, overrides = {}, clock = systemClock } = options
     await using starting = new AsyncDisposableStack()
-    const resources = { ...(await openNodeResources(starting)), clock }
+    const resources = { ...(await openNodeResources(starting, options.natsUrl)), clock }
     const base = { host: '127.0.0.1', port: 0, drainMs: 3_000, internalSecret, jwtSecret }
     const service = starting.use(await startSessionGateway({ ...base, ...config }, resources, overrides))
     const scope = starting.move()
@@ -141,13 +144,15 @@ export async function stateOf(cluster: Cluster, user: BuiltUser): Promise<Accoun
   return state!
 }
 
+type PublishedEnding = { event: 'PasswordReset' | 'SessionsEnded' | 'UserDeleted'; at?: number; audience?: string[] }
+
 /** Publishes what ends an account's sessions, as identity does it after the commit. */
 export async function publishEnding(
   { cluster, bus }: { cluster: Cluster; bus: Awaited<ReturnType<Cluster['openBus']>> },
   user: BuiltUser,
-  { event, audience = [] }: { event: 'PasswordReset' | 'SessionsEnded' | 'UserDeleted'; audience?: string[] },
+  { event, at = Date.now(), audience = [] }: PublishedEnding,
 ): Promise<void> {
-  const payload = { userId: user.id, at: Date.now(), state: await stateOf(cluster, user), actor: null }
+  const payload = { userId: user.id, at, state: await stateOf(cluster, user), actor: null }
   const id = randomUUID()
   if (event === 'PasswordReset') await bus.publish(passwordReset, payload, { id })
   else if (event === 'SessionsEnded') await bus.publish(sessionsEnded, payload, { id })

@@ -47,10 +47,37 @@ describe('session gateways that start and stop', () => {
     frozen.pause()
     expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'offline' })
     frozen.resume()
+    await tab.closed
+    const again = await signIn(frozen.url, user.token)
 
     expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'online' })
+    await watcher.synchronize()
+    expect(watcher.messages).to.deep.equal([])
     expect(await statusOf(cluster, user)).to.equal('online')
-    for (const client of [tab, watcher]) client.socket.terminate()
+    for (const client of [again, watcher]) client.socket.terminate()
+  })
+
+  it('closes the sockets with 1012 that missed changes while it was frozen and evicted; ready tells the truth', async () => {
+    await using evicting = await disposable(cluster)
+    await using frozen = await startNodeProcess(cluster)
+    const [user, friend] = [await buildUser(cluster), await buildUser(cluster)]
+    await befriend(cluster, user, friend)
+    const watcher = await signIn(frozen.url, user.token)
+    const friendTab = await signIn(evicting.url, friend.token)
+    expect(watcher.ready.presences).to.deep.equal({ [user.id]: 'online' })
+    expect(await watcher.take('presence_update')).to.include({ userId: friend.id, status: 'online' })
+
+    frozen.pause()
+    expect(await friendTab.take('presence_update')).to.include({ userId: user.id, status: 'offline' })
+    await friendTab.close()
+    await eventually('the friend is offline', async () => (await statusOf(cluster, friend)) === 'offline')
+    frozen.resume()
+
+    expect(await watcher.closed).to.deep.equal({ code: 1012, reason: 'Server is restarting' })
+    const again = await signIn(frozen.url, user.token)
+    expect(again.ready.presences).to.deep.equal({ [user.id]: 'online' })
+    expect(watcher.messages.filter(({ userId }) => userId === friend.id)).to.deep.equal([])
+    again.socket.terminate()
   })
 
   it('evicts what an earlier run left over, at once when it is the only node', async () => {

@@ -90,6 +90,12 @@ export class ReconciledNode {
     return this.store.isRecorded(this.node.id, userId)
   }
 
+  /** The user's presence as the newest change says that was published, by this node or by one that evicted it. */
+  announced(userId: string): PresenceChange['status'] {
+    const changes = [...this.published, ...this.store.evictions].filter((change) => change.userId === userId)
+    return changes.sort((one, other) => other.version - one.version)[0]?.status ?? 'offline'
+  }
+
   async #admit(handshake: Handshake, socket: AuthenticatedSocket): Promise<void> {
     const { user } = socket
     const end = (outcome: Handshake['outcome']) => {

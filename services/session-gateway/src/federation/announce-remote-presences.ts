@@ -1,5 +1,6 @@
 import { remotePresenceReported } from '@gatehouse/contracts'
 import type { Deps, OperationContext } from '../deps.ts'
+import { policy } from '../policy.ts'
 import { sendChanges } from '../presence/send-changes.ts'
 
 type AnnouncerDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock'> &
@@ -13,8 +14,9 @@ type AnnouncerDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock
  */
 export class RemotePresenceAnnouncer implements AsyncDisposable {
   readonly #deps: AnnouncerDeps
-  readonly #changed = new Set<string>()
+  #changed = new Set<string>()
   #scheduled: unknown
+  #stopped = false
   #running: Promise<void> = Promise.resolve()
 
   constructor(deps: AnnouncerDeps) {
@@ -32,21 +34,26 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
     this.#deps.timer.clear(this.#scheduled)
     await this.#running
   }
 
   #announce(userIds: readonly string[]): void {
     for (const userId of userIds) this.#changed.add(userId)
-    if (this.#changed.size === 0) return
+    if (this.#changed.size > 0) this.#schedule(this.#deps.timings.remotePresenceGatherMs)
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#stopped) return
     this.#scheduled ??= this.#deps.timer.set(() => {
       this.#scheduled = undefined
       this.#running = this.#running.then(() => this.#tellAudience())
-    }, this.#deps.timings.remotePresenceGatherMs)
+    }, afterMs)
   }
 
   async #tellAudience(): Promise<void> {
-    const { presenceStore, remotePresences, node, log } = this.#deps
+    const { presenceStore, remotePresences, node, log, timings } = this.#deps
     const userIds = [...this.#changed]
     this.#changed.clear()
     try {
@@ -62,7 +69,10 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
       })
       sendChanges(this.#deps, changes, audience)
     } catch (err) {
-      log.warn({ err, users: userIds.length }, 'reported presences not announced')
+      log.warn({ err, users: userIds.length }, 'reported presences not announced yet')
+      // A client that missed the oldest of very many sees the truth with its next `ready`.
+      this.#changed = new Set([...userIds, ...this.#changed].slice(-policy.remotePresences))
+      this.#schedule(timings.databaseRetryMs)
     }
   }
 }

@@ -6,6 +6,8 @@ import type { PresenceChange } from '../presence/presence-store.ts'
 /** `seen_at` of a dead node, whose row stays until its users are evicted; its own heartbeats no longer renew it. */
 export const deadMark = "'-infinity'::timestamptz"
 
+type EvictionDeps = Pick<OperationContext, 'orm'> & Pick<Deps, 'broadcaster' | 'sessionMetrics'>
+
 /** Marks nodes as dead: this one, all others, or those without a heartbeat for `silentMs`. */
 export async function markDead(
   { orm }: Pick<OperationContext, 'orm'>,
@@ -25,13 +27,13 @@ export async function markDead(
 /**
  * Takes users of dead nodes offline, a batch at a time and without waiting for locks, so that any number of nodes may
  * do it at once; rows that another transaction has locked are left for the next call. A node without users is removed.
+ * `unconfirmed` keeps the users of a batch whose commit was not confirmed until the next call has published their status.
  * Contract: 6, status.
  */
-export async function evictDeadNodes(
-  deps: Pick<OperationContext, 'orm'> & Pick<Deps, 'broadcaster' | 'sessionMetrics'>,
-): Promise<void> {
+export async function evictDeadNodes(deps: EvictionDeps, unconfirmed: Set<string>): Promise<void> {
+  await publishUnconfirmed(deps, unconfirmed)
   for (;;) {
-    const { evicted, changes } = await evictUsers(deps)
+    const { evicted, changes } = await evictUsers(deps, unconfirmed)
     deps.broadcaster.publish(changes)
     if (evicted < policy.evictionBatch) break
   }
@@ -43,10 +45,11 @@ export async function evictDeadNodes(
   deps.sessionMetrics.nodesEvicted.inc(removed)
 }
 
-async function evictUsers({
-  orm,
-}: Pick<OperationContext, 'orm'>): Promise<{ evicted: number; changes: PresenceChange[] }> {
-  return await orm.em.fork().transactional(async (em) => {
+type Row = { user_id: string; status: 'online' | 'offline'; version: string }
+type Eviction = { evicted: number; changes: PresenceChange[] }
+
+async function evictUsers({ orm }: EvictionDeps, unconfirmed: Set<string>): Promise<Eviction> {
+  const eviction = await orm.em.fork().transactional(async (em): Promise<Eviction> => {
     const rows = await selectRows<{ id: string }>(
       em,
       `select users.id::text from users
@@ -56,7 +59,6 @@ async function evictUsers({
       [policy.evictionBatch],
     )
     if (rows.length === 0) return { evicted: 0, changes: [] }
-    type Row = { user_id: string; version: string }
     // A later statement than the one that locks, so that it sees what was committed until then.
     const changed = await selectRows<Row>(
       em,
@@ -67,12 +69,31 @@ async function evictUsers({
            select from presences where user_id = users.id and node_id not in (select id from dead))
          returning id
        )
-       select id::text as user_id, nextval('presence_versions')::text as version from hidden`,
+       select id::text as user_id, 'offline' as status, nextval('presence_versions')::text as version from hidden`,
       [bigintArray(rows.map((row) => row.id))],
     )
-    const changes = changed.map((row): PresenceChange => {
-      return { userId: row.user_id, status: 'offline', version: Number(row.version) }
-    })
+    const changes = changed.map(readChange)
+    for (const { userId } of changes) unconfirmed.add(userId)
     return { evicted: rows.length, changes }
   })
+  for (const { userId } of eviction.changes) unconfirmed.delete(userId)
+  return eviction
+}
+
+/** Under the lock of their rows, so that no newer change has an older version. Users who are locked keep their place. */
+async function publishUnconfirmed({ orm, broadcaster }: EvictionDeps, unconfirmed: Set<string>): Promise<void> {
+  if (unconfirmed.size === 0) return
+  const rows = await selectRows<Row>(
+    orm.em.fork(),
+    `with current as materialized (
+       select id, status from users where id = any(?::bigint[]) order by id for no key update skip locked)
+     select id::text as user_id, status, nextval('presence_versions')::text as version from current`,
+    [bigintArray([...unconfirmed])],
+  )
+  for (const { user_id: userId } of rows) unconfirmed.delete(userId)
+  broadcaster.publish(rows.map(readChange))
+}
+
+function readChange({ user_id: userId, status, version }: Row): PresenceChange {
+  return { userId, status, version: Number(version) }
 }

@@ -14,9 +14,10 @@ type MaintenanceDeps = OperationContext & Pick<Deps, 'node' | 'presence' | 'broa
 export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): Promise<AsyncDisposable> {
   const { log, timer, timings, node } = deps
   const heartbeats = new HeartbeatHistory(timer, timings.nodeSilenceMs)
+  const unconfirmed = new Set<string>()
   if (onlyNode) {
     await markDead(deps, { allBut: node.id })
-    await evictDeadNodes(deps)
+    await evictDeadNodes(deps, unconfirmed)
   }
   const task = { name: 'node heartbeat', everyMs: timings.nodeHeartbeatMs, log, timer }
   const heartbeat = startPeriodicTask(task, async () => {
@@ -24,7 +25,7 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
     deps.presence.resync()
     if (heartbeats.isComplete()) {
       await markDead(deps, { silentMs: timings.nodeSilenceMs })
-      await evictDeadNodes(deps)
+      await evictDeadNodes(deps, unconfirmed)
     }
     deps.broadcaster.retryPostponed()
   })
@@ -48,7 +49,7 @@ async function drainNode(deps: MaintenanceDeps): Promise<void> {
       await changeRows(deps.orm.em.fork(), expire, [timings.nodeSilenceMs - timings.graceMs, node.id])
     } else {
       await markDead(deps, { id: node.id })
-      await evictDeadNodes(deps)
+      await evictDeadNodes(deps, new Set())
     }
   } catch (err) {
     log.warn({ err }, 'node drain failed')

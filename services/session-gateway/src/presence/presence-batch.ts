@@ -43,7 +43,9 @@ export async function writeBatch(
     const online = free.filter(({ presence }) => presence.desired === 'online' && presence.offlineAfter === undefined)
     const offline = free.filter(({ presence }) => presence.desired === 'offline' && needsWrite(presence))
     batch.planned = [...online, ...offline]
-    const changes = await transaction.write(nodeId, { online: idsOf(online), offline: idsOf(offline) })
+    const unconfirmed = batch.planned.filter(({ presence }) => presence.recorded === 'unknown')
+    const write = { online: idsOf(online), offline: idsOf(offline), unconfirmed: idsOf(unconfirmed) }
+    const changes = await transaction.write(nodeId, write)
     return { nodeId, snapshots, online, offline, locked, changes }
   })
 }

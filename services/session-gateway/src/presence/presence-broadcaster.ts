@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { presenceChanged } from '@gatehouse/contracts'
+import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { listRecipients, type Audience } from './audience.ts'
@@ -13,6 +15,8 @@ export type ToldChange = PresenceChange & { audience?: string[] | undefined }
 export class PresenceBroadcaster {
   readonly #deps: BroadcasterDeps
   readonly #postponed = new Map<string, PresenceChange>()
+  /** The newest change of each user that this node has published. */
+  readonly #published = new LRUCache<string, PresenceChange>({ max: policy.rememberedVersions })
 
   constructor(deps: BroadcasterDeps) {
     this.#deps = deps
@@ -23,7 +27,10 @@ export class PresenceBroadcaster {
    * them on all nodes, which this node reads already; where it cannot be read, each node looks up its own part.
    */
   publish(changes: readonly PresenceChange[], audience?: Promise<Audience>): void {
-    for (const { status } of changes) this.#deps.sessionMetrics.presenceChanges.inc({ status })
+    for (const change of changes) {
+      this.#published.set(change.userId, change)
+      this.#deps.sessionMetrics.presenceChanges.inc({ status: change.status })
+    }
     this.#deps.presenceDelivery.take(changes, audience)
     const broadcast = (known: Audience) => this.#broadcast(changes.map((change) => withRecipients(change, known)))
     if (audience) void audience.then(broadcast, () => this.#broadcast(changes))
@@ -35,6 +42,17 @@ export class PresenceBroadcaster {
     const changes = [...this.#postponed.values()].slice(0, policy.reconcileBatch)
     for (const { userId } of changes) this.#postponed.delete(userId)
     this.#broadcast(changes)
+  }
+
+  /** Repeats what this node has published to one that may have missed it, which drops what it knows. */
+  async repeat(to: string): Promise<void> {
+    const changes = [...this.#published.values()]
+    for (let first = 0; first < changes.length; first += policy.reconcileBatch) {
+      for (const change of changes.slice(first, first + policy.reconcileBatch)) {
+        this.#deps.bus.broadcast(presenceChanged, change, { to })
+      }
+      await nextTurn()
+    }
   }
 
   /** This node gets it too, and knows it already. */

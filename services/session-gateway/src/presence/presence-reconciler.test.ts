@@ -322,6 +322,28 @@ describe('the presence reconciler', () => {
   })
 
   for (const end of ['lostAfterCommit', 'lostBeforeCommit'] as const) {
+    it(`${end}: publishes the presence of a user whose commit was not confirmed, once it is`, async () => {
+      const node = nodeWith('1')
+      node.store.isHeld = true
+      node.connect('1')
+      await endNextWrite(node, end)
+      expect(node.published).to.deep.equal([])
+
+      node.store.isHeld = false
+      const again = node.connect('1')
+      await node.advance(1_000)
+      expect(statuses(node)).to.deep.equal(['online'])
+      node.store.isHeld = true
+      node.disconnect(again)
+      await node.advance(5_100)
+      await endNextWrite(node, end)
+      expect(statuses(node)).to.deep.equal(['online'])
+      node.store.release()
+      await node.advance(1_000)
+
+      expect(statuses(node)).to.deep.equal(['online', 'offline'])
+    })
+
     it(`${end}: leaves no user online whose commit was not confirmed`, async () => {
       const node = nodeWith('1')
       node.store.isHeld = true
@@ -340,6 +362,22 @@ describe('the presence reconciler', () => {
       expect([...node.sessions.users()]).to.deep.equal([])
     })
   }
+
+  it('publishes the presence of a user whose commit was not confirmed before the node was evicted', async () => {
+    const node = nodeWith('1')
+    node.disconnect(await signIn(node, '1'))
+    node.store.isHeld = true
+    await node.advance(5_100)
+    await endNextWrite(node, 'lostAfterCommit')
+
+    node.store.evict('node-1')
+    await node.node.heartbeat()
+    node.presence.resync()
+    node.store.release()
+    await node.advance(1_000)
+
+    expect(statuses(node)).to.deep.equal(['online', 'offline'])
+  })
 
   it('registers the node again when it was evicted, before the next handshake is answered, and writes all users', async () => {
     const node = nodeWith('1', '2', '3')
@@ -388,10 +426,10 @@ describe('the presence reconciler', () => {
     expect(node.store.transactions).to.equal(1)
   })
 
-  it('converges: after any sequence of events, exactly the users with a ready socket are recorded', async function () {
+  it('converges: after any sequence of events, exactly the users with a ready socket are recorded and published', async function () {
     this.timeout(60_000)
     await fc.assert(
-      fc.asyncProperty(fc.array(anyStep, { maxLength: 60 }), async (steps) => {
+      fc.asyncProperty(fc.array(anyStep, { maxLength: 60, size: 'max' }), async (steps) => {
         const node = nodeWith(...userIds)
         node.store.isHeld = true
         for (const step of steps) await take(node, step)
@@ -406,6 +444,7 @@ describe('the presence reconciler', () => {
         const connected = userIds.filter((id) => readySockets(node, id) > 0)
         expect([...(node.store.rows.get(node.node.id) ?? [])].sort()).to.deep.equal(connected)
         expect([...node.sessions.users()].map(({ id }) => id).sort()).to.deep.equal(connected)
+        expect(userIds.filter((id) => node.announced(id) === 'online')).to.deep.equal(connected)
         expect(node.handshakes.filter(({ outcome }) => outcome === 'pending')).to.deep.equal([])
         await node.presence[Symbol.asyncDispose]()
         expect(node.timer.pending()).to.equal(0)
@@ -498,6 +537,15 @@ async function failTransactions(node: ReconciledNode, forMs: number): Promise<vo
     if (node.store.isWaiting) node.store.end('failed')
     await node.settle()
   }
+}
+
+/** Lets the transaction that comes next write, and ends it. */
+async function endNextWrite(node: ReconciledNode, end: TransactionEnd): Promise<void> {
+  await node.advance(5)
+  node.store.end()
+  await node.settle()
+  node.store.end(end)
+  await node.settle()
 }
 
 function readySockets(node: ReconciledNode, userId: string): number {

@@ -43,6 +43,7 @@ export class PresenceReconciler implements AsyncDisposable {
   #running: Promise<void> | undefined
   #scheduled: unknown
   #stopped = false
+  #onReRegistered: () => void = () => undefined
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps
@@ -72,11 +73,17 @@ export class PresenceReconciler implements AsyncDisposable {
     this.#apply(user, 'forcedOut')
   }
 
+  /** Calls `follow` when the node was evicted and has registered anew, before a user is written under its new id. */
+  onReRegistered(follow: () => void): void {
+    this.#onReRegistered = follow
+  }
+
   /** Writes all users again if the node was registered anew. */
   resync(): void {
     const { id } = this.#deps.node
     if (id === this.#syncedAs) return
     this.#syncedAs = id
+    this.#onReRegistered()
     for (const user of this.#deps.sessions.users()) this.#apply(user, 'nodeReRegistered')
   }
 

@@ -55,6 +55,7 @@ describe('the presence of a user on a node', () => {
     ['commitUnconfirmed', leaving, { ...offline, recorded: 'unknown' }],
     ['nodeReRegistered', online, { ...online, recorded: 'offline' }],
     ['nodeReRegistered', grace, { ...grace, recorded: 'offline' }],
+    ['nodeReRegistered', { ...online, recorded: 'unknown' }, { ...online, recorded: 'unknown' }],
   ]
   for (const [event, before, after] of table) {
     it(`${event}: ${nameOf(before)} becomes ${nameOf(after)}`, () => {

@@ -10,7 +10,7 @@ export type PresenceState = {
 
 type Transition = {
   /** The states to which it applies; in others nothing changes. */
-  when?: { desired?: PresenceState['desired']; inGrace?: boolean }
+  when?: { desired?: PresenceState['desired']; recorded?: PresenceState['recorded']; inGrace?: boolean }
   desired?: PresenceState['desired']
   recorded?: PresenceState['recorded']
   grace?: 'start' | 'end'
@@ -30,8 +30,11 @@ export const presenceTransitions = {
   onlineRecorded: { recorded: 'online' },
   offlineRecorded: { recorded: 'offline' },
   commitUnconfirmed: { recorded: 'unknown' },
-  /** The node was evicted and registered anew: the database has no row of its users. */
-  nodeReRegistered: { recorded: 'offline' },
+  /**
+   * The node was evicted and registered anew: the database has no row of its users. A change whose commit was not
+   * confirmed may still have to be announced.
+   */
+  nodeReRegistered: { when: { recorded: 'online' }, recorded: 'offline' },
 } as const satisfies Record<string, Transition>
 
 export type PresenceEvent = keyof typeof presenceTransitions
@@ -46,6 +49,7 @@ export function nextPresence(
 ): PresenceState {
   const { when, desired, recorded, grace }: Transition = presenceTransitions[event]
   if (when?.desired !== undefined && when.desired !== state.desired) return state
+  if (when?.recorded !== undefined && when.recorded !== state.recorded) return state
   if (when?.inGrace !== undefined && when.inGrace !== isInGrace(state)) return state
   const ends = { start: now + graceMs, end: undefined }
   return {

@@ -12,7 +12,12 @@ export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName:
 export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
 
 /** Users whose row on this node is to be added, and to be removed. */
-export type PresenceWrite = { online: readonly string[]; offline: readonly string[] }
+export type PresenceWrite = {
+  online: readonly string[]
+  offline: readonly string[]
+  /** Those of them whose last change may be committed without having been published: their status is given in any case. */
+  unconfirmed: readonly string[]
+}
 
 export type PresenceTransaction = {
   /** Locks the accounts that no other transaction has locked, without waiting. */
@@ -93,17 +98,23 @@ async function findExisting(transaction: ShortTransaction, userIds: readonly str
   return rows.map((row) => row.id)
 }
 
-/** A row to remove may be missing: then the node was evicted, and the node that did it has announced the change. */
+/**
+ * A row to remove may be missing: then the node was evicted, and the node that did it has announced the change. A change
+ * whose commit was not confirmed was announced by nobody, and the same write changes nothing: of its users the status is
+ * given as it is now.
+ */
 async function writePresences(
   transaction: ShortTransaction,
   nodeId: string,
-  { online, offline }: PresenceWrite,
+  { online, offline, unconfirmed }: PresenceWrite,
 ): Promise<PresenceChange[]> {
   if (online.length + offline.length === 0) return []
   type Row = { user_id: string; status: 'online' | 'offline'; version: string }
+  const lost = new Set(unconfirmed)
+  const lostOf = (userIds: readonly string[]) => userIds.filter((id) => lost.has(id))
   const changes = [
-    ...(online.length > 0 ? [addOnline(nodeId, online)] : []),
-    ...(offline.length > 0 ? [removeOffline(nodeId, offline)] : []),
+    ...(online.length > 0 ? [addOnline(nodeId, online, lostOf(online))] : []),
+    ...(offline.length > 0 ? [removeOffline(nodeId, offline, lostOf(offline))] : []),
   ]
   const write = transaction.commitWith<Row>(
     `with ${changes.map(({ steps }) => steps).join(', ')}
@@ -121,17 +132,20 @@ async function writePresences(
 /** The parts of a statement that changes presences and the status of their users. */
 type StatusChange = { steps: string; result: string; parameters: string[] }
 
-function addOnline(nodeId: string, userIds: readonly string[]): StatusChange {
+function addOnline(nodeId: string, userIds: readonly string[], unconfirmed: readonly string[]): StatusChange {
   const steps = `added as (
       insert into presences (user_id, node_id) select unnest(?::bigint[]), ?::uuid on conflict do nothing
     ), shown as (
       update users set status = 'online' where id = any(?::bigint[]) and status <> 'online' returning id
     )`
   const ids = bigintArray(userIds)
-  return { steps, result: `select id, 'online' as status from shown`, parameters: [ids, nodeId, ids] }
+  const change = { steps, result: `select id, 'online' as status from shown`, parameters: [ids, nodeId, ids] }
+  if (unconfirmed.length === 0) return change
+  const present = `present as (select id, 'online' as status from unnest(?::bigint[]) as lost (id))`
+  return withStatuses(change, { step: present, name: 'present', parameters: [bigintArray(unconfirmed)] })
 }
 
-function removeOffline(nodeId: string, userIds: readonly string[]): StatusChange {
+function removeOffline(nodeId: string, userIds: readonly string[], unconfirmed: readonly string[]): StatusChange {
   const steps = `removed as (
       delete from presences where user_id = any(?::bigint[]) and node_id = ?::uuid returning user_id
     ), hidden as (
@@ -140,9 +154,25 @@ function removeOffline(nodeId: string, userIds: readonly string[]): StatusChange
         select from presences where presences.user_id = users.id and presences.node_id <> ?::uuid)
       returning users.id
     )`
+  const parameters = [bigintArray(userIds), nodeId, nodeId]
+  const change = { steps, result: `select id, 'offline' as status from hidden`, parameters }
+  if (unconfirmed.length === 0) return change
+  const left = `left_here as (
+      select id, case when exists (select from presences where user_id = lost.id and node_id <> ?::uuid)
+        then 'online' else 'offline' end as status
+      from unnest(?::bigint[]) as lost (id)
+    )`
+  return withStatuses(change, { step: left, name: 'left_here', parameters: [nodeId, bigintArray(unconfirmed)] })
+}
+
+/** Gives statuses also where nothing changes. `union` gives no user twice. */
+function withStatuses(
+  { steps, result, parameters }: StatusChange,
+  statuses: { step: string; name: string; parameters: string[] },
+): StatusChange {
   return {
-    steps,
-    result: `select id, 'offline' as status from hidden`,
-    parameters: [bigintArray(userIds), nodeId, nodeId],
+    steps: `${steps}, ${statuses.step}`,
+    result: `${result} union select id, status from ${statuses.name}`,
+    parameters: [...parameters, ...statuses.parameters],
   }
 }

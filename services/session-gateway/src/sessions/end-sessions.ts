@@ -2,12 +2,15 @@ import type { Subscription } from '@gatehouse/bus'
 import { closures, deletedPresence, sessionEndingEvents, type Closure } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { closeSocket } from '../socket/close-socket.ts'
-import type { LocalUser } from './session-registry.ts'
+import type { AuthenticatedSocket, LocalUser } from './session-registry.ts'
 
 type SessionEndingDeps = Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>
 
 /** Why sessions end: the close code, and the label of the metric. */
 type SessionEnding = { closure: Pick<Closure, 'code' | 'message'>; reason: string }
+
+/** What an event says: the second in which the sessions ended, and the version of the account's state from then on. */
+export type ToldEnding = SessionEnding & { second: number; version: number }
 
 export const sessionEndings = {
   PasswordReset: { closure: closures.passwordReset, reason: 'password_reset' },
@@ -25,15 +28,25 @@ export async function subscribeSessionEndings(
   return await deps.bus.subscribe(events, async ({ name, payload }) => {
     if (name === 'DeletedPresence') return announceDeletion(deps, payload)
     const user = deps.sessions.find(payload.userId)
-    const issuedBefore = name === 'UserDeleted' ? Infinity : secondAfter(payload.at)
-    if (user) closeSessionsIssuedBefore(deps, user, { ...sessionEndings[name], issuedBefore })
+    const second = name === 'UserDeleted' ? Infinity : Math.floor(payload.at / 1000)
+    if (user) endSessions(deps, user, { ...sessionEndings[name], second, version: payload.state.version })
     if (name === 'UserDeleted') announceDeletion(deps, payload)
   })
 }
 
-/** The event may come late: tokens of a later second stay. One of the same second is closed, and may connect again. */
-function secondAfter(at: number): number {
-  return Math.floor(at / 1000) + 1
+/**
+ * Closes the sockets of a user that an event ends. It may come late: tokens of a later second stay. A token of its second
+ * may be the fresh one of sessions/end; which it is, the state of the account that admitted it tells. A handshake whose
+ * account is still being read is judged when that is known.
+ */
+export function endSessions(deps: SessionEndingDeps, user: LocalUser, ending: ToldEnding): void {
+  if (!user.ending || user.ending.version <= ending.version) user.ending = ending
+  closeSessions(deps, user, { ...ending, isEnded: (socket) => isEndedBy(ending, socket) })
+}
+
+function isEndedBy({ second, version }: ToldEnding, { iat, stateVersion }: AuthenticatedSocket): boolean {
+  if (iat !== second) return iat < second
+  return stateVersion !== undefined && stateVersion < version
 }
 
 /** The memberships went with the account, so its audience can no longer be looked up: the event carries it. */
@@ -45,17 +58,23 @@ function announceDeletion(
   presenceDelivery.sendDeletion(userId, audience)
 }
 
-/**
- * Closes the sockets of a user whose tokens were issued before the second `issuedBefore`. A user without any other goes
- * offline at once.
- */
+/** Closes the sockets of a user whose tokens were issued before the second `issuedBefore`. */
 export function closeSessionsIssuedBefore(
   deps: SessionEndingDeps,
   user: LocalUser,
-  { closure, reason, issuedBefore }: SessionEnding & { issuedBefore: number },
+  { issuedBefore, ...ending }: SessionEnding & { issuedBefore: number },
 ): void {
-  const expired = [...user.sockets].filter((socket) => socket.iat < issuedBefore)
-  if (expired.length === user.sockets.size) deps.presence.forceOffline(user)
-  for (const socket of expired) closeSocket(deps, socket, closure)
-  deps.sessionMetrics.forcedDisconnects.inc({ reason }, expired.length)
+  closeSessions(deps, user, { ...ending, isEnded: ({ iat }) => iat < issuedBefore })
+}
+
+/** A user without any other socket goes offline at once. */
+function closeSessions(
+  deps: SessionEndingDeps,
+  user: LocalUser,
+  { closure, reason, isEnded }: SessionEnding & { isEnded: (socket: AuthenticatedSocket) => boolean },
+): void {
+  const ended = [...user.sockets].filter(isEnded)
+  if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
+  for (const socket of ended) closeSocket(deps, socket, closure)
+  deps.sessionMetrics.forcedDisconnects.inc({ reason }, ended.length)
 }

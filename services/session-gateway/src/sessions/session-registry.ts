@@ -1,6 +1,7 @@
 import { initialPresence, type PresenceState } from '../presence/presence-state.ts'
 import type { SessionSocket } from '../socket/session-socket.ts'
 import type { TokenBucket } from '../socket/token-bucket.ts'
+import type { ToldEnding } from './end-sessions.ts'
 
 /** A user with sockets on this node, or whose presence here has yet to be recorded as ended. */
 export type LocalUser = {
@@ -13,6 +14,8 @@ export type LocalUser = {
   isAdmin: boolean
   stateVersion: number
   bucket: TokenBucket | undefined
+  /** The newest event that ended sessions: handshakes that were under way are judged by it too. */
+  ending: ToldEnding | undefined
 }
 
 /** A socket whose token was verified, until it closes. */
@@ -81,5 +84,6 @@ export class SessionRegistry {
 
 function createLocalUser(id: string): LocalUser {
   const sockets = new Set<AuthenticatedSocket>()
-  return { id, sockets, username: '', presence: initialPresence, isAdmin: false, stateVersion: -1, bucket: undefined }
+  const account = { username: '', isAdmin: false, stateVersion: -1 }
+  return { id, sockets, ...account, presence: initialPresence, bucket: undefined, ending: undefined }
 }

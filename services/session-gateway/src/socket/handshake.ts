@@ -2,6 +2,7 @@ import { checkRevocation, verifyToken, type TokenStatus } from '@gatehouse/auth'
 import { authMessage, closures, limits } from '@gatehouse/contracts'
 import { updateAccountState } from '../admin-watch/admin-watch.ts'
 import type { Deps } from '../deps.ts'
+import { endSessions } from '../sessions/end-sessions.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 import { closeOldestSockets } from '../sessions/limit-sessions.ts'
 import { closeWithError, releaseQuota } from './close-socket.ts'
@@ -46,6 +47,10 @@ async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   const { state } = connected.snapshot
   const status = checkRevocation(socket, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
+  socket.stateVersion = state.version
+  // It may have come after the account was read, and before now.
+  if (user.ending) endSessions(deps, user, user.ending)
+  if (!isAuthenticating(socket)) return
   updateAccountState(deps, state)
   releaseQuota(deps, socket)
   deps.sessions.nameSession(socket, deps.random.uuid())

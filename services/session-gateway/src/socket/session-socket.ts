@@ -30,6 +30,8 @@ export class SessionSocket extends WebSocket {
   iat = 0
   /** When the token expires, in seconds since the epoch. */
   exp = 0
+  /** Version of the account's state that admitted it. The user's own may be newer. */
+  stateVersion: number | undefined = undefined
   /** Told in `ready`. */
   sessionId = ''
   connectedAt = 0

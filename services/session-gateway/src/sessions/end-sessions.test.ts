@@ -1,0 +1,125 @@
+import { createTokenKey, signToken } from '@gatehouse/auth'
+import type { AccountState } from '@gatehouse/contracts'
+import { manualTimer, movableClock, systemRandom } from '@gatehouse/runtime'
+import { createMetrics } from '@gatehouse/service-kit'
+import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Deps } from '../deps.ts'
+import { createSessionMetrics } from '../metrics.ts'
+import { timings } from '../policy.ts'
+import { authenticate } from '../socket/handshake.ts'
+import type { SessionSocket } from '../socket/session-socket.ts'
+import { createSocketTimeouts } from '../socket/socket-timeouts.ts'
+import { endSessions, sessionEndings } from './end-sessions.ts'
+import { SessionRegistry } from './session-registry.ts'
+
+/** The second in which the sessions end. */
+const second = 1_000
+const ended = buildAccountState({ version: 2, passwordChangedAt: second * 1000 + 500 })
+const before = buildAccountState({ version: 1 })
+
+describe('an event that ends sessions, and comes during a handshake', () => {
+  it('leaves a token of its second alone that the account, read after it, admits', async () => {
+    const node = openNode()
+    const handshake = node.connect(second)
+
+    node.end()
+    await handshake.admitWith(ended)
+
+    expect(handshake.socket.phase).to.equal('ready')
+    expect([handshake.codes, node.forcedOut()]).to.deep.equal([[], 0])
+  })
+
+  it('ends a token of its second that an older state of the account has admitted, at once', async () => {
+    const node = openNode()
+    const handshake = node.connect(second)
+
+    node.end()
+    expect(handshake.codes).to.deep.equal([])
+    await handshake.admitWith(before)
+
+    expect(handshake.codes).to.deep.equal([4004])
+    expect(node.forcedOut()).to.equal(1)
+  })
+
+  it('ends earlier tokens before the account is read, and leaves those of a later second', async () => {
+    const node = openNode()
+    const [earlier, later] = [node.connect(second - 1), node.connect(second + 1)]
+
+    node.end()
+    await later.admitWith(before)
+
+    expect([earlier.codes, later.codes]).to.deep.equal([[4004], []])
+    expect(later.socket.phase).to.equal('ready')
+  })
+
+  it('counts as the newest of several, in whatever order they come', async () => {
+    const node = openNode()
+    const handshake = node.connect(second)
+
+    node.end()
+    node.end({ ...ended, version: 1 })
+    await handshake.admitWith(before)
+
+    expect(handshake.codes).to.deep.equal([4004])
+  })
+})
+
+function openNode() {
+  const sessions = new SessionRegistry()
+  const clock = movableClock(second * 1000 + 900)
+  const key = createTokenKey('a signing secret of these tests')
+  const reads: ((state: AccountState) => void)[] = []
+  const userConnected = () =>
+    new Promise((resolve) => {
+      reads.push((state) => {
+        const user = { id: state.userId, username: state.username, isAdmin: false, createdAt: new Date(0) }
+        const visible = { shared: Buffer.of(), others: Buffer.of() }
+        resolve({ snapshot: { user, state, instanceName: 'Test', instanceId: 'test' }, visible })
+      })
+    })
+  let forcedOut = 0
+  const presence = { userConnected, markOnline() {}, userDisconnected() {}, forceOffline: () => (forcedOut += 1) }
+  const context = { timer: manualTimer(), timings }
+  const counts = { authenticated: () => 0, unauthenticated: () => 0 }
+  const deps = {
+    ...context,
+    clock,
+    random: systemRandom,
+    log: capturedLog().log,
+    keys: { token: key },
+    sessions,
+    presence,
+    peering: { read: async () => ({ pendingApprovalCount: 0 }) },
+    upstreams: { withReadyParts: [] },
+    timeouts: createSocketTimeouts(context),
+    sessionMetrics: createSessionMetrics(createMetrics(), counts),
+  } as unknown as Deps
+
+  return {
+    forcedOut: () => forcedOut,
+    end({ version } = ended) {
+      const user = sessions.find(ended.userId)
+      if (user) endSessions(deps, user, { ...sessionEndings.SessionsEnded, second, version })
+    },
+    /** A client that offers a token of the second `iat`. */
+    connect(iat: number) {
+      const codes: number[] = []
+      const socket = { phase: 'unauthenticated', quotaKey: '', resume() {}, pause() {} }
+      const opened = Object.assign(socket, { close: (code: number) => void codes.push(code) })
+      const token = signToken(key, { userId: ended.userId, username: 'ada' }, { expiresIn: '1h', now: iat * 1000 })
+      const frame = Buffer.from(JSON.stringify({ type: 'auth', token }))
+      const admitted = authenticate(deps, opened as unknown as SessionSocket, frame, false)
+      const read = reads.at(-1)
+      return {
+        socket,
+        codes,
+        /** The account was read for it, with this state. */
+        async admitWith(state: AccountState) {
+          read?.(state)
+          await admitted
+        },
+      }
+    },
+  }
+}
