@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
 import { createTokenKey, signToken } from '@gatehouse/auth'
 import { eventually } from '@gatehouse/test-kit'
@@ -61,6 +63,15 @@ describe('sessions over two gateways and two session gateways', function () {
     expect(deletion.status).to.equal(200)
     for (const tab of tabs) expect(await tab.closed).to.equal(4011)
     expect(await openTab(target, 1).catch((error: Error) => error.message)).to.include('This account has been deleted')
+  })
+
+  it('answers an upgrade with the id of its request', async () => {
+    const url = `${cluster.gateways[0]!.replace('http', 'ws')}/ws`
+    const socket = new WebSocket(url, { headers: { 'x-request-id': 'upgrade-1' } })
+    const [response] = (await once(socket, 'upgrade')) as [IncomingMessage]
+    socket.terminate()
+
+    expect(response.headers['x-request-id']).to.equal('upgrade-1')
   })
 
   it('lists the own open sockets of every session gateway, whichever is asked', async () => {

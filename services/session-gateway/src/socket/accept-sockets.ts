@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { callerHeader, verifyCallerToken } from '@gatehouse/auth'
 import { limits } from '@gatehouse/contracts'
-import { clientNetwork } from '@gatehouse/service-kit'
+import { clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import { WebSocketServer, type ServerOptions } from 'ws'
 import type { Deps } from '../deps.ts'
 import { isAuthenticated } from '../sessions/session-registry.ts'
@@ -28,6 +28,7 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
     WebSocket: SessionSocket,
   }
   const upgrader = new WebSocketServer(options)
+  upgrader.on('headers', answerRequestId)
   const events = createEvents(deps)
 
   server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
@@ -115,6 +116,12 @@ function onClose(deps: Deps, socket: SessionSocket): void {
   if (socket.phase === 'closing') return
   if (socket.phase !== 'ready') deps.sessionMetrics.handshakes.inc({ outcome: 'left' })
   releaseSocket(deps, socket)
+}
+
+/** Of a response that `ws` writes. The gateway has given the request its id. Contract: 1. */
+function answerRequestId(headers: string[], request: IncomingMessage): void {
+  const id = request.headers[requestIdHeader]
+  if (typeof id === 'string') headers.push(`X-Request-Id: ${id}`)
 }
 
 function destroyBroken(this: Duplex): void {
