@@ -93,6 +93,9 @@ export type Bus = AsyncDisposable & {
     handler: (payload: z.output<Q>, context: Context) => Promise<z.input<A>>,
   ): Promise<Subscription>
 
+  /** Resolves when NATS has what was broadcast until now. Rejects with `BusUnavailable` where some of it may be lost. */
+  flush(): Promise<void>
+
   /** Calls `listener` whenever broadcasts may have been lost: when the connection is there again. */
   onReconnect(listener: () => void): Disposable
 

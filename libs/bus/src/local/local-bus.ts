@@ -62,6 +62,7 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
     },
     request: (call, payload, options) => responders.request(call, payload, options),
     respond: async (call, handler) => responders.add(call, (payload, context) => outside(handler, payload, context)),
+    flush: async () => undefined,
     onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
     ready: () => open,
     async [Symbol.asyncDispose]() {

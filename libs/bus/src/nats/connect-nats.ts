@@ -110,6 +110,7 @@ function natsBus(stream: EventStream): NatsBus {
       track(receiveBroadcasts(stream, { event: event.subject, as, handle: messageHandler(event, handler) })),
     request: (call, payload, options) => request(stream, call, payload, options),
     respond: (call, handler) => track(respond(stream, call, handler)),
+    flush: () => connection.whenConnected(() => connection.nc.flush()),
     onReconnect: (listener) => ({ [Symbol.dispose]: connection.onReconnect(listener) }),
     ready: () => connection.isUp(),
     plain: plainSubjects(stream, track),

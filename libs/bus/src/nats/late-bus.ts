@@ -67,6 +67,7 @@ export function createLateBus({ prefix, opening, stop, log }: LateBusOptions): B
       subscribeLater((connected) => connected.onBroadcast(event, handler, options)),
     request: async (call, payload, options) => await present().request(call, payload, options),
     respond: (call, handler) => subscribeLater((connected) => connected.respond(call, handler)),
+    flush: async () => await present().flush(),
     onReconnect: (listener) => {
       const following = new DisposableStack()
       void opened.then((connected) => {

@@ -5,9 +5,9 @@ import type { Deps, OperationContext } from '../deps.ts'
 type MissedDeps = Pick<OperationContext, 'random'> & Pick<Deps, 'bus' | 'broadcaster' | 'presenceDelivery'>
 
 /**
- * Has the other nodes repeat what they have published, to this node alone, whenever its connection to the bus is there
- * again: broadcasts of the time between are lost, and its clients would show friends as they were. Contract: 6,
- * presence_update.
+ * Whenever the connection to the bus is there again, has the other nodes repeat what they have published, to this node
+ * alone, and repeats what this one had sent in the end: broadcasts of the time between are lost, and clients would show
+ * friends as they were. Contract: 6, presence_update.
  */
 export async function recoverMissedChanges(deps: MissedDeps): Promise<AsyncDisposable> {
   const { bus, broadcaster, presenceDelivery } = deps
@@ -22,6 +22,11 @@ export async function recoverMissedChanges(deps: MissedDeps): Promise<AsyncDispo
       if (payload.askedBy !== askedBy) await broadcaster.repeat(payload.askedBy)
     }),
   )
-  opening.use(bus.onReconnect(() => bus.broadcast(presenceMissed, { askedBy })))
+  opening.use(
+    bus.onReconnect(() => {
+      broadcaster.repeatUnconfirmed()
+      bus.broadcast(presenceMissed, { askedBy })
+    }),
+  )
   return opening.move()
 }

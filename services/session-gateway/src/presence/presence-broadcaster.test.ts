@@ -63,14 +63,48 @@ describe('what other nodes are told of a change of presence', () => {
 
     expect(told).to.deep.equal([online('1')])
   })
+
+  it('is told again where the connection was lost before NATS had it, and once where NATS has it', async () => {
+    const { broadcaster, told, bus } = openBroadcaster()
+    const retry = async () => {
+      broadcaster.retryPostponed()
+      await new Promise(setImmediate)
+    }
+    broadcaster.publish([online('1')])
+    await retry()
+    bus.isLost = true
+    broadcaster.publish([online('2')])
+    await retry()
+    expect(told).to.deep.equal([online('1'), online('2')])
+
+    bus.isLost = false
+    for (let round = 0; round < 3; round += 1) await retry()
+
+    expect(told).to.deep.equal([online('1'), online('2'), online('2')])
+  })
+
+  it('is told again where the connection was lost and is there again before NATS was asked', async () => {
+    const { broadcaster, told } = openBroadcaster()
+    broadcaster.publish([online('1')])
+
+    broadcaster.repeatUnconfirmed()
+
+    expect(told).to.deep.equal([online('1'), online('1')])
+  })
 })
 
 function openBroadcaster() {
   const told: unknown[] = []
-  const bus = { isReady: true }
+  const bus = { isReady: true, isLost: false }
   const counts = { authenticated: () => 0, unauthenticated: () => 0 }
   const deps = {
-    bus: { ready: () => bus.isReady, broadcast: (_event: unknown, change: unknown) => void told.push(change) },
+    bus: {
+      ready: () => bus.isReady,
+      broadcast: (_event: unknown, change: unknown) => void told.push(change),
+      flush: async () => {
+        if (bus.isLost) throw new Error('disconnected')
+      },
+    },
     presenceDelivery: { take: () => {} },
     sessionMetrics: createSessionMetrics(createMetrics(), counts),
   } as unknown as Deps

@@ -15,6 +15,8 @@ export type ToldChange = PresenceChange & { audience?: string[] | undefined }
 export class PresenceBroadcaster {
   readonly #deps: BroadcasterDeps
   readonly #postponed = new Map<string, PresenceChange>()
+  /** What was sent since it was last asked whether NATS has it. */
+  #sent = new Map<string, PresenceChange>()
   /** The newest change of each user that this node has published. */
   readonly #published = new LRUCache<string, PresenceChange>({ max: policy.rememberedVersions })
 
@@ -37,11 +39,22 @@ export class PresenceBroadcaster {
     else this.#broadcast(changes)
   }
 
-  /** Tells the other nodes what they could not be told, if the bus can be used. */
+  /**
+   * Tells the other nodes what they could not be told, if the bus can be used, and asks whether NATS has what was sent. To be
+   * called now and then.
+   */
   retryPostponed(): void {
+    const sent = this.#takeSent()
+    if (sent.length > 0) void this.#deps.bus.flush().catch(() => this.#postpone(sent))
     const changes = [...this.#postponed.values()].slice(0, policy.reconcileBatch)
     for (const { userId } of changes) this.#postponed.delete(userId)
     this.#broadcast(changes)
+  }
+
+  /** The connection was lost and is there again: NATS may not have what was sent to it in the end. */
+  repeatUnconfirmed(): void {
+    this.#postpone(this.#takeSent())
+    this.retryPostponed()
   }
 
   /** Repeats what this node has published to one that may have missed it, which drops what it knows. */
@@ -55,10 +68,19 @@ export class PresenceBroadcaster {
     }
   }
 
+  #takeSent(): PresenceChange[] {
+    const sent = [...this.#sent.values()]
+    this.#sent = new Map()
+    return sent
+  }
+
   /** This node gets it too, and knows it already. */
   #broadcast(changes: readonly ToldChange[]): void {
     if (!this.#deps.bus.ready()) return this.#postpone(changes)
-    for (const change of changes) this.#deps.bus.broadcast(presenceChanged, change)
+    for (const change of changes) {
+      this.#deps.bus.broadcast(presenceChanged, change)
+      this.#sent.set(change.userId, change)
+    }
   }
 
   /** Keeps the newest change of each user, without its audience: by then that will be another one. */
