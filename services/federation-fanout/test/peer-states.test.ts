@@ -227,14 +227,19 @@ describe('the states of a peer', () => {
     await build({ status: 'pending', instance_id: fakeInstanceId })
     await signed('/api/federation/sync', { sinceTimestamp: 0, limit: 1 })
     remote.secret = 'c'.repeat(64)
-    const unproven = await ask()
+    const unproven: string[] = []
+    for (const status of ['unreachable', 'needs_attention', 'awaiting_approval', 'revoked', 'active']) {
+      await instance.deps.orm.em.fork().execute('update peers set status = ?', [status])
+      unproven.push(await ask())
+    }
     remote.secret = secretOfPeer
     const same = await ask()
     await instance.deps.orm.em.fork().execute('update peer_resets set instance_id = ?', [randomUUID()])
     const different = await ask()
     await instance.deps.orm.em.fork().execute('delete from peer_resets')
 
-    expect([unproven, same, different]).to.deep.equal(['unverified', 'same', 'changed'])
+    expect(unproven).to.deep.equal(Array(5).fill('unverified'))
+    expect([same, different]).to.deep.equal(['same', 'changed'])
   })
 
   it('rotates every 1 to 365 days', async () => {

@@ -41,10 +41,10 @@ export async function checkHome(
   return { outcome: 'unverified' }
 }
 
-/** With the instanceId that it has, or that it had until it became active without saying who it is. */
+/** With the instanceId that it has, or that it had until it became active without saying who it is: also afterwards. */
 async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer; instanceId: string }[]> {
   const em = orm.em.fork()
-  const peers = await em.find(Peer, { host, $or: [{ instanceId: { $ne: null } }, { status: 'active' }] })
+  const peers = await em.find(Peer, { host })
   const homes = peers.map(async (peer) => {
     const instanceId = peer.instanceId ?? (await loadReset(em, peer.origin))?.instanceId
     return instanceId ? [{ peer, instanceId }] : []

@@ -2,7 +2,7 @@ import { FederationRegistry, User } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
 import { normalizeSignedOrigin } from '../peers/signature.ts'
 
-/** What may be told of a user; the hash is none of it, and this service cannot read it. Design: invariant 5. */
+/** What may be told of a user; the hash is none of it, and this service cannot read it. See docs/decisions/database-roles.md. */
 const fields = [
   ...['id', 'username', 'displayName', 'avatar', 'banner', 'bio', 'accentColor', 'avatarColor', 'status'],
   ...['profileUpdatedAt', 'replicatedInstances'],
