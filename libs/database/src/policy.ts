@@ -8,7 +8,7 @@ export const connectTimeoutMs = 5 * second
 /** How long a name server may take before the addresses of the time before are used. */
 export const slowLookupMs = second / 2
 
-/** What PostgreSQL ends by itself. Design: invariant 5. */
+/** What PostgreSQL ends by itself. See docs/decisions/bounded-waits.md. */
 export const sessionTimeouts = {
   lock_timeout: 2 * second,
   statement_timeout: 15 * second,

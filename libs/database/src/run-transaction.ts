@@ -14,7 +14,7 @@ const deadlockDetected = '40P01'
 /**
  * Runs a transaction, and again a few times when PostgreSQL ended it to break a deadlock: writers lock in orders of their
  * own. Of one account a few run at once, the others wait for a bounded time. Throws DatabaseUnavailable, also when a lock
- * cannot be had within `lock_timeout`. Design: invariant 5.
+ * cannot be had within `lock_timeout`. See docs/decisions/bounded-waits.md.
  */
 export async function runTransaction<T>(
   orm: MikroORM,

@@ -29,6 +29,7 @@ describe('A JSON body', () => {
 
     expect(withoutType.body).to.deep.equal({ read: {} })
     expect((await post('')).body).to.deep.equal({ read: {} })
+    expect((await post('', { ...json, 'content-encoding': 'gzip' })).body).to.deep.equal({ read: {} })
   })
 
   it('is refused with 400 when it is malformed or no object', async () => {

@@ -14,13 +14,13 @@ describe('The heartbeat of a node', () => {
     await using opening = new AsyncDisposableStack()
     opening.defer(() => orm.close(true))
     const timer = manualTimer()
-    const deps = { orm, random: systemRandom, timer, timings: { ...timings, nodeSilenceMs: 4_000 } }
+    const deps = { orm, random: systemRandom, timer, timings: { ...timings, nodeSilenceMs: 20_000 } }
     const node = await registerNode(deps)
     const { id } = node
 
     proxy.silence()
     const both = await Promise.allSettled([node.heartbeat(), node.heartbeat()])
-    timer.advance(4_000)
+    timer.advance(20_000)
     const freshBefore = node.isFresh()
     await node.heartbeat()
     const freshAfter = node.isFresh()

@@ -21,6 +21,7 @@ export const jsonBody: Middleware = async (ctx, next) => {
 }
 
 async function readJson(ctx: Context): Promise<unknown> {
+  if (!hasBody(ctx)) return {}
   const bytes = await getRawBody(decompressed(ctx), { limit: limits.jsonBodyBytes })
   if (bytes.length === 0) return {}
   try {
