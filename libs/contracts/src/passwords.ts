@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { countCodePoints, fitsHash } from './constants/text.ts'
-import { text } from './text.ts'
+import { describeType, text } from './text.ts'
 
 /** A password that is to be set: 8 characters or more, 72 bytes or fewer. Spec: Registration; Contract: 1. */
 export function newPassword(name: 'password' | 'newPassword') {
@@ -14,7 +14,5 @@ export function newPassword(name: 'password' | 'newPassword') {
 
 /** A password to be verified: any text, since an overlong one is simply wrong. Contract: 1. */
 export function passwordAttempt(name: 'password' | 'currentPassword') {
-  return z.string({
-    error: (issue) => (issue.input === undefined ? `${name} is required` : `${name} must be a string`),
-  })
+  return z.string({ error: ({ input }) => describeType(name, input) })
 }

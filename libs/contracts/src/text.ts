@@ -9,7 +9,7 @@ export function text(name: string) {
 }
 
 /** Undefined for a text, whose other faults have messages of their own: its length, for one. */
-function describeType(name: string, input: unknown): string | undefined {
+export function describeType(name: string, input: unknown): string | undefined {
   if (typeof input === 'string') return undefined
   return input === undefined ? `${name} is required` : `${name} must be a string`
 }

@@ -1,16 +1,40 @@
-import { eventually, startTcpProxy } from '@gatehouse/test-kit'
+import { eventually, startTcpProxy, type TcpProxy } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { signIn } from './client.ts'
+import { signIn, type Client } from './client.ts'
 import { befriend, buildUser, openCluster, quick, statusOf } from './harness.ts'
+import type { BuiltUser, Cluster, Node } from './harness.ts'
 
 describe('a session gateway whose connection to NATS was broken', () => {
-  it('tells its clients what other nodes published meanwhile, and nothing twice', async () => {
-    await using cluster = await openCluster()
-    await using proxy = await startTcpProxy(cluster.natsUrl)
-    const cutOff = await cluster.startNodeWith({ natsUrl: proxy.url, overrides: { timings: quick } })
-    const other = await cluster.startNode()
-    const [user, friend, constant] = [await buildUser(cluster), await buildUser(cluster), await buildUser(cluster)]
+  let cluster: Cluster
+  let proxy: TcpProxy
+  let cutOff: Node
+  let other: Node
+  let user: BuiltUser
+  let friend: BuiltUser
+
+  beforeEach(async () => {
+    cluster = await openCluster()
+    proxy = await startTcpProxy(cluster.natsUrl)
+    cutOff = await cluster.startNodeWith({ natsUrl: proxy.url, overrides: { timings: quick } })
+    other = await cluster.startNode()
+    user = await buildUser(cluster)
+    friend = await buildUser(cluster)
     await befriend(cluster, user, friend)
+  })
+  afterEach(async () => {
+    await cluster[Symbol.asyncDispose]()
+    await proxy[Symbol.asyncDispose]()
+  })
+
+  async function leaveMeanwhile(leaving: Client): Promise<void> {
+    proxy.partition()
+    await leaving.close()
+    await eventually('the friend is offline', async () => (await statusOf(cluster, friend)) === 'offline')
+    proxy.heal()
+  }
+
+  it('tells its clients what other nodes published meanwhile, and nothing twice', async () => {
+    const constant = await buildUser(cluster)
     await befriend(cluster, user, constant)
     const watcher = await signIn(cutOff.url, user.token)
     const staying = await signIn(other.url, constant.token)
@@ -18,10 +42,7 @@ describe('a session gateway whose connection to NATS was broken', () => {
     const leaving = await signIn(other.url, friend.token)
     expect(await watcher.take('presence_update')).to.include({ userId: friend.id, status: 'online' })
 
-    proxy.partition()
-    await leaving.close()
-    await eventually('the friend is offline', async () => (await statusOf(cluster, friend)) === 'offline')
-    proxy.heal()
+    await leaveMeanwhile(leaving)
 
     expect(await watcher.take('presence_update')).to.include({ userId: friend.id, status: 'offline' })
     await signIn(other.url, friend.token)
@@ -32,20 +53,11 @@ describe('a session gateway whose connection to NATS was broken', () => {
   })
 
   it('tells the others what it published meanwhile', async () => {
-    await using cluster = await openCluster()
-    await using proxy = await startTcpProxy(cluster.natsUrl)
-    const cutOff = await cluster.startNodeWith({ natsUrl: proxy.url, overrides: { timings: quick } })
-    const other = await cluster.startNode()
-    const [user, friend] = [await buildUser(cluster), await buildUser(cluster)]
-    await befriend(cluster, user, friend)
     const watcher = await signIn(other.url, user.token)
     const leaving = await signIn(cutOff.url, friend.token)
     expect(await watcher.take('presence_update')).to.include({ userId: friend.id, status: 'online' })
 
-    proxy.partition()
-    await leaving.close()
-    await eventually('the friend is offline', async () => (await statusOf(cluster, friend)) === 'offline')
-    proxy.heal()
+    await leaveMeanwhile(leaving)
 
     expect(await watcher.take('presence_update')).to.include({ userId: friend.id, status: 'offline' })
     await watcher.synchronize()
