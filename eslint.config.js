@@ -1,5 +1,5 @@
+import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
-import { importBoundaries } from './tools/lint/import-boundaries.js'
 
 const clock =
   'Time is a dependency: use deps.clock.now() (libs/runtime), in the web app now(), so that tests can move it.'
@@ -19,6 +19,15 @@ const loggedError = [
   { selector: `${logCall}[callee.object.property.name='log'] ${errorField}`, message: errorKey },
 ]
 
+const ignoredStatus =
+  'A refused request fails the test later and elsewhere: wrap it in answered(…) of test-kit, or read its status.'
+const method = '/^(GET|POST|PUT|PATCH|DELETE)\\b/'
+const unreadRequests = [
+  `:has(> Literal[value=${method}])`,
+  `:has(> TemplateLiteral > TemplateElement:first-child[value.raw=${method}])`,
+  "[callee.name='postJson']",
+].map((call) => ({ selector: `ExpressionStatement > AwaitExpression > CallExpression${call}`, message: ignoredStatus }))
+
 const tests = ['**/*.test.ts', '**/*.test.tsx', '**/test/**', 'test/**', 'bench/**', 'libs/test-kit/**']
 
 export default tseslint.config(
@@ -27,12 +36,10 @@ export default tseslint.config(
     files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
-    plugins: { gatehouse: { rules: { 'import-boundaries': importBoundaries } } },
     rules: {
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
-      'gatehouse/import-boundaries': 'error',
       'no-console': 'error',
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true } }],
       'no-restricted-syntax': ['error', ...loggedError],
@@ -73,8 +80,14 @@ export default tseslint.config(
     },
   },
   {
+    files: ['services/web/**'],
+    plugins: { 'react-hooks': reactHooks },
+    rules: { 'react-hooks/rules-of-hooks': 'error' },
+  },
+  {
     files: tests,
     rules: {
+      'no-restricted-syntax': ['error', ...loggedError, ...unreadRequests],
       // Chai asserts by property.
       '@typescript-eslint/no-unused-expressions': 'off',
       // What is missing in a test fails it at that line.

@@ -1,12 +1,11 @@
 // `npm run migrate`: applies pending migrations to the database of a distributed instance. Concurrent runs are safe.
 import { connectDatabase, listServicesWithoutRole, migrateDatabase } from '@gatehouse/database'
-import { createLog, networkVariables, readVariables, reportStartError } from '@gatehouse/service-kit'
+import { createLog, readVariables, reportStartError, settings } from '@gatehouse/service-kit'
 
-const { DATABASE_URL } = networkVariables
 const log = createLog({ level: 'info', service: 'migrate' })
 
 try {
-  const given = readVariables(process.env, { DATABASE_URL })
+  const given = readVariables(process.env, { DATABASE_URL: settings.DATABASE_URL.kind })
   const orm = await connectDatabase({ url: given.DATABASE_URL, applicationName: 'gatehouse-migrate' })
   await using opening = new AsyncDisposableStack()
   opening.defer(() => orm.close())

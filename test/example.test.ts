@@ -11,6 +11,7 @@ import {
   insertUser,
   launchChromium,
   openMigratedDatabase,
+  answered,
 } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
@@ -226,7 +227,7 @@ describe('examples/chat', function () {
     await adasPage.reload()
     await posts(adasPage, 'Hedy').getByText('from hedy').waitFor()
 
-    await call(ada.token, `DELETE /api/admin/users/${hedy.id}`)
+    await answered(call(ada.token, `DELETE /api/admin/users/${hedy.id}`))
     await posts(adasPage, 'from hedy').waitFor({ state: 'detached' })
     const { bus } = example.instance.deps
     const identity = { homeUserId: '7', homeInstance: 'away.example', mode: 'soft' as const }
@@ -240,7 +241,7 @@ describe('examples/chat', function () {
   })
 
   it('logs the page of a user out at once when an admin resets the password, after which the token writes nothing', async () => {
-    await call(ada.token, `POST /api/admin/users/${grace.id}/reset-password`)
+    await answered(call(ada.token, `POST /api/admin/users/${grace.id}/reset-password`))
 
     await gracesPage.getByText('An administrator has reset your password').waitFor()
     expect(await gracesPage.evaluate(() => localStorage.getItem('service_token'))).to.equal(null)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { signBody } from '@gatehouse/federation-fanout/signature'
-import { freePort } from '@gatehouse/test-kit'
+import { freePort, answered } from '@gatehouse/test-kit'
 import { callApi } from './api.ts'
 import { startInstance } from './instance.ts'
 
@@ -36,7 +36,7 @@ async function startPlace(host: string, ports: Record<string, number>): Promise<
   const place = { ...instance, origin, host, adminToken: '' }
   const admin = await register(place, 'admin')
   const body = { autoAcceptPeering: true }
-  await ask(place, 'PATCH /api/settings/instance', { token: admin.token, body })
+  await answered(ask(place, 'PATCH /api/settings/instance', { token: admin.token, body }))
   return Object.assign(place, { adminToken: admin.token })
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import {
   ask,
@@ -77,10 +77,12 @@ describe('two whole instances', function () {
   it('Login 5: take a password that was changed at home, without ending sessions', async () => {
     const { atHome, away } = await buildTraveller('mira')
     const password = 'another long password'
-    await ask(a, 'POST /api/users/@me/change-password', {
-      token: atHome.token,
-      body: { currentPassword: atHome.password, newPassword: password },
-    })
+    await answered(
+      ask(a, 'POST /api/users/@me/change-password', {
+        token: atHome.token,
+        body: { currentPassword: atHome.password, newPassword: password },
+      }),
+    )
 
     const wrong = await logIn(b, { username: away.username, password: 'not the password' })
     const healed = await logIn(b, { username: away.username, password })
@@ -92,7 +94,7 @@ describe('two whole instances', function () {
   it('federation-identity/delete: delete the identity at the other one at the word of its home, however often it is said', async () => {
     const { atHome, away } = await buildTraveller('nora')
     const replicatedInstances = [{ origin: b.origin, username: away.username }]
-    await ask(a, 'PATCH /api/users/@me', { token: atHome.token, body: { replicatedInstances } })
+    await answered(ask(a, 'PATCH /api/users/@me', { token: atHome.token, body: { replicatedInstances } }))
 
     const first = await fanOut(a, atHome, { origins: [`${b.origin}/`] })
     const second = await fanOut(a, atHome, { origins: [b.origin] })

@@ -23,7 +23,8 @@ describe('Registration 11: an invite of 50 uses for 200 guests at once', functio
     database = new pg.Client({ connectionString: cluster.postgres.url })
     await database.connect()
     adminToken = (await register({ username: 'founder', address: '203.0.113.1' })).body.token!
-    await asAdmin('PATCH /api/settings/instance', { registrationOpen: false })
+    const closed = await asAdmin('PATCH /api/settings/instance', { registrationOpen: false })
+    expect(closed).to.include({ registrationOpen: false })
     invite = await asAdmin<InviteReply>('POST /api/admin/invites', { name: 'opening', maxUses: slots })
     inviteToken = invite.token
   })
@@ -55,7 +56,10 @@ describe('Registration 11: an invite of 50 uses for 200 guests at once', functio
 
     expect(await tally()).to.deep.equal({ uses: slots, redemptions: slots, accounts: slots, names: slots })
     for (const { status } of answers) expect(status).to.be.oneOf([201, 403, 409, 503])
-    expect(late).to.deep.include({ status: 403, body: { error: 'Invalid or expired invite', statusCode: 403 } })
+    expect(late).to.deep.include({
+      status: 403,
+      body: { error: 'Invalid or expired invite', statusCode: 403, code: 'invite_invalid' },
+    })
     const check = await callApi(cluster.gateways[0]!, `GET /api/auth/check-invite?token=${invite.token}`)
     expect(check.body).to.deep.equal({ valid: false, reason: 'exhausted' })
   })

@@ -66,9 +66,16 @@ for (const [name, start] of Object.entries(places)) {
       const fresh = await callApi(place.origin, 'GET /api/users/@me', { token: body.token })
       const refused = await openSocket(place.origin, token)
 
-      expect(old).to.deep.include({ status: 401, body: { error: 'Token has been revoked', statusCode: 401 } })
+      expect(old).to.deep.include({
+        status: 401,
+        body: { error: 'Token has been revoked', statusCode: 401, code: 'token_revoked' },
+      })
       expect(fresh.status).to.equal(200)
-      expect(refused.message).to.deep.equal({ type: 'error', message: 'Token has been revoked' })
+      expect(refused.message).to.deep.equal({
+        type: 'error',
+        message: 'Token has been revoked',
+        code: 'token_revoked',
+      })
       expect(await refused.closeCode).to.equal(4004)
     })
   })

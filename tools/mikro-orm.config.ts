@@ -1,4 +1,5 @@
-import { databaseOptions } from '@gatehouse/database'
+import { chooseTls, databaseOptions } from '@gatehouse/database'
 
 /** For the MikroORM command line: `npm run mikro-orm -- migration:list`, with DATABASE_URL in the environment. */
-export default databaseOptions({ url: process.env.DATABASE_URL ?? 'postgres://localhost:5432/gatehouse' })
+const url = process.env.DATABASE_URL ?? 'postgres://localhost:5432/gatehouse'
+export default databaseOptions({ url }, await chooseTls(url))

@@ -1,18 +1,20 @@
 import { createServer } from 'node:http'
 import pg from 'pg'
+import { userReply } from '@gatehouse/contracts'
 import { tell } from '../gateway/child.ts'
 
 /** The least that answers GET @me from PostgreSQL: node:http and one prepared statement, no token, no check, no other header. */
 const { DATABASE_URL, USER_ID } = process.env as Record<string, string>
+const milliseconds = ['profileUpdatedAt', 'passwordChangedAt']
+const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const valueOf = (field: string) =>
+  `${columnOf(field)}${field === 'id' ? '::text' : milliseconds.includes(field) ? '::float8' : ''}`
 const pool = new pg.Pool({ connectionString: DATABASE_URL!, max: 10 })
 
-const text = `select id::text as id, username, display_name as "displayName", avatar, banner,
-    accent_color as "accentColor", avatar_color as "avatarColor", bio, status, custom_status as "customStatus",
-    is_admin as "isAdmin", discoverable, profile_updated_at::float8 as "profileUpdatedAt", created_at as "createdAt",
-    home_instance as "homeInstance", home_user_id as "homeUserId", replicated_instances as "replicatedInstances",
-    show_activity as "showActivity", password_change_required as "passwordChangeRequired",
-    password_changed_at::float8 as "passwordChangedAt", federation_home_orphaned as "federationHomeOrphaned"
-  from users where id = $1`
+const text = `select ${Object.keys(userReply.shape)
+  .filter((field) => field !== 'isDeleted')
+  .map((field) => `${valueOf(field)} as "${field}"`)
+  .join(', ')} from users where id = $1`
 
 type Row = { createdAt: Date; replicatedInstances: string }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { createCallerKey } from '@gatehouse/auth'
-import { ConfigurationError, networkVariables, readVariables, variables } from '@gatehouse/service-kit'
+import { ConfigurationError, readVariables, settings } from '@gatehouse/service-kit'
 import { callService, type Calls } from './calls/operator-calls.ts'
 import { createSocketCalls } from './calls/socket-calls.ts'
 import { CommandFailure } from './failure.ts'
@@ -22,10 +22,10 @@ export const dataFolderOf = (environment: Environment): string => resolve(enviro
 export function connectInstance(environment: Environment, now: () => number): Calls {
   if (!isDistributed(environment)) return createSocketCalls(dataFolderOf(environment))
   const shape = {
-    INTERNAL_SECRET: networkVariables.INTERNAL_SECRET,
-    IDENTITY_URL: variables.url('http://identity:8081').optional(),
-    INVITE_URL: variables.url('http://invite:8082').optional(),
-    FEDERATION_FANOUT_URL: variables.url('http://federation-fanout:8084').optional(),
+    INTERNAL_SECRET: settings.INTERNAL_SECRET.kind,
+    IDENTITY_URL: settings.IDENTITY_URL.kind.optional(),
+    INVITE_URL: settings.INVITE_URL.kind.optional(),
+    FEDERATION_FANOUT_URL: settings.FEDERATION_FANOUT_URL.kind.optional(),
   }
   const given = configured(() => readVariables(environment, shape))
   const services = {

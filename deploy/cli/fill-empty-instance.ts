@@ -1,4 +1,5 @@
-import pg from 'pg'
+import { createClient } from '@gatehouse/database'
+import type pg from 'pg'
 import { requireEmptyInstance } from './empty-instance.ts'
 import { CommandFailure, isDiskFull } from './failure.ts'
 import { openUploadStaging, type UploadStaging } from './upload-staging.ts'
@@ -23,7 +24,7 @@ type Filling<T> = {
  */
 export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
   const { kind, databaseUrl, uploadDir, isDryRun = false, progress, check, fill } = filling
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: `gatehouse-${kind}` })
+  const client = await createClient(databaseUrl, `gatehouse-${kind}`)
   await client.connect()
   await using opening = new AsyncDisposableStack()
   opening.defer(() => client.end()) // rolls back what is open

@@ -1,8 +1,7 @@
-import type { Calls, OperatorCall } from './calls/operator-calls.ts'
-import { ServiceUnreachable } from './calls/operator-calls.ts'
+import type { Command } from 'commander'
+import { ServiceUnreachable, type Calls, type OperatorCall } from './calls/operator-calls.ts'
 import { CommandFailure } from './failure.ts'
-import type { Terminal } from './terminal.ts'
-import { confirm } from './terminal.ts'
+import { confirm, type Terminal } from './terminal.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -21,6 +20,12 @@ export type Invocation = {
   /** A line about how far a long command is; on standard error. */
   progress(line: string): void
 }
+
+/** What a command does with its options and arguments. */
+type Action<Given extends object> = (invocation: Invocation, options: Given, ...args: string[]) => Promise<Result>
+
+/** Gives a command its action, and prints what comes of it. */
+export type Define = <Given extends object>(command: Command, action: Action<Given>) => void
 
 type Options = {
   environment: Environment

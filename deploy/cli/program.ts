@@ -8,14 +8,8 @@ import { definePeerCommands } from './commands/peers.ts'
 import { defineAuditCommands, defineSettingCommands } from './commands/settings.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { createInvocation, type Environment, type Invocation, type Result } from './invocation.ts'
+import { createInvocation, type Define, type Environment, type Result } from './invocation.ts'
 import { printable, type Terminal } from './terminal.ts'
-
-/** What a command does with its options and arguments. */
-type Action<Options extends object> = (invocation: Invocation, options: Options, ...args: string[]) => Promise<Result>
-
-/** Gives a command its action, and prints what comes of it. */
-export type Define = <Options extends object>(command: Command, action: Action<Options>) => void
 
 type Context = {
   environment: Environment

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectDatabase, DatabaseUnavailable, migrateDatabase, prepareDatabase } from '@gatehouse/database'
-import { networkVariables, publicAddress, publicVariables, readVariables, variables } from '@gatehouse/service-kit'
+import { publicAddress, readVariables, settings } from '@gatehouse/service-kit'
 import type { KeptSecrets } from './archive/secrets-file.ts'
 import { findRunningInstance } from './calls/socket-calls.ts'
 import { configured, dataFolderOf, isDistributed } from './connect.ts'
@@ -68,11 +68,13 @@ async function migrate(url: string): Promise<void> {
 
 function readDistributed(environment: Environment) {
   const shape = {
-    ...publicVariables,
-    DATABASE_URL: networkVariables.DATABASE_URL,
-    JWT_SECRET: variables.secret('signs the tokens').optional(),
-    INTERNAL_SECRET: networkVariables.INTERNAL_SECRET.optional(),
-    UPLOAD_DIR: variables.text(''),
+    PORT: settings.PORT.kind,
+    PUBLIC_ORIGIN: settings.PUBLIC_ORIGIN.kind,
+    DOMAIN: settings.DOMAIN.kind,
+    DATABASE_URL: settings.DATABASE_URL.kind,
+    JWT_SECRET: settings.JWT_SECRET.embedded,
+    INTERNAL_SECRET: settings.INTERNAL_SECRET.embedded,
+    UPLOAD_DIR: settings.UPLOAD_DIR.kind,
   }
   return configured(() => {
     const given = readVariables(environment, shape)

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ConfigurationError, readVariables, variables } from '@gatehouse/service-kit'
+import { z } from 'zod'
+import { ConfigurationError, listSettings, readVariables, settings } from '@gatehouse/service-kit'
 import { roles, type Role } from './roles.ts'
 
 export type ClusterConfig = {
@@ -12,24 +13,6 @@ export type ClusterConfig = {
   forwarded: Record<string, string>
 }
 
-const forwardedVariables = [
-  'LOG_LEVEL',
-  'DOMAIN',
-  'PUBLIC_ORIGIN',
-  'JWT_EXPIRES_IN',
-  'REGISTRATION_OPEN',
-  'TRUST_PROXY',
-  'LOG_ADDRESSES',
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_TRACES_SAMPLER_ARG',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'JWT_SECRET_PREVIOUS',
-  'INTERNAL_SECRET_PREVIOUS',
-  'FEDERATION_ALLOW_PRIVATE',
-  'FEDERATION_RESOLVE',
-  'HASHING_THREADS',
-  'HASHING_QUEUE',
-]
 const maxReplicas = 16
 
 /**
@@ -40,13 +23,16 @@ export function readClusterConfig(
   flags: string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): ClusterConfig {
-  const given = readVariables(environment, { PORT: variables.port(8080), GATEHOUSE_DATA: variables.text('.gatehouse') })
+  const { PORT, GATEHOUSE_DATA } = settings
+  const forwarded = listSettings().filter(({ chosenBy }) => !chosenBy?.includes('cluster'))
+  const shape = Object.fromEntries(forwarded.map(({ name }) => [name, z.string().optional()]))
+  const given = readVariables(environment, { PORT: PORT.kind, GATEHOUSE_DATA: GATEHOUSE_DATA.kind })
   return {
     replicas: readReplicas(flags),
     port: given.PORT,
     dataFolder: resolve(given.GATEHOUSE_DATA),
     forwarded: Object.fromEntries(
-      forwardedVariables.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+      Object.entries(readVariables(environment, shape)).flatMap(([name, value]) => (value ? [[name, value]] : [])),
     ),
   }
 }

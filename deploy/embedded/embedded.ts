@@ -56,40 +56,20 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   }
 }
 
-/** Each service gets the part of the configuration that it uses. */
+/** Each service gets the whole configuration, and an address within the process. */
 async function startServices(opening: AsyncDisposableStack, config: EmbeddedConfig, resources: Resources) {
-  const { internalSecret, previousInternalSecrets = [], jwtSecret, previousJwtSecrets = [] } = config
-  const { publicAddress, reach, jwtExpiresIn, registrationOpen, uploadDir, hashing } = config
-  const internal = { host: '127.0.0.1', port: 0, internalSecret, previousInternalSecrets }
-  const tokens = { jwtSecret, previousJwtSecrets }
-  const upstreams = config.upstreamsFile === undefined ? {} : { upstreamsFile: config.upstreamsFile }
-  const accounts = { ...tokens, jwtExpiresIn, registrationOpen, uploadDir, hashing, publicAddress, reach }
-  const identity = opening.use(await startIdentity({ ...internal, ...accounts }, resources))
-  const invite = opening.use(await startInvite({ ...internal, publicAddress }, resources))
-  const federation = opening.use(await startFederationFanout({ ...internal, publicAddress, reach }, resources))
-
-  const sessions = opening.use(
-    await startSessionGateway({ ...internal, ...tokens, ...upstreams, onlyNode: true }, resources),
-  )
+  const internal = { ...config, host: '127.0.0.1', port: 0 }
+  const identity = opening.use(await startIdentity(internal, resources))
+  const invite = opening.use(await startInvite(internal, resources))
+  const federation = opening.use(await startFederationFanout(internal, resources))
+  const sessions = opening.use(await startSessionGateway({ ...internal, onlyNode: true }, resources))
   const services = {
     identity: [identity.url],
     invite: [invite.url],
     'session-gateway': [sessions.url],
     'federation-fanout': [federation.url],
   }
-  const { host, port, opsHost, opsPort, trustProxy, logAddresses = false, webRoot } = config
-  const listeners = { ...internal, host, port, opsHost, opsPort }
-  const gatewayConfig = {
-    ...listeners,
-    ...tokens,
-    ...upstreams,
-    publicAddress,
-    trustProxy,
-    logAddresses,
-    webRoot,
-    services,
-  }
   const inProcess = new Map([identity, invite, sessions, federation].map(({ url, connect }) => [url, connect]))
-  const gateway = opening.use(await startGateway({ ...gatewayConfig, redisUrl: null }, resources, { inProcess }))
+  const gateway = opening.use(await startGateway({ ...config, services, redisUrl: null }, resources, { inProcess }))
   return { identity, gateway, services }
 }

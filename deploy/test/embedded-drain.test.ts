@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, answered } from '@gatehouse/test-kit'
 import { WebSocket } from 'ws'
 import { databaseUrlOf } from '../../bench/embedded-instance.ts'
 import { insertAccounts } from '../../test/revocation/accounts.ts'
@@ -32,7 +32,7 @@ describe('npm start, when it is stopped under load', function () {
 
   /** Logins that all wait for one hashing thread. */
   async function startLogins(count: number): Promise<Promise<number | string>[]> {
-    await postJson(`${instance.url}/api/auth/register`, { username: 'ada', password })
+    await answered(postJson(`${instance.url}/api/auth/register`, { username: 'ada', password }))
     let sent = 0
     const logins = Array.from({ length: count }, async (_, index) => {
       sent += 1

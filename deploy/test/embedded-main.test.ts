@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { isRunning, listTree } from '@gatehouse/local-servers'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, answered } from '@gatehouse/test-kit'
 import { WebSocket } from 'ws'
 import { postJson, startInstance } from './program.ts'
 
@@ -113,7 +113,7 @@ describe('npm start, the instance in one process', function () {
   it('runs beside another instance with its own data folder and port', async () => {
     await using one = await start(join(folder, 'one'))
     await using two = await start(join(folder, 'two'))
-    await postJson(`${one.url}/api/auth/register`, account)
+    await answered(postJson(`${one.url}/api/auth/register`, account))
 
     expect((await postJson(`${two.url}/api/auth/login`, account)).status).to.equal(401)
     expect((await postJson(`${one.url}/api/auth/login`, account)).status).to.equal(200)

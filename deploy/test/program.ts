@@ -31,6 +31,7 @@ export function startProgram(file: string, environment: Record<string, string>, 
   }))
   return {
     pid: child.pid!,
+    child,
     output,
     exited,
     /** Waits until standard output matches, and gives the match. */

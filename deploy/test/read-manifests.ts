@@ -23,6 +23,11 @@ const readers: Record<Role, Reader> = {
   'federation-fanout': readFederationFanout,
 }
 
+/** The configuration that a process reads from an environment. */
+export function readConfigOf(reader: Role | 'embedded', environment: Environment): unknown {
+  return reader === 'embedded' ? readEmbedded(environment) : readers[reader](environment)
+}
+
 /** The variables that a process's readConfig reads, and those of them that have no default. */
 export function variablesOf(role: Role | 'embedded'): { read: string[]; required: string[] } {
   const read = new Set<string>()

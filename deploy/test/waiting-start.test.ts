@@ -46,6 +46,7 @@ describe('a process starts without the servers that it needs:', function () {
   }
 
   for (const role of ['identity', 'gateway'] as const) {
+    /** Contract: 8, Start. */
     it(`${role} is ready without Redis and NATS, and connects when they come and come back`, async () => {
       await using nats = await startNats()
       await using redis = await startRedis()
@@ -81,6 +82,7 @@ describe('a process starts without the servers that it needs:', function () {
     })
   }
 
+  /** Contract: 8, Readiness. */
   it('identity waits for PostgreSQL, alive and not ready, says so once, and goes on when it comes', async () => {
     await using proxy = await startTcpProxy(databaseUrl)
     proxy.partition()

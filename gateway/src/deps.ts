@@ -1,5 +1,6 @@
 import type { AccountStates, Caller, StatementKeys } from '@gatehouse/auth'
 import type { ServiceName } from '@gatehouse/contracts'
+import type { Quota } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { TokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
@@ -7,7 +8,6 @@ import type { AccessLog } from './http/access-log.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { ResponseHeaders } from './http/response-headers.ts'
 import type { ConnectionLimits } from './limits/connection-limits.ts'
-import type { Quota } from './limits/quota.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { UploadLimits } from './limits/upload-limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -17,7 +17,6 @@ import type { Replicas } from './proxy/replicas.ts'
 import type { CallerSigner } from './proxy/route-target.ts'
 import type { Upstreams } from './upstreams/open-upstreams.ts'
 
-/** What the gateway opens: no database, because identity answers for the accounts. */
 export type GatewayResources = Omit<Resources, 'orm'>
 
 export type Deps = GatewayResources & {
@@ -27,17 +26,14 @@ export type Deps = GatewayResources & {
   clientAddress: ClientAddress
   rateLimits: RateLimits
   connectionLimits: ConnectionLimits
-  /** The requests under way of each client network. */
   requestQuota: Quota
   uploadLimits: UploadLimits
   bufferBudget: BufferBudget
   tokenCache: TokenCache
   accountStates: AccountStates
-  /** Signs the caller token, by which a service knows the client's address and account. Design: invariant 6. */
+  /** Design: invariant 6. */
   signCaller: (caller: Caller) => string
-  /** The same, as the services' routes have it. */
   callerSigner: CallerSigner
-  /** Sign the caller for upstreams. */
   statementKeys: StatementKeys
   upstreams: Upstreams
   replicas: Record<ServiceName, Replicas>

@@ -1,9 +1,6 @@
 import type { Metrics } from '@gatehouse/service-kit'
 
-/**
- * The gateway's own metrics. Labels come from tables of the contract and from the file of upstreams, never from a client's
- * input.
- */
+/** Labels never contain client input. */
 export type GatewayMetrics = {
   responseSent(route: string, status: number, seconds: number): void
   rateLimited(limit: string): void
@@ -16,7 +13,7 @@ export type GatewayMetrics = {
 
 type Gauges = { openSockets: () => number; waitingRequests: () => number }
 
-/** Keeps the child metric of each label set, because looking it up by its labels costs more than counting. */
+/** A lookup by labels costs more than counting. */
 export function createGatewayMetrics(metrics: Metrics, gauges: Gauges): GatewayMetrics {
   const requests = metrics.counter('gatehouse_gateway_requests_total', 'Requests answered', ['route', 'status'])
   const seconds = metrics.histogram('gatehouse_gateway_request_seconds', 'Time to answer a request', ['route'])

@@ -6,6 +6,7 @@ import {
   createTokenKey,
   signCallerToken,
 } from '@gatehouse/auth'
+import { createQuota } from '@gatehouse/runtime'
 import {
   clientNetwork,
   listen,
@@ -30,7 +31,6 @@ import { startOperatorPort } from './http/operator-port.ts'
 import { createResponseHeaders } from './http/response-headers.ts'
 import { createConnectionLimits, type ConnectionLimits } from './limits/connection-limits.ts'
 import { readDescriptorLimit } from './limits/descriptor-limit.ts'
-import { createQuota } from './limits/quota.ts'
 import { openRateLimits } from './limits/rate-limits.ts'
 import { createUploadLimits } from './limits/upload-limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
@@ -45,7 +45,6 @@ import { createUpgradeHandler, isWebSocketUpgrade, type UpgradeHandler } from '.
 export { readConfig, type GatewayConfig } from './config.ts'
 export { tuneGc } from './tune-gc.ts'
 
-/** Starts the gateway: the one origin that browsers, clients of other instances and peers connect to. */
 export async function startGateway(config: GatewayConfig, resources: GatewayResources, overrides: Overrides = {}) {
   await using opening = new AsyncDisposableStack()
   const timeouts = { ...defaultTimeouts, ...overrides.timeouts }
@@ -149,7 +148,6 @@ function openConnectionLimits(
   })
 }
 
-/** Stricter than Node's defaults, so that slow and endless requests hold no connection. */
 function serverOptions(timeouts: Timeouts): ServerOptions {
   return {
     maxHeaderSize: policy.headerBytes,
@@ -157,9 +155,9 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
     requestTimeout: timeouts.clientRequestMs,
     connectionsCheckingInterval: Math.min(5_000, timeouts.clientHeadersMs / 2),
     noDelay: true,
-    // The handler does it, with the body of an error.
+    // The handler checks it and sends an error body.
     requireHostHeader: false,
-    // A request without a body has no events of a stream then. docs/decisions/forwarding-cost.md.
+    // docs/decisions/forwarding-cost.md.
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: isWebSocketUpgrade,
   }
@@ -172,21 +170,21 @@ function attach(server: Server, { deps, upgrades, lifecycle }: Attached): void {
   server.on('connection', connectionLimits.add)
   server.timeout = timeouts.silenceMs
   server.on('upgrade', upgrades.handleUpgrade)
-  // Without this listener Node sends 100 Continue itself, also for a request that is refused before its body is read.
+  // Node would send 100 Continue even for a request that is refused.
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
-  // An unknown expectation is ignored, as RFC 9110 10.1.1 allows; Node would answer 417 without a body.
+  // Node would answer 417. RFC 9110, 10.1.1 allows this.
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   handleClientErrors(server, lifecycle)
 }
 
-/** Answers what was accepted and closes the sockets. Contract: 6, 8. */
+/** Contract: 6, 8. */
 async function stop(http: Listening, upgrades: UpgradeHandler): Promise<void> {
-  // Nothing has acted yet on a request that is not complete: its client is told to repeat it elsewhere.
+  // Nothing has acted on an incomplete request, so the client can repeat it.
   const receiveLimit = setTimeout(() => {
     http.server.headersTimeout = 1
     http.server.requestTimeout = 1
   }, policy.drainReceiveMs)
-  // Together: the server closes when it has no connection left, and a socket is one.
+  // The server waits for sockets too.
   await Promise.all([http[Symbol.asyncDispose](), upgrades[Symbol.asyncDispose]()])
   clearTimeout(receiveLimit)
 }

@@ -26,6 +26,7 @@ describe('The access log', () => {
 
   afterEach(() => harness[Symbol.asyncDispose]())
 
+  /** Contract: 1, Request ids. */
   it('has a line for each request: method, route, status, ms, request id and user id, and nothing else', async () => {
     await start()
     const token = harness.member({ userId: '42' })

@@ -85,6 +85,7 @@ describe('A stopping gateway', () => {
     expect(performance.now() - started).to.be.within(190, 5_000)
   })
 
+  /** Contract: 8, Drain. */
   it('loses none of thousands of requests under way: each is answered, or its connection was refused', async function () {
     this.timeout(60_000)
     await using harness = await startHarness({ config: { trustProxy: 'loopback' } })

@@ -42,6 +42,18 @@ describe('Forwarding', () => {
     expect(response.headers.has('x-powered-by')).to.equal(false)
   })
 
+  /** Contract: 3, check-invite. */
+  it('passes any query to check-invite, and no malformed one to another route', async () => {
+    harness.stub.behave = (request, response) => void response.end(request.url)
+    const ask = async (path: string) => await fetch(harness.url + path, { headers: bearer() })
+
+    for (const query of ['?token=%ff', '?token=%zz', '?token=%']) {
+      const response = await ask(`/api/auth/check-invite${query}`)
+      expect([response.status, await response.text()]).to.deep.equal([200, `/api/auth/check-invite${query}`])
+      expect((await ask(`/api/users/@me${query}`)).status).to.equal(400)
+    }
+  })
+
   it('removes headers that only the gateway may set, hop-by-hop headers and tokens', async () => {
     await sendRaw(
       harness.port,
@@ -145,7 +157,7 @@ describe('Forwarding', () => {
 
     expect(wrong.status).to.equal(405)
     expect(wrong.headers.get('allow')).to.equal('GET, HEAD, PATCH, DELETE, OPTIONS')
-    expect(await unknown.json()).to.deep.equal({ error: 'Not found', statusCode: 404 })
+    expect(await unknown.json()).to.deep.equal({ error: 'Not found', statusCode: 404, code: 'not_found' })
     expect(inside.status).to.equal(404)
     expect(harness.stub.seen).to.have.length(0)
   })

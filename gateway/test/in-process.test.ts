@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, answered } from '@gatehouse/test-kit'
 import { startHarness, type Harness } from './harness.ts'
 import { openRaw } from './raw-client.ts'
 
@@ -100,7 +100,7 @@ describe('Forwarding to a service of the same process', () => {
   })
 
   it('is refused once the service no longer listens', async () => {
-    await send('GET', '/api/users/@me')
+    await answered(send('GET', '/api/users/@me'))
     await harness.stub[Symbol.asyncDispose]()
 
     expect((await send('GET', '/api/users/@me')).status).to.equal(503)

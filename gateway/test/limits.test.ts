@@ -65,7 +65,7 @@ describe('Limits', () => {
     }
 
     it('count requests that are refused for their query too', async () => {
-      const path = '/api/auth/check-invite?token=%FF'
+      const path = '/api/auth/check-username?username=%FF'
       const statuses: number[] = []
       for (let count = 1; count <= 31; count += 1) statuses.push((await fetch(harness.url + path)).status)
 
@@ -110,6 +110,28 @@ describe('Limits', () => {
       expect((await upload(other, '198.51.100.1')).status).to.equal(200)
     })
 
+    for (const [name, method, path] of [
+      ['profile', 'PATCH', '/api/users/@me'],
+      ['registry', 'PUT', '/api/users/@me/federation-registry'],
+    ] as const) {
+      /** Contract: 3, Writes of one's own. */
+      it(`of writes to the own ${name} are 60 a minute for each account, whatever its address`, async () => {
+        const write = async (token: string, address: string) => {
+          const { headers } = from(address)
+          return (
+            await fetch(harness.url + path, { method, headers: { ...headers, authorization: `Bearer ${token}` } })
+          ).status
+        }
+        const [one, other] = [harness.member({ userId: '1' }), harness.member({ userId: '2' })]
+        const statuses: number[] = []
+        for (let count = 1; count <= 61; count += 1) statuses.push(await write(one, `203.0.113.${count}`))
+
+        expect(statuses).to.deep.equal([...Array<number>(60).fill(200), 429])
+        expect(await write(other, '203.0.113.1')).to.equal(200)
+      })
+    }
+
+    /** Contract: 3, Export. */
     it('of exports are two a day for each account, whatever its address', async () => {
       const ask = (token: string, address: string) => {
         const { headers } = from(address)
@@ -129,6 +151,7 @@ describe('Limits', () => {
       expectReset(response, 86_400, since)
     })
 
+    /** Contract: 3, Client networks. */
     it('count by IPv4 address and by /64 of IPv6', async () => {
       const ask = async (address: string) =>
         limitsOf(await fetch(`${harness.url}/api/auth/login`, { method: 'POST', ...from(address) }))[1]

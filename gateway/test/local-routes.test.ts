@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { endpoints, type Endpoint } from '@gatehouse/contracts'
+import { endpoints, refusalsOf, type Endpoint } from '@gatehouse/contracts'
 import { startHarness, type Harness } from './harness.ts'
 
 describe('Local routes', () => {
@@ -8,6 +8,7 @@ describe('Local routes', () => {
   after(() => harness[Symbol.asyncDispose]())
   const get = (path: string, headers: Record<string, string> = {}) => fetch(harness.url + path, { headers })
 
+  /** Contract: 1, CORS. */
   describe('CORS: Contract 1', () => {
     const origin = 'https://elsewhere.example'
 
@@ -59,22 +60,35 @@ describe('Local routes', () => {
       expect([wrong.status, wrong.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
     }
     const unknown = await fetch(`${harness.opsUrl}/nothing`)
-    expect([unknown.status, await unknown.json()]).to.deep.equal([404, { statusCode: 404, error: 'Not found' }])
+    expect([unknown.status, await unknown.json()]).to.deep.equal([
+      404,
+      { statusCode: 404, error: 'Not found', code: 'not_found' },
+    ])
   })
 
+  /** Contract: 8, Public routes of the gateway. */
   it('describe every endpoint in OpenAPI 3.1, with its body, refusals and limits', async () => {
     const response = await get('/api/openapi.json')
+    type Responses = Record<string, { content: { 'application/json': { schema: { properties: Properties } } } }>
+    type Properties = { code?: { enum?: string[]; anyOf?: { enum?: string[] }[] } }
     const document = (await response.json()) as {
       openapi: string
-      paths: Record<string, Record<string, { requestBody?: unknown; responses: object; security?: unknown }>>
+      paths: Record<string, Record<string, { requestBody?: unknown; responses: Responses; security?: unknown }>>
     }
 
+    const codesIn = ({ code }: Properties) => code?.enum ?? code?.anyOf?.[0]?.enum ?? []
     expect(document.openapi).to.equal('3.1.0')
-    for (const { method, path, body, limit, access } of Object.values(endpoints as Record<string, Endpoint>)) {
+    for (const endpoint of Object.values(endpoints as Record<string, Endpoint>)) {
+      const { method, path, body, limit, access } = endpoint
       const operation = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
       expect(operation, `${method} ${path}`).to.not.equal(undefined)
       expect(Boolean(operation!.requestBody)).to.equal(Boolean(body))
-      expect('429' in operation!.responses).to.equal(Boolean(limit))
+      const refused = Object.entries(operation!.responses).filter(([status]) => Number(status) >= 400)
+      const codes = refused.flatMap(([status, { content }]) =>
+        status === '429' ? 'rate_limited' : codesIn(content['application/json'].schema.properties),
+      )
+      expect(codes).to.have.members([...refusalsOf(endpoint)])
+      if (limit) expect(codes).to.include('rate_limited')
       expect(Boolean(operation!.security)).to.equal(access !== 'anyone')
     }
     const again = await get('/api/openapi.json', { 'if-none-match': response.headers.get('etag')! })

@@ -61,6 +61,7 @@ describe('Malformed requests', () => {
     expect(await sendRaw(harness.port, 'GET /api/health HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1.1 200 /)
   })
 
+  /** Contract: 1, Statuses. */
   it('time out when the headers never end', async () => {
     const socket = await openRaw(harness.port)
     socket.write('GET /api/health HTTP/1.1\r\nHost: a\r\nX-Slow: ')

@@ -18,6 +18,7 @@ describe('Batches that peers relay', () => {
   const relay = async (body: string) =>
     await fetch(`${harness.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
 
+  /** Contract: 7, Relay. */
   it('reach the service up to 10 MiB, byte for byte, and no longer', async () => {
     const lengths: number[] = []
     harness.stub.behave = async (received, response) => {
@@ -51,6 +52,7 @@ describe('Batches that peers relay', () => {
     expect(response.statusCode).to.equal(403)
   })
 
+  /** Contract: 1, JSON bodies. */
   it('are the only JSON bodies over 64 KiB', async () => {
     const response = await fetch(`${harness.url}/api/federation/sync`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json' } },

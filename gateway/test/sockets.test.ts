@@ -112,7 +112,11 @@ describe('Sockets through the gateway', () => {
     expect(performance.now() - started).to.be.within(190, 5_000)
     expect(statusLine).to.equal('HTTP/1.1 504 Gateway Timeout')
     expect(headers).to.include({ 'content-type': 'application/json; charset=utf-8', connection: 'close' })
-    expect(JSON.parse(body)).to.deep.equal({ error: 'The service did not answer in time', statusCode: 504 })
+    expect(JSON.parse(body)).to.deep.equal({
+      error: 'The service did not answer in time',
+      statusCode: 504,
+      code: 'upgrade_late',
+    })
     await allAreClosed(hanging)
   })
 
@@ -135,7 +139,7 @@ describe('Sockets through the gateway', () => {
       connection: 'close',
       'x-request-id': 'mine-1',
     })
-    expect(JSON.parse(body)).to.deep.equal({ error: 'Forbidden', statusCode: 403 })
+    expect(JSON.parse(body)).to.deep.equal({ error: 'Forbidden', statusCode: 403, code: 'forbidden' })
     await allAreClosed()
   })
 
@@ -162,7 +166,7 @@ describe('Sockets through the gateway', () => {
     const { statusLine, body } = parseResponse(await sendRaw(harness.port, handshake))
 
     expect(statusLine).to.equal('HTTP/1.1 502 Bad Gateway')
-    expect(JSON.parse(body)).to.deep.equal({ error: 'The service broke off', statusCode: 502 })
+    expect(JSON.parse(body)).to.deep.equal({ error: 'The service broke off', statusCode: 502, code: 'upgrade_broken' })
     await allAreClosed()
   })
 
@@ -213,6 +217,7 @@ describe('Sockets through the gateway', () => {
     expect(headers['retry-after']).to.equal('1')
     expect(JSON.parse(body)).to.deep.equal({
       error: 'Service temporarily unavailable, please try again',
+      code: 'unavailable',
       statusCode: 503,
     })
   })
@@ -274,6 +279,7 @@ describe('Sockets through the gateway', () => {
       expect(received.toString('latin1')).to.include('echo:hi').and.include('Server is restarting')
     })
 
+    /** Contract: 6, Server going away. */
     it('Server going away: 1012, spread over a drain period: all of 2,000 sockets', async function () {
       this.timeout(120_000)
       const count = 2_000

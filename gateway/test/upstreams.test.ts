@@ -279,6 +279,7 @@ describe('Upstreams', () => {
     expect(chat.seen).to.have.length(3)
   })
 
+  /** Contract: 1, Rate limits. */
   it('are limited by account, and for anyone by address: 429 with Retry-After', async () => {
     const [one, other] = [harness.member({ userId: '14' }), harness.member({ userId: '15' })]
     const statuses = []
@@ -335,6 +336,20 @@ describe('Upstreams', () => {
       }),
       { seed: 18, numRuns: 300 },
     )
+  })
+
+  it('set no header that speaks for the whole origin, and no length of a body that there is not', async () => {
+    const { behave } = chat
+    const ofOrigin = ['www-authenticate', 'speculation-rules', 'reporting-endpoints', 'x-lighttpd-send-file']
+    const headers = Object.fromEntries([...ofOrigin, 'x-gatehouse-caller', 'x-own'].map((name) => [name, 'a']))
+    chat.behave = (_request, response) => response.writeHead(204, { ...headers, 'Content-Length': '2' }).end()
+    const token = harness.member({ userId: '21', username: 'uma' })
+    const response = await call('/api/spaces/1', { token })
+    chat.behave = behave
+
+    expect([response.status, response.headers.get('x-own')]).to.deep.equal([204, 'a'])
+    const left = [...ofOrigin, 'x-gatehouse-caller', 'content-length'].filter((name) => response.headers.has(name))
+    expect(left).to.deep.equal([])
   })
 
   it('answer preflights by the gateway, and methods that no upstream gets with 405', async () => {

@@ -137,7 +137,11 @@ describe('The web app', () => {
       const response = await fetch(harness.url + path, { method: 'POST', headers: html })
       expect([response.status, response.statusText]).to.deep.equal([405, 'Method Not Allowed'])
       expect(response.headers.get('allow')).to.equal('GET, HEAD')
-      expect(await response.json()).to.deep.equal({ error: 'Method not allowed', statusCode: 405 })
+      expect(await response.json()).to.deep.equal({
+        error: 'Method not allowed',
+        statusCode: 405,
+        code: 'method_not_allowed',
+      })
       expect(response.headers.has('etag')).to.equal(false)
     }
   })

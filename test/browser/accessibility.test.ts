@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { launchChromium } from '@gatehouse/test-kit'
+import { launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
@@ -91,13 +91,13 @@ describe('accessibility of every page', function () {
     resources.defer(() => browser.close())
     axe = await readFile(axeFile, 'utf8')
     token = ((await (await postJson(instance, '/api/auth/register', admin)).json()) as { token: string }).token
-    await postJson(instance, '/api/auth/register', { username: 'bert', password: admin.password })
+    await answered(postJson(instance, '/api/auth/register', { username: 'bert', password: admin.password }))
     await instance.runSql(
       `insert into peers (id, origin, host, secret, status, activated_at)
        values (1, 'https://b.example', 'b.example', 'none', 'active', now()),
          (2, 'https://a-long-name-of-an-instance.of.a.long.domain.example', 'a-long', 'none', 'revoked', now())`,
     )
-    await postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token)
+    await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
   })
 
   after(() => resources.disposeAsync())

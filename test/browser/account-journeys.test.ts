@@ -1,4 +1,4 @@
-import { eventually, launchChromium } from '@gatehouse/test-kit'
+import { eventually, launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
@@ -22,7 +22,7 @@ describe('journeys through an account in the browser', function () {
   after(() => resources.disposeAsync())
 
   const registered = async (username: string): Promise<Page> => {
-    await postJson(instance, '/api/auth/register', { username, password })
+    await answered(postJson(instance, '/api/auth/register', { username, password }))
     const page = await actions.openPage(browser, instance, '/login')
     await actions.logIn(page, { username, password })
     await actions.waitForHomePage(page)
@@ -41,7 +41,7 @@ describe('journeys through an account in the browser', function () {
     await actions.click(page, 'Continue')
     expect(await page.getByLabel(/^Display name/).inputValue()).to.equal('Hedy L.')
 
-    await postJson(instance, '/api/auth/register', { username: 'hedy', password })
+    await answered(postJson(instance, '/api/auth/register', { username: 'hedy', password }))
     await actions.click(page, 'Create account')
     await actions.waitForText(page, /already taken/)
     await actions.fillField(page, 'Username', 'hedy2')
@@ -117,6 +117,7 @@ describe('journeys through an account in the browser', function () {
     await actions.waitForText(other, 'Online')
     await nextSecond()
     await actions.changePassword(page, password, 'another password')
+    expect(await page.locator('.toast__message').count(), 'nothing covers the button').to.equal(0)
 
     await actions.click(page, 'Disconnect them now')
 
@@ -171,12 +172,35 @@ describe('journeys through an account in the browser', function () {
     const login = await postJson(instance, '/api/auth/login', { username: 'emmy', password })
     const { token } = (await login.json()) as { token: string }
 
-    await postJson(instance, '/api/users/@me/sessions/end', { password }, token)
+    await answered(postJson(instance, '/api/users/@me/sessions/end', { password }, token))
 
     for (const open of [page, tab]) {
       await open.waitForURL('**/login**')
       await actions.waitForText(open, /Your session has ended|You have logged out in another tab/)
     }
+    await page.context().close()
+  })
+
+  it('keeps the session of both tabs while the instance gives no answer, says so, and goes on by itself', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'ada', password })
+    await actions.waitForHomePage(page)
+    const tab = await page.context().newPage()
+    let isDown = true
+    await page.context().route('**/api/users/@me', (route) => {
+      return isDown ? route.fulfill({ status: 503, json: { error: 'Busy', statusCode: 503 } }) : route.continue()
+    })
+    await page.reload()
+    await tab.goto(instance.origin)
+    for (const open of [page, tab]) await actions.waitForText(open, 'This instance gives no answer at the moment.')
+    expect(await page.evaluate(() => localStorage.getItem('service_token'))).to.be.a('string')
+    expect(new URL(page.url()).pathname).to.equal('/channels/@me')
+
+    isDown = false
+
+    await actions.waitForHomePage(page)
+    await actions.click(tab, 'Try again').catch(() => undefined)
+    await actions.waitForHomePage(tab)
     await page.context().close()
   })
 

@@ -1,4 +1,4 @@
-import { launchChromium } from '@gatehouse/test-kit'
+import { launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
@@ -21,7 +21,7 @@ describe('journeys of an admin in the browser', function () {
     resources.defer(() => browser.close())
     const registered = await postJson(instance, '/api/auth/register', { username: 'alice', password })
     token = ((await registered.json()) as { token: string }).token
-    await postJson(instance, '/api/auth/register', { username: 'bert', password })
+    await answered(postJson(instance, '/api/auth/register', { username: 'bert', password }))
     admin = await actions.openPage(browser, instance, '/login')
     await actions.logIn(admin, { username: 'alice', password })
     await actions.waitForHomePage(admin)
@@ -32,7 +32,7 @@ describe('journeys of an admin in the browser', function () {
   const row = (text: string) => admin.getByRole('listitem').filter({ hasText: text })
 
   it('edits an invite', async () => {
-    await postJson(instance, '/api/admin/invites', { name: 'Choir', maxUses: 1, expiresAt: null }, token)
+    await answered(postJson(instance, '/api/admin/invites', { name: 'Choir', maxUses: 1, expiresAt: null }, token))
     await admin.goto(`${instance.origin}/admin/invites`)
     await actions.click(admin, 'Edit Choir')
     await actions.fillField(admin, 'Name', 'Choir and friends')

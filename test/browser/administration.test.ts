@@ -84,6 +84,7 @@ describe('the administration in the browser', function () {
     await actions.logIn(page, guest)
 
     await actions.waitForText(page, 'Page not found')
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
     await page.context().close()
   })
 

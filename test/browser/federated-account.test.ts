@@ -1,4 +1,4 @@
-import { eventually, launchChromium } from '@gatehouse/test-kit'
+import { eventually, launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
@@ -18,7 +18,7 @@ describe('a federated account in the browser', function () {
 
   before(async () => {
     ;[home, remote] = await startPair(resources, ['home', 'remote'])
-    await postJson(remote, '/api/auth/register', { username: 'admin', password })
+    await answered(postJson(remote, '/api/auth/register', { username: 'admin', password }))
     const registered = await postJson(home, '/api/auth/register', { username: 'rosa', password })
     const { user } = (await registered.json()) as { user: { id: string } }
     const homeInstance = home.host

@@ -1,4 +1,4 @@
-import { launchChromium } from '@gatehouse/test-kit'
+import { launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startPair, type Instance } from './start-instance.ts'
@@ -18,7 +18,7 @@ describe('federation in the browser', function () {
 
   before(async () => {
     ;[home, remote] = await startPair(resources, ['home', 'remote'])
-    await postJson(remote, '/api/auth/register', remoteAdmin)
+    await answered(postJson(remote, '/api/auth/register', remoteAdmin))
     browser = await launchChromium()
     resources.defer(() => browser.close())
     page = await actions.openPage(browser, home, '/register')

@@ -1,4 +1,4 @@
-import { launchChromium } from '@gatehouse/test-kit'
+import { launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
@@ -16,7 +16,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     instance = resources.use(await startInstance('media'))
     browser = await launchChromium()
     resources.defer(() => browser.close())
-    await postJson(instance, '/api/auth/register', { username: 'alice', password })
+    await answered(postJson(instance, '/api/auth/register', { username: 'alice', password }))
   })
 
   after(() => resources.disposeAsync())
@@ -106,7 +106,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     expect(await link.isVisible()).to.equal(false)
     await page.emulateMedia({ media: 'screen' })
 
-    await postJson(instance, '/api/auth/register', { username: 'bert', password })
+    await answered(postJson(instance, '/api/auth/register', { username: 'bert', password }))
     await page.goto(`${instance.origin}/admin/users`)
     await actions.click(page, 'Reset password of bert')
     await actions.clickInDialog(page, 'Reset password')

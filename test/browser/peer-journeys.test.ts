@@ -1,4 +1,4 @@
-import { launchChromium } from '@gatehouse/test-kit'
+import { launchChromium, answered } from '@gatehouse/test-kit'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
@@ -19,7 +19,7 @@ describe('peers in the browser', function () {
     browser = await launchChromium()
     resources.defer(() => browser.close())
     const open = async (instance: Instance) => {
-      await postJson(instance, '/api/auth/register', account)
+      await answered(postJson(instance, '/api/auth/register', account))
       const page = await actions.openPage(browser, instance, '/login?redirect=/admin/federation')
       await actions.logIn(page, account)
       await actions.waitForText(page, 'No peers yet.')

@@ -1,4 +1,4 @@
-import { launchChromium } from '@gatehouse/test-kit'
+import { launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
@@ -16,7 +16,8 @@ describe('the presence of friends in the browser', function () {
     instance = resources.use(await startInstance('presence'))
     browser = await launchChromium()
     resources.defer(() => browser.close())
-    for (const username of ['ada', 'grace']) await postJson(instance, '/api/auth/register', { username, password })
+    for (const username of ['ada', 'grace'])
+      await answered(postJson(instance, '/api/auth/register', { username, password }))
     await instance.addFriendship('ada', 'grace')
   })
 

@@ -4,6 +4,7 @@ import sharp from 'sharp'
 import type { Browser, Page } from 'playwright-core'
 import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
 import type { Instance } from './start-instance.ts'
+import { answered } from '@gatehouse/test-kit'
 
 const images = join(import.meta.dirname, '../../docs/images')
 const password = 'a long password'
@@ -46,8 +47,10 @@ async function fill(instance: Instance): Promise<string> {
   }
   const [admin = ''] = tokens
   for (const [friend] of people.slice(1)) await instance.addFriendship('ada', friend)
-  await postJson(instance, '/api/admin/invites', { name: 'Reading circle', maxUses: 12, expiresAt: null }, admin)
-  await postJson(instance, '/api/admin/invites', { name: 'Choir', maxUses: 40, expiresAt: null }, admin)
+  await answered(
+    postJson(instance, '/api/admin/invites', { name: 'Reading circle', maxUses: 12, expiresAt: null }, admin),
+  )
+  await answered(postJson(instance, '/api/admin/invites', { name: 'Choir', maxUses: 40, expiresAt: null }, admin))
   await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine'")
   await instance.runSql("update users set bio = 'Notes on engines, and on what they may weave.' where username = 'ada'")
   return admin

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
-import { eventually, startTcpProxy } from '@gatehouse/test-kit'
+import { eventually, startTcpProxy, answered } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { startCluster, type Cluster } from '../../deploy/cluster/cluster.ts'
 import { hashing, listFaults } from './faults.ts'
@@ -78,10 +78,12 @@ async function registerUsers(instance: InstanceClient): Promise<TestUsers> {
   const admin = await registerUser(instance, 'admin')
   const register = (names: string[]): Promise<TestUser[]> =>
     Promise.all(names.map((name) => registerUser(instance, name)))
-  const writers = await register(['writer_one', 'writer_two', 'writer_three'])
+  const writers = await register(['one', 'two', 'three', 'four', 'five', 'six'].map((name) => `writer_${name}`))
   const changers = await register(['changer_one', 'changer_two'])
   const clients = await register(['client_one', 'client_two', 'client_three', 'client_four'])
-  await instance.call('PATCH', '/api/settings/instance', { token: admin.token, body: { registrationOpen: false } })
+  await answered(
+    instance.call('PATCH', '/api/settings/instance', { token: admin.token, body: { registrationOpen: false } }),
+  )
   return { admin, writers, changers, clients, all: [admin, ...writers, ...changers, ...clients] }
 }
 

@@ -2,6 +2,9 @@ import type { History } from './history.ts'
 import type { InstanceClient } from './instance-client.ts'
 import type { TestUser } from './users.ts'
 
+/** An account may write sixty times a minute. Contract: 3. */
+const writeIntervalMs = 1_050
+
 /**
  * Writes rising numbers into a profile and reads them back: an acknowledged write is never lost, whichever replica
  * answers. Design: invariant 2.
@@ -9,6 +12,7 @@ import type { TestUser } from './users.ts'
 export async function write(instance: InstanceClient, history: History, person: TestUser, stop: AbortSignal) {
   let acknowledged = 0
   let attempted = 0
+  let nextWriteAt = 0
 
   async function check(when: string): Promise<void> {
     const least = acknowledged
@@ -22,6 +26,9 @@ export async function write(instance: InstanceClient, history: History, person: 
   }
 
   while (!stop.aborted) {
+    await check('during the run')
+    if (performance.now() < nextWriteAt) continue
+    nextWriteAt = performance.now() + writeIntervalMs
     attempted += 1
     const body = { customStatus: String(attempted) }
     const answer = await instance.call('PATCH', '/api/users/@me', { token: person.token, body })
@@ -29,7 +36,6 @@ export async function write(instance: InstanceClient, history: History, person: 
       acknowledged = attempted
       history.count('writes acknowledged')
     }
-    await check('during the run')
   }
   return { checkAtTheEnd: () => check('at the end') }
 }

@@ -7,7 +7,7 @@ import {
   profileChanged,
   remotePresenceReported,
 } from '@gatehouse/contracts'
-import { eventually, insertUser } from '@gatehouse/test-kit'
+import { eventually, insertUser, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { sendAsPeer } from '../../services/federation-fanout/test/fake-peer.ts'
 import { ours, startReferencePair, theirs, type ReferencePair } from './reference-pair.ts'
@@ -18,7 +18,7 @@ const relayPath = '/api/federation/relay'
 
 async function startPeers(options: Parameters<typeof startReferencePair>[0] = {}) {
   const pair = await startReferencePair(options)
-  await pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs })
+  await answered(pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs }))
   await pair.run(2)
   expect(await pair.states()).to.deep.equal(['active', 'active'])
   return pair
@@ -65,9 +65,12 @@ describe('events with the reference peer', function () {
     await using pair = await startPeers()
     await using profiles = await answerProfiles(pair)
     const reported: unknown[] = []
-    await using _listening = await pair.gate.deps.bus.onBroadcast(remotePresenceReported, async ({ payload }) => {
-      reported.push(payload)
-    })
+    await using _listening = await pair.gate.deps.bus.onBroadcast(
+      remotePresenceReported,
+      async ({ payload, requestId }) => {
+        reported.push({ ...payload, requestId })
+      },
+    )
     const erin = pair.nova.addUser({ username: 'erin', password: 'the password' })
     await insertUser(pair.gate.deps, {
       ...{ username: 'erin@nova.example', homeInstance: 'nova.example', homeUserId: erin.id },
@@ -83,6 +86,7 @@ describe('events with the reference peer', function () {
     expect(profiles.asked[0]).to.include({ origin: theirs, avatarColor: 'mint', bio: null })
     expect(reported).to.have.length(1)
     expect(reported[0]).to.include({ status: 'online' })
+    expect(reported[0]).to.have.property('requestId').that.is.a('string').and.is.not.empty
     expect(await pair.states()).to.deep.equal(['active', 'active'])
   })
 
@@ -327,7 +331,9 @@ describe('the secret of the reference peer', function () {
     await pair.nova.rotationTick()
     const after = await talk(pair)
     const second = pair.nova.peer(ours)!.secret
-    await pair.gate.admin('PATCH', `/api/federation/peers/${peer!.id as string}`, { autoRotateIntervalDays: 1 })
+    await answered(
+      pair.gate.admin('PATCH', `/api/federation/peers/${peer!.id as string}`, { autoRotateIntervalDays: 1 }),
+    )
     pair.clock.advance(day)
     await pair.gate.runDue()
     pair.clock.advance(16 * 60_000)
@@ -377,8 +383,8 @@ describe('a reference peer that lost its data', function () {
     const offered = await pair.nova.initiate(ours)
     const refused = await pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs })
     const notYet = [...detached]
-    await pair.gate.admin('POST', `/api/federation/peers/${id}/reset`)
-    await pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs })
+    await answered(pair.gate.admin('POST', `/api/federation/peers/${id}/reset`))
+    await answered(pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs }))
     await pair.run(2)
 
     expect(parked).to.include({ status: 'needs_attention', reason: 'peer_reset_detected' })

@@ -3,12 +3,15 @@ import { expect } from 'chai'
 import { startTestInstance } from '../../services/federation-fanout/test/harness.ts'
 import { startLossyAddress, type LossyAddress } from './lossy-address.ts'
 import { ours, startReferencePair, theirs, type ReferencePair } from './reference-pair.ts'
+import { answered } from '@gatehouse/test-kit'
 
 const accept = '/api/federation/peer/accept'
 const epoch = '/api/federation/epoch'
 
 type Fault = {
   name: string
+  /** What our first offer may be answered with beside 200 and 202. */
+  refused?: number
   /** Before anybody asks. */
   cause?: (pair: ReferencePair, road: LossyAddress) => void
   /** After the first attempt. */
@@ -18,6 +21,7 @@ type Fault = {
 const faults: Fault[] = [
   {
     name: 'the answers to the first offers are lost',
+    refused: 503,
     cause: ({ nova }, road) => {
       nova.addFault({ path: accept, dropAnswer: true })
       road.loseAnswerTo(accept)
@@ -25,6 +29,7 @@ const faults: Fault[] = [
   },
   {
     name: 'the answers to the first proofs are lost',
+    refused: 503,
     cause: ({ nova }, road) => {
       nova.addFault({ path: epoch, dropAnswer: true, times: 2 })
       road.loseAnswerTo(epoch)
@@ -40,11 +45,13 @@ const faults: Fault[] = [
   { name: 'our process is killed in between, and another one goes on', go: replaceOurs },
   {
     name: 'its clock is twenty minutes ahead at first',
+    refused: 409,
     cause: ({ nova }) => nova.skewClock(20 * 60_000),
     go: async ({ nova }) => nova.skewClock(0),
   },
   {
     name: 'its clock is twenty minutes behind at first',
+    refused: 409,
     cause: ({ nova }) => nova.skewClock(-20 * 60_000),
     go: async ({ nova }) => nova.skewClock(0),
   },
@@ -66,7 +73,8 @@ async function replaceOurs(pair: ReferencePair, road: LossyAddress): Promise<Asy
 
 /** The side that is asked for an approval gives it, again where it gave one up because the answer was lost. */
 async function approveAll({ gate, nova, requests }: ReferencePair): Promise<void> {
-  for (const { id } of await requests()) await gate.admin('POST', `/api/federation/approval-requests/${id}/approve`)
+  for (const { id } of await requests())
+    await answered(gate.admin('POST', `/api/federation/approval-requests/${id}/approve`))
   for (const { id } of nova.requests()) await nova.approve(id)
 }
 
@@ -83,7 +91,9 @@ async function run(pair: ReferencePair): Promise<void> {
 describe('peering with the reference peer, in all four combinations and both directions', function () {
   this.timeout(60_000)
 
-  for (const [name, { cause, go }] of faults.map(({ name: title, ...fault }) => [title, fault] as const)) {
+  for (const [name, { refused = 200, cause, go }] of faults.map(
+    ({ name: title, ...fault }) => [title, fault] as const,
+  )) {
     for (const asks of ['we ask', 'it asks']) {
       for (const [autoAccept, autoAcceptPeering] of [
         [true, true],
@@ -100,7 +110,12 @@ describe('peering with the reference peer, in all four combinations and both dir
           cause?.(pair, road)
 
           if (asks === 'we ask')
-            await pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs })
+            await answered(
+              pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs }),
+              200,
+              202,
+              refused,
+            )
           else await pair.nova.initiate(ours)
           const started = await go?.(pair, road)
           if (started) opening.use(started)

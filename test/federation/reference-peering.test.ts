@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { ours, startReferencePair, theirs, type ReferencePair } from './reference-pair.ts'
+import { answered } from '@gatehouse/test-kit'
 
 const initiatePath = '/api/federation/peer/initiate'
 
@@ -46,7 +47,7 @@ describe('peering with the reference peer', function () {
 
     it('and whose admin denies: we are told, and it may offer itself later', async () => {
       await using pair = await startReferencePair({ reference: { settings: { autoAcceptPeering: false } } })
-      await pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs })
+      await answered(pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs }))
 
       const denied = await pair.nova.deny(pair.nova.requests()[0]!.id)
 
@@ -111,7 +112,7 @@ describe('peering with the reference peer', function () {
 
     it('again and again after its answer was lost: the same secret is 200 and writes nothing', async () => {
       await using pair = await startReferencePair()
-      await pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs })
+      await answered(pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs }))
       const before = await pair.peers()
       const { secret } = pair.nova.peer(ours)!
 
@@ -209,7 +210,7 @@ describe('peering with the reference peer', function () {
           before: async () => void (crossing = pair.nova.initiate(publicOrigin)),
         })
 
-        await pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs })
+        await answered(pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs }))
         await crossing
         await pair.run(10, 3_000)
 
@@ -222,9 +223,9 @@ describe('peering with the reference peer', function () {
 
   it('that we revoked stays out until an admin lifts it', async () => {
     await using pair = await startReferencePair()
-    await pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs })
+    await answered(pair.gate.admin('POST', initiatePath, { remoteOrigin: theirs }))
     const [peer] = await pair.peers()
-    await pair.gate.admin('DELETE', `/api/federation/peers/${peer!.id as string}`)
+    await answered(pair.gate.admin('DELETE', `/api/federation/peers/${peer!.id as string}`))
     pair.nova.revoke(ours)
 
     const offered = await pair.nova.initiate(ours)

@@ -28,18 +28,9 @@ const described = Object.entries(endpoints).map(([name, row]): Described => {
  * These hash passwords, at the lowest priority. With the short queue of a run most of what is valid enough to be hashed gets
  * 503 at once, so that their bodies are mutated in volume and a run does not wait.
  */
-const hashing = new Set([
-  'register',
-  'login',
-  'verifyPassword',
-  'changePassword',
-  'deleteSelf',
-  'endSessions',
-  'exportData',
-  'resetPassword',
-])
-const rare = described.filter(({ name }) => hashing.has(name))
-const common = described.filter(({ name }) => !hashing.has(name))
+const hashes = ({ endpoint }: Described) => endpoint.refusals?.includes('hashing_busy') ?? false
+const rare = described.filter(hashes)
+const common = described.filter((one) => !hashes(one))
 const hashingShare = 0.15
 
 const otherPaths = [

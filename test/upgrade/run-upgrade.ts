@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, answered } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { projectRoot, type ClusterProcess } from '../../deploy/cluster/cluster-process.ts'
 import { startCluster, type Cluster, type Role } from '../../deploy/cluster/cluster.ts'
@@ -145,11 +145,13 @@ type TestUsers = Record<'writers' | 'changers' | 'online', TestUser[]> & { admin
 async function registerUsers(instance: InstanceClient): Promise<TestUsers> {
   const admin = await registerUser(instance, 'admin')
   const register = (names: string[]) => Promise.all(names.map((name) => registerUser(instance, name)))
-  const writers = await register(['writer_one', 'writer_two'])
+  const writers = await register(['one', 'two', 'three', 'four'].map((name) => `writer_${name}`))
   const changers = await register(['changer_one', 'changer_two'])
   const online = await register(['online_one', 'online_two', 'online_three', 'online_four'])
   // Closed, so that every registration needs a slot of an invite.
-  await instance.call('PATCH', '/api/settings/instance', { token: admin.token, body: { registrationOpen: false } })
+  await answered(
+    instance.call('PATCH', '/api/settings/instance', { token: admin.token, body: { registrationOpen: false } }),
+  )
   return { admin, writers, changers, online, invite: await createOpenInvite(instance, admin) }
 }
 

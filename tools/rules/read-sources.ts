@@ -1,34 +1,55 @@
-import { rulesNamedIn } from './rules.ts'
+import type { FindRules } from './rules.ts'
 
-/** A mention of rules in a source file: by the docstring of an operation or by the title of a test. */
-export type Mention = { rules: string[]; contract: number[]; text: string; file: string }
+/** A mention of rules in a source file: by the docstring of an operation, or by the docstring or title of a test. */
+export type Mention = { rules: string[]; text: string; file: string }
+/** How the tags `Spec:` and `Contract:` are read. */
+export type Pages = { specification: FindRules; contract: FindRules }
 
 const docstring = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*([^\n]*)/g
 const declared = /(?:function|const|class|type|let)\s+(\w+)/
 const title = /\b(?:describe|it)\(\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)/g
 
 /** The declarations of a source file whose docstring ends with `Spec: …` or `Contract: …`. */
-export function readOperations(file: string, source: string): Mention[] {
-  return [...source.matchAll(docstring)].flatMap(([, comment = '', next = '']) => {
-    const words = comment.replace(/\n\s*\*/g, ' ').replace(/\s+/g, ' ')
-    const rules = tagsOf(words, 'Spec').flatMap(rulesNamedIn)
-    const contract = tagsOf(words, 'Contract').flatMap((tag) => /^[1-8]/.exec(tag)?.map(Number) ?? [])
-    if (rules.length === 0 && contract.length === 0) return []
+export function readOperations(file: string, source: string, pages: Pages): Mention[] {
+  return readDocstrings(source, pages).map(({ rules, next }) => {
     const name = declared.exec(next)?.[1] ?? /^(\w+)/.exec(next)?.[1]
-    return [{ rules, contract, text: name ?? file, file }]
+    return { rules, text: name ?? file, file }
+  })
+}
+
+/** The tests of a file whose title begins with a rule of the specification, or whose docstring has a tag. */
+export function readTests(file: string, source: string, pages: Pages): Mention[] {
+  const tagged = readDocstrings(source, pages).flatMap(({ rules, next, following }) => {
+    const [test] = following.matchAll(title)
+    return test && /^(?:describe|it)\(/.test(next) ? [{ rules, text: titleOf(test), file }] : []
+  })
+  const named = [...source.matchAll(title)].flatMap((test) => {
+    const text = titleOf(test)
+    const rules = pages.specification(text.split(':', 1).join())
+    const first = rules[0]?.replace(/ [0-9]+$/, '')
+    return first !== undefined && text.startsWith(first) ? [{ rules, text, file }] : []
+  })
+  return [...named, ...tagged]
+}
+
+const titleOf = ([, single, double, template = '']: string[]) => (single ?? double ?? template).replace(/\\(.)/g, '$1')
+
+function readDocstrings(source: string, pages: Pages) {
+  return [...source.matchAll(docstring)].flatMap(({ 0: whole, 1: comment = '', 2: next = '', index }) => {
+    const words = comment.replace(/\n\s*\*/g, ' ').replace(/\s+/g, ' ')
+    const rules = [
+      ...tagsOf(words, 'Spec').flatMap(pages.specification),
+      ...tagsOf(words, 'Contract').flatMap(pages.contract),
+    ]
+    return rules.length > 0 ? [{ rules, next, following: source.slice(index + whole.length - next.length) }] : []
   })
 }
 
 function tagsOf(words: string, tag: 'Spec' | 'Contract'): string[] {
-  return [...words.matchAll(new RegExp(`\\b${tag}: ([^;.]*)`, 'g'))].map(([, text = '']) => text)
+  return [...words.matchAll(new RegExp(`\\b${tag}: ([^.]*)`, 'g'))].flatMap(([, text = '']) =>
+    tag === 'Contract' ? splitSections(text) : text.split(';'),
+  )
 }
 
-/** The titles of a test file that begin with a rule. */
-export function readTests(file: string, source: string): Mention[] {
-  return [...source.matchAll(title)].flatMap(([, single, double, template = '']) => {
-    const text = (single ?? double ?? template).replace(/\\(.)/g, '$1')
-    const rules = rulesNamedIn(text.split(':', 1).join())
-    const first = rules[0]?.replace(/ [0-9]+$/, '')
-    return first !== undefined && text.startsWith(first) ? [{ rules, contract: [], text, file }] : []
-  })
-}
+/** `3, sockets; 7, fan-out; federation-wire.md 4` has two sections. */
+const splitSections = (text: string) => text.split(/[;]/).map((part) => part.trim())

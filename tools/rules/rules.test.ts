@@ -1,13 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { endpointTable } from '@gatehouse/contracts/endpoints'
 import { expect } from 'chai'
 import { readOperations, readTests } from './read-sources.ts'
-import { rulesNamedIn } from './rules.ts'
+import { contractNames, readContract, readEndpoints, readSpecification, specificationNames } from './rules.ts'
 import { findGaps, writeRules } from './write-rules.ts'
 
+const read = (page: string) => readFileSync(join(import.meta.dirname, '../../docs', page), 'utf8')
+
 describe('the page of rules', () => {
+  const rules = {
+    specification: readSpecification(read('specification.md')),
+    contract: readContract(read('contract.md')),
+  }
+  const names = { specification: specificationNames(rules.specification), contract: contractNames(rules.contract) }
   const source = `
     /**
      * Creates an account. Throws nothing. Spec: Registration 1, 3,
-     * 10; Contract: 3, register.
+     * 10; Contract: 3, register; federation-wire.md 4.
      */
     export async function register() {}
     /** No rule. */
@@ -18,45 +28,65 @@ describe('the page of rules', () => {
     }`
 
   it('understands lists, ranges and several rules in one tag', () => {
-    expect(rulesNamedIn('Login 1-3, DELETE self 4')).to.deep.equal(['Login 1', 'Login 2', 'Login 3', 'DELETE self 4'])
-    expect(rulesNamedIn('Registration 6 and 10')).to.deep.equal(['Registration 6', 'Registration 10'])
-    expect(rulesNamedIn('Login 5, in milliseconds')).to.deep.equal(['Login 5'])
-    expect(rulesNamedIn('Invite link, token')).to.deep.equal(['Invite link'])
-    expect(rulesNamedIn('the registration page')).to.deep.equal([])
+    const named = names.specification
+    expect(named('Login 1-3, DELETE self 4')).to.deep.equal(['Login 1', 'Login 2', 'Login 3', 'DELETE self 4'])
+    expect(named('Registration 6 and 10')).to.deep.equal(['Registration 6', 'Registration 10'])
+    expect(named('Login 5, in milliseconds')).to.deep.equal(['Login 5'])
+    expect(named('Invite link, token')).to.deep.equal(['Invite link'])
+    expect(named('the registration page')).to.deep.equal([])
+  })
+
+  it('understands sections of the contract and their items', () => {
+    expect(names.contract('7, fan-out')).to.deep.equal(['Contract 7, Fan-out'])
+    expect(names.contract('7, handshake, asked')).to.deep.equal(['Contract 7, Handshake, asked'])
+    expect(names.contract('8, TRUST_PROXY')).to.deep.equal(['Contract 8'])
+    expect(names.contract('federation-wire.md 4')).to.deep.equal([])
   })
 
   it('finds operations by the tags of their docstrings', () => {
-    expect(readOperations('a.ts', source)).to.deep.equal([
+    expect(readOperations('a.ts', source, names)).to.deep.equal([
       {
-        rules: ['Registration 1', 'Registration 3', 'Registration 10'],
-        contract: [3],
+        rules: ['Registration 1', 'Registration 3', 'Registration 10', 'Contract 3, register'],
         text: 'register',
         file: 'a.ts',
       },
-      { rules: ['Admin reset 2'], contract: [], text: 'temporaryPasswordBytes', file: 'a.ts' },
+      { rules: ['Admin reset 2'], text: 'temporaryPasswordBytes', file: 'a.ts' },
     ])
   })
 
-  it('finds tests by titles that begin with a rule, however they are quoted', () => {
+  it('finds tests by titles that begin with a rule, however they are quoted, and by their docstrings', () => {
     const titles = readTests(
       'a.test.ts',
-      `describe('Login 2, 3: a', () => { it("it's Login 4", f); it(\`Tombstone: \${x}\`, f) })`,
+      `describe('Login 2, 3: a', () => { it("it's Login 4", f); it(\`Tombstone: \${x}\`, f) })
+       /** Contract: 6, ready. */
+       it('has it all', f)`,
+      names,
     )
 
-    expect(titles.map(({ rules, text }) => [rules, text])).to.deep.equal([
+    expect(titles.map(({ rules: named, text }) => [named, text])).to.deep.equal([
       [['Login 2', 'Login 3'], 'Login 2, 3: a'],
       [['Tombstone'], 'Tombstone: ${x}'],
+      [['Contract 6, ready'], 'has it all'],
     ])
   })
 
-  it('lists both under their rule, and reports rules without them', () => {
-    const operations = readOperations('a.ts', source)
-    const tests = readTests('a.test.ts', `it('Registration 1: short names', f)`)
-    const gaps = findGaps(operations, tests).join('\n')
+  it('lists both under their rule, and reports rules without them and mentions of none', () => {
+    const operations = readOperations('a.ts', `${source}\n/** Spec: Login 7. */\nconst x = 1`, names)
+    const tests = readTests('a.test.ts', `it('Registration 1: short names', f)`, names)
+    const gaps = findGaps(rules, operations, tests).join('\n')
 
-    expect(writeRules(operations, tests)).to.include(
+    expect(writeRules(rules, operations, tests)).to.include(
       '- [`register`](../a.ts)\n- test [Registration 1: short names](../a.test.ts)',
     )
-    expect(gaps).to.include('Registration 3 (').and.include('Registration 2 (').and.not.include('Registration 1 ')
+    expect(gaps).to.include('Registration 3:').and.include('Registration 2:').and.not.include('Registration 1:')
+    expect(gaps).to.include('Contract 6, ready: no test').and.include('a.ts names "Login 7", which is no rule')
+  })
+})
+
+describe('docs/contract.md', () => {
+  it('has the endpoints of the endpoint table with their access, and no others', () => {
+    const table = Object.values(endpointTable).map(({ method, path, access }) => `${method} ${path} ${access}`)
+
+    expect(readEndpoints(read('contract.md')).sort()).to.deep.equal(table.sort())
   })
 })

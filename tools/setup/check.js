@@ -1,4 +1,5 @@
-// npm run check: types, lint, format, index of rules, licenses. All of them run, and any failure is exit code 1.
+// npm run check [-- folder ...]: types, lint, format, structure, index of rules, licenses. All of them run, and any failure is exit
+// code 1. Folders narrow lint and format; types are always those of the whole.
 import './require-node.js'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,13 +7,45 @@ import { join } from 'node:path'
 import { ensureInstalled } from './install.js'
 import { pinnedNode, root } from './project.js'
 
+const folders = process.argv.length > 2 ? process.argv.slice(2) : ['.']
+const cache = join(root, 'node_modules/.cache')
+const cached = (/** @type {string} */ name) => [
+  '--cache',
+  '--cache-strategy',
+  'content',
+  '--cache-location',
+  join(cache, name),
+]
+// TypeScript 7 checks in a fifth of the time of TypeScript 6, which the linter needs for its interface.
+const compiler = 'node_modules/native-typescript/bin/tsc'
+
 /** The linter takes as long as all others together, so these run beside it. */
 const checks = [
-  [{ heading: 'lint (eslint)', file: 'node_modules/eslint/bin/eslint.js', args: ['.'] }],
   [
-    { heading: 'types (tsc)', file: 'node_modules/typescript/bin/tsc', args: ['--noEmit'] },
-    { heading: 'format (prettier)', file: 'node_modules/prettier/bin/prettier.cjs', args: ['--check', '.'] },
+    {
+      heading: 'lint (eslint)',
+      file: 'node_modules/eslint/bin/eslint.js',
+      args: [...cached('eslint.json'), ...folders],
+    },
+  ],
+  [
+    {
+      heading: 'types (tsc)',
+      file: compiler,
+      args: ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'tsc.json')],
+    },
+    {
+      heading: 'format (prettier)',
+      file: 'node_modules/prettier/bin/prettier.cjs',
+      args: ['--check', ...cached('prettier.json'), ...folders],
+    },
+    {
+      heading: 'structure (dependency-cruiser)',
+      file: 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
+      args: ['gateway', 'services', 'libs', 'deploy', 'examples'],
+    },
     { heading: 'index of rules', file: 'tools/rules/main.ts', args: ['--check'] },
+    { heading: 'settings', file: 'tools/settings/main.ts', args: ['--check'] },
     { heading: 'licenses', file: 'tools/supply-chain/licenses-main.ts', args: ['--check'] },
   ],
 ]

@@ -18,6 +18,7 @@ const scripts = {
   'test:upgrade': { file: 'test/upgrade/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:containers': { file: 'test/containers/main.ts', programs: [] },
   screenshots: { file: 'test/browser/screenshots.ts', programs: ['nats-server', 'redis-server'] },
+  probe: { file: 'tools/probe/main.ts', programs: [] },
   'test:fuzz': { file: 'test/fuzz/main.ts', programs: [] },
 }
 
@@ -30,5 +31,5 @@ if (!script) {
 await ensureInstalled()
 await ensurePrograms(script.programs)
 await ensureProgramsBuilt()
-if (name !== 'gatehouse') await ensureWebBuilt()
+if (name !== 'gatehouse' && name !== 'probe') await ensureWebBuilt()
 process.exitCode = await runProgram(script.file, args)

@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
+import { watchRefusals } from './undeclared-refusals.ts'
 
 const shutdownLimitMs = 5_000
 
@@ -11,6 +12,7 @@ process.on('disconnect', exitWithParent) // the run was stopped
 
 const [reporter = 'spec', ...files] = process.argv.slice(2)
 const { timeout } = JSON.parse(readFileSync('.mocharc.json', 'utf8')) as { timeout: number }
+const undeclared = watchRefusals()
 for (const file of files) {
   const counts = await runFile(file)
   const noted = once(process, 'message')
@@ -29,7 +31,11 @@ async function runFile(file: string): Promise<{ passed: number; failed: number }
   const mocha = new Mocha({ timeout, reporter, forbidOnly: true, forbidPending: true, color: process.stdout.isTTY })
   mocha.addFile(file)
   await mocha.loadFilesAsync()
+  undeclared.clear()
   return await new Promise((ended) => {
-    const runner = mocha.run((failed) => ended({ passed: runner.stats?.passes ?? 0, failed }))
+    const runner = mocha.run((failed) => {
+      for (const refusal of undeclared) console.log(`  a refusal that its endpoint does not declare: ${refusal}`)
+      ended({ passed: runner.stats?.passes ?? 0, failed: failed + undeclared.size })
+    })
   })
 }

@@ -4,8 +4,9 @@ import { access, constants, lstat, link, copyFile, open, rename, rm } from 'node
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { createClient } from '@gatehouse/database'
 import { version } from '@gatehouse/service-kit'
-import pg from 'pg'
+import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { pack, type Pack } from 'tar-stream'
 import { CommandFailure, isDiskFull } from '../failure.ts'
@@ -31,7 +32,7 @@ export type BackupOptions = {
 export async function writeArchive(options: BackupOptions): Promise<ArchiveManifest> {
   const { file, databaseUrl } = options
   const partial = unfinishedName(file)
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'gatehouse-backup' })
+  const client = await createClient(databaseUrl, 'gatehouse-backup')
   try {
     await requireFilePath(file)
     await removeUnfinishedBeside(file)

@@ -4,13 +4,12 @@ import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache } from '@gatehouse/auth'
 import { connectDatabase, databaseTime } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
-import { publicAddress, publicVariables, readVariables } from '@gatehouse/service-kit'
+import { publicAddress, readVariables, settings } from '@gatehouse/service-kit'
 import type { Command } from 'commander'
 import { configured, dataFolderOf, isDistributed } from '../connect.ts'
 import { findRunningInstance } from '../calls/socket-calls.ts'
 import { CommandFailure } from '../failure.ts'
-import type { Environment, Invocation, Result } from '../invocation.ts'
-import type { Define } from '../program.ts'
+import type { Define, Environment, Invocation, Result } from '../invocation.ts'
 import { table } from '../terminal.ts'
 
 type Finding = { check: string; ok: boolean | null; detail: string }
@@ -103,14 +102,20 @@ async function optional(
   return await finding(check, async () => await look(subject))
 }
 
+function readAddress(environment: Environment) {
+  const { PORT, PUBLIC_ORIGIN, DOMAIN } = settings
+  const shape = { PORT: PORT.kind, PUBLIC_ORIGIN: PUBLIC_ORIGIN.kind, DOMAIN: DOMAIN.kind }
+  return publicAddress(readVariables(environment, shape))
+}
+
 function readConfiguration(environment: Environment): string {
-  const { origin } = configured(() => publicAddress(readVariables(environment, publicVariables)))
+  const { origin } = configured(() => readAddress(environment))
   return `${isDistributed(environment) ? 'distributed' : `embedded in ${dataFolderOf(environment)}`}, known as ${origin}`
 }
 
 function originOf(environment: Environment): string | null {
   try {
-    return publicAddress(readVariables(environment, publicVariables)).origin
+    return readAddress(environment).origin
   } catch {
     return null
   }

@@ -5,8 +5,7 @@ import type { Command } from 'commander'
 import { startImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
 import { importDatabase } from '../import/import-database.ts'
 import { formatReport } from '../import/report.ts'
-import type { Invocation, Result } from '../invocation.ts'
-import type { Define } from '../program.ts'
+import type { Define, Invocation, Result } from '../invocation.ts'
 import { openStoppedInstance } from '../stopped-instance.ts'
 
 type Options = { uploads?: string; dryRun?: boolean; force?: boolean }

@@ -1,7 +1,6 @@
 import type { InviteReply } from '@gatehouse/contracts'
 import { InvalidArgumentError, type Command } from 'commander'
-import type { Invocation, Result } from '../invocation.ts'
-import type { Define } from '../program.ts'
+import type { Define, Invocation, Result } from '../invocation.ts'
 import { formatTime, record, table } from '../terminal.ts'
 
 type CreateOptions = { maxUses?: number; expiresIn?: number }

@@ -1,8 +1,7 @@
 import { normalizeOrigin, type PeerReply } from '@gatehouse/contracts'
 import type { Command } from 'commander'
 import { CommandFailure } from '../failure.ts'
-import type { Invocation, Result } from '../invocation.ts'
-import type { Define } from '../program.ts'
+import type { Define, Invocation, Result } from '../invocation.ts'
 import { formatTime, table } from '../terminal.ts'
 
 type Request = { id: string; origin: string; direction: string; instanceName: string | null; requestedAt: number }

@@ -1,7 +1,7 @@
 import { settingsBody } from '@gatehouse/contracts'
 import type { Command } from 'commander'
 import { CommandFailure } from '../failure.ts'
-import type { Define } from '../program.ts'
+import type { Define } from '../invocation.ts'
 import { formatTime, record, table } from '../terminal.ts'
 
 const names = Object.keys(settingsBody.shape)

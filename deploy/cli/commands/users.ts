@@ -1,8 +1,7 @@
 import type { userReply } from '@gatehouse/contracts'
 import type { Command } from 'commander'
 import type { z } from 'zod'
-import type { Invocation, Result } from '../invocation.ts'
-import type { Define } from '../program.ts'
+import type { Define, Invocation, Result } from '../invocation.ts'
 import { formatTime, readSecretLine, record, table } from '../terminal.ts'
 
 type User = z.infer<typeof userReply>

@@ -1,7 +1,18 @@
 import { isLocalUsername } from '@gatehouse/contracts'
 import { stubPasswordHash } from '@gatehouse/domain'
 import type { ImportContext } from './context.ts'
-import type { User } from './users.ts'
+
+export type User = Record<string, unknown> & {
+  id: string
+  username: string
+  password_hash: string
+  is_admin: boolean
+  is_deleted: boolean
+  home_instance: string | null
+  home_user_id: string | null
+  created: number
+  isExact: boolean
+}
 
 /** Names are unique when folded: the one that was written so keeps it, others get a suffix. */
 export function settleNames({ report }: ImportContext, users: User[]): void {

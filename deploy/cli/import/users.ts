@@ -2,7 +2,7 @@ import { avatarColors, normalizeHost, normalizeOrigin, normalizeUsername } from 
 import type { ImportContext } from './context.ts'
 import { insertInto } from './insert-rows.ts'
 import { readChange, readHash, unverifiable } from './user-credentials.ts'
-import { settleIdentities, settleNames } from './user-names.ts'
+import { settleIdentities, settleNames, type User } from './user-names.ts'
 import type { SourceRow } from './source.ts'
 import {
   isChangedText,
@@ -22,18 +22,6 @@ const columns = [
   ...['federation_home_orphaned', 'former_home_instance', 'former_home_user_id', 'password_change_required'],
   'sessions_ended_by_reset',
 ]
-
-export type User = Record<string, unknown> & {
-  id: string
-  username: string
-  password_hash: string
-  is_admin: boolean
-  is_deleted: boolean
-  home_instance: string | null
-  home_user_id: string | null
-  created: number
-  isExact: boolean
-}
 
 /** Carries the accounts over: ids, names, hashes and times as they are. */
 export async function importUsers(context: ImportContext): Promise<void> {

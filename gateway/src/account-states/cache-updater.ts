@@ -1,13 +1,9 @@
 import { accountEvents, passwordChanged, sessionEndingEvents } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 
-/** Events after which older tokens of the account are invalid. */
 const revocations: ReadonlySet<string> = new Set([passwordChanged, ...sessionEndingEvents].map(({ name }) => name))
 
-/**
- * Writes the account state of each event to the cache. One gateway consumes each event, so the cache is updated also
- * when the service that changed the account stopped between its commit and its own write. Design: invariant 1.
- */
+/** Repairs the cache when a service stopped between its commit and its write. Design: invariant 1. */
 export async function startCacheUpdater({
   bus,
   accountStateCache,

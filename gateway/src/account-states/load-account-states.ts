@@ -1,14 +1,11 @@
 import { callerHeader } from '@gatehouse/auth'
 import { accountStatesQuery, type AccountState } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import type { Replica } from '../proxy/replica.ts'
 
-/**
- * Asks the replicas of identity for the stored states of accounts, one after the other, and once more with more time when all
- * were late, as on a machine without a free processor. Rejects with unavailable when none answers. Design: invariant 1.
- */
+/** Asks each replica in turn, and again with more time when all were late. Rejects with unavailable. Design: invariant 1. */
 export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Deps, 'replicas' | 'signCaller' | 'log'>) {
   const { identity } = replicas
 
@@ -46,6 +43,6 @@ export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Dep
       }
       if (!wasLate) break
     }
-    throw commonErrors.unavailable({ headers: { 'Retry-After': '1' }, cause })
+    throw refuse.unavailable({ headers: { 'Retry-After': '1' }, cause })
   }
 }

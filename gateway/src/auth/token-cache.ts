@@ -1,7 +1,6 @@
 import { verifyToken, type TokenClaims, type TokenKey } from '@gatehouse/auth'
 import { LRUCache } from 'lru-cache'
 
-/** The last caller token of a bearer token, or its last statement for an upstream, and what it was signed for. */
 export type SignedCaller = {
   token: string
   userId: string
@@ -10,23 +9,18 @@ export type SignedCaller = {
   reuseUntil: number
 }
 
-/** A bearer token whose signature is valid. */
 export type CachedToken = {
   readonly claims: TokenClaims
   signedCaller: SignedCaller | undefined
-  /** The last statement for each upstream. */
   statements?: Map<string, SignedCaller>
 }
 
 export type TokenCache = {
-  /** Undefined for a token that is invalid or expired at `now`, in milliseconds. */
+  /** Undefined for an invalid or expired token. `now` is in milliseconds. */
   verifyCached(token: string, now: number): CachedToken | undefined
 }
 
-/**
- * Caches the result of verifying a signature, the most expensive step of a request. Nothing else is cached: expiry is
- * checked each time, and the account's state by the caller.
- */
+/** Only the signature check is cached. Expiry is checked each time. The caller checks the account. */
 export function createTokenCache(key: TokenKey, capacity: number): TokenCache {
   const tokens = new LRUCache<string, CachedToken>({ max: capacity })
   return {

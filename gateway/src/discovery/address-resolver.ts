@@ -2,15 +2,12 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { ConfigurationError } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
 
-/** The addresses of a host name, at least one. Rejects when there is none or no answer. */
+/** Rejects when there is no address. */
 export type ResolveAddresses = (host: string) => Promise<string[]>
 
 /**
- * Resolves by the system: its hosts file, its search domains and its name servers, as compose and Kubernetes set them up.
- * With `servers` (`address:port`) these are asked instead, by full names. Throws ConfigurationError.
- *
- * NOTE: the system's resolver occupies a thread, for 5 s and more when a packet is lost. libuv gives name resolution half of
- * its threads at most, and nothing on a request's path resolves names, so only the discovery itself becomes late.
+ * `servers` (`address:port`) resolve full names only. Throws ConfigurationError. The system's resolver can hold a thread
+ * for 5 s. Only discovery waits for it.
  */
 export function createAddressResolver(servers: readonly string[]): ResolveAddresses {
   if (servers.length === 0) {

@@ -5,9 +5,8 @@ import { policy } from '../policy.ts'
 import type { ResolveAddresses } from './address-resolver.ts'
 
 export type Discovery = AsyncDisposable & {
-  /** Resolves the names again soon: a replica could not be reached. */
   refresh(): void
-  /** When every name has been resolved once, or could not be in time. */
+  /** Resolves when each name is resolved, or late. */
   resolved: Promise<void>
 }
 
@@ -15,13 +14,12 @@ type DiscoveryOptions = {
   urls: readonly string[]
   resolve: ResolveAddresses
   log: Log
-  /** The origins of all addresses, at first and whenever they change. */
   onOrigins(origins: readonly string[]): void
 }
 
 /**
- * Follows the addresses behind the URLs of a service: each address of a host name is the origin of a replica. A name that
- * cannot be resolved keeps the addresses that it had. A URL with an address, or with https, is an origin as it is.
+ * Each address of a name is an origin. An unresolved name keeps its addresses. URLs with an address or https stay as they
+ * are.
  */
 export function discoverOrigins({ urls, resolve, log, onOrigins }: DiscoveryOptions): Discovery {
   const names = urls.filter(isResolvable).map((url) => new NamedUrl(url, resolve, log))
@@ -83,7 +81,7 @@ class NamedUrl {
     this.#log = log
   }
 
-  /** Resolves the name, one attempt at a time; a late answer counts when it comes. Never rejects, and takes no longer than the limit. */
+  /** A late answer still counts. Never rejects. */
   async resolve(onOrigins: () => void): Promise<void> {
     this.#underWay ??= this.#attempt(onOrigins).finally(() => (this.#underWay = undefined))
     await withTimeout(this.#underWay, policy.discoveryLimitMs, () => new Error('late')).catch(() => undefined)

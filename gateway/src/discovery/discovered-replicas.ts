@@ -16,14 +16,12 @@ type Options = {
   inProcess?: InProcessReplicas | undefined
 }
 
-/** The replicas of a service, which follow the addresses of its names. */
 export type DiscoveredReplicas = AsyncDisposable & {
   readonly replicas: Replicas
-  /** Gives the service other names; requests under way end where they are. Resolves when their addresses are known, or late. */
+  /** Requests under way end normally. Resolves when the addresses are known, or late. */
   follow(urls: readonly string[]): Promise<void>
 }
 
-/** Opens the replicas of a service; there are none until `follow` is called. */
 export function openDiscoveredReplicas(options: Options): DiscoveredReplicas {
   let discovery: Discovery | undefined
   let changes = 0
@@ -33,7 +31,7 @@ export function openDiscoveredReplicas(options: Options): DiscoveredReplicas {
     follow: async (urls) => {
       const before = discovery
       const change = (changes += 1)
-      // A late answer about the names of before is about another service.
+      // A late answer for old names is ignored.
       const onOrigins = (origins: readonly string[]): void => {
         if (change === changes) replicas.setOrigins(origins)
       }
@@ -48,7 +46,6 @@ export function openDiscoveredReplicas(options: Options): DiscoveredReplicas {
   }
 }
 
-/** Opens the replicas of every service, once their names have been resolved, or could not be in time. */
 export async function discoverServices(
   opening: AsyncDisposableStack,
   services: Record<ServiceName, readonly string[]>,

@@ -5,15 +5,11 @@ import { ConfigurationError } from '@gatehouse/service-kit'
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [IpAddress, number]
 
-/** Finds the client's address from the connection's remote address and `X-Forwarded-For`. */
 export type ClientAddress = (remote: string | undefined, forwardedFor: string | string[] | undefined) => string
 
-// proxy-addr is not used: it takes a port, brackets or a zone for part of the address, and refuses a range of /0.
+// proxy-addr misreads ports, brackets and zones, and refuses a range of /0.
 
-/**
- * The client is the nearest address that is not a trusted proxy. `trustProxy` names the proxies: addresses, CIDRs or
- * `loopback`, separated by commas. Throws ConfigurationError. Contract: 8, TRUST_PROXY.
- */
+/** The client is the nearest untrusted address. Throws ConfigurationError. Contract: 8, TRUST_PROXY. */
 export function createClientAddress(trustProxy: string): ClientAddress {
   const trusted = parseTrusted(trustProxy)
   const isTrusted = isIn(trusted)
@@ -31,7 +27,7 @@ export function createClientAddress(trustProxy: string): ClientAddress {
   }
 }
 
-/** Whether a connection comes from a proxy that `trustProxy` names. Throws ConfigurationError. */
+/** Throws ConfigurationError. */
 export function createProxyCheck(trustProxy: string): (remote: string | undefined) => boolean {
   const trusted = parseTrusted(trustProxy)
   const isTrusted = isIn(trusted)
@@ -41,7 +37,7 @@ export function createProxyCheck(trustProxy: string): (remote: string | undefine
   }
 }
 
-/** Parses an address as proxies write it: with or without a port, brackets and a zone. An IPv4-mapped one is IPv4. */
+/** Accepts a port, brackets and a zone. IPv4-mapped addresses become IPv4. */
 export function parseAddress(text: string): IpAddress | undefined {
   const bare = text
     .trim()

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RateLimit } from '@gatehouse/contracts'
-import { commonErrors, defineErrors } from '@gatehouse/runtime'
+import { invalidInput, refuse } from '@gatehouse/runtime'
 import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import { authenticate, requiresToken, verifyBearer } from '../auth/authenticate.ts'
 import type { SignedCaller } from '../auth/token-cache.ts'
@@ -17,12 +17,8 @@ import { parseRequestTarget } from './request-target.ts'
 import { createRouteTable, type FindRoute } from './route-table.ts'
 
 const noBody: Body = { buffer: null }
-const limitErrors = defineErrors({ rate_limited: { status: 429, message: 'Too Many Requests' } })
 
-/**
- * Answers every request: an endpoint of the contract by its service, a path of an upstream by that one, everything else by
- * the local app. The handler never rejects.
- */
+/** Routes requests to services, upstreams or the local app. The handler never rejects. */
 export function createRequestHandler(deps: Deps) {
   const findEndpoint = createRouteTable(endpointTargets(deps))
   const findRoute: FindRoute = (method, path) => findEndpoint(method, path) ?? deps.upstreams.findRoute(method, path)
@@ -53,17 +49,14 @@ export function createRequestHandler(deps: Deps) {
   }
 }
 
-/** Only HTTP/1.0 has requests without Host. Node would refuse the others without a body. RFC 9112, 3.2. */
+/** Only HTTP/1.0 allows requests without Host. RFC 9112, 3.2. */
 function requireOldVersion({ httpVersion }: IncomingMessage): void {
-  if (httpVersion !== '1.0') throw commonErrors.invalid_input({ message: 'Send a Host header' })
+  if (httpVersion !== '1.0') throw invalidInput({ field: 'host', reason: 'required' })
 }
 
 const pipelined = new WeakMap<Socket, number>()
 
-/**
- * Waits until the responses to earlier requests of the connection have been sent. A response that has no connection yet
- * hears nothing of its end. False when the client sends more ahead than any does. RFC 9112, 9.3.2.
- */
+/** Waits for earlier responses of the connection. False when the client sends too many requests ahead. RFC 9112, 9.3.2. */
 async function waitForTurn(socket: Socket, response: ServerResponse): Promise<boolean> {
   const ahead = (pipelined.get(socket) ?? 0) + 1
   if (ahead > policy.pipelinedRequests) {
@@ -84,7 +77,7 @@ async function serveTarget(deps: Deps, context: RequestContext, target: RouteTar
   if (target.body === 'batch') return await serveBatch(deps, context, target)
   let body = noBody
   if (hasBody(context.request, target)) {
-    // No body is read without a genuine token. Its revocation is judged once the body has been read.
+    // A body is read only with a genuine token. Revocation is checked after the body.
     if (countsToken(context, target)) verifyBearer(deps, authorizationOf(context))
     checkBodyLength(context, target)
     body = await readBody(context, target)
@@ -95,7 +88,7 @@ async function serveTarget(deps: Deps, context: RequestContext, target: RouteTar
   await proxyRequest(deps, context, { target, caller, judgeAgain, openBody: () => body })
 }
 
-/** An upload is judged before it is streamed, and by the service again when it has arrived. Throws too_many_uploads, rate_limited. */
+/** Judges the caller before and after the upload. Throws too_many_uploads, rate_limited. */
 async function serveUpload(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
   const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
   const caller = await judgeAgain()
@@ -109,7 +102,7 @@ async function serveUpload(deps: Deps, context: RequestContext, target: RouteTar
   await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
 }
 
-/** The batch of a peer is streamed: the federation service refuses it by its headers, before it is read. */
+/** The body is streamed, so that the federation service can refuse it by its headers. */
 async function serveBatch(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
   checkBodyLength(context, target)
   const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
@@ -117,7 +110,7 @@ async function serveBatch(deps: Deps, context: RequestContext, target: RouteTarg
   await proxyRequest(deps, context, { target, caller: await judgeAgain(), judgeAgain, openBody })
 }
 
-/** Throws too_many_connections: for a connection beyond a limit, and for too many requests of one network at a time. */
+/** Throws too_many_connections. */
 function limitRequests({ connectionLimits, requestQuota }: Deps, context: RequestContext): void {
   const { request, response, network } = context
   if (connectionLimits.isRefused(request.socket)) {
@@ -128,10 +121,7 @@ function limitRequests({ connectionLimits, requestQuota }: Deps, context: Reques
   context.release = () => requestQuota.release(network)
 }
 
-/**
- * Counts the request by its address before anything else is done for it, by account once the caller is known. Throws
- * rate_limited. Spec: Limits; Contract: 1, 3.
- */
+/** Counts by address first, and by account once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, 3. */
 async function enforceRateLimit(
   deps: Pick<Deps, 'rateLimits' | 'gatewayMetrics'>,
   context: RequestContext,
@@ -143,11 +133,10 @@ async function enforceRateLimit(
   context.rateLimitHeaders.push('RateLimit-Reset', reset)
   if (allowed) return
   deps.gatewayMetrics.rateLimited(limit.name)
-  const fields = { message: 'Rate limit exceeded', retryAfter: resetSeconds }
-  throw limitErrors.rate_limited({ fields, headers: { 'Retry-After': reset } })
+  const fields = { message: 'Rate limit exceeded', retryAfter: resetSeconds } as const
+  throw refuse.rate_limited({ fields, headers: { 'Retry-After': reset } })
 }
 
-/** Whether the bearer token of a request is judged: where one is demanded, and where an upstream is told whose it is. */
 function countsToken({ request }: RequestContext, { access, readsToken }: RouteTarget): boolean {
   return requiresToken(access) || (readsToken && request.headers.authorization !== undefined)
 }
@@ -168,12 +157,12 @@ async function judgeCaller(deps: Deps, context: RequestContext, target: RouteTar
 
 function authorizationOf({ request }: RequestContext): string | undefined {
   if (isRepeated(request, 'authorization')) {
-    throw commonErrors.invalid_input({ message: 'Send one Authorization header' })
+    throw invalidInput({ field: 'authorization', reason: 'repeated' })
   }
   return request.headers.authorization
 }
 
-/** Node keeps the first of two equal headers; a proxy in front of the gateway may have checked the second one. */
+/** Node keeps the first of two equal headers. A proxy may have checked the second. */
 function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -7,17 +7,12 @@ import type { RequestContext } from './request-context.ts'
 import type { FindRoute } from './route-table.ts'
 import type { Deps } from '../deps.ts'
 
-/**
- * The Koa app for every request that no service answers: the gateway's own routes, preflights, 404 and 405, and the web
- * app.
- */
 export function createLocalApp(
   { config, statementKeys }: Pick<Deps, 'config' | 'statementKeys'>,
   findRoute: FindRoute,
 ): (context: RequestContext) => Promise<void> {
   const app = new Koa<LocalContext['state']>()
   app.silent = true
-  // Error responses of this app are written where those of proxied requests are.
   app.context.onerror = function (this: LocalContext, error: unknown) {
     if (error === null || error === undefined || this.res.destroyed) return
     if (!this.res.headersSent) for (const name of this.res.getHeaderNames()) this.remove(name)

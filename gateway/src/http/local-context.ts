@@ -5,24 +5,18 @@ import type { HeaderList } from './response-headers.ts'
 
 type LocalState = { context: RequestContext }
 
-/** Koa's context of a request that no service answers. */
 export type LocalContext = Koa.ParameterizedContext<LocalState>
 export type LocalMiddleware = Koa.Middleware<LocalState>
 
-/** `headers` has names and values in turn. */
 export function setHeaders(ctx: LocalContext, headers: HeaderList): void {
   for (let index = 0; index + 1 < headers.length; index += 2) ctx.set(headers[index] ?? '', headers[index + 1] ?? '')
 }
 
-/** A strong ETag. */
 export function etagOf(content: string | Buffer): string {
   return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
 }
 
-/**
- * Sets the ETag, and turns the response into a 304 when the client has that version. `ctx.fresh` does not do: it skips
- * If-None-Match beside `Cache-Control: no-cache`, which fetch() adds to every conditional request.
- */
+/** `ctx.fresh` ignores If-None-Match beside `Cache-Control: no-cache`, which fetch() adds. */
 export function setEtag(ctx: LocalContext, etag: string): void {
   ctx.set('ETag', etag)
   const known = ctx.get('If-None-Match').split(',')

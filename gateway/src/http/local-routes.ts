@@ -1,6 +1,6 @@
 import type { StatementKeys } from '@gatehouse/auth'
 import type { gatewayPaths } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import { sendApiDocs, sendOpenApi } from '../openapi/send-openapi.ts'
 import { policy } from '../policy.ts'
 import { setHeaders, type LocalContext, type LocalMiddleware } from './local-context.ts'
@@ -10,7 +10,7 @@ import type { FindRoute } from './route-table.ts'
 
 type Serve = (ctx: LocalContext) => void
 
-/** The routes under `/api` that the gateway answers itself, and `/ws` without an upgrade. Contract: 8. */
+/** Contract: 8. */
 function localRoutes({ published: keys }: StatementKeys): ReadonlyMap<string, Serve> {
   const routes: Record<(typeof gatewayPaths)[number] | '/ws', Serve> = {
     '/api/health': (ctx) => sendJson(ctx, 200, { status: 'ok' }),
@@ -26,7 +26,7 @@ function localRoutes({ published: keys }: StatementKeys): ReadonlyMap<string, Se
 }
 const localMethods = ['GET', 'HEAD', 'OPTIONS']
 
-/** Serves everything under `/api`, and `/ws`, that is not an endpoint. Throws not_found, method_not_allowed. */
+/** Throws not_found, method_not_allowed. */
 export function serveLocalRoutes(findRoute: FindRoute, statementKeys: StatementKeys): LocalMiddleware {
   const routes = localRoutes(statementKeys)
   return async (ctx, next) => {
@@ -44,9 +44,9 @@ export function serveLocalRoutes(findRoute: FindRoute, statementKeys: StatementK
       answerOptions(ctx, allowed)
       return
     }
-    if (!allowed) throw commonErrors.not_found()
+    if (!allowed) throw refuse.not_found()
     if (!serve || !localMethods.includes(ctx.method)) {
-      throw commonErrors.method_not_allowed({ headers: { Allow: allowed.join(', ') } })
+      throw refuse.method_not_allowed({ headers: { Allow: allowed.join(', ') } })
     }
     context.route = path
     serve(ctx)
@@ -57,10 +57,9 @@ function allowedOn(route: ReturnType<FindRoute>): readonly string[] | undefined 
   return route && 'allowed' in route ? route.allowed : undefined
 }
 
-/** Of any route. */
 export const allMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
-/** Answers a preflight for every origin, and any other OPTIONS with what the path allows. Contract: 1, CORS. */
+/** Contract: 1, CORS. */
 function answerOptions(ctx: LocalContext, allowed: readonly string[] | undefined): void {
   if (ctx.get('Access-Control-Request-Method') !== '') {
     ctx.set('Access-Control-Allow-Methods', allMethods)
@@ -69,7 +68,7 @@ function answerOptions(ctx: LocalContext, allowed: readonly string[] | undefined
   } else if (allowed) {
     ctx.set('Allow', allowed.join(', '))
   } else {
-    throw commonErrors.not_found()
+    throw refuse.not_found()
   }
   ctx.status = 204
 }

@@ -10,7 +10,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
-/** Serves `/healthz`, `/readyz` and `/metrics` on a port of their own. Contract: 8. */
+/** Contract: 8. */
 export async function startOperatorPort(
   deps: Pick<Deps, 'bus' | 'accountStateCache' | 'metrics' | 'config' | 'log'>,
   lifecycle: Lifecycle,

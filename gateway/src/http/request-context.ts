@@ -1,35 +1,35 @@
+import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toErrorResponse, type Span } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { apiContentPolicy, type HeaderList } from './response-headers.ts'
 
+/** service-kit writes to the same channel. */
+const answered = channel('gatehouse:refusal')
+
 type ContextDeps = Pick<Deps, 'log' | 'tracing' | 'responseHeaders' | 'gatewayMetrics' | 'accessLog'>
 
-/** The status of a response whose client closed the connection first, in metrics and log. */
 export const clientClosedRequest = 499
 
-/** One request and its response, with what is known of them so far. */
 export class RequestContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
-  /** The request's target, normalized: the path, and `?` with the query or nothing. */
+  /** Normalized. `search` is empty or starts with `?`. */
   path = ''
   search = ''
   clientAddress = ''
-  /** The network of that address, by which clients are limited. */
   network = ''
-  /** The account whose live token came with the request. */
+  /** The account of a live token. */
   userId: string | undefined
-  /** The route as the contract writes it, for metrics and the access log. */
+  /** The route as the contract writes it. */
   route = 'none'
-  /** `RateLimit-*`, for whatever response follows. */
   rateLimitHeaders: HeaderList | undefined
-  /** The request to a service, which is aborted when the client closes the connection before the response has ended. */
+  /** Aborted when the client closes the connection early. */
   upstream: { abort(): void } | undefined
-  /** Gives back what the request holds, when the response has been written or the client has closed the connection. */
+  /** Called once, when the response has been written or the client has left. */
   release: (() => void) | undefined
-  /** Where traces are exported. The trace begins here: what a client says of one is not believed. */
+  /** Set where traces are exported. A client's trace headers are not trusted. */
   readonly span: Span | undefined
   readonly #deps: ContextDeps
   readonly #started: number
@@ -41,11 +41,9 @@ export class RequestContext {
     this.requestId = parts.requestId
     this.#started = performance.now()
     this.span = deps.tracing?.startSpan(parts.request.method ?? '', 'server')
-    // Emitted once.
     this.response.on('close', () => this.#closed())
   }
 
-  /** The response has been written, or the client has closed the connection. */
   #closed(): void {
     this.release?.()
     const { writableFinished, statusCode } = this.response
@@ -67,29 +65,28 @@ export class RequestContext {
     span.end(status >= 500 ? String(status) : undefined)
   }
 
-  /** Adds the headers of every API response to those of this one. */
   withApiHeaders(own: HeaderList): HeaderList {
     if (this.rateLimitHeaders) own.push(...this.rateLimitHeaders)
     own.push('X-Request-Id', this.requestId, ...this.#deps.responseHeaders.api)
     return own
   }
 
-  /** Adds the headers of every response of the web app to those of this one. */
   withPageHeaders(own: HeaderList): HeaderList {
     own.push('X-Request-Id', this.requestId, ...this.#deps.responseHeaders.page)
     return own
   }
 
-  /** Sends the response of a thrown value; one that has begun is cut off, so that it is not taken for complete. */
+  /** A response that has begun is cut off, so that it does not look complete. */
   fail(error: unknown): void {
     const { refusal, fault } = toErrorResponse(error)
-    // A client that leaves is counted as 499. Nobody can answer it, so nobody needs to know.
+    // A client that left is counted as 499.
     if (this.response.destroyed && (!fault || isConnectionError(error))) {
       this.#deps.log.debug({ requestId: this.requestId, err: error, route: this.route }, 'client closed the connection')
       return
     }
     if (fault) this.#deps.log.error({ requestId: this.requestId, err: error, route: this.route }, 'request failed')
     if (this.response.headersSent) return void this.response.destroy()
+    answered.publish({ route: this.route, code: refusal.code })
     if (refusal.status === 401) this.#deps.gatewayMetrics.authRejected(refusal.code)
     const text = JSON.stringify(refusal.body)
     const headers = [
@@ -107,13 +104,12 @@ export class RequestContext {
   }
 }
 
-/** An error that says no more than that the connection has ended. */
 function isConnectionError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
-/** A connection whose request has not been read to its end cannot carry another one. */
+/** Such a connection cannot carry another request. */
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false
   return request.headers['transfer-encoding'] !== undefined || request.headers['content-length'] !== undefined

@@ -1,40 +1,32 @@
-import { commonErrors } from '@gatehouse/runtime'
+import { invalidInput } from '@gatehouse/runtime'
 
-/** The path, normalized, and `?` with the query, or nothing. */
 export type RequestTarget = { path: string; search: string }
 
-/** A path that is normalized already: printable ASCII without `"`, `#` and `%`. */
+/** Printable ASCII without `"`, `#` and `%`. */
 const plain = /^\/[!$&-~]*$/
 const printable = /^\/[!$-~]*$/
 
-/**
- * Parses and normalizes a request's target, so that the gateway and the service cannot read one path differently.
- * Throws invalid_input for what is not a path, and for malformed percent-encodings in it.
- */
+/** The gateway and the service must read the same path. Throws invalid_input. */
 export function parseRequestTarget(url: string): RequestTarget {
   if (plain.test(url)) return split(url)
   const local = /^https?:\/\//i.test(url) ? stripOrigin(url) : url
-  if (!printable.test(local)) throw commonErrors.invalid_input({ message: 'The address is not valid' })
+  if (!printable.test(local)) throw malformed('The address is not valid')
   const { path, search } = split(local)
   return { path: path.split('/').map(normalizeSegment).join('/'), search }
 }
 
-/** Throws invalid_input for malformed percent-encodings. A request with one counts against the limit of its route before. */
+/** Throws invalid_input for malformed percent-encodings. */
 export function checkQuery(search: string): void {
   if (search.includes('%')) decode(search)
 }
 
-/**
- * The path, normalized as a service that is not ours may read it: every segment percent-encoded anew. Throws invalid_input
- * for what services read differently: slashes within a segment, and dot segments.
- */
+/** Encodes every segment anew. Throws invalid_input for dot segments and for slashes within a segment. */
 export function normalizePath(path: string): string {
   const normalized = simple.test(path) ? path : path.split('/').map(normalizeSegment).join('/')
-  if (/\/\.\.?(?:\/|$)/.test(normalized)) throw commonErrors.invalid_input({ message: 'The address has a dot segment' })
+  if (/\/\.\.?(?:\/|$)/.test(normalized)) throw malformed('The address has a dot segment')
   return normalized
 }
 
-/** Without a character that `normalizeSegment` writes otherwise. */
 const simple = /^[/\w.~@-]*$/
 
 function split(url: string): RequestTarget {
@@ -42,16 +34,16 @@ function split(url: string): RequestTarget {
   return mark === -1 ? { path: url, search: '' } : { path: url.slice(0, mark), search: url.slice(mark) }
 }
 
-/** Clients send a proxy the absolute form. RFC 9112, 3.2.2. */
+/** The absolute form is for proxies. RFC 9112, 3.2.2. */
 function stripOrigin(url: string): string {
-  if (!URL.canParse(url)) throw commonErrors.invalid_input({ message: 'The address is not valid' })
+  if (!URL.canParse(url)) throw malformed('The address is not valid')
   const { pathname, search } = new URL(url)
   return pathname + search
 }
 
 function normalizeSegment(segment: string): string {
   const decoded = decode(segment)
-  if (/[/\\\0]/.test(decoded)) throw commonErrors.invalid_input({ message: 'The address is not valid' })
+  if (/[/\\\0]/.test(decoded)) throw malformed('The address is not valid')
   return encodeURIComponent(decoded).replaceAll('%40', '@')
 }
 
@@ -59,6 +51,10 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch (cause) {
-    throw commonErrors.invalid_input({ message: 'The address is not encoded correctly', cause })
+    throw malformed('The address is not encoded correctly', cause)
   }
+}
+
+function malformed(text: string, cause?: unknown): Error {
+  return invalidInput({ field: 'address', reason: 'malformed' }, { text, cause })
 }

@@ -1,12 +1,11 @@
 import type { PublicAddress } from '@gatehouse/service-kit'
 
-/** Names and values in turn, as `writeHead` takes them. */
+/** Names and values alternate. */
 export type HeaderList = string[]
 
-/** The headers of every response: of the API, errors included, and of the web app's files. */
 export type ResponseHeaders = { api: HeaderList; page: HeaderList }
 
-/** Contract: 1, CORS. There are no cookies, so every origin may read and none is named. */
+/** Contract: 1, CORS. Every origin may read, because there are no cookies. */
 const crossOrigin: HeaderList = [
   'Access-Control-Allow-Origin',
   '*',
@@ -16,7 +15,7 @@ const crossOrigin: HeaderList = [
   'cross-origin',
 ]
 
-/** What the web app may load and connect to: its own files, and the API, sockets and pictures of other instances. */
+/** The web app uses the API, sockets and pictures of other instances. */
 export const pageContentPolicy = [
   "default-src 'self'",
   "img-src 'self' blob: data: https: http:",
@@ -28,10 +27,8 @@ export const pageContentPolicy = [
   "form-action 'self'",
 ].join('; ')
 
-/** What a JSON response may do when a browser opens it as a page. */
 export const apiContentPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-/** Built once at start. */
 export function createResponseHeaders(address: PublicAddress): ResponseHeaders {
   const security = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer']
   if (address.origin.startsWith('https:')) security.push('Strict-Transport-Security', 'max-age=31536000')

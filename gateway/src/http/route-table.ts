@@ -1,21 +1,15 @@
 import type { RouteTarget } from '../proxy/route-target.ts'
 
-/**
- * Where a request goes, with its path where that is to be written otherwise; or what a known path allows where the method
- * is another one; or nothing for an unknown path.
- */
+/** Undefined for an unknown path. `path` is set when it is rewritten. */
 export type Route = { target: RouteTarget; path?: string } | { allowed: string[] } | undefined
 export type FindRoute = (method: string, path: string) => Route
 
-/** `path` with parameters as the contract writes them. */
 export type RouteEntry = { endpoint: { method: string; path: string }; target: RouteTarget }
 
-/** `parameter` stands for any one segment. */
 type TrieNode = { fixed: Map<string, TrieNode>; parameter?: TrieNode; methods: Map<string, { target: RouteTarget }> }
 
 const newNode = (): TrieNode => ({ fixed: new Map(), methods: new Map() })
 
-/** Matches requests against the contract's endpoints. Fixed segments win over parameters; HEAD matches GET. */
 export function createRouteTable(entries: readonly RouteEntry[]): FindRoute {
   const root = newNode()
   const fixedPaths = new Map<string, TrieNode>()

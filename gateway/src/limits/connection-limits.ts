@@ -1,23 +1,22 @@
 import type { Socket } from 'node:net'
+import { createQuota } from '@gatehouse/runtime'
 import type { Capacity } from '../policy.ts'
 import { policy } from '../policy.ts'
-import { createQuota } from './quota.ts'
 
-/** Limits the open connections: of each client network, and in total by the process's file descriptors. Contract: 6. */
+/** Contract: 6. */
 export type ConnectionLimits = {
-  /** Counts a new connection. One beyond a limit stays open for a moment, so that its first request can be answered. */
+  /** A connection beyond a limit stays open briefly for its 503. */
   add(socket: Socket): void
-  /** Whether the connection is beyond a limit: its request gets 503. */
   isRefused(socket: Socket): boolean
-  /** Counts the connection as a WebSocket of `network` from now on: false beyond a limit. */
+  /** False beyond a limit. */
   upgrade(socket: Socket, network: string): boolean
 }
 
 type LimitOptions = {
   capacity: Capacity
-  /** File descriptors for clients: fewer the more replicas there are. */
+  /** More replicas leave fewer. */
   descriptors: () => number
-  /** The network of a directly connected client; undefined for a trusted proxy, which speaks for many. */
+  /** Undefined for a trusted proxy. */
   networkOf: (remote: string | undefined) => string | undefined
   onRefused: (reason: 'network' | 'total' | 'sockets') => void
 }
@@ -29,12 +28,12 @@ export function createConnectionLimits(options: LimitOptions): ConnectionLimits 
   const connections = createQuota(capacity.connectionsPerNetwork)
   const sockets = createQuota(capacity.socketsPerNetwork)
   const entries = new WeakMap<Socket, Entry>()
-  /** The part that sockets may take, which stay for hours: requests are still answered when they have it. */
+  /** The rest is kept for requests, because sockets stay for hours. */
   const forSockets = (): number => Math.floor(descriptors() * policy.socketShare)
   let used = 0
   let refusedOpen = 0
 
-  /** Not `socket.end()`: Node would still read a request and answer it. */
+  /** After `socket.end()` Node would still answer a request. */
   function refuse(socket: Socket, reason: 'network' | 'total'): void {
     onRefused(reason)
     if (refusedOpen >= policy.refusedConnections) return void socket.destroy()

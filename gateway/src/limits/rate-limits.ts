@@ -5,22 +5,20 @@ import { clientNetwork, type Log } from '@gatehouse/service-kit'
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import { policy } from '../policy.ts'
-import { createPortionedCounter, type Counter } from './portioned-counter.ts'
 
-/** The state of a rate limit after one request. */
 export type RateLimitResult = { allowed: boolean; requests: number; remaining: number; resetSeconds: number }
 
 export type RateLimits = AsyncDisposable & {
-  /** Counts one request by its client address or account, refused ones included. Never rejects. Spec: Limits; Contract: 1. */
+  /** Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
   consume(limit: RateLimit, key: string): Promise<RateLimitResult>
 }
 
+/** Counts one request by its key. Undefined while Redis is unavailable. */
+type Counter = (key: string) => Promise<RateLimiterRes | undefined>
+
 type Limiters = { limit: RateLimit; local: RateLimiterMemory; countShared: Counter | undefined }
 
-/**
- * Counts requests by client network and limit, for all gateways together when `redisUrl` is given. Each request is also
- * counted in this process, so that the limits continue from their present state when Redis becomes unavailable.
- */
+/** With `redisUrl` all gateways share the counts. This process counts too, for when Redis is away. */
 export async function openRateLimits({ redisUrl, log }: { redisUrl: string | null; log: Log }): Promise<RateLimits> {
   const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log)
   const limitersByName = new Map<string, Limiters>()
@@ -28,7 +26,7 @@ export async function openRateLimits({ redisUrl, log }: { redisUrl: string | nul
   function limitersOf(limit: RateLimit): Limiters {
     const { name, requests, windowSeconds } = limit
     const known = limitersByName.get(name)
-    // Those of upstreams change while the gateway runs.
+    // Limits of upstreams may change.
     if (known && (known.limit === limit || isSame(known.limit, limit))) return known
     const options = { keyPrefix: `gh:limit:${name}`, points: requests, duration: windowSeconds }
     const countShared = redis && createSharedCounter(redis, options)
@@ -52,15 +50,14 @@ export async function openRateLimits({ redisUrl, log }: { redisUrl: string | nul
 const isSame = (one: RateLimit, other: RateLimit): boolean =>
   one.requests === other.requests && one.windowSeconds === other.windowSeconds
 
-/** A connection of its own: closing one that hangs must not fail the commands of the account state cache. */
+/** A separate connection, so that closing it fails no other commands. */
 async function connectRedis(url: string, log: Log): Promise<Redis> {
-  // Loaded where there is a Redis to connect to: the embedded process has none.
+  // The embedded process has no Redis.
   const ioredis = await import('ioredis')
   const redis = new ioredis.Redis(url, redisOptions)
   redis.on('error', (err: Error) => {
     log.debug({ err }, 'rate limit redis error')
   })
-  // Not for long: without Redis the limits hold as well.
   await once(redis, 'ready', { signal: AbortSignal.timeout(policy.rateLimitConnectMs) }).catch(() => undefined)
   return redis
 }
@@ -68,15 +65,13 @@ async function connectRedis(url: string, log: Log): Promise<Redis> {
 function createSharedCounter(redis: Redis, options: { keyPrefix: string; points: number; duration: number }): Counter {
   const limiter = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
   const limited = limitCommands(redis, policy.rateLimitCommandMs)
-  return createPortionedCounter(options.points, (key, points) =>
-    limited(() => count(limiter, key, points)).catch(() => undefined),
-  )
+  return (key) => limited(() => count(limiter, key)).catch(() => undefined)
 }
 
-/** The state of a key after further requests. A limiter rejects with it when the limit is exceeded. */
-async function count(limiter: RateLimiterAbstract, key: string, points = 1): Promise<RateLimiterRes> {
+/** A limiter rejects with the state when the limit is exceeded. */
+async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
   try {
-    return await limiter.consume(key, points)
+    return await limiter.consume(key)
   } catch (exceeded) {
     if (exceeded instanceof RateLimiterRes) return exceeded
     throw exceeded

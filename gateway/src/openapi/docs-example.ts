@@ -1,6 +1,6 @@
 import type { Operation, Schema } from './openapi.ts'
 
-/** The form that sends an example of an operation; empty for those that peers sign. */
+/** Empty for operations that peers sign. */
 export function exampleForm(
   path: string,
   method: string,
@@ -29,7 +29,7 @@ function bodyInput(method: string, operation: Operation, escape: (text: string) 
 
 const idOf = ({ operationId }: Operation, name: string): string => `${operationId}-${name}`
 
-/** A change of the first field alone: one of all fields would clear what they hold. */
+/** A change of all fields would clear their values. */
 export function changeOf({ properties = {} }: Schema): Record<string, unknown> {
   const [name, schema = {}] = Object.entries(properties)[0] ?? []
   if (name === undefined) return {}
@@ -37,7 +37,6 @@ export function changeOf({ properties = {} }: Schema): Record<string, unknown> {
   return { [name]: type.includes('string') ? 'text' : exampleOf(schema) }
 }
 
-/** A value of the schema's shape; null, where that is one: no limit, nothing chosen. */
 export function exampleOf(schema: Schema): unknown {
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return choices.some(({ type }) => type === 'null') ? null : exampleOf(choices[0] ?? {})

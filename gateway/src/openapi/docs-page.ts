@@ -7,10 +7,7 @@ import { wordmark } from './wordmark.ts'
 
 type Page = { html: string; contentPolicy: string }
 
-/**
- * The API description as a self-contained page in the looks of the web app, whose examples can be sent with the user's own
- * token. Nothing is loaded, and only its own script runs. Contract: 8.
- */
+/** The page loads nothing and runs only its own script. Contract: 8. */
 export function createDocsPage(document: OpenApi): Page {
   const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   const contentPolicy = [
@@ -101,7 +98,6 @@ function shape(schema: Schema): string {
   return `<table><tbody>${rows.join('')}</tbody></table>`
 }
 
-/** Nested objects are shown as tables. */
 function nested(schema: Schema): string {
   const items = schema.type === 'array' ? schema.items : undefined
   if (items?.properties) return `<span class="type">list of</span>${shape(items)}`

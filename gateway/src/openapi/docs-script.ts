@@ -1,7 +1,4 @@
-/**
- * The script of the page, allowed by its hash in the content security policy: it takes over the theme and the token that the
- * web app has stored in this browser, and sends the examples to this instance.
- */
+/** The content security policy allows this script by its hash. Theme and token come from the web app's storage. */
 export const docsScript = `
 const read = (key) => { try { return localStorage.getItem(key) } catch { return null } }
 const theme = read('gatehouse_theme')

@@ -1,4 +1,4 @@
-/** The style sheet of the page: the colors, sizes and radii of the web app (services/web/src/styles/tokens.css). */
+/** The values of services/web/src/styles/tokens.css. */
 export const docsStyle = `
 :root{color-scheme:light dark;
 --background:light-dark(#f1f4f3,#0f1618);--surface:light-dark(#fff,#172023);--sunken:light-dark(#e6ebe9,#0a1012);

@@ -1,8 +1,7 @@
-import { endpoints, type Endpoint } from '@gatehouse/contracts'
+import { endpoints, refusals, refusalsOf, type Endpoint, type RefusalCode } from '@gatehouse/contracts'
 import { version } from '@gatehouse/service-kit'
 import { z } from 'zod'
 
-/** What is read of a JSON Schema here; zod writes more. */
 export type Schema = {
   type?: string | string[]
   properties?: Record<string, Schema>
@@ -45,7 +44,7 @@ const tags = {
 }
 type Tag = keyof typeof tags
 
-/** The description of the public API, made from the schemas that validate it. Contract: 8. */
+/** Contract: 8. */
 export function createOpenApi(): OpenApi {
   const paths: OpenApi['paths'] = { '/api/health': { get: health }, '/api/upstream-keys': { get: upstreamKeys } }
   for (const [name, endpoint] of Object.entries(endpoints as Record<string, Endpoint>)) {
@@ -146,26 +145,11 @@ function bodyOf(body: z.ZodType | 'multipart'): Content {
   return { 'multipart/form-data': { schema: { type: 'object', properties: { file }, required: ['file'] } } }
 }
 
-const errorSchema = toSchema(
-  z.object({
-    error: z.string().describe('A message that a person can read'),
-    statusCode: z.number().int(),
-  }),
-  'input',
-)
-const limitSchema = toSchema(
-  z.object({
-    statusCode: z.literal(429),
-    error: z.literal('Too Many Requests'),
-    message: z.string(),
-    retryAfter: z.number().int().describe('Seconds'),
-  }),
-  'input',
-)
 const seconds = { schema: { type: 'integer' } }
 const byteTypes = { file: 'image/webp', archive: 'application/zip' } as const
 
-function describeReplies({ replies, access, limit, body, params }: Endpoint): Operation['responses'] {
+function describeReplies(endpoint: Endpoint): Operation['responses'] {
+  const { replies, limit } = endpoint
   const limited = limit && { 'RateLimit-Limit': seconds, 'RateLimit-Remaining': seconds, 'RateLimit-Reset': seconds }
   const described: Operation['responses'] = {}
   for (const [status, reply] of Object.entries(replies)) {
@@ -175,25 +159,40 @@ function describeReplies({ replies, access, limit, body, params }: Endpoint): Op
         : { [byteTypes[reply]]: { schema: { type: 'string', format: 'binary' } } }
     described[status] = { description: 'Done', ...(limited && { headers: limited }), content }
   }
-  const refusal = (description: string) => ({ description, content: { 'application/json': { schema: errorSchema } } })
-  described[400] = refusal('The input is not valid')
-  if (access === 'peer') described[401] = refusal('The signature is missing or wrong')
-  if (access === 'bearer' || access === 'admin') described[401] = refusal('There is no valid token')
-  if (access === 'admin') described[403] = refusal('The account is not an admin')
-  if (params) described[404] = refusal('The id is unknown')
-  if (body) described[413] = refusal('The body is too large')
-  if (limit) {
-    described[429] = {
-      description: `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${limit.by === 'account' ? 'of one account' : 'from one address'}`,
-      headers: { ...limited, 'Retry-After': seconds },
-      content: { 'application/json': { schema: limitSchema } },
-    }
+  for (const [status, codes] of byStatus(endpoint)) {
+    const content = { 'application/json': { schema: refusalSchema(status, codes) } }
+    const texts = [...new Set(codes.map((code) => refusals[code].text))]
+    described[status] = { description: texts.join(' / '), content }
   }
-  described[503] = refusal('A dependency is unavailable; try again after Retry-After seconds')
+  if (limit && described[429]) {
+    described[429].description = `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${limit.by === 'account' ? 'of one account' : 'from one address'}`
+    described[429].headers = { ...limited, 'Retry-After': seconds }
+  }
   return described
 }
 
-/** Without what JSON Schema cannot express: refinements and transformations. */
+function byStatus(endpoint: Endpoint): Map<number, RefusalCode[]> {
+  return Map.groupBy(refusalsOf(endpoint), (code) => refusals[code].status)
+}
+
+/** Contract: 1. */
+function refusalSchema(status: number, codes: readonly RefusalCode[]): Schema {
+  const shapes = codes.map((code) => (refusals[code] as { fields?: z.ZodRawShape }).fields)
+  const { code: ofPeers, ...shape } = Object.assign({}, ...shapes) as z.ZodRawShape
+  const code = ofPeers ? z.union([z.enum(codes), ofPeers]) : z.enum(codes)
+  const coded = codes.includes('rate_limited') ? {} : { code }
+  const fields = z.object(shape)
+  const error = z.string().describe('A message that a person can read')
+  const body = z.object({
+    error,
+    statusCode: z.literal(status),
+    ...coded,
+    ...(codes.length > 1 ? fields.partial() : fields).shape,
+  })
+  return toSchema(body, 'input')
+}
+
+/** Refinements and transformations have no JSON Schema. */
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' })
   return rest as Schema

@@ -7,12 +7,12 @@ type Document = { type: string; contentPolicy: string; text: string; etag: strin
 let openApi: Document | undefined
 let docs: Document | undefined
 
-/** The API description. Contract: 8. */
+/** Contract: 8. */
 export function sendOpenApi(ctx: LocalContext): void {
   send(ctx, (openApi ??= createOpenApiDocument()))
 }
 
-/** The API description as a page. Contract: 8. */
+/** Contract: 8. */
 export function sendApiDocs(ctx: LocalContext): void {
   send(ctx, (docs ??= createDocsDocument()))
 }

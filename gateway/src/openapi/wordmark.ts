@@ -1,4 +1,4 @@
-/** The product name as in the web app (services/web/src/components/wordmark.tsx). */
+/** Same as services/web/src/components/wordmark.tsx. */
 export const wordmark = `<svg class="wordmark" viewBox="0 0 165 36" aria-hidden="true">
 <path class="mark" d="M78 28v-7a6 6 0 0 1 12 0v7z" />
 <g class="stroke">

@@ -1,21 +1,16 @@
-/**
- * Grants the connections to one service. One client network holds at most half of them, and those that wait get their turn
- * by network, so that no client can keep the others waiting.
- */
+/** One client network holds at most half of the connections. Waiting networks take turns. */
 export type ConnectionQueue = {
-  /** False when the client network has to wait. */
   tryTake(network: string): boolean
-  /** Takes a connection when one comes free: false when none did in time. `cancel` gives the wait up. */
+  /** Resolves to false after the time limit. */
   wait(network: string): { granted: Promise<boolean>; cancel: () => void }
   release(network: string): void
-  /** Grants what waits as far as there are connections now: their number has changed. */
+  /** To be called when the capacity has grown. */
   grant(): void
-  /** How many wait. */
   waiting(): number
 }
 
 type QueueOptions = {
-  /** How many connections there are now: fewer while a replica is ejected. */
+  /** Smaller while a replica is ejected. */
   capacity: () => number
   waitMs: number
   maxWaiting: number
@@ -26,7 +21,6 @@ type Settle = (granted: boolean) => void
 
 export function createConnectionQueue(options: QueueOptions): ConnectionQueue {
   const heldBy = new Map<string, number>()
-  /** The networks take turns in the order of this map. */
   const waitingOf = new Map<string, Set<Settle>>()
   let held = 0
   let waiting = 0

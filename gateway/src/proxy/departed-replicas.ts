@@ -1,14 +1,12 @@
 import type { Replica } from './replica.ts'
 
-/** Replicas whose address is no longer among those of the name, for a while. */
 export type DepartedReplicas = Disposable & {
   add(replica: Replica): void
-  /** The replica of an address that is there again, which is no longer among these then. */
   takeBack(origin: string): Replica | undefined
   list(): Replica[]
 }
 
-/** Keeps each replica for `keepMs`, then calls `onForgotten`, unless it was taken back. */
+/** `onForgotten` is not called for a replica taken back. */
 export function createDepartedReplicas(keepMs: number, onForgotten: (replica: Replica) => void): DepartedReplicas {
   const departed = new Map<string, { replica: Replica; timer: NodeJS.Timeout }>()
   return {

@@ -4,10 +4,10 @@ import type { Span } from '@gatehouse/runtime'
 import { drainingHeader, requestIdHeader } from '@gatehouse/service-kit'
 import { apiContentPolicy, type HeaderList } from '../http/response-headers.ts'
 
-/** A client could join its request to a trace of others, or have every one of its own recorded. W3C Trace Context. */
+/** A client could join other traces or force recording. W3C Trace Context. */
 export const traceHeaders = ['traceparent', 'tracestate', 'baggage']
 
-/** They hold for one connection only. RFC 9110, 7.6.1. */
+/** RFC 9110, 7.6.1. */
 const hopByHopHeaders = [
   'connection',
   'keep-alive',
@@ -20,7 +20,6 @@ const hopByHopHeaders = [
   'upgrade',
 ]
 
-/** The gateway sets them itself, or replaces them by the caller token. */
 const gatewayControlledHeaders = [
   'host',
   'expect',
@@ -29,7 +28,7 @@ const gatewayControlledHeaders = [
   'cookie',
   'forwarded',
   'x-real-ip',
-  // Some frameworks read the path there: another one than what was judged here.
+  // Some frameworks read the path from these.
   'x-original-url',
   'x-rewrite-url',
   ...traceHeaders,
@@ -40,7 +39,7 @@ const gatewayControlledHeaders = [
 const droppedFromRequests = new Set([...hopByHopHeaders, ...gatewayControlledHeaders])
 const droppedFromResponses = new Set([...hopByHopHeaders, requestIdHeader, drainingHeader, 'x-powered-by', 'server'])
 
-/** The headers of a request to a service. Design: invariant 6. */
+/** Design: invariant 6. */
 export function toUpstreamHeaders(
   received: IncomingHttpHeaders,
   { callerToken, requestId, span }: { callerToken: string; requestId: string; span?: Span | undefined },
@@ -57,34 +56,28 @@ export function toUpstreamHeaders(
   return headers
 }
 
-/**
- * Headers with which a client could pretend to be a proxy or the gateway; also those with an underscore, which some servers
- * read as a hyphen.
- */
+/** Some servers read an underscore as a hyphen. */
 export function isReserved(name: string): boolean {
   if (name.includes('_')) return true
   return name.startsWith('x-') && (name.startsWith('x-gatehouse-') || name.startsWith('x-forwarded-'))
 }
 
-/**
- * The headers of a service's response as they are sent to the client: not cached, and no page, unless the service says so.
- * `dropped`: further ones that this service's responses must not have.
- */
 export function toClientHeaders(received: IncomingHttpHeaders, dropped?: ReadonlySet<string>): HeaderList {
   const headers: HeaderList = []
   const named = namedInConnection(received.connection)
+  const isKept = (name: string): boolean =>
+    name in received && !droppedFromResponses.has(name) && !dropped?.has(name) && !named?.has(name)
   for (const name in received) {
-    if (droppedFromResponses.has(name) || dropped?.has(name) || named?.has(name)) continue
+    if (!isKept(name)) continue
     const value = received[name]
     if (typeof value === 'string') headers.push(name, value)
     else if (value) for (const one of value) headers.push(name, one)
   }
-  if (received['cache-control'] === undefined) headers.push('Cache-Control', 'no-store')
-  if (received['content-security-policy'] === undefined) headers.push('Content-Security-Policy', apiContentPolicy)
+  if (!isKept('cache-control')) headers.push('Cache-Control', 'no-store')
+  if (!isKept('content-security-policy')) headers.push('Content-Security-Policy', apiContentPolicy)
   return headers
 }
 
-/** `Connection: close, X-Trace` makes X-Trace a hop-by-hop header too. */
 function namedInConnection(connection: string | string[] | undefined): Set<string> | undefined {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined
   const names = String(connection).split(',')

@@ -1,3 +1,4 @@
+import { endpointTable } from '@gatehouse/contracts'
 import type { Span } from '@gatehouse/runtime'
 import type { Dispatcher } from 'undici'
 import { busy } from '../errors.ts'
@@ -17,23 +18,23 @@ type ProxyDeps = Pick<Deps, 'timeouts' | 'gatewayMetrics' | 'log'>
 type ProxyOptions = {
   target: RouteTarget
   caller: SignedCaller
-  /** Judges the caller again, because time has passed. */
   judgeAgain: () => Promise<SignedCaller>
   openBody: () => Body
 }
 
+/** The route that accepts any query. Contract: 3, check-invite. */
+const withAnyQuery = `GET ${endpointTable.checkInvite.path}`
+
 /**
- * Sends a request to a replica of its service with the caller token, and streams the response to the client. Another
- * replica is tried when the first cannot have seen the request, or when it broke off a request that changes nothing.
- * Rejects with invalid_input for a malformed query, with busy when no connection comes free in time, and with what
- * `judgeAgain` throws after that wait; failures of the service are answered. Design: invariant 6.
+ * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing.
+ * Rejects with invalid_input for a malformed query, with busy, and with what `judgeAgain` throws. Design: invariant 6.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
   const { target, openBody } = options
   const queue = target.replicas.queues[target.lane]
   const { network } = context
   let { caller } = options
-  checkQuery(context.search)
+  if (target.route !== withAnyQuery) checkQuery(context.search)
   if (!queue.tryTake(network)) {
     const { granted, cancel } = queue.wait(network)
     context.upstream = { abort: cancel }
@@ -56,7 +57,6 @@ function refuseBusy({ gatewayMetrics }: ProxyDeps, { service }: RouteTarget): Er
 
 type RequestOptions = Pick<ProxyOptions, 'target' | 'caller' | 'openBody'> & { release: () => void }
 
-/** One request to a service, which may take several attempts. */
 class ProxyRequest implements ProxyObserver {
   readonly #deps: ProxyDeps
   readonly #context: RequestContext
@@ -65,9 +65,7 @@ class ProxyRequest implements ProxyObserver {
   readonly #options: Dispatcher.DispatchOptions
   readonly #tried: Replica[] = []
   readonly #started = performance.now()
-  /** Of all attempts. */
   readonly #span: Span | undefined
-  /** Gives the connection back, once. */
   #release: (() => void) | undefined
   #failure: FailureKind | undefined
 
@@ -89,7 +87,7 @@ class ProxyRequest implements ProxyObserver {
       headers,
       body: 'buffer' in body ? body.buffer : body.stream,
       headersTimeout: target.timeoutMs,
-      // Otherwise undici closes the connection after each HEAD and each DELETE with a body.
+      // Without this undici closes the connection after each HEAD, and after each DELETE with a body.
       reset: false,
     }
   }
@@ -126,7 +124,7 @@ class ProxyRequest implements ProxyObserver {
     const { requestId } = this.#context
     const { service, replicas } = this.#target
     const kind = kindOfFailure(error, wasSent)
-    // A response that was begun may end on purpose: an export does when its token is revoked.
+    // A response that has begun may end on purpose, as an export does when its token is revoked.
     if (!this.#context.response.headersSent) replicas.markFailed(replica)
     this.#deps.gatewayMetrics.upstreamFailed(service, kind)
     this.#deps.log.warn({ requestId, service, replica: replica.origin, kind }, 'upstream request failed')
@@ -140,7 +138,6 @@ class ProxyRequest implements ProxyObserver {
     this.#context.fail(upstreamRefusal(kind))
   }
 
-  /** What states the caller is valid for a short time, and so is the judgment about the token. */
   get #isCallerCurrent(): boolean {
     return performance.now() - this.#started < this.#deps.timeouts.retryMs
   }

@@ -2,20 +2,17 @@ import { Pool } from 'undici'
 import { policy, type Capacity, type Timeouts } from '../policy.ts'
 import { connectInProcess, type InProcessReplicas } from './in-process.ts'
 
-/** What a connection is for: JSON, which comes and goes at once, or uploads and files, which take as long as the client. */
+/** Files take as long as the client. */
 export type Lane = 'json' | 'file'
 
 export type Pools = Readonly<Record<Lane | 'states', Pool>>
 
-/** One running instance of a service. */
 export type Replica = {
   readonly origin: string
   pools: Pools
   activeRequests: Record<Lane, number>
-  /** In a row. */
   failures: number
   ejectedUntil: number
-  /** It said that it stops: it gets new work only when there is no other. */
   leavingUntil: number
 }
 
@@ -47,7 +44,7 @@ export function openPools(origin: string, { timeouts, capacity, inProcess }: Poo
   }
 }
 
-/** Closes connections as they become idle; requests under way end. */
+/** Requests under way end normally. */
 export async function closePools(pools: Pools): Promise<void> {
   await Promise.all(Object.values(pools).map((pool) => pool.close()))
 }

@@ -13,32 +13,19 @@ import {
   type Replica,
 } from './replica.ts'
 
-/** The replicas of one service, with passive health checks. */
 export type Replicas = AsyncDisposable & {
   readonly size: number
-  /** Grants the connections that `pick` then finds. */
   readonly queues: Readonly<Record<Lane, ConnectionQueue>>
-  /**
-   * From now on these are the replicas: new ones get work at once, the others none, unless no replica can be reached: a name
-   * server that is reconfigured leaves addresses out for a moment. Their requests under way end.
-   */
+  /** Replaces the replicas. Requests under way end. Old replicas get work only while no new one can be reached. */
   setOrigins(origins: readonly string[]): void
-  /**
-   * The next replica in turn that is not among `tried` and has a free connection: a healthy one, else an ejected one, else
-   * one that left, else undefined.
-   */
+  /** Takes turns over free replicas outside `tried`: healthy ones first, then ejected ones, then those that left. */
   pick(lane: Lane, tried?: readonly Replica[]): Replica | undefined
-  /** Whether there is a replica that is not among `tried`: they may have been replaced meanwhile. */
+  /** Replicas may have been replaced since `tried` was filled. */
   hasOther(tried: readonly Replica[]): boolean
-  /** Replicas to try one after the other, each once. */
   candidates(): Iterable<Replica>
   markHealthy(replica: Replica): void
-  /** Ejects a replica that could not be reached or did not respond. */
   markFailed(replica: Replica): void
-  /**
-   * A replica said that it stops: it gets new work only when there is no other. Its idle connections are closed here first,
-   * because a request on one that the replica closes at the same moment would be lost.
-   */
+  /** Closes idle connections here first: a request on one that the stopping replica closes would be lost. */
   markLeaving(replica: Replica): void
 }
 
@@ -49,7 +36,7 @@ type ReplicaDeps = PoolOptions & {
   onFailed?: () => void
 }
 
-/** Opens a connection pool for each replica of a service. The requests themselves are the health checks. */
+/** Opens the connection pools of a service. Requests serve as health checks. */
 export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Replicas {
   let replicas: Replica[] = []
   const retired = new Set<Pools>()
@@ -81,7 +68,7 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
 
   function openQueue(lane: Lane): ConnectionQueue {
     return createConnectionQueue({
-      // Without any replica requests are not kept waiting: they are refused.
+      // Without any replica requests are refused and do not wait.
       capacity: () => (replicas.filter((one) => !isEjected(one)).length || replicas.length || 1) * connections[lane],
       waitMs: deps.timeouts.queueMs,
       maxWaiting: policy.waitingRequests,
@@ -97,7 +84,6 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
       .finally(() => retired.delete(pools))
   }
 
-  /** Gives it new connections: the ones that it has are closed here first, as with one that says that it stops. */
   function reopen(replica: Replica): void {
     retire(replica)
     replica.pools = openPools(replica.origin, deps)
@@ -147,7 +133,7 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
       reopen(replica)
     },
     [Symbol.asyncDispose]: async () => {
-      // The clients of what is still under way have been answered.
+      // Their clients have been answered.
       departed[Symbol.dispose]()
       const open = [...replicas, ...departed.list()].map(({ pools }) => pools)
       await Promise.all([...retired, ...open].map(destroyPools))

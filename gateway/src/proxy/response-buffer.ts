@@ -5,10 +5,7 @@ import type { BufferBudget } from './buffer-budget.ts'
 
 type BufferDeps = { budget: BufferBudget; timeouts: Pick<Timeouts, 'bodyMs' | 'clientReadMs'> }
 
-/**
- * Takes a response off its service although the client reads it slowly, up to 1 MiB; then the service waits. A client that
- * does not read what is buffered in time is cut off, so that it holds neither the memory nor the connection for long.
- */
+/** Reads ahead of a slow client, up to 1 MiB. A client that is too slow is cut off. */
 export class ResponseBuffer {
   readonly #deps: BufferDeps
   readonly #context: RequestContext
@@ -23,7 +20,7 @@ export class ResponseBuffer {
     context.response.once('close', this.#release)
   }
 
-  /** `bytes` were written although the client has not read what came before. */
+  /** Called when the client has not read earlier bytes. */
   hold(controller: Dispatcher.DispatchController, bytes: number): void {
     const { response, network } = this.#context
     if (!this.#deps.budget.take(network, bytes)) return void response.destroy()
@@ -34,7 +31,6 @@ export class ResponseBuffer {
     this.#cutAfter(this.#deps.timeouts.bodyMs)
   }
 
-  /** The service has sent everything. */
   end(): void {
     if (this.#bytes > 0) this.#cutAfter(this.#deps.timeouts.clientReadMs)
   }

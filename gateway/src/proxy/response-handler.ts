@@ -6,23 +6,17 @@ import { toClientHeaders } from './proxy-headers.ts'
 import type { Lane, Replica } from './replica.ts'
 import type { ResponseBuffer } from './response-buffer.ts'
 
-/** Receives the outcome of a request to a replica. */
 export type ProxyObserver = {
   responseStarted(replica: Replica, seconds: number): void
-  /** The replica stops. */
   replicaLeaves(replica: Replica): void
-  /** The service has sent its whole response, or the client has closed the connection. */
+  /** The response is complete, or the client has left. */
   requestEnded(): void
-  /** Not called when the client has closed the connection. `wasSent`: the service may have seen the request. */
+  /** Not called when the client has left. `wasSent`: the service may have seen the request. */
   requestFailed(replica: Replica, error: Error, wasSent: boolean): void
-  /** Opens what holds the rest of a response that the client does not read at once. */
   openBuffer(): ResponseBuffer
 }
 
-/**
- * Streams one response from a service to the client. When the client closes the connection the upstream request is
- * aborted; when the service breaks off, the client's connection is cut.
- */
+/** Streams one response. A closed client aborts the upstream request. A broken service cuts the client's connection. */
 export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
   readonly #context: RequestContext
   readonly #replica: Replica
@@ -32,7 +26,6 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
   readonly #started = performance.now()
   #controller: Dispatcher.DispatchController | undefined
   #hasEnded = false
-  /** Of the body, when the service declared it. */
   #contentLength: number | undefined
   #buffer: ResponseBuffer | undefined
 
@@ -63,6 +56,8 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.#observer.responseStarted(this.#replica, (performance.now() - this.#started) / 1000)
     if (headers[drainingHeader] !== undefined) this.#observer.replicaLeaves(this.#replica)
+    // RFC 9110, 8.6.
+    if (status === 204) delete headers['content-length']
     const length = headers['content-length']
     if (length !== undefined) this.#contentLength = Number(length)
     const kept = toClientHeaders(headers, this.#dropped)
@@ -71,7 +66,7 @@ export class ProxyResponseHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { response } = this.#context
-    // Written as latin1 text, head and body leave in one write when both are there: a third less work than two buffers.
+    // Latin1 text lets head and body leave in one write, which costs a third less.
     if (chunk.length === this.#contentLength) return void response.end(chunk.toString('latin1'), 'latin1')
     if (response.write(chunk) || response.destroyed) return
     this.#buffer ??= this.#observer.openBuffer()

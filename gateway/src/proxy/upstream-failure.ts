@@ -1,17 +1,6 @@
-import { commonErrors, defineErrors, type Refusal } from '@gatehouse/runtime'
+import { refuse, type Refusal } from '@gatehouse/runtime'
 
-const upstreamErrors = defineErrors({
-  bad_gateway: {
-    status: 502,
-    message: 'The service broke off. The request may have been carried out: check before you repeat it',
-  },
-  gateway_timeout: {
-    status: 504,
-    message: 'The service did not answer in time. The request may have been carried out: check before you repeat it',
-  },
-})
-
-/** `unreached`: the service cannot have seen the request. `broken`: the connection ended before the response did. */
+/** `unreached`: the service cannot have seen the request. `broken`: the response is incomplete. */
 export type FailureKind = 'unreached' | 'timeout' | 'broken'
 
 const connectErrors = new Set(['ECONNREFUSED', 'UND_ERR_CONNECT_TIMEOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
@@ -23,11 +12,11 @@ export function kindOfFailure(error: unknown, wasSent: boolean): FailureKind {
   return timeoutErrors.has(code) ? 'timeout' : 'broken'
 }
 
-/** What the client is answered: also whether the request can be repeated safely. Contract: 1. */
+/** Contract: 1. */
 export function upstreamRefusal(kind: FailureKind): Refusal {
-  if (kind === 'timeout') return upstreamErrors.gateway_timeout({ headers: { 'Retry-After': '5' } })
-  if (kind === 'broken') return upstreamErrors.bad_gateway()
-  return commonErrors.unavailable({ headers: { 'Retry-After': '1' } })
+  if (kind === 'timeout') return refuse.gateway_timeout({ headers: { 'Retry-After': '5' } })
+  if (kind === 'broken') return refuse.bad_gateway()
+  return refuse.unavailable({ headers: { 'Retry-After': '1' } })
 }
 
 function codeOf(error: unknown): string {

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import { send } from '@koa/send'
 import { etagOf, setEtag, setHeaders, type LocalContext, type LocalMiddleware } from '../http/local-context.ts'
 import { pageContentPolicy } from '../http/response-headers.ts'
 import { policy } from '../policy.ts'
 
-/**
- * Serves the files of the built web app, the compressed ones beside them where the client accepts these. A browser that
- * navigates to any other path gets index.html: the app has routes of its own. Throws not_found, method_not_allowed.
- */
+/** Navigations get index.html, because the app has routes of its own. Throws not_found, method_not_allowed. */
 export function serveWebApp(root: string): LocalMiddleware {
   return async (ctx) => {
     const { context } = ctx.state
@@ -18,25 +15,24 @@ export function serveWebApp(root: string): LocalMiddleware {
     context.route = 'web'
     const isNavigation = ctx.get('Accept').includes('text/html') && !path.startsWith('/assets/')
     const isFound = await sendFile(ctx, root, path === '/' ? '/index.html' : path)
-    if (!isFound && !isNavigation) throw commonErrors.not_found()
+    if (!isFound && !isNavigation) throw refuse.not_found()
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
-      throw commonErrors.method_not_allowed({ headers: { Allow: 'GET, HEAD' } })
+      throw refuse.method_not_allowed({ headers: { Allow: 'GET, HEAD' } })
     }
     if (!isFound && !(await sendFile(ctx, root, '/index.html'))) sendNotBuilt(ctx)
     setHeaders(ctx, context.withPageHeaders([]))
   }
 }
 
-/** False when there is no such file. */
 async function sendFile(ctx: LocalContext, root: string, path: string): Promise<boolean> {
-  // The build names these files by their content.
+  // Names under /assets/ contain a content hash.
   const isImmutable = path.startsWith('/assets/')
   const etag = await openFile(ctx, { root, path, isImmutable })
   if (etag === undefined) return false
   ctx.set('Cache-Control', isImmutable ? `public, max-age=${policy.immutableSeconds}, immutable` : 'no-cache')
   ctx.set('Content-Security-Policy', pageContentPolicy)
   ctx.set('Vary', 'Accept-Encoding')
-  // It may be the same after a build; the ETag never is.
+  // Two builds may have the same date.
   ctx.remove('Last-Modified')
   setEtag(ctx, etag)
   if (ctx.status === 304) ctx.remove('Content-Encoding')
@@ -45,12 +41,11 @@ async function sendFile(ctx: LocalContext, root: string, path: string): Promise<
 
 type StaticFile = { root: string; path: string; isImmutable: boolean }
 
-/** Makes the file the response's body and gives its ETag; undefined when there is none. */
 async function openFile(ctx: LocalContext, { root, path, isImmutable }: StaticFile): Promise<string | undefined> {
   try {
     const file = await send(ctx, path, { root, hidden: true })
     if (file === undefined) return undefined
-    // Without a listener the process ends when a build removes the file before it is open.
+    // An error without a listener would end the process.
     if (ctx.body instanceof Readable) ctx.body.on('error', () => undefined)
     if (isImmutable) return etagOf(path + ctx.response.get('Content-Encoding'))
     const content = await readFile(file)
@@ -74,7 +69,6 @@ const notBuiltPage = `<!doctype html><html lang="en"><meta charset="utf-8"><titl
 comes with the image. The API works all the same: see <a href="/api/docs">its description</a>.</p></html>`
 const notBuiltPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`
 
-/** The response to a navigation while there is no web app. */
 function sendNotBuilt(ctx: LocalContext): void {
   ctx.status = 503
   ctx.set('Cache-Control', 'no-store')

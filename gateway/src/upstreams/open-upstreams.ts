@@ -13,17 +13,16 @@ import type { Replicas } from '../proxy/replicas.ts'
 import type { CallerSigner, RouteTarget } from '../proxy/route-target.ts'
 import { createUpstreamRoutes } from './upstream-routes.ts'
 
-/** Further services behind the gateway. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Contract: 8, GATEHOUSE_UPSTREAMS. */
 export type Upstreams = AsyncDisposable & {
-  /** Throws invalid_input for a path that services could read differently. */
+  /** Throws invalid_input for ambiguous paths. */
   readonly findRoute: FindRoute
-  /** The replicas of each, also of those that left the file and may still answer. */
+  /** Includes removed upstreams that may still answer. */
   replicas(): Replicas[]
 }
 
 type Options = {
   watch: UpstreamsWatch
-  /** The gateway's public origin, the issuer of statements. */
   issuer: string
   keys: StatementKeys
   resolve: ResolveAddresses
@@ -33,7 +32,7 @@ type Options = {
   capacity: Capacity
 }
 
-/** What one upstream has to itself: no other one waits for its connections or takes its memory. Design: invariant 10. */
+/** Upstreams share no connections and no memory. Design: invariant 10. */
 type OpenUpstream = {
   origins: readonly string[]
   service: DiscoveredReplicas
@@ -42,20 +41,20 @@ type OpenUpstream = {
   responseBudget: BufferBudget
 }
 
-/** The gateway's own headers of every response, and what would speak for the whole origin. */
+/** Headers of the gateway, and headers that apply to the whole origin. */
 const droppedFromResponses: ReadonlySet<string> = new Set([
   'set-cookie',
   'set-cookie2',
   'set-login',
   'strict-transport-security',
   'clear-site-data',
-  // Reports about all requests to the origin, also those of others, would go where they say.
+  // These send reports about all requests to the origin.
   'nel',
   'report-to',
   'accept-ch',
   'critical-ch',
   'origin-agent-cluster',
-  // A proxy in front of the gateway would answer with files of its own.
+  // A proxy before the gateway would send its own files.
   'x-accel-redirect',
   'x-sendfile',
   'service-worker-allowed',
@@ -69,32 +68,32 @@ const droppedFromResponses: ReadonlySet<string> = new Set([
   'cross-origin-resource-policy',
   'x-content-type-options',
   'referrer-policy',
+  'www-authenticate',
+  'speculation-rules',
+  'reporting-endpoints',
+  'x-lighttpd-send-file',
+  'x-gatehouse-caller',
   'ratelimit-limit',
   'ratelimit-remaining',
   'ratelimit-reset',
 ])
 
-/** Opens the upstreams in force, and follows every change of them. Resolves when their addresses are known, or late. */
+/** Resolves when the addresses are known, or late. */
 export async function openUpstreams(options: Options): Promise<Upstreams> {
   const { watch } = options
   const open = new Map<string, OpenUpstream>()
-  const closed: DiscoveredReplicas[] = []
   let findRoute: FindRoute = () => undefined
 
   async function apply(upstreams: readonly Upstream[]): Promise<void> {
-    const followed = upstreams.map((upstream) => follow(upstream))
     const names = new Set(upstreams.map(({ name }) => name))
-    for (const [name, { service }] of open) {
-      if (names.has(name)) continue
-      open.delete(name)
-      closed.push(service)
-      followed.push(service.follow([]))
-    }
+    const removed = [...open.keys()].filter((name) => !names.has(name)).map((name) => ({ name, origins: [] }))
+    // Requests under way of a removed upstream end normally.
+    const followed = [...upstreams, ...removed].map(follow)
     findRoute = createUpstreamRoutes(upstreams, (upstream, route, method) => targetOf(upstream, route, method))
     await Promise.all(followed)
   }
 
-  async function follow({ name, origins }: Upstream): Promise<void> {
+  async function follow({ name, origins }: Pick<Upstream, 'name' | 'origins'>): Promise<void> {
     const known = open.get(name) ?? openOne(options, name)
     open.set(name, known)
     if (isDeepStrictEqual(known.origins, origins)) return
@@ -112,11 +111,10 @@ export async function openUpstreams(options: Options): Promise<Upstreams> {
   await apply(watch.current)
   return {
     findRoute: (method, path) => findRoute(method, path),
-    replicas: () => [...[...open.values()].map(({ service }) => service), ...closed].map(({ replicas }) => replicas),
+    replicas: () => [...open.values()].map(({ service }) => service.replicas),
     [Symbol.asyncDispose]: async () => {
       stopFollowing()
-      const services = [...[...open.values()].map(({ service }) => service), ...closed]
-      await Promise.all(services.map((service) => service[Symbol.asyncDispose]()))
+      await Promise.all([...open.values()].map(({ service }) => service[Symbol.asyncDispose]()))
     },
   }
 }
@@ -132,7 +130,7 @@ function openOne(options: Options, name: string): OpenUpstream {
   }
 }
 
-/** Signing costs as much as all else of a request, so what is stated of an address without an account is reused as well. */
+/** Signing costs as much as the rest of a request. */
 function createStatementSigner({ keys, issuer, clock }: Options, audience: string): CallerSigner {
   const ofAddresses = new LRUCache<string, { statement: string; reuseUntil: number }>({ max: policy.cachedStatements })
 

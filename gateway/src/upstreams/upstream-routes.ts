@@ -1,19 +1,15 @@
 import type { Upstream, UpstreamRoute } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/runtime'
+import { invalidInput } from '@gatehouse/runtime'
 import { normalizePath } from '../http/request-target.ts'
 import type { FindRoute } from '../http/route-table.ts'
 import type { RouteTarget } from '../proxy/route-target.ts'
 
-/** HEAD and GET have one target each: a response to HEAD is counted as one of GET. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const allowed = [...methods, 'OPTIONS']
 
 type TargetOf = (upstream: Upstream, route: UpstreamRoute, method: string) => RouteTarget
 
-/**
- * Matches paths against the prefixes of upstreams, the longest first, by whole segments and in any case: a service may fold
- * it. A path under `/api` that services could read differently is refused. Throws invalid_input. Contract: 8.
- */
+/** The longest prefix wins. Case is ignored, because a service may ignore it. Throws invalid_input. Contract: 8. */
 export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: TargetOf): FindRoute {
   const routes = new Map<string, Map<string, RouteTarget>>()
   for (const upstream of upstreams) {
@@ -29,7 +25,8 @@ export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: T
     const normalized = normalizePath(path)
     const targets = findLongest(routes, normalized.toLowerCase().split('/', depth))
     if (!targets) return undefined
-    if (/\/\//.test(normalized)) throw commonErrors.invalid_input({ message: 'The address has an empty segment' })
+    if (/\/\//.test(normalized))
+      throw invalidInput({ field: 'address', reason: 'malformed' }, { text: 'The address has an empty segment' })
     const target = targets.get(method)
     return target ? { target, path: normalized } : { allowed }
   }

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** A connection to a replica, or undefined when there is none in time. Never rejects. */
+/** Undefined after the time limit. Never rejects. */
 export async function connectReplica(origin: string, timeoutMs: number): Promise<Socket | undefined> {
   const { hostname, port } = new URL(origin)
   const host = hostname.replace(/^\[|\]$/g, '')

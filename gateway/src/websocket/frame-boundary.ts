@@ -1,14 +1,8 @@
-/**
- * Follows the frames of one direction of a WebSocket without reading them, so that a frame can be added between two.
- * RFC 6455, 5.2.
- */
+/** Finds the frame boundaries in one direction of a WebSocket. RFC 6455, 5.2. */
 export class FrameBoundary {
-  /** Of the payload of the present frame. */
   #bytesToCome = 0
-  /** The beginning of a header whose rest has not come. */
   #partialHeader: Buffer | undefined
 
-  /** Whether the last frame is complete. */
   isReached(): boolean {
     return this.#bytesToCome === 0 && this.#partialHeader === undefined
   }
@@ -23,7 +17,7 @@ export class FrameBoundary {
       if (this.#bytesToCome === 0) {
         const header = headerLength(rest)
         if (rest.length < header) {
-          // A copy: the chunk is a part of a larger buffer.
+          // The chunk is a part of a larger buffer.
           this.#partialHeader = Buffer.from(rest)
           return
         }
@@ -51,10 +45,7 @@ function payloadLength(frame: Buffer): number {
   return length === 127 ? Number(frame.readBigUInt64BE(2)) : length
 }
 
-/**
- * The close frame of a client. Its mask is zero: the mask guards intermediaries against chosen bytes, and this frame goes
- * from the gateway to its own service. RFC 6455, 5.5.1.
- */
+/** A zero mask is safe between the gateway and its service. RFC 6455, 5.5.1. */
 export function maskedCloseFrame({ code, message }: { code: number; message: string }): Buffer {
   const reason = Buffer.from(message)
   const frame = Buffer.alloc(2 + 4 + 2 + reason.length)

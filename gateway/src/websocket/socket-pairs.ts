@@ -4,29 +4,24 @@ import { closures } from '@gatehouse/contracts'
 import { policy } from '../policy.ts'
 import { FrameBoundary, maskedCloseFrame } from './frame-boundary.ts'
 
-/** The client connection of a socket with its upstream connection. */
 export type SocketPair = {
   pairWith(upstream: Socket): void
-  /** The upgrade is complete: frames follow. */
   opened(): void
 }
 
-/** The client connections under `/ws`, each with its upstream connection once there is one. */
 export type SocketPairs = {
   count(): number
   add(client: Socket): SocketPair
-  /** Whether they are being closed. */
   isDraining(): boolean
   /**
-   * Closes all sockets with 1012, spread over time so that the clients do not reconnect elsewhere all at once, waits until
-   * their connections are closed, at most `timeoutMs` after the last, and closes the rest. Contract: 6.
+   * Closes all sockets with 1012. They are spread over time, so that clients do not reconnect at once. `timeoutMs` counts
+   * from the last one. Contract: 6.
    */
   drain(timeoutMs: number): Promise<void>
 }
 
 /**
- * Both connections of a pair close together, after what was written has been sent. They have an `error` listener from the
- * start, because an error without one ends the process.
+ * Both connections of a pair close together. They have an `error` listener, because an error without one ends the process.
  */
 export function createSocketPairs(): SocketPairs {
   const open = new Map<Socket, Pair>()
@@ -71,7 +66,6 @@ const goingAway = maskedCloseFrame(closures.goingAway)
 class Pair implements SocketPair {
   readonly #client: Socket
   readonly #isDraining: () => boolean
-  /** Of what the client sends. */
   readonly #boundary = new FrameBoundary()
   #upstream: Socket | undefined
   #state: 'opening' | 'open' | 'closing' | 'closed' = 'opening'
@@ -103,9 +97,8 @@ class Pair implements SocketPair {
   }
 
   /**
-   * Closes the socket as its client would, with 1012, between two frames. The session gateway answers a close frame with
-   * its own of the same code, after what it has sent before, and ends the connection. So no frame to the client has to be
-   * followed, of which there are many more.
+   * Sends a close frame with 1012 to the session gateway, which answers it and ends the connection. Frames to the client
+   * need not be followed.
    */
   close(): void {
     if (this.#state === 'opening' || this.#state === 'closed') return
@@ -115,7 +108,7 @@ class Pair implements SocketPair {
     const client = this.#client
     client.unpipe(this.#upstream)
     client.off('data', this.#follow)
-    // What comes from here on has no receiver, but the end of the connection is only seen behind it.
+    // The end of a connection is seen only after its data is read.
     client.resume()
     this.#upstream.write(goingAway)
   }

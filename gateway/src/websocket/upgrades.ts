@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { callerHeader } from '@gatehouse/auth'
+import { refuse, type Refusal } from '@gatehouse/runtime'
 import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { endWithError } from '../http/client-errors.ts'
@@ -14,15 +15,11 @@ export type UpgradeHandler = AsyncDisposable & {
   handleUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
 }
 
-/** Requests with another `Upgrade` are answered as if they had none. */
 export function isWebSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
   return method === 'GET' && url?.split('?', 1)[0] === '/ws' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/**
- * Forwards `/ws` upgrades to a session gateway, and to the next one when a connection is refused. Disposing it takes no
- * more and drains the open sockets.
- */
+/** Tries the next session gateway when a connection is refused. Disposing drains. */
 export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHandler {
   const { replicas, timeouts, log } = deps
   const sessionGateways = replicas['session-gateway']
@@ -32,14 +29,14 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
     const requestId = acceptRequestId(request.headers[requestIdHeader], deps.random)
     const address = deps.clientAddress(socket.remoteAddress, request.headers['x-forwarded-for'])
     const ended = observeUpgrade(deps, socket, { requestId, clientAddress: address })
-    const refuse = (message: string): void => {
-      ended(503)
-      endWithError(socket, 503, { message, requestId })
+    const refuseWith = (refusal: Refusal): void => {
+      ended(refusal.status)
+      endWithError(socket, refusal, requestId)
     }
-    if (pairs.isDraining()) return refuse('The server is restarting, please try again')
+    if (pairs.isDraining()) return refuseWith(refuse.restarting())
     const pair = pairs.add(socket)
     if (!deps.connectionLimits.upgrade(socket, clientNetwork(address))) {
-      return refuse('Too many connections, please try again')
+      return refuseWith(refuse.too_many_connections())
     }
     const callerToken = deps.signCaller({ address, account: null })
     request.headers = toUpgradeHeaders(request.headers, { callerToken, requestId })
@@ -60,7 +57,7 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
     }
     deps.gatewayMetrics.upstreamFailed('session-gateway', 'unreached')
     log.debug({ requestId }, 'no session gateway reachable')
-    refuse('Service temporarily unavailable, please try again')
+    refuseWith(refuse.unavailable())
   }
 
   return {
@@ -77,7 +74,6 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
   }
 }
 
-/** Counts and logs how an upgrade ended, once: by the first status, or by the client that left before. */
 function observeUpgrade(
   { gatewayMetrics, accessLog }: Pick<Deps, 'gatewayMetrics' | 'accessLog'>,
   socket: Socket,
@@ -98,7 +94,7 @@ function observeUpgrade(
 
 const droppedHeaders = new Set(['forwarded', 'x-real-ip', 'authorization', 'cookie', ...traceHeaders])
 
-/** The headers of an upgrade for the session gateway; those of the connection stay. Design: invariant 6. */
+/** Headers of the connection stay. Design: invariant 6. */
 function toUpgradeHeaders(
   received: IncomingHttpHeaders,
   { callerToken, requestId }: { callerToken: string; requestId: string },

@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { refuse, type Refusal } from '@gatehouse/runtime'
 import { createProxyServer } from 'http-proxy'
 import type { Deps } from '../deps.ts'
 import { endWithError } from '../http/client-errors.ts'
@@ -11,14 +12,12 @@ export type Upgrade = {
   head: Buffer
   upstream: Socket
   replica: { origin: string }
-  /** The session gateway has taken the upgrade. */
   onOpen: () => void
   onRefused: (status: number) => void
 }
 
 export type WebSocketProxy = Disposable & { forwardUpgrade(upgrade: Upgrade): void }
 
-/** Uses one connection that is open already. */
 class SingleSocketAgent extends Agent {
   readonly #socket: Socket
   constructor(socket: Socket) {
@@ -30,11 +29,7 @@ class SingleSocketAgent extends Agent {
   }
 }
 
-/**
- * http-proxy with what it lacks: a timeout for the session gateway's response, and an error response to the client when
- * the session gateway refuses the upgrade or breaks off. http-proxy alone leaves the connection open as long as the
- * client likes.
- */
+/** http-proxy alone has no response timeout and leaves the connection open when an upgrade fails. */
 export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 'log'>): WebSocketProxy {
   const proxy = createProxyServer({ ws: true })
   const outgoing = new WeakMap<IncomingMessage, ClientRequest>()
@@ -47,34 +42,48 @@ export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 
       isSettled = true
       clearTimeout(timer)
     }
-    const refuse = (status: number, error: { message?: string; retryAfterSeconds?: number | undefined } = {}): void => {
+    const refuseWith = (refusal: Refusal): void => {
       if (isSettled) return
       settle()
       if (!socket.destroyed) {
+        const { status } = refusal
         onRefused(status)
         log.debug({ requestId, replica: replica.origin, status }, 'websocket upgrade refused')
-        endWithError(socket, status, { ...error, requestId })
+        endWithError(socket, refusal, requestId)
       }
       upstream.destroy()
     }
-    const late = { message: 'The service did not answer in time' }
-    const timer = setTimeout(refuse, timeouts.upgradeMs, 504, late)
+    const timer = setTimeout(() => refuseWith(refuse.upgrade_late()), timeouts.upgradeMs)
     socket.once('close', () => clearTimeout(timer))
     const options = { target: replica.origin, agent: new SingleSocketAgent(upstream) }
-    proxy.ws(request, socket, head, options, () => refuse(502, { message: 'The service broke off' }))
+    proxy.ws(request, socket, head, options, () => refuseWith(refuse.upgrade_broken()))
     const upgradeRequest = outgoing.get(request)
     upgradeRequest?.once('upgrade', () => {
       settle()
       onOpen()
     })
-    // http-proxy would send a refusal to the client as it comes, its body for as long as that lasts.
+    // http-proxy would stream the refusal to the client.
     upgradeRequest?.removeAllListeners('response')
     upgradeRequest?.once('response', (response) => {
       response.resume()
-      const retryAfterSeconds = Number(response.headers['retry-after']) || undefined
-      refuse(response.statusCode ?? 502, { retryAfterSeconds })
+      refuseWith(refusalOf(response))
     })
   }
 
   return { forwardUpgrade, [Symbol.dispose]: () => proxy.close() }
 }
+
+function refusalOf({ statusCode, headers }: IncomingMessage): Refusal {
+  const retryAfter = Number(headers['retry-after']) || 1
+  const fields = { message: 'Rate limit exceeded', retryAfter } as const
+  if (statusCode === 429) return refuse.rate_limited({ fields, headers: { 'Retry-After': String(retryAfter) } })
+  if (statusCode === 503) return refuse.unavailable({ headers: { 'Retry-After': String(retryAfter) } })
+  return refusals.get(statusCode ?? 0)?.() ?? refuse.upgrade_broken()
+}
+
+const refusals = new Map([
+  [400, refuse.malformed_request],
+  [403, refuse.forbidden],
+  [404, refuse.not_found],
+  [426, refuse.upgrade_required],
+])

@@ -2,15 +2,11 @@ import { backoffMs, withTimeout } from '@gatehouse/runtime'
 import type { Redis, RedisOptions } from 'ioredis'
 import { redisReconnectBackoff } from './policy.ts'
 
-/** A command that Redis did not answer in time. */
 export class RedisTimeout extends Error {
   override readonly name = 'RedisTimeout'
 }
 
-/**
- * A connection that reconnects for ever and, while there is none, fails each command at once instead of queueing it: for
- * caches and counters, which have something to fall back on. Commands need a time limit of `limitCommands`.
- */
+/** Fails commands at once while there is no connection. Commands need a time limit of `limitCommands`. */
 export const redisOptions = {
   enableAutoPipelining: true,
   enableOfflineQueue: false,
@@ -21,10 +17,7 @@ export const redisOptions = {
   retryStrategy: (attempt: number) => backoffMs(attempt - 1, redisReconnectBackoff),
 } satisfies RedisOptions
 
-/**
- * Runs commands that may take `timeoutMs`. A server that hangs is disconnected, so that the next command fails at once
- * instead of waiting as long again. Rejects with RedisTimeout or the error of the command.
- */
+/** A server that hangs is disconnected, so the next command fails at once. Rejects with RedisTimeout. */
 export function limitCommands(redis: Redis, timeoutMs: number): <T>(command: () => Promise<T>) => Promise<T> {
   return async (command) => {
     try {

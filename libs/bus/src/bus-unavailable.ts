@@ -8,10 +8,7 @@ const messages: Record<UnavailableReason, string> = {
   disconnected: 'no connection to NATS',
 }
 
-/**
- * The bus could not carry a message: no process responds to the call, no response came in time, or there is no
- * connection. It is answered with 503 where nothing catches it. Contract: 1.
- */
+/** No responder, no response in time, or no connection. Contract: 1. */
 export class BusUnavailable extends Unavailable {
   override readonly name = 'BusUnavailable'
   readonly reason: UnavailableReason

@@ -16,7 +16,7 @@ const replySchema = z.union([
   z.object({ value: z.unknown() }),
 ])
 
-/** Runs a responder on a request's JSON. Gives the reply's JSON: a value or a refusal. Contract: 1. */
+/** Gives the reply's JSON: a value or a refusal. Contract: 1. */
 export async function writeReply<Q extends z.ZodType, A extends z.ZodType>(
   log: BusLog,
   call: CallDefinition<Q, A>,
@@ -34,10 +34,10 @@ export async function writeReply<Q extends z.ZodType, A extends z.ZodType>(
   }
 }
 
-/** The value in a reply's JSON. Throws the refusal that the responder gave. */
+/** Throws the responder's refusal. */
 export function readReply<A extends z.ZodType>(call: CallDefinition<z.ZodType, A>, json: string): z.output<A> {
   const reply = replySchema.parse(JSON.parse(json))
   if (!('refusal' in reply)) return call.reply.parse(reply.value)
   const { code, status, message, fields, headers } = reply.refusal
-  throw new Refusal(code, { status, message }, { fields, headers })
+  throw new Refusal(code, { status, text: message }, { fields, headers })
 }

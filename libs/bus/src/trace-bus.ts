@@ -4,10 +4,7 @@ import type { Bus, Context, EventHandler, Received } from './bus.ts'
 
 const system = { 'messaging.system': 'gatehouse' }
 
-/**
- * A bus whose events and calls carry the trace that they belong to, in the header `traceparent`. Handlers run in a span of
- * that trace; what belongs to none, and broadcasts, begin none.
- */
+/** The header `traceparent` carries the trace. Handlers run in a span of it; broadcasts have none. */
 export function traceBus(bus: Bus, tracing: Tracing): Bus {
   function traced<E extends EventDefinition>(handler: EventHandler<E>): EventHandler<E> {
     return async (received) => {

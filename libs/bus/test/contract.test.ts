@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Unavailable, defineErrors, toErrorResponse } from '@gatehouse/runtime'
+import { Unavailable, refuse, toErrorResponse } from '@gatehouse/runtime'
 import { capturedLog, eventually, testNats } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { connectNats, createLocalBus } from '../src/index.ts'
@@ -246,16 +246,21 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
     })
 
     it('carries a refusal with its fields and headers', async () => {
-      const refuse = defineErrors({ space_owned: { status: 409, message: 'You own spaces' } })
       const call = add()
       await other.respond(call, async () => {
-        throw refuse.space_owned({ fields: { ownedSpaces: ['s1'] }, headers: { 'Retry-After': '3' } })
+        throw refuse.owns_spaces({
+          fields: { ownedSpaces: [{ id: '1', name: 's1' }] },
+          headers: { 'Retry-After': '3' },
+        })
       })
 
       const refusal = await bus.request(call, { a: 1, b: 1 }, { timeoutMs: 2_000 }).catch((error: unknown) => error)
 
-      expect(refusal).to.include({ name: 'Refusal', code: 'space_owned', status: 409, message: 'You own spaces' })
-      expect(refusal).to.deep.include({ fields: { ownedSpaces: ['s1'] }, headers: { 'Retry-After': '3' } })
+      expect(refusal).to.include({ name: 'Refusal', code: 'owns_spaces', status: 409, message: 'owns_spaces' })
+      expect(refusal).to.deep.include({
+        fields: { ownedSpaces: [{ id: '1', name: 's1' }] },
+        headers: { 'Retry-After': '3' },
+      })
     })
 
     it('hides a fault from the caller and logs it at the responder', async () => {

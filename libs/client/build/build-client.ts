@@ -1,44 +1,26 @@
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { build, type Plugin } from 'vite'
+import { build } from 'vite'
 import { writeDeclarations } from './write-declarations.ts'
 
 const source = resolve(import.meta.dirname, '..')
 const run = promisify(execFile)
 
-/** The modules of the package, each whole in itself; without a path: loaded by the main one, later. */
 const modules = [
   { path: '.', file: 'index.js', entry: 'src/index.ts' },
   { path: './identity', file: 'identity.js', entry: 'src/identity/index.ts' },
-  { path: null, file: 'admin-api.js', entry: 'src/api/admin-api.ts' },
-  { path: null, file: 'account-api.js', entry: 'src/api/account-api.ts' },
-  { path: null, file: 'account-deletion.js', entry: 'src/connections/account-deletion.ts' },
 ]
-const imported = modules.flatMap(({ path, ...module }) => (path === null ? [] : [{ path, ...module }]))
 
-/** Leaves the import of a module that is built on its own as it is, for the built one. */
-const importsBuiltModule: Plugin = {
-  name: 'imports-built-module',
-  enforce: 'pre',
-  resolveId: (name, importer) => {
-    const loaded = modules.find(({ path, entry }) => path === null && basename(entry) === basename(name))
-    return importer && loaded ? { id: `./${loaded.file}`, external: true } : null
-  },
-}
-
-/**
- * Builds the client library into `folder`: a package of JavaScript and declarations in `folder/package`, and its
- * tarball. The package has no dependencies: what it uses of the contracts is bundled. `gzipBytes`: of each module.
- */
+/** Contracts are bundled: no dependencies. `gzipBytes`: of each module. */
 export async function buildClient(folder: string): Promise<{ tarball: string; gzipBytes: Record<string, number> }> {
   const output = resolve(folder, 'package')
   await rm(output, { recursive: true, force: true })
   await mkdir(output, { recursive: true })
   for (const module of modules) await bundle(module, output)
-  const types = await writeDeclarations({ entries: imported.map(({ entry }) => join(source, entry)), output })
+  const types = await writeDeclarations({ entries: modules.map(({ entry }) => join(source, entry)), output })
   await writePackageJson(output, types)
   await cp(join(source, 'README.md'), join(output, 'README.md'))
   const packed = await run('npm', ['pack', '--json', '--pack-destination', resolve(folder)], { cwd: output })
@@ -50,12 +32,10 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   return { tarball: join(resolve(folder), filename), gzipBytes }
 }
 
-/** One minified module; its source map holds the sources. */
 async function bundle({ file, entry }: { file: string; entry: string }, output: string): Promise<void> {
   await build({
     root: source,
     configFile: false,
-    plugins: [importsBuiltModule],
     logLevel: 'warn',
     build: {
       outDir: output,
@@ -63,7 +43,7 @@ async function bundle({ file, entry }: { file: string; entry: string }, output: 
       target: 'es2024',
       sourcemap: true,
       lib: { entry, formats: ['es'], fileName: () => file },
-      // Vite leaves the whitespace in a library's module unless it is told otherwise.
+      // Vite keeps whitespace in libraries by default.
       rolldownOptions: { output: { minify: true, comments: false } },
     },
   })
@@ -77,7 +57,7 @@ async function writePackageJson(output: string, types: string[]): Promise<void> 
     ...{ name, version, description, sideEffects },
     type: 'module',
     exports: Object.fromEntries(
-      imported.map(({ path, file }, index) => [path, { types: types[index], default: `./${file}` }]),
+      modules.map(({ path, file }, index) => [path, { types: types[index], default: `./${file}` }]),
     ),
     types: types[0],
     engines: { node: '>=22' },

@@ -6,14 +6,11 @@ const libraries = resolve(import.meta.dirname, '../..')
 const contracts = join(libraries, 'contracts/src')
 const contractTypes = join(libraries, 'client/src/api/records.ts')
 
-/** Prints types without the names of others and without an ellipsis for long ones. */
 const printed: ts.TypeFormatFlags = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias
 
 /**
- * Writes the declarations of everything that is reachable from `entries` into `output/types`; gives the paths of the
- * entries' declarations, relative to `output`. The types in `records.ts` are written out, since those of the contract are
- * inferred from zod schemas: the package needs zod neither at run time nor for its types. Throws when a declaration
- * still refers to another package.
+ * Returns the entries' paths relative to `output`. Writes out the types of `records.ts`, which come from zod schemas:
+ * the package needs no zod. Throws when a declaration refers to another package.
  */
 export async function writeDeclarations({ entries, output }: { entries: string[]; output: string }): Promise<string[]> {
   const program = createProgram(entries)
@@ -52,7 +49,7 @@ function createProgram(entries: string[]): ts.Program {
     emitDeclarationOnly: true,
     rootDir: libraries,
     types: [],
-    // As files of the project and not of a package: TypeScript emits no declarations for those of packages.
+    // Paths, because TypeScript emits no declarations for packages.
     paths: {
       '@gatehouse/contracts': [join(contracts, 'index.ts')],
       '@gatehouse/contracts/*': [join(contracts, '*/index.ts')],
@@ -61,7 +58,6 @@ function createProgram(entries: string[]): ts.Program {
   return ts.createProgram(entries, options)
 }
 
-/** The text of each declaration, by the path of its source. */
 function emitDeclarations(program: ts.Program): Map<string, string> {
   const emitted = new Map<string, string>()
   const { diagnostics } = program.emit(
@@ -77,7 +73,6 @@ function emitDeclarations(program: ts.Program): Map<string, string> {
   return emitted
 }
 
-/** The source of type aliases with each type written out as the compiler resolves it. */
 function writeOutTypes(program: ts.Program, source: string): string {
   const checker = program.getTypeChecker()
   const file = program.getSourceFile(source)
@@ -87,14 +82,25 @@ function writeOutTypes(program: ts.Program, source: string): string {
     .getExportsOfModule(module)
     .map((exported) => {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
-      const type = checker.typeToString(checker.getDeclaredTypeOfSymbol(symbol), undefined, printed)
+      const declared = checker.getDeclaredTypeOfSymbol(symbol)
+      const type = exported.name === 'Endpoints' ? writeTable(checker, declared, 2) : writeType(checker, declared)
       const comment = ts.displayPartsToString(symbol.getDocumentationComment(checker))
       return `${comment && `/** ${comment} */\n`}export type ${exported.name} = ${type};\n`
     })
     .join('')
 }
 
-/** Turns the imports of a declaration into relative ones; gives the sources that they name. */
+const writeType = (checker: ts.TypeChecker, type: ts.Type) => checker.typeToString(type, undefined, printed)
+
+/** Otherwise the compiler prints the mapping. */
+function writeTable(checker: ts.TypeChecker, type: ts.Type, depth: number): string {
+  if (depth === 0) return writeType(checker, type)
+  const fields = type
+    .getProperties()
+    .map((field) => `  ${field.name}: ${writeTable(checker, checker.getTypeOfSymbol(field), depth - 1)};\n`)
+  return `{\n${fields.join('')}}`
+}
+
 function withRelativeImports(text: string, source: string): { declaration: string; imports: string[] } {
   const imports: string[] = []
   const declaration = text.replace(/(\bfrom |\bimport\()(['"])([^'"]+)\2/g, (_, before: string, __, name: string) => {

@@ -1,7 +1,8 @@
 import type { Api } from './api/api.ts'
-import { ApiError, listOwnedSpaces } from './api/errors.ts'
+import { ApiError } from './api/errors.ts'
 import type { User } from './api/records.ts'
 import type { Client } from './client-parts.ts'
+import { deleteAccount } from './connections/account-deletion.ts'
 import type { Connections } from './connections/connections.ts'
 import type { PasswordPropagation } from './connections/password-propagation.ts'
 import { verifyHomePassword } from './connections/verify-home-password.ts'
@@ -34,44 +35,42 @@ export type AccountActionsDeps = {
 
 const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
-/** What a user does with the own account: each call to the instance, and what changes in the client after it. */
 export function createAccountActions(deps: AccountActionsDeps): AccountActions {
   const { api, session, connections } = deps
   const replaceToken = (request: () => Promise<{ token: string }>) =>
     deps.passwordChange.run(async () => session.replaceToken((await request()).token))
   return {
     logIn: async (credentials, options = {}) => {
-      const { token, user } = await api.auth.login(credentials, options)
+      const { token, user } = await api.call('login', { body: credentials, ...options })
       session.initSession(token, user, { password: credentials.password })
       return user
     },
     logOut: session.logout,
     register: (input, options) => completeRegistration(deps, input, options),
     updateProfile: async (change, options = {}) => {
-      const user = await api.users.update(change, options)
+      const user = await api.call('patchSelf', { body: change, ...options })
       session.setUser(user)
       return user
     },
     changePassword: async (passwords, options = {}) => {
       const { homeInstance } = currentUser(session)
-      await replaceToken(() => api.users.changePassword(passwords, options))
-      // Only the home instance's password is propagated. Spec: password propagation.
+      await replaceToken(() => api.call('changePassword', { body: passwords, ...options }))
+      // Only at home. Spec: password propagation.
       if (homeInstance === null) void deps.passwordPropagation.propagate(passwords.newPassword)
     },
-    endSessions: (password, options = {}) => replaceToken(() => api.account.endSessions({ password }, options)),
+    endSessions: (password, options = {}) =>
+      replaceToken(() => api.call('endSessions', { body: { password }, ...options })),
     deleteAccount: async (credentials, options) => {
       const user = currentUser(session)
       if (credentials.username !== user.username) throw new ApiError(400, 'This is not your username')
       const verifyPassword = () => verifyHomePassword(api, user, credentials.password, options)
-      const { deleteAccount } = await import('./connections/account-deletion.ts')
-      const deps = { api, connections, verifyPassword, listOwnedSpaces }
-      const outcome = await deleteAccount(deps, credentials, options)
+      const outcome = await deleteAccount({ api, connections, verifyPassword }, credentials, options)
       const { token } = session.getSnapshot() // null when the socket was closed for the deletion before
       if (outcome.deleted && token) session.invalidateToken(token, accountDeleted)
       return outcome
     },
     deleteFederationIdentities: async (request, options = {}) => {
-      const { results } = await api.account.deleteFederationIdentity(request, options)
+      const { results } = await api.call('deleteFederationIdentity', { body: request, ...options })
       connections.removeLocally(Object.keys(results).filter((origin) => results[origin]?.success))
       return results
     },

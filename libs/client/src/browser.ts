@@ -2,7 +2,7 @@ import type { Client, ClientOptions } from './client-parts.ts'
 import { createClient } from './client.ts'
 import type { ClientClock, Jitter, KeyValueStorage, Socket } from './platform.ts'
 
-/** A monotonic clock: changes of the system time do not affect countdowns. */
+/** Monotonic: changes of the system time have no effect. */
 export const browserClock: ClientClock = {
   now: () => performance.now(),
   setTimeout: (run, ms) => setTimeout(run, ms),
@@ -12,7 +12,6 @@ export const browserClock: ClientClock = {
 // eslint-disable-next-line no-restricted-properties -- the dependency itself, as a browser gives it
 const browserJitter: Jitter = () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32
 
-/** A client of the instance that served the page; any part of the platform may be replaced. */
 export function createBrowserClient(overrides: Partial<ClientOptions> = {}): Client {
   const client = createClient({
     origin: location.origin,
@@ -28,7 +27,10 @@ export function createBrowserClient(overrides: Partial<ClientOptions> = {}): Cli
     },
     ...overrides,
   })
-  const reconnect = () => client.live.retryNow()
+  const reconnect = () => {
+    client.live.retryNow()
+    void client.session.loadUser()
+  }
   addEventListener('online', reconnect)
   return {
     ...client,
@@ -39,7 +41,7 @@ export function createBrowserClient(overrides: Partial<ClientOptions> = {}): Cli
   }
 }
 
-/** The local storage; in memory where the browser forbids it or it is full. */
+/** In memory if the storage is forbidden or full. */
 function browserStorage(): KeyValueStorage {
   const memory = new Map<string, string>()
   const attempt = <T>(access: () => T): T | null => {

@@ -22,7 +22,7 @@ import { createPasswordChange } from './session/password-change.ts'
 import type { SessionEnd } from './session/session.ts'
 import { createUserScopedStores } from './session/user-scoped-stores.ts'
 
-/** Makes a client of the instance at `options.origin`. Call `client.session.loadUser()` once when the page starts. */
+/** Call `client.session.loadUser()` once at start. */
 export function createClient(options: ClientOptions): Client {
   const { origin, storage, clock, jitter, openSocket } = options
   const passwordChange = createPasswordChange()
@@ -35,14 +35,16 @@ export function createClient(options: ClientOptions): Client {
   const userScopedStores = createUserScopedStores()
   const session = createSession({
     storage,
+    clock,
+    jitter,
     userScopedStores,
     selfIds,
-    fetchUser: () => api.users.me(),
+    fetchUser: () => api.call('getSelf'),
     readInstances: (user) => readStoredRemotes(storage, user.id),
     connectInstances: (user, password, stored) => void connections.connectAll(user, password, stored),
   })
   const token = () => session.getSnapshot().token
-  /** During a password change the old token is expected to be refused; the response brings the new one. */
+  /** A password change revokes the old token early. */
   const invalidate = (refused: string, end: SessionEnd) => {
     if (!passwordChange.defer(() => session.invalidateToken(refused, end))) return session.invalidateToken(refused, end)
     return false
@@ -92,7 +94,7 @@ export function createClient(options: ClientOptions): Client {
   })
 
   return {
-    api,
+    ...api,
     session,
     connections,
     passwordPropagation,
@@ -113,6 +115,7 @@ export function createClient(options: ClientOptions): Client {
     close: () => {
       unsubscribe()
       stopWatching?.()
+      session.close()
       live.close()
       passwordPropagation.cancelAll()
       liveConnections.closeAll()

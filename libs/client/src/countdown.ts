@@ -2,13 +2,12 @@ import type { ClientClock } from './platform.ts'
 import { createStore } from './store.ts'
 import type { Store } from './store.ts'
 
-/** The seconds left, for example of a rate limit; 0 at the end. */
 export type Countdown = Store<number> & {
   start(seconds: number): void
   stop(): void
 }
 
-/** Counts by the clock, so that a suspended tab shows the right number afterwards. Spec: Errors, rate limits. */
+/** By the clock: right after a tab was suspended. Spec: Errors, rate limits. */
 export function createCountdown(clock: ClientClock): Countdown {
   const left = createStore(0)
   let timer: unknown

@@ -1,7 +1,4 @@
-/**
- * What a client of Gatehouse needs. Start with `createBrowserClient()`; every part of the client is a Store
- * (`subscribe`, `getSnapshot`), as React's useSyncExternalStore takes it.
- */
+/** Start with `createBrowserClient()`. Every part is a Store for React's useSyncExternalStore. */
 export { avatarColors, parseFederatedUsername } from '@gatehouse/contracts/constants'
 
 export { createBrowserClient } from './browser.ts'
@@ -9,9 +6,11 @@ export { createClient } from './client.ts'
 export type { Client, ClientOptions } from './client-parts.ts'
 
 export { createApi } from './api/api.ts'
-export type { Api } from './api/api.ts'
+export type { Api, ExportOptions } from './api/api.ts'
+export type { Call } from './api/call.ts'
 export type { ApiOptions, CallOptions } from './api/options.ts'
 export { ApiError, NetworkFailure, RateLimited, isAborted, listOwnedSpaces } from './api/errors.ts'
+export type { InvalidInput } from './api/errors.ts'
 export type * from './api/records.ts'
 
 export { createCountdown } from './countdown.ts'

@@ -1,14 +1,13 @@
-/** An observable value, in the shape that React's useSyncExternalStore takes. */
 export type Store<T> = {
-  /** Calls `changed` after each change; returns a function that unsubscribes it. */
+  /** Returns the unsubscribe function. */
   subscribe(changed: () => void): () => void
-  /** The current value: the same object until it changes. */
+  /** The same object until it changes. */
   getSnapshot(): T
 }
 
 export type WritableStore<T> = Store<T> & { set(next: T): void }
 
-/** Holds a value and notifies its subscribers of each change, also after one of them threw. */
+/** A subscriber that throws does not stop the others. */
 export function createStore<T>(initial: T): WritableStore<T> {
   const subscribers = new Set<() => void>()
   let current = initial

@@ -1,6 +1,6 @@
 import type { ClientClock } from './platform.ts'
 
-/** Resolves to true after `ms`, or to false when the signal fires first. */
+/** False: the signal fired first. */
 export function wait(clock: ClientClock, ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false)
   return new Promise((resolve) => {
@@ -13,4 +13,13 @@ export function wait(clock: ClientClock, ms: number, signal: AbortSignal): Promi
     const timer = clock.setTimeout(() => finish(true), ms)
     signal.addEventListener('abort', cancel)
   })
+}
+
+const firstDelayMs = 1_000
+const maxDelayMs = 30_000
+
+/** In ms, exponential from 1 s to 30 s. `jitter` (0 to 1) spreads the reconnects. `attempt` counts from 0. */
+export function reconnectDelayMs(attempt: number, jitter: number): number {
+  const full = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempt, 16))
+  return Math.round(full / 2 + (full / 2) * jitter)
 }

@@ -6,7 +6,7 @@ import ts from 'typescript'
 const root = resolve(import.meta.dirname, '../../..')
 const contracts = join(root, 'libs/contracts/src')
 
-/** The lines of the client library that no longer compile when the contract has these texts in place of others. */
+/** The lines of the client library, and of pages that call it, that no longer compile when the contract has these texts in place of others. */
 function linesThatBreak(changes: { file: string; from: string; to: string }[]): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(root, 'tsconfig.json'),
@@ -27,7 +27,13 @@ function linesThatBreak(changes: { file: string; from: string; to: string }[]): 
         if (!text?.includes(from)) throw new Error(`${name} does not contain ${from}`)
         return text.replace(from, to)
       }, read(name))
-  const program = ts.createProgram([join(root, 'libs/client/src/index.ts')], { ...config?.options, types: [] }, host)
+  const callers = ['vite-env.d.ts', 'home/friends.tsx', 'admin/invite-status-dialogs.tsx', 'admin/user-dialogs.tsx']
+  const files = callers.map((file) => join(root, 'services/web/src', file.includes('/') ? 'pages' : '', file))
+  const program = ts.createProgram(
+    [join(root, 'libs/client/src/index.ts'), ...files],
+    { ...config?.options, types: [] },
+    host,
+  )
   return ts.getPreEmitDiagnostics(program).map(({ file, start = 0 }) => {
     if (!file) throw new Error('an error without a place')
     const { line } = file.getLineAndCharacterOfPosition(start)
@@ -40,9 +46,9 @@ describe('A change of the contract', function () {
 
   it('is a type error in the client wherever it is not followed', () => {
     const lines = linesThatBreak([
-      { file: 'endpoints/client-rows.ts', from: "'/api/users/:id'", to: "'/api/users/:userId'" },
-      { file: 'endpoints/admin-rows.ts', from: 'deleteInvite: ', to: 'removeInvite: ' },
-      { file: 'endpoints/admin-schemas.ts', from: 'deleteInvite: ', to: 'removeInvite: ' },
+      { file: 'endpoints/table.ts', from: "'/api/users/:id'", to: "'/api/users/:userId'" },
+      { file: 'endpoints/table.ts', from: 'deleteInvite: ', to: 'removeInvite: ' },
+      { file: 'endpoints/invites.ts', from: 'deleteInvite: ', to: 'removeInvite: ' },
       { file: 'users.ts', from: 'verifyPasswordReply = z.object({ valid:', to: 'verifyPasswordReply = z.object({ ok:' },
       { file: 'admin.ts', from: 'roleBody = z.object({ isAdmin:', to: 'roleBody = z.object({ role:' },
       { file: 'constants/close-codes.ts', from: 'passwordReset =', to: 'adminReset =' },
@@ -54,10 +60,10 @@ describe('A change of the contract', function () {
     ])
 
     expect(lines).to.have.members([
-      "find: (id: string, options?: CallOptions) => call('getUser', { params: { id }, ...options }),",
-      "remove: byId('deleteInvite'),",
-      "call('setRole', { params: { id }, body: { isAdmin }, ...options }),",
-      'const { valid } = await api.users.verifyPassword(password, options)',
+      "const found = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))",
+      "act={() => client.call('deleteInvite', { params: { id: invite.id } })}",
+      "act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}",
+      "const { valid } = await api.call('verifyPassword', { body: { password }, ...options })",
       '[closeCodes.passwordReset]: {',
     ])
   })

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { snowflake, timestampMs } from './text.ts'
 
-/**
- * What decides whether a token of an account is accepted. `version` rises with every change, in the transaction that
- * makes it, so that a late or repeated write never restores an older state.
- */
+/** `version` rises within each changing transaction: a late write never restores an older state. */
 export const accountState = z.object({
   userId: snowflake,
   version: z.number().int().nonnegative(),
@@ -12,7 +9,7 @@ export const accountState = z.object({
   isDeleted: z.boolean(),
   isAdmin: z.boolean(),
   passwordChangedAt: timestampMs.nullable(),
-  /** When an admin reset or a deletion last ended all of the account's sockets. */
+  /** By a reset or a deletion. */
   sessionsEndedAt: timestampMs.nullable(),
 })
 export type AccountState = z.infer<typeof accountState>

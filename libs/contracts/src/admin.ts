@@ -5,13 +5,13 @@ import { userReply } from './users.ts'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
-/** A whole number from 1 to `max`: others are clamped, and what is no number reads as `preset`. */
+/** From 1 to `max`. Other numbers are clamped, other texts read as `preset`. */
 function clamped(preset: number, max: number) {
   const numeral = z.string().trim().min(1).transform(Number).pipe(z.number())
   return numeral.transform((value) => Math.min(Math.max(Math.trunc(value), 1), max)).catch(preset)
 }
 
-/** A day, `2026-11-21`, also read from a time with its zone. What is neither, or beyond any account, reads as absent. */
+/** `2026-11-21`, also with time and zone. Invalid days read as absent. */
 const day = z
   .union([
     z.iso.date(),
@@ -21,10 +21,7 @@ const day = z
   .optional()
   .catch(undefined)
 
-/**
- * `homeInstance` is a host, or `local` for native users. Unknown values read as the default, as existing clients expect.
- * Contract: 5, users.
- */
+/** `homeInstance`: a host, or `local`. Unknown values read as the default. Contract: 5, users. */
 export const listUsersQuery = z.object({
   q: text('q').max(100).optional(),
   page: clamped(1, 1_000_000),
@@ -36,7 +33,6 @@ export const listUsersQuery = z.object({
   joinedBefore: day,
   sort: z.enum(['newest', 'oldest', 'az', 'za']).catch('newest'),
 })
-/** The home instances that users have, by their hosts. */
 export const userInstancesReply = z.object({ instances: z.array(z.string()) })
 export const listUsersReply = z.object({
   users: z.array(userReply),
@@ -52,7 +48,7 @@ export const settingsReply = z.object({
   registrationOpen: z.boolean().nullable(),
   federatedRegistrationOpen: z.boolean(),
   autoAcceptPeering: z.boolean(),
-  // For existing clients, which ask one instance for everything: what others decide, or nobody here. Contract: 5.
+  // Existing clients need these fields. Contract: 5.
   discoveryEnabled: z.literal(false),
   gifEnabled: z.literal(false),
   federationRelayEnabled: z.literal(true),
@@ -60,7 +56,6 @@ export const settingsReply = z.object({
   defaultAutoRotateIntervalDays: z.literal(90),
   maxUploadSizeMb: z.literal(8),
 })
-/** Fields that are not named here are ignored. */
 export const settingsBody = z.object({
   instanceName: trimmedText('instanceName', 64)
     .refine((value) => value.length > 0, { error: 'instanceName is required' })
@@ -70,7 +65,7 @@ export const settingsBody = z.object({
   autoAcceptPeering: z.boolean({ error: 'autoAcceptPeering must be true or false' }).optional(),
 })
 
-/** One admin action: actor, action, target, time. Contract: 5. */
+/** Contract: 5. */
 export const auditEntryReply = z.object({
   id: snowflake,
   action: z.string(),

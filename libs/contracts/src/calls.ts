@@ -1,20 +1,20 @@
 import { z } from 'zod'
 import { accountState } from './accounts.ts'
+import { homeFields, isNewField } from './constants/profile-fields.ts'
 import { defineCall } from './define.ts'
 import { deleteIdentityBody, resolveStubBody } from './federation.ts'
+import { shapeOf } from './relay.ts'
 import { snowflake, timestampMs } from './text.ts'
+
+const profileText = z.string().nullable()
+const optionalProfileText = profileText.default(null)
 
 /** What a peer reports of the profile of one of its users. Wire: 3, profile_update. */
 const remoteProfile = z.object({
   homeUserId: z.string(),
   profileUpdatedAt: timestampMs,
   username: z.string(),
-  displayName: z.string().nullable(),
-  avatar: z.string().nullable(),
-  banner: z.string().nullable(),
-  accentColor: z.string().nullable(),
-  avatarColor: z.string().nullable(),
-  bio: z.string().nullable(),
+  ...shapeOf(homeFields, (name) => (isNewField(name) ? optionalProfileText : profileText)),
 })
 export type RemoteProfile = z.infer<typeof remoteProfile>
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
+import type { RefusalCode } from './refusals.ts'
 
-/** A fact that has happened, by its name in docs/events.md. Its subject starts with `event.` and ends with its version. */
+/** docs/events.md. Subject: `event.`, then the name and a version. */
 export type EventDefinition<P extends z.ZodType = z.ZodType, N extends string = string> = {
   kind: 'event'
   name: N
@@ -8,7 +9,6 @@ export type EventDefinition<P extends z.ZodType = z.ZodType, N extends string = 
   payload: P
 }
 
-/** A question one service asks another. Its subject starts with `call.`. */
 export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType = z.ZodType> = {
   kind: 'call'
   subject: string
@@ -30,4 +30,14 @@ export function defineCall<Q extends z.ZodType, A extends z.ZodType>(definition:
   reply: A
 }) {
   return { kind: 'call', ...definition } satisfies CallDefinition<Q, A>
+}
+
+export type EndpointDeclaration = {
+  summary: string
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType | 'multipart'
+  /** By status. `'file'`: an image, `'archive'`: a ZIP archive. */
+  replies: Record<number, z.ZodType | 'file' | 'archive'>
+  refusals?: readonly RefusalCode[]
 }

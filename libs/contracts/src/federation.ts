@@ -30,7 +30,6 @@ export const acceptPeerReply = z.object({
   instanceName: z.string(),
   instanceId: z.string(),
 })
-/** The offer waits: for an admin of this instance, or for this instance's own offer, which presents the token. */
 export const acceptPeerPendingReply = z.object({
   queued: z.literal(true),
   message: z.string(),
@@ -46,7 +45,6 @@ export const rotateBody = z.object({
 })
 export const rotateReply = z.object({ accepted: z.literal(true), gracePeriodMs: z.number().int() })
 
-/** A signed epoch answer of another instance. */
 export const epochReply = z.object({ instanceId: z.uuid() })
 
 export const peerStatus = z.enum([
@@ -62,7 +60,6 @@ export const peerReply = z.object({
   id: snowflake,
   origin: z.string(),
   status: peerStatus,
-  /** Why, where the status has more than one cause. */
   reason: z.string().nullable(),
   instanceName: z.string().nullable(),
   instanceId: z.string().nullable(),

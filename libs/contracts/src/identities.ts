@@ -5,7 +5,7 @@ import { userReply } from './users.ts'
 
 const moment = z.number({ error: 'must be a time in milliseconds' })
 
-/** A connection of a client of the user to another instance. federation-wire.md 5. */
+/** federation-wire.md 5. */
 const registryEntry = z.object({
   origin: text('origin').min(1, { error: 'origin is required' }),
   label: text('label').default(''),
@@ -20,7 +20,7 @@ const registryEntry = z.object({
   errorMessage: text('errorMessage').nullable().default(null),
 })
 
-/** The whole list; it replaces an older one. federation-wire.md 5. */
+/** Replaces the whole list. federation-wire.md 5. */
 export const registryBody = z.object({
   registry: z
     .array(registryEntry, { error: 'registry must be a list' })
@@ -30,10 +30,9 @@ export const registryBody = z.object({
     }),
   updatedAt: timestampMs.min(1, { error: 'updatedAt must be a time in milliseconds' }),
 })
-/** `updatedAt` is 0 while nothing is stored. */
 export const registryReply = z.object({ registry: z.array(registryEntry), updatedAt: timestampMs })
 export const putRegistryReply = z.object({ ok: z.literal(true), updatedAt: timestampMs })
 
-/** The host of the instance that holds the detached account. federation-wire.md 4, attach 1. */
+/** Host of the detached account. federation-wire.md 4, attach 1. */
 export const attachProofBody = z.object({ targetDomain: text('targetDomain').min(1).max(limits.hostMax) })
 export const reattachReply = z.object({ success: z.literal(true), user: userReply })

@@ -11,6 +11,7 @@ describe('The body of an invite', () => {
     expect(messageFor({ name: 'a'.repeat(65) })).to.equal('name must be at most 64 characters')
   })
 
+  /** Contract: 4, Input. */
   it('has maxUses of null or a positive integer that PostgreSQL can store', () => {
     expect([null, 1, 2_147_483_647].map((maxUses) => messageFor({ maxUses }))).to.deep.equal(Array(3).fill(undefined))
     for (const maxUses of [0, -1, 1.5, '1', 2_147_483_648]) {

@@ -3,7 +3,7 @@ import * as limits from './constants/limits.ts'
 import { countCodePoints } from './constants/text.ts'
 import { snowflake, timestampMs, trimmedText } from './text.ts'
 
-/** Derived at read time, never stored. Spec: Invite status. */
+/** Never stored. Spec: Invite status. */
 export const inviteStatus = z.enum(['active', 'exhausted', 'expired', 'revoked'])
 export type InviteStatus = z.infer<typeof inviteStatus>
 
@@ -62,7 +62,7 @@ export const patchInviteBody = z.object({
 })
 export const reinstateInviteBody = z.object({ maxUses: maxUses.optional(), expiresAt: expiresAt.optional() })
 
-/** A page of a list; `cursor` is the `nextCursor` of the page before. Contract: 4. */
+/** `cursor`: the last `nextCursor`. Contract: 4. */
 export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeMax),
   cursor: snowflake.optional(),

@@ -1,24 +1,19 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
-import { rowsOf } from './endpoints/row.ts'
+import { rowsOf } from './endpoints/table.ts'
 import { newPassword } from './passwords.ts'
 import { idParams, optionalText, text } from './text.ts'
 import { successReply, userReply } from './users.ts'
 
 const identity = rowsOf('identity')
 
-/**
- * The routes that only the operator's command line calls, beside those of admins. They stand in no table of the gateway,
- * so nobody reaches them from outside. docs/decisions/operator-caller.md.
- */
+/** Not in the gateway's table: unreachable from outside. docs/decisions/operator-caller.md. */
 export const operatorEndpoints = {
-  /** `user` is an id or a username. */
   findUser: {
     ...identity('GET', '/internal/operator/user', 'admin'),
     query: z.object({ user: text('user').min(1, { error: 'user is required' }).max(limits.federatedUsernameMax) }),
     replies: { 200: z.object({ user: userReply }) },
   },
-  /** Without a password the account gets a temporary one. */
   createUser: {
     ...identity('POST', '/internal/operator/users', 'admin'),
     body: z.object({

@@ -13,6 +13,7 @@ describe('Passwords', () => {
     expect(messageFor('        ')).to.equal(undefined)
   })
 
+  /** Contract: 1, Passwords. */
   it('to be set have at most 72 bytes, as many as bcrypt reads, and are refused with a message that says so', () => {
     expect(messageFor('a'.repeat(72))).to.equal(undefined)
     expect(messageFor('a'.repeat(73))).to.equal('Password must be at most 72 bytes')

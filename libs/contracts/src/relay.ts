@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
+import { homeFields, lookupFields, profileFields } from './constants/profile-fields.ts'
 import { text, timestampMs } from './text.ts'
 
-// What peers relay to each other and ask of their users. Contract: 7; federation-wire.md 3, 4.
+// Contract: 7; federation-wire.md 3, 4.
 
-/** What relay and sync carry, as far as both ends agree on it. */
 export const relayEvent = z.looseObject({ eventType: z.string().max(100), messageId: z.string().min(1).max(128) })
 export type RelayEvent = z.infer<typeof relayEvent>
 export const relayBody = z.object({
@@ -20,17 +20,19 @@ export const relayReply = z.object({
   maxUploadSize: z.number().optional(),
 })
 const profileText = (max: number) => z.string().max(max).nullish()
+
+export function shapeOf<N extends string, S>(names: readonly N[], schemaOf: (name: N) => S): Record<N, S> {
+  return Object.fromEntries(names.map((name) => [name, schemaOf(name)])) as Record<N, S>
+}
+
+/** Other instances have other limits. Longer texts are cut. */
+const relayedMax = { text: 4_000, picture: 2_048, accentColor: 64, avatarColor: 64 } as const
 export const profileUpdate = z.object({
   homeUserId: z.string().min(1).max(64),
   homeInstance: z.string().max(300),
   profileUpdatedAt: timestampMs,
   username: profileText(200),
-  displayName: profileText(200),
-  avatar: profileText(2_048),
-  banner: profileText(2_048),
-  accentColor: profileText(64),
-  avatarColor: profileText(64),
-  bio: profileText(4_000),
+  ...shapeOf(homeFields, (name) => profileText(relayedMax[profileFields[name].kind])),
 })
 export const presenceUpdate = z.object({
   homeUserId: z.string().min(1).max(64),
@@ -56,14 +58,7 @@ export const byHomeIdBody = z.object({ homeUserId: text('homeUserId').min(1).max
 export const remoteUser = z.object({
   homeUserId: z.string(),
   username: z.string(),
-  profile: z.object({
-    displayName: z.string().nullable(),
-    avatar: z.string().nullable(),
-    avatarColor: z.string().nullable(),
-    banner: z.string().nullable(),
-    bio: z.string().nullable(),
-    status: z.string(),
-  }),
+  profile: z.object({ ...shapeOf(lookupFields, () => z.string().nullable().default(null)), status: z.string() }),
 })
 export type RemoteUser = z.infer<typeof remoteUser>
 export const lookupReply = z.object({ found: z.literal(true), user: remoteUser })

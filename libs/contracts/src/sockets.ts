@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { snowflake, timestampMs } from './text.ts'
 import { userReply, userStatus } from './users.ts'
 
-/** The first message of a socket. Spec: WebSocket handshake 2. */
+/** Spec: WebSocket handshake 2. */
 export const authMessage = z.object({ type: z.literal('auth'), token: z.string() })
 
 export const readyMessage = z.object({
@@ -12,13 +12,12 @@ export const readyMessage = z.object({
   serverTime: timestampMs,
   instance: z.object({ name: z.string(), instanceId: z.string(), version: z.string() }),
   presences: z.record(snowflake, userStatus),
-  /** Origins of peers by their state. Contract: 7, states of a peer. */
+  /** By state. Contract: 7, states of a peer. */
   activePeerOrigins: z.array(z.string()),
   rejectedPeerOrigins: z.array(z.string()),
   awaitingApprovalPeerOrigins: z.array(z.string()),
-  /** For admins: peering requests that wait for a decision. */
   pendingApprovalCount: z.number().int().optional(),
-  /** Names of the upstreams whose part has yet to follow as a `ready_part`. docs/integrating.md */
+  /** Upstreams whose `ready_part` follows. docs/integrating.md */
   incomplete: z.array(z.string()).optional(),
   spaces: z.array(z.unknown()),
   dmChannels: z.array(z.unknown()),
@@ -37,13 +36,13 @@ export type ReadyMessage = z.infer<typeof readyMessage>
 export const presenceMessage = z.object({ type: z.literal('presence_update'), userId: snowflake, status: userStatus })
 export type PresenceMessage = z.infer<typeof presenceMessage>
 
-/** An admin's subscription to changes. Contract: 6, watch. */
+/** Contract: 6, watch. */
 export const watchMessage = z.object({ type: z.literal('watch'), topic: z.literal('admin') })
 
-/** The end of that subscription. Contract: 6, unwatch. */
+/** Contract: 6, unwatch. */
 export const unwatchMessage = z.object({ type: z.literal('unwatch'), topic: z.literal('admin').optional() })
 
-/** To admins who watch: what changed, and which user or invite it was. Contract: 6, watch. */
+/** Contract: 6, watch. */
 export const adminChangedMessage = z.object({
   type: z.literal('admin_changed'),
   what: z.enum(['users', 'invites', 'peers', 'settings']),
@@ -51,7 +50,7 @@ export const adminChangedMessage = z.object({
 })
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
 
-/** A socket of an account as the account itself may see it: the address is cut to its /24 or /48. Contract: 3, sockets. */
+/** The address is cut to its /24 or /48. Contract: 3, sockets. */
 export const openSocket = z.object({
   sessionId: z.string(),
   connectedAt: timestampMs,
@@ -60,5 +59,5 @@ export const openSocket = z.object({
 })
 export type OpenSocket = z.infer<typeof openSocket>
 
-/** `incomplete`: a session gateway that is known to run has not told its sockets in time. Contract: 3, sockets. */
+/** `incomplete`: a session gateway did not answer in time. Contract: 3, sockets. */
 export const socketsReply = z.object({ sockets: z.array(openSocket), incomplete: z.boolean() })

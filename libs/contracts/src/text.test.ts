@@ -13,6 +13,7 @@ describe('Texts', () => {
     fc.assert(fc.property(anyText, (given) => void expect(countCodePoints(given)).to.equal([...given].length)))
   })
 
+  /** Contract: 1, Texts. */
   it('may be stored when PostgreSQL gives back what it took: no NUL, no lone surrogate', () => {
     fc.assert(
       fc.property(anyText, (given) => {

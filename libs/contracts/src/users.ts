@@ -2,58 +2,74 @@ import { z } from 'zod'
 import { avatarColors } from './constants/avatar-colors.ts'
 import type { AvatarColor } from './constants/avatar-colors.ts'
 import * as limits from './constants/limits.ts'
+import {
+  profileFieldNames,
+  profileFields,
+  type ProfileFieldName,
+  type ProfileKind,
+} from './constants/profile-fields.ts'
 import { newPassword, passwordAttempt } from './passwords.ts'
 import { optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
 
 export const userStatus = z.enum(['online', 'offline'])
 
-/** An instance on which this user also has an account, and the name there. */
 export const replicatedInstance = z.object({
   origin: text('origin').max(300),
   username: trimmedText('username', limits.replicatedUsernameMax),
 })
 
-/** What the API returns of a user; optional fields but `isDeleted` only of the caller's own account. Contract: 2. */
+type Fields = typeof profileFields
+type ByKind<Schemas extends Record<ProfileKind, unknown>> = { [N in ProfileFieldName]: Schemas[Fields[N]['kind']] }
+
+const repliedValues = {
+  text: z.string().nullable(),
+  picture: z.string().nullable(),
+  accentColor: z.string().nullable(),
+  avatarColor: z.enum(avatarColors).nullable(),
+  flag: z.boolean(),
+}
+type RepliedFields = {
+  [N in ProfileFieldName]: Fields[N]['shownTo'] extends 'self'
+    ? z.ZodOptional<ByKind<typeof repliedValues>[N]>
+    : ByKind<typeof repliedValues>[N]
+}
+const repliedFields = Object.fromEntries(
+  profileFieldNames.map((name) => {
+    const { kind, shownTo } = profileFields[name]
+    return [name, shownTo === 'self' ? repliedValues[kind].optional() : repliedValues[kind]]
+  }),
+) as RepliedFields
+
+/** All optional fields but `isDeleted` are the caller's own. Contract: 2. */
 export const userReply = z.object({
   id: snowflake,
   username: z.string(),
-  displayName: z.string().nullable(),
-  avatar: z.string().nullable(),
-  banner: z.string().nullable(),
-  accentColor: z.string().nullable(),
-  avatarColor: z.enum(avatarColors).nullable(),
-  bio: z.string().nullable(),
+  ...repliedFields,
   status: userStatus,
-  customStatus: z.string().nullable(),
   isAdmin: z.boolean(),
   isDeleted: z.literal(true).optional(),
-  discoverable: z.boolean(),
   profileUpdatedAt: timestampMs,
   createdAt: timestampMs,
   homeInstance: z.string().nullable(),
   homeUserId: z.string().nullable(),
   replicatedInstances: z.array(replicatedInstance),
-  showActivity: z.boolean().optional(),
-  /** Of the own account: its password is the temporary one of an admin's reset. */
   passwordChangeRequired: z.boolean().optional(),
-  /** Of the own account: since when earlier tokens are refused, as the password was changed or all sessions were ended. */
   passwordChangedAt: timestampMs.nullable().optional(),
-  /** Of the own account: its home instance was lost and set up anew. */
   federationHomeOrphaned: z.boolean().optional(),
 })
 export type UserReply = z.infer<typeof userReply>
 
-/** Null and empty both mean absent. Contract: 3, register. */
+/** Null and empty mean absent. Contract: 3, register. */
 const absentWhenEmpty = (name: string, max: number) =>
   text(name)
     .max(max, { error: `${name} must be at most ${max} characters` })
     .nullish()
     .transform((value) => value || null)
 
-/** Accepts any value, as the specification demands; the type says what a caller should send. */
+/** Accepts any value, as specified. The type says what to send. */
 const anyValue = <Expected>() => (z.unknown() as z.ZodType<unknown, Expected | null>).optional()
 
-/** The operation checks the names: what is valid depends on whether the registration is local. Spec: Registration. */
+/** The operation checks names: the rule differs for federated users. Spec: Registration. */
 export const registerBody = z.object({
   username: text('username'),
   password: newPassword('password'),
@@ -64,7 +80,7 @@ export const registerBody = z.object({
   inviteToken: anyValue<string>(),
 })
 
-/** What a federated registration reads; a local one ignores it. Spec: Registration, homeUserId. */
+/** Spec: Registration, homeUserId. */
 export const registeredIdentity = z.object({ homeUserId: absentWhenEmpty('homeUserId', limits.homeUserIdMax) })
 
 export const loginBody = z.object({
@@ -74,8 +90,13 @@ export const loginBody = z.object({
 
 export const credentialsReply = z.object({ token: z.string(), user: userReply })
 
-export const checkUsernameQuery = z.object({ username: z.string().optional() })
-export const checkUsernameReply = z.object({ available: z.boolean(), reason: z.string().optional() })
+/** A repeated name reads as none. */
+export const checkUsernameQuery = z.object({ username: z.string().optional().catch(undefined) })
+export const checkUsernameReply = z.object({
+  available: z.boolean(),
+  reason: z.string().optional(),
+  code: z.string().optional(),
+})
 
 export const checkInviteQuery = z.object({ token: z.string().optional() })
 export const checkInviteReply = z.union([
@@ -83,7 +104,6 @@ export const checkInviteReply = z.union([
   z.object({ valid: z.literal(false), reason: z.enum(['expired', 'exhausted', 'invalid']) }),
 ])
 
-/** `@me` has endpoints of its own. */
 export const userParams = z.object({ id: snowflake })
 
 const fileName = z
@@ -93,35 +113,41 @@ const fileName = z
 
 export const uploadParams = z.object({ filename: fileName })
 
-/** The name of an upload, or null; an empty text is null. */
 const clearableFile = z
   .union([fileName, z.literal('')], { error: 'must be the filename of an upload' })
   .transform((value) => value || null)
   .nullable()
   .optional()
 
-const colorFault = `avatarColor must be one of ${avatarColors.join(', ')}`
+const editedValues = {
+  text: (name: string, max: number) => optionalText(name, max).optional(),
+  picture: () => clearableFile,
+  accentColor: (name: string) =>
+    z
+      .string({ error: `${name} must look like #rrggbb` })
+      .regex(/^(#[0-9a-fA-F]{6})?$/, { error: `${name} must look like #rrggbb` })
+      .transform((value) => value || null)
+      .nullable()
+      .optional(),
+  avatarColor: (name: string) =>
+    z
+      .enum([...avatarColors, ''], { error: `${name} must be one of ${avatarColors.join(', ')}` })
+      .transform((value) => value || null)
+      .nullable()
+      .optional(),
+  flag: (name: string) => z.boolean({ error: `${name} must be true or false` }).optional(),
+}
+type EditedValues = { [K in ProfileKind]: ReturnType<(typeof editedValues)[K]> }
+const editedFields = Object.fromEntries(
+  profileFieldNames.map((name) => {
+    const field = profileFields[name]
+    return [name, field.kind === 'text' ? editedValues.text(name, field.max) : editedValues[field.kind](name)]
+  }),
+) as ByKind<EditedValues>
 
-/** Contract: 3, PATCH. Absent fields stay as they are; an empty text clears a field as null does. */
+/** Contract: 3, PATCH. Absent fields stay; an empty text clears. */
 export const profileBody = z.object({
-  displayName: optionalText('displayName', limits.displayNameMax).optional(),
-  bio: optionalText('bio', limits.bioMax).optional(),
-  customStatus: optionalText('customStatus', limits.customStatusMax).optional(),
-  accentColor: z
-    .string({ error: 'accentColor must look like #rrggbb' })
-    .regex(/^(#[0-9a-fA-F]{6})?$/, { error: 'accentColor must look like #rrggbb' })
-    .transform((value) => value || null)
-    .nullable()
-    .optional(),
-  avatarColor: z
-    .enum([...avatarColors, ''], { error: colorFault })
-    .transform((value) => value || null)
-    .nullable()
-    .optional(),
-  avatar: clearableFile,
-  banner: clearableFile,
-  discoverable: z.boolean({ error: 'discoverable must be true or false' }).optional(),
-  showActivity: z.boolean({ error: 'showActivity must be true or false' }).optional(),
+  ...editedFields,
   homeUserId: text('homeUserId')
     .min(1, { error: 'homeUserId is required' })
     .max(limits.homeUserIdMax, { error: `homeUserId must be at most ${limits.homeUserIdMax} characters` })
@@ -137,19 +163,18 @@ export const verifyPasswordBody = z.object({ password: passwordAttempt('password
 export const verifyPasswordReply = z.object({ valid: z.boolean() })
 
 export const changePasswordBody = z.object({
-  /** Federated accounts need none: whatever they send is ignored. Contract: 3. */
+  /** Ignored for federated accounts. Contract: 3. */
   currentPassword: anyValue<string>(),
   newPassword: newPassword('newPassword'),
 })
-/** As `currentPassword` above. Contract: 3, sessions/end. */
+/** Contract: 3, sessions/end. */
 export const endSessionsBody = z.object({ password: anyValue<string>() })
-/** As `currentPassword` above. Contract: 3, export. */
+/** Contract: 3, export. */
 export const exportBody = z.object({ password: anyValue<string>() })
 export const tokenReply = z.object({ token: z.string() })
 
 export const deleteSelfBody = z.object({
-  username: z.string({ error: 'username is required' }),
-  /** As `currentPassword` above. */
+  username: z.string({ error: 'username_confirmation_required' }),
   password: anyValue<string>(),
 })
 export const ownedSpaces = z.array(z.object({ id: snowflake, name: z.string() }))

@@ -7,22 +7,14 @@ type Waiter<Row> = { id: string; resolve(row: Row | undefined): void; reject(err
 
 type Batch<Row> = { waiters: Waiter<Row>[]; openedAt: number }
 
-/**
- * How long a batch that waits for a connection is joined. Making one takes seconds on a machine without a free processor;
- * meanwhile another may be free, and a failure is that of few calls.
- */
+/** A new connection may take seconds. A later batch may find a free one. */
 const joinMs = 20
 
-/**
- * Reads one row by its id, those of all that ask in one turn of the event loop by one statement: under load the round trip
- * costs more than the row. No call gets a row that was read before the call. `read` takes an array of ids as its only
- * value; the ids are numbers as text that PostgreSQL accepts.
- */
+/** One statement reads the rows of one turn of the event loop. `read` takes an array of ids, each a number as text. */
 export function batchById<Row extends { id: string | number }>(
   read: PreparedRead<Row>,
   limits: { joinMs: number } = { joinMs },
 ): (em: EntityManager, id: string) => Promise<Row | undefined> {
-  /** The batch that further calls join, of each connection pool. */
   const open = new WeakMap<object, Batch<Row>>()
   return async (em, id) => {
     assertNoTransaction(em)
@@ -42,7 +34,7 @@ export function batchById<Row extends { id: string | number }>(
   }
 }
 
-/** `close` is called when the statement is about to be sent: no call joins it from then on. */
+/** `close` runs before the statement is sent: no call joins later. */
 async function readBatch<Row extends { id: string | number }>(
   read: PreparedRead<Row>,
   em: EntityManager,
@@ -63,5 +55,4 @@ async function readBatch<Row extends { id: string | number }>(
 
 const idsOf = (waiters: readonly { id: string }[]): string[] => [...new Set(waiters.map(({ id }) => id))]
 
-/** As PostgreSQL writes it. */
 const canonical = (id: string): string => (id.startsWith('0') ? String(BigInt(id)) : id)

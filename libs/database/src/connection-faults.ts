@@ -3,15 +3,14 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg'
 import { closeSilentConnections, type AnswerLimits } from './silent-connections.ts'
 import { traceQueries } from './trace-queries.ts'
 
-/** PostgreSQL cannot be used. At the start `message` is one line that names the variable and the remedy. */
+/** At the start, `message` is one line with the variable and the remedy. */
 export class DatabaseUnavailable extends Unavailable {
   override readonly name = 'DatabaseUnavailable'
 }
 
-/** How long the holder of a connection that ended has for releasing it itself. */
+/** The holder of an ended connection should release it first. */
 const releaseGraceMs = 1_000
 
-/** For `driverOptions.onPoolCreated`. */
 export function guardPool(pool: Pool, limits?: AnswerLimits): void {
   wrapConnectionFaults(pool)
   closeSilentConnections(pool, limits)
@@ -19,7 +18,7 @@ export function guardPool(pool: Pool, limits?: AnswerLimits): void {
   reclaimDeadConnections(pool)
 }
 
-/** Connections that cannot be had or that end while a statement runs, and timeouts, reject with DatabaseUnavailable. */
+/** Lost connections and timeouts reject with DatabaseUnavailable. */
 function wrapConnectionFaults(pool: Pool): void {
   const connect = pool.connect.bind(pool) as (...given: unknown[]) => unknown
   pool.connect = ((...given: unknown[]) => rejecting(connect(...given), unavailable)) as Pool['connect']
@@ -48,10 +47,9 @@ function unavailable(cause: unknown): DatabaseUnavailable {
   return new DatabaseUnavailable(message, { cause })
 }
 
-/** Class 08 of the SQLSTATEs is connection faults; 57P01 to 57P03 are shutdown, crash and start of the server. */
+/** SQLSTATE 08: connection faults. 57P01 to 57P03: shutdown, crash and start. */
 const endedConnections = /^(08...|57P0[123])$/
 
-/** A lock, a statement or an idle transaction that lasted longer than the session's timeouts allow. */
 const timeouts = /^(55P03|57014|25P0[34])$/
 
 function isUnavailable(fault: unknown): boolean {
@@ -59,17 +57,14 @@ function isUnavailable(fault: unknown): boolean {
   return endedConnections.test(fault.code ?? '') || timeouts.test(fault.code ?? '')
 }
 
-/**
- * Releases connections that ended inside a transaction. The ORM releases a connection only after a successful commit or
- * rollback, and on one that ended both fail: each would keep its place in the pool, until the pool is exhausted.
- */
+/** The ORM's commit and rollback fail on an ended connection. The ORM then never releases it, and the pool fills. */
 export function reclaimDeadConnections(pool: Pool): void {
   const inUse = new Set<PoolClient>()
   pool.on('acquire', (client) => inUse.add(client))
   pool.on('release', (_error, client) => inUse.delete(client))
   pool.on('connect', (client) => {
     client.once('end', () => {
-      // A second release would throw and hide the error that has the cause: the holder comes first.
+      // A second release throws and hides the cause.
       setTimeout(() => inUse.has(client) && client.release(true), releaseGraceMs).unref()
     })
   })

@@ -2,29 +2,24 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { databaseServices, listServicesWithoutRole, roleOf, type DatabaseService } from './roles.ts'
 
 type Grants = {
-  /**
-   * Privileges by table, as GRANT spells them: `select (id, status), update (status)`. `(all but x)` stands for every
-   * column except x, later ones included.
-   */
+  /** Privileges by table: `select (id), update (status)`. `(all but x)` covers later columns too. */
   tables: Readonly<Record<string, string>>
   sequences: readonly string[]
 }
 
-/** Locks of rows need UPDATE of some column. What changes this one of `users` changes who seems to be online. */
+/** A row lock needs UPDATE of one column. This one changes only who seems online. */
 const lockUsers = 'update (status)'
 
 const newIds = { sequences: ['snowflake_sequence'] }
 
-/** `for update skip locked` by the relay. */
+/** The relay uses `for update skip locked`. */
 const outbox = { outbox: 'select, insert, update (id), delete' }
 
-/** The id is read back. */
 const writeAuditLog = { audit_log: 'select (id), insert' }
 
 /**
- * What each service may do, and nothing else: the only list. A new query that lacks a grant fails in the tests of its
- * service with `permission denied`: add it here. An older release runs beside a newer one during an upgrade, so that a
- * grant goes one release after its last use. Held by deploy/test/least-privilege.test.ts. See docs/decisions/database-roles.md.
+ * A query without its grant fails with `permission denied`. An older release runs during an upgrade: remove a grant one
+ * release after its last use. Held by deploy/test/least-privilege.test.ts. docs/decisions/database-roles.md.
  */
 export const grants: Readonly<Record<DatabaseService, Grants>> = {
   identity: {
@@ -42,7 +37,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       attach_proofs: 'select, insert, update, delete',
       peer_resets: 'select (host, new_instance_id, seen_at)',
       presences: 'select, delete',
-      // The chat system's: what a deletion reads and removes, and of a stub what its account takes over.
+      // Tables of chat: for deletion and for a stub's takeover.
       spaces: 'select',
       space_members: 'select, update (user_id), delete',
       role_assignments: 'select, update (user_id), delete',
@@ -110,13 +105,9 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
   },
 }
 
-/** A service looks for pending migrations at its start. */
 const ofEveryService = { mikro_orm_migrations: 'select' }
 
-/**
- * Replaces the privileges of the services' roles by those of the list, in the transaction of `em`: run as the owner of
- * the schema, after every migration. Roles that the server lacks and tables that the database lacks are left out.
- */
+/** Replaces all privileges, as the owner of the schema. Missing roles and tables are skipped. */
 export async function applyGrants(em: EntityManager): Promise<void> {
   const missing = await listServicesWithoutRole(em)
   const tables = new Set(await namesOf(em, "select tablename as name from pg_tables where schemaname = 'public'"))

@@ -6,10 +6,7 @@ import { createSlots } from './slots.ts'
 type DriverConfiguration = ConstructorParameters<typeof PostgreSqlDriver>[0]
 type Transaction = Awaited<ReturnType<PostgreSqlConnection['begin']>>
 
-/**
- * The ORM's driver with faults of the connection as they are (it would turn them into exceptions of the ORM), and with
- * connections that no transaction takes.
- */
+/** The ORM would wrap connection faults in its own exceptions. */
 export class GuardedDriver extends PostgreSqlDriver {
   constructor(config: DriverConfiguration) {
     super(config)
@@ -22,7 +19,7 @@ export class GuardedDriver extends PostgreSqlDriver {
   }
 }
 
-/** Reads are answered although transactions wait for locks: those wait here beyond their part of the pool. */
+/** Waiting transactions leave connections for reads. */
 function limitTransactions(connection: PostgreSqlConnection, poolSize: number): void {
   const max = Math.max(1, poolSize - Math.min(connectionsForReads, Math.floor(poolSize / 2)))
   const slots = createSlots({ max, waitMs: transactionWaitMs })
@@ -32,7 +29,7 @@ function limitTransactions(connection: PostgreSqlConnection, poolSize: number): 
   const rollback = connection.rollback.bind(connection)
 
   connection.begin = async (options = {}) => {
-    // A savepoint has the connection of its transaction.
+    // A savepoint uses its transaction's connection.
     if (options.ctx) return await begin(options)
     const giveBack = await slots.take()
     try {
@@ -44,7 +41,6 @@ function limitTransactions(connection: PostgreSqlConnection, poolSize: number): 
       throw error
     }
   }
-  // A commit that failed is followed by a rollback.
   connection.commit = async (transaction, ...rest) => {
     await commit(transaction, ...rest)
     taken.get(transaction)?.()

@@ -13,16 +13,16 @@ import { Migration20261121Sessions } from './migrations/migration-20261121-sessi
 import { Migration20261122FederationLimits } from './migrations/migration-20261122-federation-limits.ts'
 import { Migration20261122OwnData } from './migrations/migration-20261122-own-data.ts'
 import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
+import { Migration20261123AuditIds } from './migrations/migration-20261123-audit-ids.ts'
 import { Migration20261123PeerResets } from './migrations/migration-20261123-peer-resets.ts'
 import { connectTimeoutMs, defaultConnections, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
 import { createRoles } from './roles.ts'
+import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
 export type DatabaseOptions = {
   url: string
-  /** Most connections this process holds. */
   connections?: number
-  /** Appears in pg_stat_activity. */
   applicationName?: string
 }
 
@@ -36,13 +36,14 @@ const migrations = [
   Migration20261122OwnData,
   Migration20261122Traces,
   Migration20261123PeerResets,
+  Migration20261123AuditIds,
 ].map((migration) => ({
   name: migration.name,
   class: migration,
 }))
 
-/** The configuration of MikroORM, here and for its command line. */
-export function databaseOptions(options: DatabaseOptions): Options {
+/** Also for the command line of MikroORM. `ssl` comes from `chooseTls`. */
+export function databaseOptions(options: DatabaseOptions, ssl: DatabaseTls = false): Options {
   return {
     driver: GuardedDriver,
     clientUrl: options.url,
@@ -58,15 +59,16 @@ export function databaseOptions(options: DatabaseOptions): Options {
       ...sessionTimeouts,
       onPoolCreated: (pool: Pool) => guardPool(pool),
       stream: () => new DatabaseSocket(),
+      ssl,
     },
     forceUtcTimezone: true,
     logger: () => undefined,
   }
 }
 
-/** Opens the database without looking at its schema. Throws DatabaseUnavailable when it does not answer. */
+/** Does not look at the schema. Throws DatabaseUnavailable. */
 export async function connectDatabase(options: DatabaseOptions): Promise<MikroORM> {
-  return await connect(options, databaseOptions(options))
+  return await connect(options, databaseOptions(options, await chooseTls(options.url)))
 }
 
 async function connect({ url }: DatabaseOptions, options: Options): Promise<MikroORM> {
@@ -76,15 +78,13 @@ async function connect({ url }: DatabaseOptions, options: Options): Promise<Mikr
     return orm
   } catch (cause) {
     await orm.close(true)
-    const address = addressOf(url)
-    throw new DatabaseUnavailable(
-      `DATABASE_URL: cannot reach PostgreSQL at ${address}; check the variable and that the server runs`,
-      { cause },
-    )
+    const why = explainTls(cause)
+    const remedy = why === undefined ? '; check the variable and that the server runs' : `: ${why}`
+    throw new DatabaseUnavailable(`DATABASE_URL: cannot reach PostgreSQL at ${addressOf(url)}${remedy}`, { cause })
   }
 }
 
-/** Opens the database for a service, which refuses to start on pending migrations. Throws DatabaseUnavailable. */
+/** Refuses pending migrations. Throws DatabaseUnavailable. */
 export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> {
   const orm = await connectDatabase(options)
   const fault = await findSchemaFault(orm)
@@ -93,7 +93,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> 
   throw new DatabaseUnavailable(`DATABASE_URL: ${fault}: run \`npm run migrate\` first`)
 }
 
-/** Why a service cannot work with the schema. The migrator would create its table, which a service's role may not. */
+/** The migrator would create its table. The role of a service may not. */
 async function findSchemaFault(orm: MikroORM): Promise<string | null> {
   const [found] = await orm.em.fork().execute<{ isMigrated: boolean; isGranted: boolean | null }[]>(
     `select to_regclass('mikro_orm_migrations') is not null as "isMigrated",
@@ -107,10 +107,7 @@ async function findSchemaFault(orm: MikroORM): Promise<string | null> {
 
 const migrationLock = 0x6761_7465
 
-/**
- * Brings the schema and the grants of the services' roles up to date, once for any number of concurrent callers. Gives the
- * names of the applied migrations.
- */
+/** Many callers may run it at once. Gives the names of the applied migrations. */
 export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
     await em.execute('set local lock_timeout = 0')
@@ -122,15 +119,12 @@ export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   })
 }
 
-/**
- * Prepares the database of a server of this instance's own, as its owner: roles, schema and grants. Services then connect
- * with `urlForRole`. Throws DatabaseUnavailable.
- */
+/** Makes roles, schema and grants as the owner. Throws DatabaseUnavailable. */
 export async function prepareDatabase(ownerUrl: string): Promise<void> {
   const options = { url: ownerUrl, connections: 2, applicationName: 'gatehouse-migrate' }
-  // Migrations are SQL: an instance starts sooner without the entities.
+  // Migrations are SQL: the start is faster without entities.
   const withoutEntities = { entities: [], discovery: { warnWhenNoEntities: false } }
-  const orm = await connect(options, { ...databaseOptions(options), ...withoutEntities })
+  const orm = await connect(options, { ...databaseOptions(options, await chooseTls(ownerUrl)), ...withoutEntities })
   try {
     await createRoles(orm.em.fork(), ownerUrl)
     await migrateDatabase(orm)
@@ -139,7 +133,6 @@ export async function prepareDatabase(ownerUrl: string): Promise<void> {
   }
 }
 
-/** Host, port and database of a URL, without its credentials. */
 function addressOf(url: string): string {
   if (!URL.canParse(url)) return 'an address that is not a URL'
   const { host, pathname } = new URL(url)

@@ -3,13 +3,12 @@ import type { Pool, PoolClient } from 'pg'
 
 const pools = new WeakMap<object, Pool>()
 
-/** Throws inside a transaction. */
 export function assertNoTransaction(em: EntityManager): void {
   if (em.isInTransaction())
     throw new Error('a read on a connection of its own would not see what the transaction has changed')
 }
 
-/** The connections below the ORM. Throws inside a transaction. */
+/** Throws inside a transaction. */
 export async function poolOf(em: EntityManager): Promise<Pool> {
   assertNoTransaction(em)
   const connection = em.getConnection()
@@ -20,7 +19,7 @@ export async function poolOf(em: EntityManager): Promise<Pool> {
   return pool
 }
 
-/** Runs `work` on a connection, which is closed when that fails: with its transaction and its prepared statements. */
+/** A failure of `work` closes the connection. */
 export async function withConnection<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   try {

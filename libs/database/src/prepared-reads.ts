@@ -3,33 +3,24 @@ import { DatabaseError, type Pool } from 'pg'
 import { poolOf, withConnection } from './pool-connections.ts'
 import { columnsOf } from './rows.ts'
 
-/**
- * Reads rows, each with the properties that the statement names. `em` is in no transaction: the read has a connection of
- * its own. A function gives the values when it has one.
- */
+/** `em` is in no transaction. A function for `values` is called when the read has a connection. */
 export type PreparedRead<Row> = (em: EntityManager, values: Values | (() => Values)) => Promise<Row[]>
 
 type Values = readonly unknown[]
 
 type Statement<T extends object, P extends keyof T & string> = {
-  /** Unique among all prepared reads. */
   name: string
   entity: EntityClass<T>
   properties: readonly P[]
-  /** The condition, with its values as `$1`, `$2`. */
+  /** Values are `$1`, `$2`. */
   where: string
 }
 
-/** The text of a statement, and how to read its rows. */
 type Compiled<Row> = { text: string; read: (row: object) => Row }
 
 const names = new Set<string>()
 
-/**
- * A read for the requests that come most often: PostgreSQL parses and plans it once for each connection, and a row becomes
- * no entity. The ORM's own read of one account took a third of a request's processor time. Errors are those of the ORM's
- * reads.
- */
+/** For the most frequent reads: PostgreSQL plans once per connection, and no entity is made. Errors are those of the ORM. */
 export function prepareRead<T extends object, P extends keyof T & string>(
   statement: Statement<T, P>,
 ): PreparedRead<Pick<T, P>> {
@@ -56,7 +47,7 @@ function compile<T extends object, P extends keyof T & string>(
 
 type Query = { name: string; text: string; values: Values | (() => Values) }
 
-/** "cached plan must not change result type": a migration has changed a column since the connection prepared the statement. */
+/** A migration changed a column after the connection prepared the statement. */
 const planOutdated = '0A000'
 
 async function runPrepared(pool: Pool, query: Query, isRepeated = false): Promise<object[]> {

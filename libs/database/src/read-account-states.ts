@@ -11,7 +11,7 @@ const readStates = prepareRead({
   where: 'users.id = any($1::bigint[])',
 })
 
-/** What decides over the tokens of accounts, from the database; unknown ids are missing. Design: invariant 1. */
+/** Unknown ids are missing. Design: invariant 1. */
 export async function readAccountStates(em: EntityManager, userIds: readonly string[]): Promise<AccountState[]> {
   const rows = await readStates(em, [bigintArray(userIds)])
   return rows.map(accountStateOf)

@@ -4,10 +4,7 @@ import { slowLookupMs } from './policy.ts'
 
 type Resolve = (host: string, answer: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
-/**
- * Looks names up, and gives the addresses of the time before when the name servers do not answer within `slowMs` or fail: a
- * lost packet costs seconds, which is as long as a connection may take.
- */
+/** Gives the earlier addresses when name servers fail or need more than `slowMs`: a lost packet costs seconds. */
 export function rememberAddresses(
   resolve: Resolve = (host, answer) => lookup(host, { all: true }, answer),
   slowMs = slowLookupMs,
@@ -35,9 +32,8 @@ export function rememberAddresses(
 
 const lookupRemembered = rememberAddresses()
 
-/** The connection below a client of pg, which has no option for how a name is looked up. */
+/** pg has no option for the lookup of names. */
 export class DatabaseSocket extends Socket {
-  /** As pg calls it: a port and a host, or the path of a socket file. */
   override connect(...target: unknown[]): this {
     const [port, host] = target
     if (typeof port !== 'number' || typeof host !== 'string') return super.connect(...(target as [string]))

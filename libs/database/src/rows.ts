@@ -1,38 +1,31 @@
 import type { EntityClass, EntityManager, EntityProperty, Platform } from '@mikro-orm/postgresql'
 
-/** Runs SQL with `?` placeholders in the transaction of `em`, if there is one, and gives its rows. */
+/** `?` marks a parameter. Runs in the transaction of `em`, if there is one. */
 export async function selectRows<Row>(em: EntityManager, sql: string, parameters: unknown[] = []): Promise<Row[]> {
   return await em.execute<Row[]>(sql, parameters, 'all')
 }
 
-/** Runs SQL that changes rows and gives how many it changed. */
 export async function changeRows(em: EntityManager, sql: string, parameters: unknown[] = []): Promise<number> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(sql, parameters, 'run')
   return affectedRows
 }
 
-/** Whether a fault is the violation of the named unique constraint or index. */
 export function violates(error: unknown, constraint: string): boolean {
   return error instanceof Error && 'constraint' in error && error.constraint === constraint
 }
 
-/** Ids as one parameter, for `= any(?::bigint[])`: the statement's text is the same for any number of them. */
+/** For `= any(?::bigint[])`: the statement's text does not depend on the number of ids. */
 export function bigintArray(ids: readonly string[]): string {
   return `{${ids.join(',')}}`
 }
 
-/** The columns of an entity for raw SQL, and how to read its rows. */
 export type EntityColumns<T, P extends keyof T> = {
-  /** For the select list: each column under the name of its property. */
+  /** Each column has the name of its property. */
   sql: string
-  /** Gives the properties the types of the entity; other columns of the row stay as they are. */
   read<Row extends object>(row: Row): Row & Pick<T, P>
 }
 
-/**
- * Columns of an entity from its metadata, for reads of thousands of rows: a row does not become an entity and nothing
- * tracks it, which costs a twentieth of `em.map` (100 users: 0.2 ms against 4 ms).
- */
+/** For reads of thousands of rows without entities: 100 users take 0.2 ms instead of 4 ms with `em.map`. */
 export function columnsOf<T extends object, P extends keyof T & string>(
   em: EntityManager,
   entity: EntityClass<T>,
@@ -61,7 +54,7 @@ export function columnsOf<T extends object, P extends keyof T & string>(
   }
 }
 
-/** From the driver's value to that of the entity, undefined where they are the same. Null stays null. */
+/** Undefined where driver and entity have the same value. Null stays null. */
 function conversionOf(
   { customType, runtimeType }: EntityProperty,
   platform: Platform,

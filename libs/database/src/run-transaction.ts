@@ -4,18 +4,14 @@ import { accountWaitMs, deadlockRetries, longWork, transactionsPerAccount } from
 import { createSlots, type Slots } from './slots.ts'
 
 type Options = {
-  /** Whose row it locks: while one transaction keeps it, others of the account take no connection to wait for it. */
+  /** The account whose row it locks: few such transactions hold a connection at once. */
   accountId?: string
   retries?: number
 }
 
 const deadlockDetected = '40P01'
 
-/**
- * Runs a transaction, and again a few times when PostgreSQL ended it to break a deadlock: writers lock in orders of their
- * own. Of one account a few run at once, the others wait for a bounded time. Throws DatabaseUnavailable, also when a lock
- * cannot be had within `lock_timeout`. See docs/decisions/bounded-waits.md.
- */
+/** Repeats after a deadlock. Throws DatabaseUnavailable, also at `lock_timeout`. docs/decisions/bounded-waits.md. */
 export async function runTransaction<T>(
   orm: MikroORM,
   transaction: (em: EntityManager) => Promise<T>,
@@ -25,16 +21,13 @@ export async function runTransaction<T>(
   return await inTurn(orm, accountId, () => runWithRetries(orm, transaction, retries))
 }
 
-/**
- * Lifts the session's timeouts for the transaction of `em`: of deletions, whose rows are as many as an account has. The
- * connection's own limit follows: see `closeSilentConnections`.
- */
+/** For deletions, which change many rows. The limit of `closeSilentConnections` follows. */
 export async function allowLongWork(em: EntityManager): Promise<void> {
   await em.execute(`set local lock_timeout = ${longWork.lockMs}`)
   await em.execute(`set local statement_timeout = ${longWork.statementMs}`)
 }
 
-/** The time in the transaction of `em`, in milliseconds: one clock for all replicas. Contract: 3. */
+/** In milliseconds: one clock for all replicas. Contract: 3. */
 export async function databaseTime(em: EntityManager): Promise<number> {
   const sql = 'select floor(extract(epoch from clock_timestamp()) * 1000)::text as now'
   const [row] = await em.execute<{ now: string }[]>(sql)

@@ -2,18 +2,15 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
 import { poolOf, withConnection } from './pool-connections.ts'
 
-/** A transaction of few statements: SQL with `?` placeholders, each a single one. */
 export type ShortTransaction = {
   select<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>
-  /** Runs the last statement, and commits. */
   commitWith<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>
 }
 
 /**
- * Runs a transaction whose begin travels in one message with its first statement, and whose commit with its last: half
- * the round trips of the ORM's, and none of its work. Without `commitWith` it is rolled back. `em` is in no transaction.
- * For statements that wait for no lock: it takes a connection without a turn among the process's transactions. Throws
- * DatabaseUnavailable and the driver's errors; the connection is closed then.
+ * Begin and commit travel with the first and last statement: half the round trips. No statement may wait for a lock:
+ * the transaction takes no slot. Without `commitWith` it is rolled back. `em` is in no transaction. Throws
+ * DatabaseUnavailable and the driver's errors.
  */
 export async function runShortTransaction<T>(
   em: EntityManager,
@@ -27,7 +24,7 @@ export async function runShortTransaction<T>(
       const before = state.isOpen ? [] : ['begin']
       const after = isLast ? ['commit'] : []
       state.isOpen = !isLast
-      // One result for each statement, or the result itself of a single one; the types know only the latter.
+      // One result for each statement, or one alone; the types know only one.
       const results: unknown = await client.query(
         [...before, platform.formatQuery(sql, parameters), ...after].join('; '),
       )

@@ -2,21 +2,17 @@ import type { Socket } from 'node:net'
 import type { Client, Pool, PoolClient } from 'pg'
 import { answerMarginMs, sessionTimeouts } from './policy.ts'
 
-/** `statementMs`: after which PostgreSQL ends a statement; `marginMs`: how much later its answer is here at the latest. */
+/** PostgreSQL ends a statement after `statementMs`. Its answer comes at most `marginMs` later. */
 export type AnswerLimits = { statementMs: number; marginMs: number }
 
 const defaultLimits: AnswerLimits = { statementMs: sessionTimeouts.statement_timeout, marginMs: answerMarginMs }
 
-/** How a transaction gives itself another time for statements; 0 is none. The number in milliseconds follows. */
+/** A number in milliseconds follows; 0 is no limit. */
 const ownStatementTimeout = 'set local statement_timeout = '
 
 /**
- * Closes connections on which a statement runs and nothing has arrived for longer than PostgreSQL lets it run: a host that
- * failed, or a firewall that forgot the connection, resets nothing, and TCP takes 15 minutes to give up. The statements read
- * as DatabaseUnavailable, and no later one meets their replies.
- *
- * NOTE: not pg's `query_timeout`. It puts the connection back into the pool, where the next statement waits behind the one
- * that has no answer; and it takes a timer for each statement. docs/decisions/bounded-waits.md.
+ * A dead host sends no reset, and TCP needs 15 minutes to give up. Rejects with DatabaseUnavailable. NOTE: pg's
+ * `query_timeout` would put the connection back into the pool. docs/decisions/bounded-waits.md.
  */
 export function closeSilentConnections(pool: Pool, limits = defaultLimits): void {
   pool.on('connect', (client) => watchAnswers(client as PoolClient & Client, limits))
@@ -44,7 +40,7 @@ function watchAnswers(client: PoolClient & Client, { statementMs, marginMs }: An
     hasOwnTimeout = false
     setLimit(statementMs)
   })
-  // The socket starts this time again with all that it sends and receives.
+  // Sent and received data restart the time.
   socket.on('timeout', () => {
     if (isWaiting) socket.destroy(new Error(`no answer from PostgreSQL within ${socket.timeout} ms`))
   })

@@ -1,13 +1,12 @@
 import { DatabaseUnavailable } from './connection-faults.ts'
 
 export type Slots = {
-  /** Takes a slot and gives what returns it, once. Throws DatabaseUnavailable when none is free within the time. */
+  /** Gives what returns the slot. Throws DatabaseUnavailable after `waitMs`. */
   take(): Promise<() => void>
-  /** Whether nobody has or wants one. */
   idle(): boolean
 }
 
-/** At most `max` at once; others wait in turn, for `waitMs` at the most. */
+/** At most `max` at once; others wait in order. */
 export function createSlots({ max, waitMs }: { max: number; waitMs: number }): Slots {
   const waiting = new Set<() => void>()
   let taken = 0
@@ -33,7 +32,7 @@ export function createSlots({ max, waitMs }: { max: number; waitMs: number }): S
   }
 }
 
-/** Resolves when a slot is handed over, which stays taken meanwhile. */
+/** The slot stays taken until the handover. */
 async function turn(waiting: Set<() => void>, waitMs: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const handOver = () => {

@@ -1,10 +1,9 @@
 import { currentSpan } from '@gatehouse/runtime'
 import type { Pool, PoolClient } from 'pg'
 
-/** The longest text of a statement in a trace. */
 const maxTextLength = 2_000
 
-/** Measures each statement as a span of the work that runs it; without tracing there is no such span. */
+/** A statement outside a span is not measured. */
 export function traceQueries(pool: Pool): void {
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...given: unknown[]) => unknown
@@ -43,11 +42,11 @@ function textOf(statement: unknown): string | undefined {
   return isConfig && typeof statement.text === 'string' ? statement.text : undefined
 }
 
-/** What is kept: quoted names and `$1`. What is a value: texts, with their escapes, dollar-quoted texts and numbers. */
+/** Names in quotes and `$1` are kept. Texts and numbers are values. */
 const tokens =
   /("[^"]*"|\$\d+)|\b[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|\$([A-Za-z_]\w*|)\$[\s\S]*?\$\2\$|\b\d+(?:\.\d+)?\b/g
 
-/** The text of a statement with `?` for each value: the ORM writes values into the text, hashes and tokens among them. */
+/** The ORM writes values into the text, hashes and tokens among them. */
 export function withoutValues(sql: string): string {
   return sql.replace(tokens, (_value, kept: string | undefined) => kept ?? '?')
 }

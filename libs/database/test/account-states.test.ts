@@ -1,3 +1,4 @@
+import type { AuditAction } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import { AuditEntry, User, accountStateOf, nextId, recordAudit } from '@gatehouse/domain'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
@@ -43,7 +44,12 @@ describe('the audit log', () => {
     const act = (action: string, fails: boolean) =>
       database.orm.em.fork().transactional(async (transaction) => {
         const target = { type: 'settings', id: null } as const
-        recordAudit(transaction, { action, actor: { userId: '5', username: 'boss' }, target, at: new Date(7) })
+        recordAudit(transaction, {
+          action: action as AuditAction,
+          actor: { userId: '5', username: 'boss' },
+          target,
+          at: new Date(7),
+        })
         if (fails) throw new Error('no')
       })
 

@@ -1,4 +1,4 @@
-import { commonErrors, toErrorResponse } from '@gatehouse/runtime'
+import { refuse, toErrorResponse } from '@gatehouse/runtime'
 import { countLockWaits, eventually, insertUser, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
@@ -86,7 +86,7 @@ describe('transactions', () => {
     for (let round = 0; round < 3; round += 1) {
       expect(await statusOf(small.em.fork().transactional((em) => em.execute('select 1')))).to.equal(200)
       const refused = small.em.fork().transactional(async () => {
-        throw commonErrors.conflict()
+        throw refuse.username_taken()
       })
       expect(await statusOf(refused)).to.equal(409)
       const lost = small.em.fork().transactional(async (em) => {

@@ -52,15 +52,15 @@ describe('Faults of connections', () => {
   it('that are refused, or not accepted in time, read as unavailable', async () => {
     const nowhere = `postgres://127.0.0.1:${await freePort()}/gatehouse`
     await using opening = new AsyncDisposableStack()
-    const open = (url: string, connections: number) => {
-      const options = databaseOptions({ url, connections })
-      const driverOptions = { ...options.driverOptions, connectionTimeoutMillis: 100 }
-      return opening.adopt(new MikroORM({ ...options, driverOptions }), (orm) => orm.close(true))
-    }
+    const open = (url: string, connections: number) =>
+      opening.adopt(new MikroORM(databaseOptions({ url, connections })), (orm) => orm.close(true))
     await using database = await testDatabase()
     const full = open(database.url, 1)
     const holder = full.em.fork()
     await holder.begin()
+    // Not before: making a connection takes longer than that on a busy machine.
+    const { options } = await full.em.getConnection().getNativeClient()
+    options.connectionTimeoutMillis = 100
 
     expectUnavailable(await errorOf(open(nowhere, 1).em.fork().execute('select 1')))
     expectUnavailable(await errorOf(open(nowhere, 1).em.fork().begin()))

@@ -7,6 +7,7 @@ import { selectRows } from '../src/rows.ts'
 const epochMs = Date.parse('2024-01-01T00:00:00Z')
 
 describe('ids', () => {
+  /** Contract: 1, Ids and times. */
   it('are 42 bits of milliseconds since 2024, the persisted worker id and a sequence', async () => {
     await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()

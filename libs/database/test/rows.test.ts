@@ -1,4 +1,5 @@
-import { AuditEntry, User, plainUserProperties, recordAudit, sanitizeUser } from '@gatehouse/domain'
+import type { AuditAction } from '@gatehouse/contracts'
+import { AuditEntry, User, nextId, plainUserProperties, recordAudit, sanitizeUser } from '@gatehouse/domain'
 import { insertUser, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
@@ -69,7 +70,7 @@ describe('rows', () => {
     const { id: userId, username } = await insertUser(database)
     for (const action of ['a', 'b', 'c', 'other', 'd']) {
       const target = { type: 'user', id: null } as const
-      recordAudit(em, { action, actor: { userId, username }, target, at: new Date(7) })
+      recordAudit(em, { action: action as AuditAction, actor: { userId, username }, target, at: new Date(7) })
       await em.flush()
     }
     const where = { action: { $ne: 'other' } }
@@ -83,5 +84,27 @@ describe('rows', () => {
     expect(await page(3, first.nextCursor!)).to.deep.equal({ actions: 'a', nextCursor: null })
     expect(await page(4)).to.deep.equal({ actions: 'dcba', nextCursor: null })
     expect(await page(1, '0')).to.deep.equal({ actions: '', nextCursor: null })
+  })
+
+  /** Contract: 1, Ids and times. */
+  it('of the audit log have new ids like everything else, above those that were counted from 1', async () => {
+    const em = orm.em.fork()
+    const { id: userId, username } = await insertUser(database)
+    const counted = "insert into audit_log (id, action, target_type) values (1, 'old1', 'user'), (2, 'old2', 'user')"
+    await em.execute(counted)
+    const before = BigInt(await nextId(em))
+    const record = { actor: { userId, username }, target: { type: 'user', id: null } as const, at: new Date(7) }
+    for (const action of ['new1', 'new2']) recordAudit(em, { ...record, action: action as AuditAction })
+    await em.flush()
+    const after = BigInt(await nextId(em))
+
+    const where = { action: { $in: ['old1', 'old2', 'new1', 'new2'] } }
+    const first = await findPage(orm.em.fork(), AuditEntry, { where, limit: 3 })
+    const second = await findPage(orm.em.fork(), AuditEntry, { where, limit: 3, cursor: first.nextCursor! })
+
+    expect(first.rows.map(({ action }) => action)).to.deep.equal(['new2', 'new1', 'old2'])
+    expect(second.rows.map(({ id, action }) => [id, action])).to.deep.equal([['1', 'old1']])
+    const [newer, older] = first.rows.map(({ id }) => BigInt(id))
+    expect(before < older! && older! < newer! && newer! < after).to.equal(true)
   })
 })

@@ -1,12 +1,11 @@
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { User } from './entities/user.ts'
 import type { Operator } from './record-audit.ts'
 
-/** Who acts, as the caller token names them; `tokenIssuedAt` in seconds. */
+/** `tokenIssuedAt` in seconds. */
 export type ActingCaller = { userId: string; tokenIssuedAt: number }
 
-/** Who acts on an admin's route, as the audit log names them: an admin, who is judged again, or the operator. */
 export type ActingAdmin = (ActingCaller & { username: string }) | Operator
 
 type CallerState = Pick<User, 'isDeleted' | 'isAdmin' | 'passwordChangedAt'>
@@ -14,10 +13,9 @@ type Needs = { admin?: boolean }
 type Row = { is_deleted: boolean; is_admin: boolean; password_changed_at: string | null }
 
 /**
- * Judges the caller again inside the transaction of `em`, with the row locked for share until it ends: a revocation that
- * committed is seen, and a later one waits for this act. Call it first, or last in a transaction that takes long. Two
- * admins who act on each other may deadlock: use `runTransaction`. The operator has no account that could have ended.
- * Throws account_deleted, token_revoked, admin_required. Design: invariant 1.
+ * Locks the row for share until the transaction of `em` ends. Call it first, or last in a long transaction. Two admins
+ * who act on each other may deadlock: use `runTransaction`. The operator always passes. Throws account_deleted,
+ * token_revoked, admin_required. Design: invariant 1.
  */
 export async function assertCallerCurrent(
   em: EntityManager,
@@ -33,18 +31,17 @@ export async function assertCallerCurrent(
 }
 
 /**
- * The same for a row that the transaction has locked already, as a change of the own account does. A token of the second
- * of the change stays valid. Throws account_deleted, token_revoked, admin_required. Spec: Bearer tokens.
+ * A token of the same second stays valid. Throws account_deleted, token_revoked, admin_required. Spec: Bearer tokens.
  */
 export function assertCurrent<State extends CallerState>(
   state: State | null | undefined,
   caller: ActingCaller,
   { admin = false }: Needs = {},
 ): asserts state is State {
-  if (!state || state.isDeleted) throw commonErrors.account_deleted()
+  if (!state || state.isDeleted) throw refuse.account_deleted()
   const changedAt = state.passwordChangedAt
-  if (changedAt != null && caller.tokenIssuedAt < Math.floor(changedAt / 1000)) throw commonErrors.token_revoked()
-  if (admin && !state.isAdmin) throw commonErrors.admin_required()
+  if (changedAt != null && caller.tokenIssuedAt < Math.floor(changedAt / 1000)) throw refuse.token_revoked()
+  if (admin && !state.isAdmin) throw refuse.admin_required()
 }
 
 function stateOf({ is_deleted: isDeleted, is_admin: isAdmin, password_changed_at: changedAt }: Row): CallerState {

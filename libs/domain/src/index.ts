@@ -25,7 +25,7 @@ export {
 export type { ReplicatedInstance } from './entities/index.ts'
 export { loadInstanceSettings, nextId } from './instance.ts'
 export { activeInvites, deriveInviteStatus, findInvite } from './invites/invite-status.ts'
-export { inviteUnavailable, lockActiveInvite, recordRedemption } from './invites/redeem-invite.ts'
+export { lockActiveInvite, recordRedemption } from './invites/redeem-invite.ts'
 export { operator, recordAudit } from './record-audit.ts'
 export type { Actor, AuditRecord, Operator } from './record-audit.ts'
 export {

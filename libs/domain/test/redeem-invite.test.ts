@@ -61,7 +61,7 @@ describe('Registration 11: redemption of an invite', () => {
     const refusals = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []))
 
     expect(refusals).to.have.length(15)
-    for (const refusal of refusals) expect(refusal).to.include({ code: 'invite_unavailable', status: 403 })
+    for (const refusal of refusals) expect(refusal).to.include({ code: 'invite_invalid', status: 403 })
     expect(await tally(id)).to.deep.equal({ usedCount: 3, redemptions: 1 })
   })
 
@@ -93,7 +93,7 @@ describe('Registration 11: redemption of an invite', () => {
       return await redeemIn(em, token, () => insertUser(em))
     })
 
-    expect(await outcome.catch((error: unknown) => error)).to.include({ code: 'invite_unavailable' })
+    expect(await outcome.catch((error: unknown) => error)).to.include({ code: 'invite_invalid' })
     expect(await tally(id)).to.deep.equal({ usedCount: 1, redemptions: 1 })
   })
 

@@ -5,15 +5,14 @@ import { chown, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-// PostgreSQL refuses to run as root. Where this process is root, it runs as `nobody` and without any capability: it cannot
-// enter folders that are closed to others, as /root is. What it needs is then kept below this folder.
+// Root runs PostgreSQL as `nobody`, which cannot enter closed folders, such as /root. It uses this one.
 const openFolder = '/var/lib/gatehouse'
 
 const run = promisify(execFile)
 
 export type UnprivilegedUser = { uid: number; gid: number }
 
-/** The user that PostgreSQL runs as; null when this process is not root. */
+/** Null when this process is not root. */
 export function findUnprivilegedUser(): UnprivilegedUser | null {
   if (process.getuid?.() !== 0) return null
   const line = readFileSync('/etc/passwd', 'utf8').match(/^nobody:[^:]*:(\d+):(\d+):/m)
@@ -21,7 +20,7 @@ export function findUnprivilegedUser(): UnprivilegedUser | null {
   return { uid: Number(line[1]), gid: Number(line[2]) }
 }
 
-/** Whether the unprivileged user can enter every folder above `path`; always, where this process is not root. */
+/** Always true when this process is not root. */
 export function isReachable(path: string): boolean {
   return findUnprivilegedUser() === null || isOpenAbove(path)
 }
@@ -32,17 +31,14 @@ function isOpenAbove(path: string): boolean {
   return (statSync(parent).mode & 0o001) !== 0 && isOpenAbove(parent)
 }
 
-/**
- * The folder in which PostgreSQL can keep what belongs into `folder`: the same, or one of its own below
- * /var/lib/gatehouse whose name follows from it. It exists afterwards.
- */
+/** `folder`, or one below /var/lib/gatehouse. It exists afterwards. */
 export async function reachableFolder(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true })
   if (findUnprivilegedUser() === null) return folder
   const path = realpathSync(folder)
   const name = `${basename(dirname(path))}-${createHash('sha256').update(path).digest('hex').slice(0, 16)}`
   const relocated = join(openFolder, name.replace(/[^\w-]+/g, ''))
-  // A folder that was closed when the data were made may be open by now: they stay where they are.
+  // Data stay where they were made.
   const hasData = existsSync(join(relocated, 'data')) && !existsSync(join(folder, 'data'))
   if (isOpenAbove(folder) && !hasData) return folder
   await makeOpenFolder()
@@ -50,7 +46,7 @@ export async function reachableFolder(folder: string): Promise<string> {
   return relocated
 }
 
-/** Moves a folder of PostgreSQL's to where PostgreSQL can enter it; whole or not at all, also over file systems. */
+/** Whole or not at all, also over file systems. */
 export async function moveFolder(from: string, to: string): Promise<void> {
   const user = findUnprivilegedUser()
   if (user) await chown(dirname(to), user.uid, user.gid)
@@ -66,10 +62,7 @@ export async function moveFolder(from: string, to: string): Promise<void> {
   }
 }
 
-/**
- * The folder of PostgreSQL's programs where PostgreSQL can read it: the given one, or a copy, made once for each version.
- * `into` is where copies are kept.
- */
+/** The given folder, or a copy in `into` for each version. */
 export async function reachablePrograms(programs: string, version: string, into = openFolder): Promise<string> {
   if (isReachable(programs)) return programs
   const copy = join(into, `postgresql-${version}`)
@@ -81,7 +74,6 @@ export async function reachablePrograms(programs: string, version: string, into 
     await run('chmod', ['-R', 'a+rX', join(own, 'copy')])
     await rename(join(own, 'copy'), copy)
   } catch (error) {
-    // Another one was first.
     if (!existsSync(copy)) throw error
   } finally {
     await rm(own, { recursive: true })

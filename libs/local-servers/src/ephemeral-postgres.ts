@@ -4,10 +4,7 @@ import { createScratchFolder, removeFolder } from './scratch-folder.ts'
 import { startServer } from './server-process.ts'
 import type { LocalServer } from './server-process.ts'
 
-/**
- * An empty PostgreSQL server in a scratch folder. Committed transactions survive `kill()`; fsync is off, so a crash of the
- * machine may lose them. `settings` are server parameters, for example max_connections.
- */
+/** Committed data survive `kill()`. fsync is off: a crash of the machine may lose them. */
 export async function startEphemeralPostgres(
   options: { settings?: Record<string, string> } = {},
 ): Promise<LocalServer> {
@@ -16,10 +13,10 @@ export async function startEphemeralPostgres(
   const data = join(folder, 'data')
   const { postgres } = await loadPostgresPrograms()
   await initDatabase(data, ['-U', 'postgres', '--auth=trust', '--no-sync'])
-  // Shared memory in the folder too: in the system's, a server that is killed leaves some behind for good.
+  // A killed server leaves shared memory of the system behind.
   const withinFolder = { dynamic_shared_memory_type: 'mmap' }
   const settings = { fsync: 'off', max_connections: '100', ...withinFolder, ...options.settings }
-  const url = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`
+  const url = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`
   return await startServer({
     name: 'postgres',
     folder,

@@ -1,3 +1,4 @@
+export { findUnprivilegedUser } from './closed-folders.ts'
 export { createFile } from './create-file.ts'
 export { startEphemeralPostgres } from './ephemeral-postgres.ts'
 export { findOnPath, findProgram, missingProgram, programs } from './find-program.js'

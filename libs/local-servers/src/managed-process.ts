@@ -6,29 +6,23 @@ import { unwatchProcess, watchProcess } from './watchdog.ts'
 
 export type ProcessOptions = {
   name: string
-  /** Detached: a Ctrl-C on the terminal is for this process, which ends its children in order. */
+  /** Detached: a Ctrl-C is for this process, which ends its children in order. */
   spawn: () => ChildProcess
-  /** Runs before each start. */
   prepare?: () => Promise<void>
-  /** Called after each start: the process gets ready while its owner does other work. */
   onSpawned?: () => void
-  /** Rejects where waiting is of no use. */
+  /** Rejects where waiting is useless. */
   isReady: () => Promise<boolean>
   readyLimitMs: number
   stopSignal: NodeJS.Signals
-  /** SIGKILL follows. */
   stopLimitMs: number
-  /** Ends it on disposal and after the end of this process. */
   discardSignal: NodeJS.Signals
-  /** Whether it is started again when it ends unasked. */
   restarts?: boolean
-  /** The end of its log, for the error of a failed start. */
+  /** For the error of a failed start. */
   lastLines: () => string
 }
 
 const restartDelayMs = 500
 
-/** A child process that is started, stopped, killed and suspended on demand, and never outlives this process. */
 export class ManagedProcess implements AsyncDisposable {
   readonly #options: ProcessOptions
   #child: ChildProcess | undefined
@@ -39,31 +33,30 @@ export class ManagedProcess implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Of the running process; another one after each start. */
+  /** Changes with each start. */
   get pid(): number {
     return pidOf(this.#child)
   }
 
-  /** Runs it, unless it runs, and waits until it is ready. Otherwise throws with the last lines of its log. */
+  /** Waits until it is ready. Throws with the end of its log. */
   async start(): Promise<void> {
     this.#isStopRequested = false
     await this.#restarting
     if (hasEnded(this.#child)) await this.#run()
   }
 
-  /** Shuts it down, and resolves when it and its descendants have ended. */
   async stop(): Promise<void> {
     await this.#end(this.#options.stopSignal)
   }
 
-  /** SIGKILL to it and its descendants. */
+  /** SIGKILL, to descendants too. */
   async kill(): Promise<void> {
     if (hasEnded(this.#child)) return
     await killTree(this.pid)
     await exitOf(this.#child)
   }
 
-  /** SIGSTOP to it and its descendants: connections stay open, nothing is answered. */
+  /** SIGSTOP: connections stay open without answers. */
   pause(): void {
     signalTree(this.pid, 'SIGSTOP')
   }
@@ -130,7 +123,7 @@ export class ManagedProcess implements AsyncDisposable {
       if (performance.now() >= deadline) throw new Error(`not ready within ${readyLimitMs} ms`)
       await pause(20)
     }
-    // The answer may be another process's, which took the port before this one could.
+    // Another process may have taken the port and answered.
     if (hasEnded(child)) throw new Error('address already in use')
   }
 }

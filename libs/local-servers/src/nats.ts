@@ -6,10 +6,7 @@ import { createScratchFolder, removeFolder } from './scratch-folder.ts'
 import { startServer } from './server-process.ts'
 import type { LocalServer } from './server-process.ts'
 
-/**
- * A NATS server with JetStream. `config` is added to its configuration (accounts, limits). Its streams stay in `folder`;
- * without one they are removed with it.
- */
+/** `config` is added to its configuration. Streams stay only with a `folder`. */
 export async function startNats(options: { config?: string; folder?: string } = {}): Promise<LocalServer> {
   const file = findProgram('nats-server')
   if (!file) throw new Error(missingProgram('nats-server'))

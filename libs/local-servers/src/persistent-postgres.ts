@@ -13,7 +13,7 @@ import type { LocalServer } from './server-process.ts'
 const name = 'gatehouse'
 const shutdownLimitMs = 15_000
 
-/** Small enough for a machine that runs everything else too; fsync stays on. */
+/** The machine runs everything else too. */
 const defaultSettings = {
   shared_buffers: '32MB',
   max_connections: '60',
@@ -21,7 +21,7 @@ const defaultSettings = {
   jit: 'off',
   log_checkpoints: 'off',
   password_encryption: 'scram-sha-256',
-  // No values of rows in the log: details and statements would hold them, hashes among them.
+  // Details and statements would show values of rows, hashes among them.
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
   log_parameter_max_length: '0',
@@ -29,23 +29,16 @@ const defaultSettings = {
 }
 
 type Options = {
-  /** Created where it is missing, and locked for this process. */
   folder: string
-  /** Of its one user; set when the folder is new. */
+  /** Set when the folder is new. */
   password: string
   settings?: Record<string, string>
-  /** Called when its process runs: it takes a while to get ready. */
   onSpawned?: () => void
-  /** Called with the folder of the data where that is another one. */
+  /** Called when the data are in another folder. */
   onRelocated?: (folder: string) => void
 }
 
-/**
- * A PostgreSQL server whose data stay in `folder`, on 127.0.0.1 and with a password only. Where this process is root and the
- * server's user cannot enter a folder above that one, they stay in a folder below /var/lib/gatehouse. It ends with this process. A
- * server that a killed process left running is shut down first. A server that ends unasked is started again on the same
- * port. `url` holds the password. Throws FolderInUse while another process has the folder.
- */
+/** An ended server restarts on the same port. `url` holds the password. Throws FolderInUse. */
 export async function startPersistentPostgres(options: Options): Promise<LocalServer> {
   const given = resolve(options.folder)
   await using opening = new AsyncDisposableStack()
@@ -60,7 +53,7 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
   const { postgres } = await loadPostgresPrograms()
   const settings = { ...defaultSettings, ...options.settings }
   const urlOf = (database: string, port: number) =>
-    `postgres://${name}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`
+    `postgres://${name}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}?sslmode=disable`
   return await startServer({
     name: 'postgres',
     folder,
@@ -76,7 +69,7 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
   })
 }
 
-/** Created under another name and renamed, so that an interrupted start leaves no incomplete data folder. */
+/** The rename leaves no incomplete data after an interrupted start. */
 async function createData(folder: string, data: string, password: string): Promise<void> {
   const incomplete = `${data}-unfinished`
   const passwordFile = join(folder, 'password')
@@ -91,7 +84,6 @@ async function createData(folder: string, data: string, password: string): Promi
   await rename(incomplete, data)
 }
 
-/** Earlier versions kept them in the closed folder, with capabilities to enter it. */
 async function moveEarlierData(from: string, to: string): Promise<void> {
   if (!existsSync(from) || existsSync(to)) return
   await stopLeftOverServer(from)
@@ -103,10 +95,10 @@ async function createDatabase(client: pg.Client): Promise<void> {
   if (!rowCount) await client.query(`create database ${name}`)
 }
 
-/** Shuts down the server that a killed process left running on these data. Needs the lock of the folder. */
+/** Needs the lock of the folder. */
 async function stopLeftOverServer(data: string): Promise<void> {
   const pid = readPostmasterPid(data)
-  // The pid may belong to another process by now.
+  // The pid may be another process's.
   if (!commandLineOf(pid).includes(`-D ${data} `)) return
   signalTree(pid, 'SIGCONT')
   signalProcess(pid, 'SIGINT')

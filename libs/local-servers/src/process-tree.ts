@@ -2,17 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** One row of the process table. `startedAt` has the system's own format; with the pid it identifies a process for good. */
+/** `startedAt` has the system's format. With the pid it identifies a process for good. */
 type ProcessEntry = { pid: number; parentPid: number; state: string; startedAt: string }
 
 const isLinux = process.platform === 'linux'
 
-/** Sends a signal to a process and its descendants. Those that have ended are skipped. */
 export function signalTree(pid: number, signal: NodeJS.Signals): void {
   for (const member of listTree(pid)) signalProcess(member, signal)
 }
 
-/** Sends SIGKILL to a process and its descendants, and waits until all of them have ended. */
+/** Waits until all have ended. */
 export async function killTree(pid: number): Promise<void> {
   signalProcess(pid, 'SIGSTOP') // so that it starts no more children
   const members = listTree(pid)
@@ -20,7 +19,6 @@ export async function killTree(pid: number): Promise<void> {
   while (members.some(isRunning)) await pause(5)
 }
 
-/** Sends a signal to one process, unless it has ended. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -29,18 +27,17 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Whether a process runs. A zombie does not. */
+/** A zombie does not run. */
 export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined
 }
 
-/** When a process started, in the system's own format; undefined when it does not run. */
 export function startTimeOf(pid: number): string | undefined {
   const entry = readProcesses(pid)[0]
   return entry && !/^[ZX]/.test(entry.state) ? entry.startedAt : undefined
 }
 
-/** The command line of a process; empty when it does not run. */
+/** Empty when the process does not run. */
 export function commandLineOf(pid: number): string {
   try {
     if (isLinux) return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
@@ -50,7 +47,6 @@ export function commandLineOf(pid: number): string {
   }
 }
 
-/** A process and its descendants. */
 export function listTree(root: number): number[] {
   const processes = readProcesses()
   const tree = [root]
@@ -58,7 +54,6 @@ export function listTree(root: number): number[] {
   return tree
 }
 
-/** The process table, or the one row of `pid` where that process exists. */
 function readProcesses(pid?: number): ProcessEntry[] {
   if (!isLinux) return readPs(pid === undefined ? ['-A'] : ['-p', String(pid)])
   const pids =
@@ -73,7 +68,7 @@ function readProcesses(pid?: number): ProcessEntry[] {
 function readStat(pid: number): ProcessEntry[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field, the name in parentheses, may hold spaces and parentheses: the third follows the last of them.
+    // The second field may hold spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [state = '', parentPid] = fields
     return [{ pid, parentPid: Number(parentPid), state, startedAt: fields[19] ?? '' }]

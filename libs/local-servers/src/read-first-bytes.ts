@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** The first bytes from a port, after sending `request`; empty where nothing answers within a second. */
+/** Empty without an answer within a second. */
 export function readFirstBytes(port: number, request = ''): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request))

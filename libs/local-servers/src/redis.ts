@@ -6,7 +6,7 @@ import { createScratchFolder, removeFolder } from './scratch-folder.ts'
 import { startServer } from './server-process.ts'
 import type { LocalServer } from './server-process.ts'
 
-/** A Redis server without persistence: empty again after `stop` or `kill`. `config` is added to its configuration. */
+/** Data are lost at `stop` and `kill`. */
 export async function startRedis(options: { config?: string } = {}): Promise<LocalServer> {
   const file = findProgram('redis-server')
   if (!file) throw new Error(missingProgram('redis-server'))

@@ -6,10 +6,7 @@ import { watchFolder } from './watchdog.ts'
 
 const projectRoot = resolve(import.meta.dirname, '../../..')
 
-/**
- * A new, empty folder in that of GATEHOUSE_TEST_SCRATCH, else in the project's data folder, or in the system's for temporary
- * files where PostgreSQL could not enter that. It is removed when this process has ended.
- */
+/** In GATEHOUSE_TEST_SCRATCH, the project's data folder, or the system's. Removed when this process ends. */
 export async function createScratchFolder(name: string): Promise<string> {
   const dataFolder = resolve(projectRoot, process.env.GATEHOUSE_DATA ?? '.gatehouse')
   const parent = process.env.GATEHOUSE_TEST_SCRATCH || join(dataFolder, 'scratch')

@@ -12,12 +12,11 @@ export type ServerProgram = Pick<
   ProcessOptions,
   'name' | 'prepare' | 'onSpawned' | 'stopSignal' | 'discardSignal' | 'restarts'
 > & {
-  /** Its working directory and the place of its log. */
   folder: string
   command: (port: number) => Command
   url: (port: number) => string
   isReady: (port: number) => Promise<boolean>
-  /** Disposed of when it has ended for good. */
+  /** Released when it has ended for good. */
   resources: AsyncDisposableStack
 }
 
@@ -25,10 +24,9 @@ const readyLimitMs = 30_000
 const stopLimitMs = 10_000
 const retryDelayMs = 500
 const maxStartAttempts = 4
-/** Another process took the port after it was found free; a previous server has not yet released the data. */
+/** A port taken since the search, or data of the last server. */
 const transientFault = /address already in use|lock file .* already exists|shared memory block .* is still in use/i
 
-/** A server on a port of 127.0.0.1. Disposing of it ends it and releases what it used. */
 export class LocalServer extends ManagedProcess {
   readonly url: string
   readonly port: number
@@ -64,7 +62,7 @@ export class LocalServer extends ManagedProcess {
   }
 }
 
-/** Starts a server on a free port and waits until it is ready. Otherwise throws with the last lines of its log. */
+/** Waits until it is ready. Throws with the end of its log. */
 export async function startServer(program: ServerProgram): Promise<LocalServer> {
   for (let attempt = 1; ; attempt += 1) {
     const server = new LocalServer(program, await freePort())

@@ -1,5 +1,4 @@
-// Runs beside a process that owns servers. Its IPC channel closes when that process has ended, by SIGKILL too: then it
-// ends the servers and removes their folders.
+// The IPC channel closes when the owner of the servers has ended, by SIGKILL too.
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isRunning, killTree, signalProcess, signalTree } from './process-tree.ts'

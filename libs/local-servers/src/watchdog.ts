@@ -2,22 +2,21 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { resolve } from 'node:path'
 
-/** What the watchdog does when this process has ended: remove a folder, or signal a process; without a signal, nothing. */
+/** Without `signal`, a process is left alone. */
 export type WatchdogMessage = { folder: string } | { pid: number; signal?: NodeJS.Signals }
 
 let watchdog: ChildProcess | undefined
 
-/** Has a folder removed when this process has ended, by SIGKILL too. */
+/** Removed when this process ends, by SIGKILL too. */
 export function watchFolder(folder: string): void {
   send({ folder })
 }
 
-/** Has a process and its descendants ended by `signal` when this process has ended, by SIGKILL too. */
 export function watchProcess(pid: number, signal: NodeJS.Signals): void {
   send({ pid, signal })
 }
 
-/** Takes `watchProcess` back: the process has ended, and its pid may be given to another one. */
+/** The pid of an ended process may be given to another. */
 export function unwatchProcess(pid: number): void {
   send({ pid })
 }

@@ -7,13 +7,9 @@ type Network = [Address, number]
 const loopback = ['127.0.0.0/8', '::1/128']
 const globalIpv6: Network = [ipaddr.IPv6.parse('2000::'), 3]
 
-/** The addresses that the operator allows although they are not public. */
 export type AllowList = { covers(address: string): boolean }
 
-/**
- * Parses a comma separated list of CIDRs, addresses and the word `loopback`; empty text gives an empty list.
- * Throws an Error that names the faulty entry. Contract: 8, FEDERATION_ALLOW_PRIVATE and TRUST_PROXY.
- */
+/** Throws with the faulty entry. Contract: 8, FEDERATION_ALLOW_PRIVATE and TRUST_PROXY. */
 export function parseCidrs(text: string): string[] {
   const entries = text
     .split(',')
@@ -22,7 +18,7 @@ export function parseCidrs(text: string): string[] {
   return [...new Set(entries.flatMap((entry) => (entry === 'loopback' ? loopback : [normalizeNetwork(entry)])))]
 }
 
-/** Takes entries as `parseCidrs` gives or accepts them. Throws an Error that names a faulty one. */
+/** Throws with the faulty entry. */
 export function parseAllowList(entries: string[]): AllowList {
   const networks = entries.flatMap(parseCidrs).map((cidr): Network => ipaddr.parseCIDR(cidr))
   return {
@@ -33,11 +29,7 @@ export function parseAllowList(entries: string[]): AllowList {
   }
 }
 
-/**
- * Whether an address is public. Everything but plain global unicast is not: private, loopback, link-local, shared,
- * documentation and multicast ranges, and every IPv6 form that carries an IPv4 address (mapped, NAT64, 6to4, Teredo),
- * because it reaches another address than it shows.
- */
+/** Only plain global unicast is public. An IPv6 form with an IPv4 address is not: it reaches another address. */
 export function isPublicAddress(text: string): boolean {
   const address = parseAddress(text)
   if (address === undefined || address.range() !== 'unicast') return false
@@ -54,10 +46,7 @@ function normalizeNetwork(entry: string): string {
   return `${address.toString()}/${Number(bits)}`
 }
 
-/**
- * The four-part or colon spelling only: the library alone would also read `10` or `0x7f.1` as addresses. And it takes
- * `::127.0.0.1` for the mapped address, which it is not, so IPv6 goes to it in the spelling without dots.
- */
+/** The library also reads `10` and `0x7f.1` as addresses, and `::127.0.0.1` as the mapped address. */
 function parseAddress(text: string): Address | undefined {
   const family = isIP(text)
   if (family === 0 || text.includes('%')) return undefined

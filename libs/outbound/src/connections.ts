@@ -6,25 +6,18 @@ import { Pool, buildConnector, errors } from 'undici'
 import { connectMs, connectionsPerOrigin, idleMs, maxIdleMs } from './policy.ts'
 import type { Target } from './target.ts'
 
-/** Made once: an error for each pool, with its stack, takes as long as the rest of ending it. */
+/** Made once: the stack of an error costs as much as the rest of ending a pool. */
 const poolEnded = new errors.ClientDestroyedError('The connections to this host have ended')
 
 type Entry = { key: string; pool: Pool; users: number; connecting: Set<Socket> }
 
 export type Connections = AsyncDisposable & {
-  /** Runs `use` with a pool whose sockets go to the target's checked addresses only. */
+  /** The sockets go only to the target's checked addresses. */
   withPool<T>(target: Target, use: (pool: Pool) => Promise<T>): Promise<T>
-  /** How many pools are open now. */
   readonly size: number
 }
 
-/**
- * Keep-alive connections, one pool for each origin. A pool is tied to the addresses that were checked when it was made:
- * when the name resolves to others, a new pool replaces it and the old one ends with its last request. Pools without
- * requests and sockets are dropped, so that requests to ever new hosts cannot fill the memory.
- *
- * NOTE: not undici's `Agent`, which keeps its pools by origin alone and so would reuse connections to old addresses.
- */
+/** A pool belongs to the addresses that were checked. NOTE: undici's `Agent` would reuse connections to old addresses. */
 export function createConnections(): Connections {
   const entries = new Map<string, Entry>()
   const open = new Set<Entry>()
@@ -81,13 +74,7 @@ export function createConnections(): Connections {
   }
 }
 
-/**
- * Connects to the target's addresses; the name stays the host for TLS and the Host header. `connecting` holds the sockets that
- * are not connected yet.
- *
- * NOTE: a single address takes the place of the host, and no signal ends the sockets: a lookup, even one that answers at once,
- * and a signal cost as much as the rest of a connection. docs/decisions/outbound-connections.md.
- */
+/** NOTE: a lookup or a signal would cost as much as a connection. docs/decisions/outbound-connections.md. */
 function buildPinnedConnector(
   { addresses, port }: Target,
   { connecting, secureContext }: { connecting: Set<Socket>; secureContext: SecureContext | undefined },
@@ -104,7 +91,7 @@ function buildPinnedConnector(
     ...(port !== undefined && { port: String(port) }),
   }
   return (options, callback) => {
-    // The types leave out that the socket is returned.
+    // The types omit the returned socket.
     const socket = connect({ ...options, ...place }, (...outcome) => {
       connecting.delete(socket)
       callback(...outcome)
@@ -122,7 +109,7 @@ function pinnedLookup(addresses: string[]): LookupFunction {
   }
 }
 
-/** The certificates of Node, of NODE_EXTRA_CA_CERTS, and of the system. Contract: 8. */
+/** Of Node, of NODE_EXTRA_CA_CERTS and of the system. Contract: 8. */
 function trustedCertificates(): string[] {
   return [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
 }

@@ -3,11 +3,7 @@ import { OutboundFailure } from './outbound-failure.ts'
 
 export type OutboundAnswer = { status: number; headers: Record<string, string>; body: Buffer }
 
-/**
- * One request and its whole answer, as a handler of undici's `dispatch`: a stream for the body and signals for the deadline
- * cost a third of a request. What its methods throw ends the connection, and undici gives it to `onResponseError`.
- * docs/decisions/outbound-connections.md.
- */
+/** A body stream and signals would cost a third of a request. docs/decisions/outbound-connections.md. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #outcome = Promise.withResolvers<OutboundAnswer>()
   readonly #maxBytes: number
@@ -22,18 +18,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#maxBytes = maxBytes
   }
 
-  /** Rejects with the first failure: what `end` was given, OutboundFailure `redirect` or `too_large`, or undici's error. */
+  /** Rejects with OutboundFailure `redirect` or `too_large`, undici's error, or that of `end`. */
   get answer(): Promise<OutboundAnswer> {
     return this.#outcome.promise
   }
 
-  /** Sends the request; gives the answer. */
   async send(pool: Pool, request: Dispatcher.DispatchOptions): Promise<OutboundAnswer> {
     pool.dispatch(request, this)
     return await this.answer
   }
 
-  /** Gives up, whatever state it is in; ends its connection. */
+  /** Valid in any state. Ends the connection. */
   end(failure: Error): void {
     this.#failure ??= failure
     this.#outcome.reject(failure)

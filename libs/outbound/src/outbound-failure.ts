@@ -1,7 +1,7 @@
 export type OutboundFailureKind =
   'forbidden_address' | 'invalid_url' | 'timeout' | 'unreachable' | 'too_large' | 'redirect'
 
-/** Why an outbound request gave no answer. The cause is for the log; callers match the kind. */
+/** The cause is for the log; callers match the kind. */
 export class OutboundFailure extends Error {
   override readonly name = 'OutboundFailure'
   readonly kind: OutboundFailureKind

@@ -13,32 +13,28 @@ import { parseUrl, resolveTarget } from './target.ts'
 
 export type { OutboundAnswer } from './exchange.ts'
 
-/** `allowPrivate`: CIDRs, addresses or `loopback`. `resolve`: addresses of host names that are not looked up. */
+/** `allowPrivate`: CIDRs, addresses or `loopback`. */
 export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
 
 export type OutboundRequest = {
   method: string
   url: string
-  /** `Host` is always the URL's; one given here is ignored. */
+  /** `Host` is ignored. */
   headers?: Record<string, string>
   body?: string | Buffer
-  /** Milliseconds for the whole exchange, name lookup included. */
+  /** For the whole exchange, name lookup included. */
   timeoutMs: number
-  /** The longest answer body that is accepted; 64 KiB by default. */
+  /** 64 KiB by default. */
   maxBytes?: number
-  /** Ends the exchange early; the request then rejects with the signal's reason. */
   signal?: AbortSignal
 }
 
 export type Outbound = AsyncDisposable & {
-  /** Gives the answer of any status but 3xx. Throws OutboundFailure. */
+  /** A redirect fails too. Throws OutboundFailure. */
   request(request: OutboundRequest): Promise<OutboundAnswer>
 }
 
-/**
- * Guarded requests: https to public addresses, plain http and private addresses only where allowed, no
- * redirects. Throws an Error for a config that cannot be read. Contract: 7, outbound requests.
- */
+/** Plain http needs an allowed address. Throws for a faulty config. Contract: 7, outbound requests. */
 export function createOutbound(config: OutboundConfig, overrides: { lookup?: Lookup } = {}): Outbound {
   const lookup = overrides.lookup ?? createDnsLookup()
   const guard = { allowed: parseAllowList(config.allowPrivate), table: readTable(config.resolve), lookup }
@@ -50,7 +46,7 @@ export function createOutbound(config: OutboundConfig, overrides: { lookup?: Loo
       const exchange = new Exchange(request.maxBytes ?? maxResponseBytes)
       const lift = limitExchange(exchange, request)
       try {
-        // Before it is sent, the exchange can only fail: at its deadline, also while the name is looked up.
+        // The deadline may come during the lookup.
         const target = await Promise.race([resolveTarget(guard, url), exchange.answer as Promise<never>])
         if (closed) throw new OutboundFailure('unreachable', 'Outbound requests have ended')
         return await connections.withPool(target, (pool) => exchange.send(pool, outgoing(request, url)))
@@ -68,7 +64,6 @@ export function createOutbound(config: OutboundConfig, overrides: { lookup?: Loo
   }
 }
 
-/** Ends the exchange at its deadline or with its caller's signal; gives what lifts both. */
 function limitExchange(exchange: Exchange, { timeoutMs, signal }: OutboundRequest): () => void {
   const late = () => exchange.end(new OutboundFailure('timeout', `No answer within ${timeoutMs} ms`))
   const timer = setTimeout(late, timeoutMs)
@@ -100,7 +95,7 @@ function readTable(table: ResolveTable): Map<string, ResolveTable[string]> {
   return new Map(entries)
 }
 
-/** A request that could not be formed is a fault of this process and stays as it is; all else is the peer's failure. */
+/** A malformed request is a fault of this process. All else is the peer's failure. */
 function asFailure(error: unknown, url: URL): unknown {
   if (error instanceof OutboundFailure || error instanceof errors.InvalidArgumentError) return error
   if (error instanceof errors.ConnectTimeoutError) {

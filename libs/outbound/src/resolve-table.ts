@@ -1,14 +1,11 @@
 import { isIP } from 'node:net'
 
-/** Host name to its address; without a port the URL's own port stays. */
+/** Without a port, the URL's port stays. */
 export type ResolveTable = Record<string, { address: string; port?: number }>
 
 const entryPattern = /^([^=\s]+)=(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/
 
-/**
- * Parses `host=address:port,…` (IPv6 addresses in brackets, the port may be left out); empty text gives an empty table.
- * Throws an Error that names the faulty entry. Contract: 8, FEDERATION_RESOLVE.
- */
+/** `host=address:port,…`; the port may be missing. Throws with the faulty entry. Contract: 8, FEDERATION_RESOLVE. */
 export function parseResolve(text: string): ResolveTable {
   const table: ResolveTable = {}
   for (const entry of text.split(',').map((part) => part.trim())) {
@@ -20,7 +17,7 @@ export function parseResolve(text: string): ResolveTable {
   return table
 }
 
-/** A host name as URLs spell it: lower case, international names in ASCII, no final dot. Undefined for anything else. */
+/** As in URLs: lower case, ASCII, no final dot. Undefined for anything else. */
 export function normalizeHostName(host: string): string | undefined {
   if (/[\s:/?#@\\]/.test(host) || !URL.canParse(`http://${host}`)) return undefined
   const { hostname } = new URL(`http://${host}`)

@@ -5,12 +5,12 @@ import type { Lookup } from './lookup.ts'
 import { OutboundFailure } from './outbound-failure.ts'
 import type { ResolveTable } from './resolve-table.ts'
 
-/** An origin and its checked addresses; a connection is opened to these only. */
+/** Connections go to these addresses only. */
 export type Target = { origin: string; addresses: string[]; port: number | undefined }
 
 type Guard = { allowed: AllowList; table: Map<string, ResolveTable[string]>; lookup: Pick<Lookup, 'addressesOf'> }
 
-/** Reads an http or https URL without credentials. Throws OutboundFailure `invalid_url`. */
+/** Throws OutboundFailure `invalid_url`, also for credentials. */
 export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
@@ -23,9 +23,8 @@ export function parseUrl(text: string): URL {
 }
 
 /**
- * Resolves the URL's host once and checks every address it has. Throws OutboundFailure `unreachable` when there is
- * none, `forbidden_address` when a single one is neither public nor allowed, or not allowed while the URL is plain
- * http. Contract: 7, outbound requests.
+ * Throws OutboundFailure: `unreachable` without an address, `forbidden_address` when one of them is not allowed.
+ * Contract: 7, outbound requests.
  */
 export async function resolveTarget(guard: Guard, url: URL): Promise<Target> {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')

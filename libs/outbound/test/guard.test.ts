@@ -21,6 +21,7 @@ describe('the guard', () => {
     expect(new Set(kinds)).to.deep.equal(new Set(['invalid_url']))
   })
 
+  /** Contract: 7, Outbound requests. */
   it('refuses private addresses in every spelling, over http and https', async () => {
     await using peer = await startPeer((_request, response) => response.end())
     await using outbound = buildOutbound({ allowPrivate: [] })

@@ -1,11 +1,11 @@
-/** Where the time comes from. `now` is in milliseconds since the Unix epoch. */
+/** In milliseconds since the Unix epoch. */
 export type Clock = { now(): number }
 
 export const systemClock: Clock = { now: () => Date.now() }
 
 export type MovableClock = Clock & { advance(ms: number): void; set(ms: number): void }
 
-/** A clock that stands still until a test moves it; `start` in milliseconds since the epoch. */
+/** For tests. `start` is in milliseconds since the epoch. */
 export function movableClock(start = Date.now()): MovableClock {
   let current = start
   return {

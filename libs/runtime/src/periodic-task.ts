@@ -1,23 +1,19 @@
 import { systemTimer, type Timer } from './timer.ts'
 
 export type PeriodicTask = AsyncDisposable & {
-  /** Runs it now, or once more after the run under way; resolves at the end of that run. Never rejects. */
+  /** Runs now, or once more after the current run. Never rejects. */
   runNow(): Promise<void>
 }
 
 export type PeriodicTaskOptions = {
-  /** For the log. */
   name: string
-  /** From the end of one run to the start of the next; the first starts after it too. */
+  /** From the end of a run to the next start. */
   everyMs: number
   log: { warn(fields: object, message: string): void }
   timer?: Timer
 }
 
-/**
- * Runs `work` periodically, never twice at the same time. A failure is logged and does not stop it. Disposing it waits
- * for the run under way.
- */
+/** Runs never overlap. A failure is logged. Disposal waits for the current run. */
 export function startPeriodicTask(options: PeriodicTaskOptions, work: () => Promise<unknown>): PeriodicTask {
   const { name, everyMs, log, timer = systemTimer } = options
   let stopped = false

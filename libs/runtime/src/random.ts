@@ -1,10 +1,9 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 
-/** Where randomness comes from: secrets, identifiers and picks. */
 export type Random = {
-  /** `count` unpredictable bytes. */
+  /** Unpredictable. */
   bytes(count: number): Buffer
-  /** An integer from 0 up to, not including, `limit`. */
+  /** From 0; `limit` is excluded. */
   below(limit: number): number
   uuid(): string
 }
@@ -15,7 +14,7 @@ export const systemRandom: Random = {
   uuid: () => randomUUID(),
 }
 
-/** A random text of `count` bytes in base64url: invite tokens, temporary passwords, secrets. */
+/** In base64url; `count` is in bytes. */
 export function randomToken(random: Pick<Random, 'bytes'>, count: number): string {
   return random.bytes(count).toString('base64url')
 }

@@ -1,7 +1,4 @@
-/**
- * The outcome of `work`, or the error of `onTimeout` when it takes longer than `timeoutMs`. The work itself goes on;
- * what it settles with afterwards is ignored.
- */
+/** Rejects with `onTimeout` after `timeoutMs`. The work itself goes on; its outcome is ignored. */
 export async function withTimeout<T>(
   work: Promise<T> | (() => T | Promise<T>),
   timeoutMs: number,
@@ -16,10 +13,7 @@ export async function withTimeout<T>(
   }
 }
 
-/**
- * The outcome of `work`, or the reason of `signal` when that is aborted first. The work itself goes on; what it settles
- * with afterwards is ignored.
- */
+/** Rejects with the reason of `signal`. The work itself goes on; its outcome is ignored. */
 export async function abortable<T>(work: Promise<T> | (() => T | Promise<T>), signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason as Error)

@@ -1,12 +1,11 @@
-/** Where delays come from. `now` is in milliseconds from any point in time, and never goes back. */
+/** `now` is in milliseconds from any point, and never goes back. */
 export type Timer = {
   now(): number
-  /** Runs `run` once after `ms`; gives what `clear` takes. */
   set(run: () => void, ms: number): unknown
   clear(pending: unknown): void
 }
 
-/** Delays of the process. A pending one does not keep the process alive. */
+/** A pending delay does not keep the process alive. */
 export const systemTimer: Timer = {
   now: () => performance.now(),
   set: (run, ms) => setTimeout(run, ms).unref(),
@@ -14,13 +13,11 @@ export const systemTimer: Timer = {
 }
 
 export type ManualTimer = Timer & {
-  /** Runs everything that is due within `ms`, in order, each at its own time. */
+  /** Runs what is due within `ms`, in order. */
   advance(ms: number): void
-  /** How many delays are pending. */
   pending(): number
 }
 
-/** A timer that stands still until a test moves it. */
 export function manualTimer(): ManualTimer {
   const delays = new Map<object, { dueAt: number; run: () => void }>()
   let now = 0
@@ -52,7 +49,6 @@ export function manualTimer(): ManualTimer {
   }
 }
 
-/** Resolves after `ms`. */
 export async function delay(timer: Timer, ms: number): Promise<void> {
   await new Promise<void>((resolve) => void timer.set(resolve, ms))
 }

@@ -5,17 +5,13 @@ import { runUntilStopped } from './run-until-stopped.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 type Program<C, O extends ResourceOptions> = {
-  /** Of the process, for logs and connections. */
   name: string
-  /** Throws ConfigurationError with every fault. */
+  /** Throws ConfigurationError. */
   readConfig(environment: Environment): { config: C; resources: O }
   start(config: C, resources: Opened<O>): Promise<AsyncDisposable & { url: string }>
 }
 
-/**
- * The main program of a distributed service: reads its environment, opens its resources, runs until a signal. While
- * PostgreSQL is away it waits, alive and not ready. Contract: 8.
- */
+/** Waits for PostgreSQL, alive and not ready. Contract: 8. */
 export async function runService<C extends { host: string; port: number }, O extends ResourceOptions>(
   program: Program<C, O>,
 ): Promise<void> {

@@ -3,14 +3,13 @@ import { ConfigurationError } from './config/configuration.ts'
 import { createLog } from './log/log.ts'
 import { repeatedSignalMs, stopLimitMs } from './policy.ts'
 
-/**
- * Runs one process: starts it, waits for SIGTERM or SIGINT, closes it. A start that fails is reported, one line for each
- * fault of the configuration, and exits with 1. A second signal exits at once. Contract: 8.
- */
+/** Reports a failed start and exits with 1. A second signal exits at once. Contract: 8. */
 export async function runUntilStopped(
   name: string,
   start: (stopRequested: AbortSignal) => Promise<AsyncDisposable>,
 ): Promise<void> {
+  // An output error without a listener would end the process.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   const stopRequested = followSignals()
   const stopped = new Promise<void>((resolve) => {
     stopRequested.addEventListener('abort', () => resolve(), { once: true })
@@ -30,7 +29,7 @@ export async function runUntilStopped(
   }
 }
 
-/** Aborted by the first signal; the second exits at once. npm repeats a Ctrl-C that the terminal has sent to all processes. */
+/** npm repeats a Ctrl-C. */
 function followSignals(): AbortSignal {
   const stop = new AbortController()
   let requestedAt = 0
@@ -45,10 +44,7 @@ function followSignals(): AbortSignal {
   return stop.signal
 }
 
-/**
- * Lines of the log, or plain ones on a terminal. Of a fault that an operator can remove the message is enough; a stack
- * would hide it.
- */
+/** Configuration faults are reported without a stack. */
 export function reportStartError(name: string, error: unknown, message = 'start failed'): void {
   const isOperational = error instanceof ConfigurationError || error instanceof Unavailable
   const lines = isOperational ? error.message.split('\n') : []

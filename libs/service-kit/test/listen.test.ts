@@ -45,6 +45,18 @@ describe('A listener', () => {
     await closed
   })
 
+  it('takes all headers of a request that the gateway has taken, with those that it adds', async () => {
+    await using listening = await listen((_request, response) => void response.end('ok'), here)
+    const statusOf = async (length: number): Promise<number | undefined> => {
+      const [response] = await once(get(listening.url, { headers: { 'x-long': 'x'.repeat(length) } }), 'response')
+      response.resume()
+      return response.statusCode
+    }
+
+    expect(await statusOf(20 * 1024)).to.equal(200)
+    expect(await statusOf(40 * 1024)).to.equal(431)
+  })
+
   it('closes connections that stay idle, long before its limit', async () => {
     const listening = await listen((_request, response) => void response.end('ok'), { ...here, drainMs: 3_000 })
     const agent = new Agent({ keepAlive: true })

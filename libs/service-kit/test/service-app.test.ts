@@ -1,4 +1,5 @@
 import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { requireAdmin, callerOf, requireUser } from '../src/index.ts'
 import { callerKey, exchange, startServiceHarness, type ServiceHarness } from './harness.ts'
@@ -60,14 +61,20 @@ describe('A service', () => {
     const member = { caller: { address: '127.0.0.1', account } }
     const admin = { caller: { address: '127.0.0.1', account: { ...account, isAdmin: true } } }
 
-    expect((await service.send('GET', '/member')).body).to.deep.equal({ error: 'Unauthorized', statusCode: 401 })
+    expect((await service.send('GET', '/member')).body).to.deep.equal({
+      error: 'Unauthorized',
+      statusCode: 401,
+      code: 'unauthorized',
+    })
     expect((await service.send('GET', '/admin', member)).body).to.deep.equal({
       error: 'Admin access required',
+      code: 'admin_required',
       statusCode: 403,
     })
     expect((await service.send('GET', '/admin', admin)).body).to.include({ username: 'ada' })
   })
 
+  /** Contract: 1, Errors. */
   it('adopts a valid request id, generates one otherwise, and logs it', async () => {
     const idOf = async (id: string) => {
       return (await service.send('GET', '/fault', { headers: { 'x-request-id': id } })).headers['x-request-id']
@@ -84,7 +91,7 @@ describe('A service', () => {
     const reply = await service.send('GET', '/fault')
 
     expect(reply.status).to.equal(500)
-    expect(reply.body).to.deep.equal({ error: 'Internal server error', statusCode: 500 })
+    expect(reply.body).to.deep.equal({ error: 'Internal server error', statusCode: 500, code: 'internal' })
     expect(service.lines.filter(({ msg }) => msg === 'request failed')).to.have.length(1)
   })
 
@@ -93,8 +100,8 @@ describe('A service', () => {
     const wrongMethod = await service.send('POST', '/who')
     const unknownMethod = await service.send('PROPFIND', '/who')
 
-    expect(unknown.body).to.deep.equal({ error: 'Not found', statusCode: 404 })
-    expect(wrongMethod.body).to.deep.equal({ error: 'Method not allowed', statusCode: 405 })
+    expect(unknown.body).to.deep.equal({ error: 'Not found', statusCode: 404, code: 'not_found' })
+    expect(wrongMethod.body).to.deep.equal({ error: 'Method not allowed', statusCode: 405, code: 'method_not_allowed' })
     expect(wrongMethod.headers.allow).to.equal('HEAD, GET')
     expect(unknownMethod.body).to.include({ statusCode: 405 })
   })
@@ -104,8 +111,9 @@ describe('A service', () => {
     expect((await service.send('GET', '/%')).status).to.be.oneOf([400, 404])
   })
 
+  /** Contract: 8, Ports. */
   it('serves health, readiness and metrics without a caller token', async () => {
-    await service.send('GET', '/who')
+    await answered(service.send('GET', '/who'))
     const [health, ready, metrics] = await Promise.all(
       ['/healthz', '/readyz', '/metrics'].map((path) => exchange(service.url + path)),
     )

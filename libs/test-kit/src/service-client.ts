@@ -59,3 +59,16 @@ export function createServiceClient(service: { url: string; internalSecret: stri
     }
   }
 }
+
+/** A response whose status the test does not look at further; throws, so that the test fails here, when it is not one of `statuses`. */
+export async function answered<R extends { status: number; body?: unknown }>(
+  asked: Promise<R | null>,
+  ...statuses: readonly number[]
+): Promise<R> {
+  const response = await asked
+  if (!response) throw new Error('the request of a test was not answered')
+  const { status } = response
+  if (statuses.length > 0 ? statuses.includes(status) : status >= 200 && status < 300) return response
+  const body = response instanceof Response ? await response.text() : JSON.stringify(response.body)
+  throw new Error(`the request of a test was answered with ${status}: ${body}`)
+}

@@ -2,10 +2,10 @@ import { checkHomeEpoch, lookUpByHomeId, verifyAttachProof } from '@gatehouse/co
 import type { Deps } from './deps.ts'
 import { askByHomeId, askProof, checkHome } from './operations/ask-home.ts'
 
-/** Answers what identity asks about other instances. */
 export async function answerCalls(deps: Deps): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
-  opening.use(await deps.bus.respond(checkHomeEpoch, (asked) => checkHome(deps, asked)))
+  const check = await deps.bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked }))
+  opening.use(check)
   opening.use(await deps.bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
   opening.use(await deps.bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
   return opening.move()

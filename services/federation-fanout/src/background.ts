@@ -1,10 +1,9 @@
 import type { Log } from '@gatehouse/service-kit'
 
-/** Work that no caller waits for. Closing waits for what is under way. */
+/** Closing waits for running work. */
 export type BackgroundTasks = AsyncDisposable & {
-  /** Starts the work unless work of that name is under way. A failure is logged. */
+  /** Ignores a running name. A failure is logged. */
   start(name: string, work: () => Promise<unknown>): void
-  /** Resolves when no work is under way. */
   idle(): Promise<void>
 }
 

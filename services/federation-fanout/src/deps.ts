@@ -6,16 +6,14 @@ import type { BackgroundTasks } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
 import type { ProvenAddresses } from './requests/proven-addresses.ts'
 
-/** What this service opens: no Redis, because nothing of it is cached. */
+/** No Redis: nothing is cached. */
 export type FederationResources = Omit<Resources, 'accountStateCache'>
 
-/** What this service's operations may use. */
 export type Deps = FederationResources & {
   config: Pick<FederationFanoutConfig, 'publicAddress' | 'reach'>
   outbound: Outbound
   relay: OutboxRelay
   background: BackgroundTasks
   provenAddresses: ProvenAddresses
-  /** Sends what the stored states demand. */
   maintenance: PeriodicTask
 }

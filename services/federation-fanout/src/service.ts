@@ -18,10 +18,8 @@ import { exchangeRoutes, identityRoutes } from './routes/signed.ts'
 
 export { readConfig, type FederationFanoutConfig } from './config.ts'
 
-/** What a test may replace; `timer` runs the periodic task. */
 export type FederationOverrides = Partial<Deps> & { timer?: Timer }
 
-/** Starts the federation service: peers, their signed requests, what is relayed, and the fan-out of deletions. */
 export async function startFederationFanout(
   config: FederationFanoutConfig,
   resources: FederationResources,

@@ -172,6 +172,7 @@ describe('federation-identity/delete: deletes an identity on other instances and
     expect(asked).to.have.length(1)
   })
 
+  /** Contract: 7, Fan-out. */
   it('asks an instance once however often and in whatever spelling it is named', async () => {
     const [peer] = peers as [FakePeer]
     const spellings = [peer.origin, `${peer.origin}/`, peer.origin.toUpperCase(), peer.origin]

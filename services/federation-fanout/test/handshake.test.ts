@@ -13,6 +13,7 @@ import {
   type Received,
 } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
+import { answered } from '@gatehouse/test-kit'
 
 type PeerBody = { id: string; status: string; origin: string }
 
@@ -59,6 +60,7 @@ const impostures: Record<string, (peer: FakePeer, request: Received, response: S
   'a closed connection': (_peer, _request, response) => void response.destroy(),
 }
 
+/** Contract: 7, Handshake, asking. */
 describe('offering to be peers', () => {
   let instance: TestInstance
   let remote: FakePeer
@@ -170,7 +172,8 @@ describe('offering to be peers', () => {
 
     expect(answer.status).to.equal(409)
     expect(answer.body).to.deep.equal({
-      error: 'The other instance refused: We know you',
+      error: 'The other instance refused',
+      answer: 'We know you',
       code: 'PEER_EXISTS_RESET_REQUIRED',
       statusCode: 409,
     })
@@ -207,7 +210,7 @@ describe('offering to be peers', () => {
       if (path !== acceptPath) return false
       void (async () => {
         const [peer] = await peers()
-        await instance.admin('DELETE', `/api/federation/peers/${peer!.id}`)
+        await answered(instance.admin('DELETE', `/api/federation/peers/${peer!.id}`))
         sendJson(response, 200, { accepted: true })
       })()
     }
@@ -220,7 +223,7 @@ describe('offering to be peers', () => {
 
   it('and its end are for admins, and are recorded', async () => {
     const { id } = (await initiate()).body.peer as PeerBody
-    await instance.admin('DELETE', `/api/federation/peers/${id}`)
+    await answered(instance.admin('DELETE', `/api/federation/peers/${id}`))
     const asUser = await Promise.all(
       [
         ['POST', initiatePath],
@@ -265,6 +268,7 @@ describe('being offered a peering', () => {
       .fork()
       .execute('select origin, host, secret, status from peers where origin = ?', [remote.origin])
 
+  /** Contract: 7, Handshake, asked. */
   it('never takes the secret of an offer: a fresh one is offered back with the token of the 202', async () => {
     const answer = await offer()
     const before = await stored()
@@ -324,6 +328,7 @@ describe('being offered a peering', () => {
     })
   }
 
+  /** Contract: 7, Known peers. */
   it('never gives an active peer another secret', async () => {
     await buildPeer(instance, { host: 'b.test', origin: remote.origin, secret: 'e'.repeat(64) })
 
@@ -348,6 +353,7 @@ describe('being offered a peering', () => {
     expect(await stored()).to.have.length(1)
   })
 
+  /** Contract: 7, Refusals of an offer. */
   it('keeps at most a hundred offers that are not proven', async () => {
     remote.answer = (_request, response) => void response.destroy()
     const em = instance.deps.orm.em.fork()

@@ -78,7 +78,7 @@ describe('signed requests whose headers are none', () => {
           const right = sign(body)
           const answer = await send(request, body, { ...right, [name]: spoil(right[name] as string) })
           expect(answer.status, `${name} ${fault}`).to.be.oneOf([400, 401, 403])
-          expect(answer.body, `${name} ${fault}`).to.have.keys('error', 'statusCode')
+          expect(answer.body, `${name} ${fault}`).to.have.keys('error', 'statusCode', 'code')
         }
       }
 

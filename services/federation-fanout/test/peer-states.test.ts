@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { insertUser } from '@gatehouse/test-kit'
+import { insertUser, answered } from '@gatehouse/test-kit'
 import { checkHomeEpoch, detachHome, verifyAttachProof } from '@gatehouse/contracts'
 import { hashToken, readSignature, verifySignature } from '../src/peers/signature.ts'
 import {
@@ -18,6 +18,7 @@ import { startTestInstance, type TestInstance } from './harness.ts'
 const deniedPath = '/api/federation/peer/denied'
 const admins = '/api/federation/peers'
 
+/** Contract: 7, States of a peer. */
 describe('the states of a peer', () => {
   let instance: TestInstance
   let remote: FakePeer
@@ -89,6 +90,7 @@ describe('the states of a peer', () => {
     expect((await row()).status).to.equal('active')
   })
 
+  /** Contract: 7, epoch. */
   it('an epoch question is answered in every state but revoked', async () => {
     const states = ['pending', 'awaiting_approval', 'active', 'unreachable', 'needs_attention', 'rejected', 'revoked']
     await build()
@@ -133,6 +135,7 @@ describe('the states of a peer', () => {
     expect(await row()).to.equal(undefined)
   })
 
+  /** Contract: 7, Epoch answers. */
   it('needs_attention: a recheck by another instance leaves it there, and says why', async () => {
     const { id } = await build({ status: 'needs_attention', instance_id: randomUUID() })
 
@@ -205,7 +208,7 @@ describe('the states of a peer', () => {
         return { detached: 1, tombstoned: 0 }
       })
 
-      await instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin })
+      await answered(instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin }))
       await instance.runDue()
       await instance.runDue()
       const relay = { version: 1, sourceInstance: remote.origin, sourceInstanceId: fakeInstanceId, events: [] }
@@ -270,6 +273,7 @@ describe('the states of a peer', () => {
     expect((await row()).secret).to.equal('f'.repeat(64))
   })
 
+  /** Contract: 7, Rotation. */
   it('both secrets count for an hour after a rotation by the peer, then the new one only', async () => {
     await build()
     const next = 'f'.repeat(64)

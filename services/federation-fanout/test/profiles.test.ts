@@ -25,6 +25,7 @@ describe('profiles of our users', () => {
       ({ host }) => host,
     )
 
+  /** Contract: 7, Profiles. */
   it('go to the peers that the list of instances or the registry names, and to no other', async () => {
     for (const host of ['listed.example', 'registered.example', 'other.example']) await buildPeer(instance, { host })
     const user = await insertUser(instance.deps, {

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { deleteFederatedIdentity, resolveReplicatedUser } from '@gatehouse/contracts'
 import type { z } from 'zod'
-import { commonErrors, defineErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { readSignature, verifySignature } from '../src/peers/signature.ts'
 import { deleteExpiredNonces } from '../src/requests/nonces.ts'
 import { buildPeer, secretOfPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
-const identityRefusals = defineErrors({ owns_spaces: { status: 409, message: 'This user owns spaces' } })
 const minute = 60_000
 
 describe('signed requests of peers', () => {
@@ -120,6 +119,7 @@ describe('signed requests of peers', () => {
     expect(asked).to.deep.equal([deletion, deletion])
   })
 
+  /** Contract: 7, identity. */
   it('may speak for users of their own host only, and a request that we signed proves nothing to us', async () => {
     const foreign = await remove({}, { ...deletion, homeInstance: 'other.example' })
     const reflected = await remove({}, { ...deletion, homeInstance: instance.host })
@@ -199,13 +199,13 @@ describe('signed requests of peers', () => {
   it('name the spaces that stand in the way', async () => {
     const ownedSpaces = [{ id: '5', name: 'Garden' }]
     await using _answering = await answerDeletions(() => {
-      throw identityRefusals.owns_spaces({ fields: { ownedSpaces } })
+      throw refuse.owns_spaces({ fields: { ownedSpaces } })
     })
 
     const answer = await remove()
 
     expect(answer.status).to.equal(409)
-    expect(answer.body).to.deep.equal({ error: 'owns_spaces', ownedSpaces, statusCode: 409 })
+    expect(answer.body).to.deep.equal({ error: 'owns_spaces', ownedSpaces, statusCode: 409, code: 'owns_spaces' })
   })
 
   it('are 400, 413 or 415 when their body is none that can be read', async () => {
@@ -255,6 +255,7 @@ describe('signed requests of peers', () => {
       expect([waiting.status, revoked.status]).to.deep.equal([200, 403])
     })
 
+    /** Contract: 7, Refused requests. */
     it('are 400 without the headers, 401 with malformed ones or a wrong signature, and count once', async () => {
       const nonce = randomUUID()
       const answers = [
@@ -270,6 +271,7 @@ describe('signed requests of peers', () => {
     })
   })
 
+  /** Contract: 7, Stubs. */
   describe('for a stub', () => {
     const wanted = { homeUserId: '77', homeInstance: 'home.example', username: 'rosa', displayName: 'Rosa' }
     const resolve = (body: object = wanted) =>
@@ -294,7 +296,7 @@ describe('signed requests of peers', () => {
 
     it('are 404 for an identity that was deleted, and 403 for one of another host', async () => {
       await using _answering = await answerStubs(() => {
-        throw commonErrors.not_found()
+        throw refuse.not_found()
       })
 
       const deleted = await resolve()

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { policy } from '../src/policy.ts'
 import { fakeInstanceId, buildPeer, secretOfPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
+import { answered } from '@gatehouse/test-kit'
 
 const syncPath = '/api/federation/sync'
 const acceptPath = '/api/federation/peer/accept'
@@ -12,7 +13,7 @@ const ends = {
   revoked: (instance: TestInstance, id: string) => instance.admin('DELETE', `/api/federation/peers/${id}`),
   forgotten: async (instance: TestInstance, id: string) => {
     await ends.revoked(instance, id)
-    await instance.admin('DELETE', `/api/federation/peers/${id}/permanent`)
+    await answered(instance.admin('DELETE', `/api/federation/peers/${id}/permanent`))
   },
 }
 

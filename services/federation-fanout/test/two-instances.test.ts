@@ -1,6 +1,7 @@
 import { movableClock } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { startTestInstance, type TestInstance } from './harness.ts'
+import { answered } from '@gatehouse/test-kit'
 
 const day = 24 * 60 * 60_000
 
@@ -29,7 +30,7 @@ describe('two instances', function () {
   const forget = async (instance: TestInstance) => {
     const { id } = await peerOf(instance)
     await revoke(instance)
-    await instance.admin('DELETE', `/api/federation/peers/${id}/permanent`)
+    await answered(instance.admin('DELETE', `/api/federation/peers/${id}/permanent`))
   }
   const run = async (rounds: number) => {
     for (let round = 0; round < rounds; round += 1) {
@@ -102,7 +103,9 @@ describe('two instances', function () {
     await start(false)
     await initiate(a, b)
     const { body } = await b.admin('GET', '/api/federation/approval-requests')
-    await b.admin('POST', `/api/federation/approval-requests/${(body.requests as { id: string }[])[0]!.id}/deny`)
+    await answered(
+      b.admin('POST', `/api/federation/approval-requests/${(body.requests as { id: string }[])[0]!.id}/deny`),
+    )
     await run(2)
 
     expect([(await peerOf(a)).status, (await peerOf(b)).status]).to.deep.equal(['rejected', 'rejected'])

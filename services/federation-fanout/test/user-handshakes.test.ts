@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { insertUser } from '@gatehouse/test-kit'
+import { insertUser, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { policy } from '../src/policy.ts'
 import { sendAsPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
@@ -53,7 +53,7 @@ describe('a handshake that a user caused', () => {
 
   it('waits for an admin where one began it and was refused', async () => {
     remote.answer = ({ path }, response) => path === acceptPath && void refusals['404']!(response)
-    await instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin })
+    await answered(instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin }), 409)
 
     expect(await ensure()).to.equal('admin_required')
   })
@@ -78,7 +78,7 @@ describe('a handshake that a user caused', () => {
       const after = await ensure()
       const { body } = await instance.admin('GET', '/api/federation/approval-requests')
       const [request, ...others] = body.requests as { id: string; direction: string }[]
-      await instance.admin('POST', `/api/federation/approval-requests/${request?.id}/approve`)
+      await answered(instance.admin('POST', `/api/federation/approval-requests/${request?.id}/approve`))
 
       expect([before, after]).to.deep.equal(['pending', 'admin_required'])
       expect(unsent).to.equal(sent)

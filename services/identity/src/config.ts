@@ -1,68 +1,37 @@
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {
-  federationVariables,
-  networkVariables,
+  commonResources,
   publicAddress,
-  publicVariables,
   readFederation,
-  readTracing,
-  readVariables,
-  tracingVariables,
-  variables,
+  readSettings,
+  serviceConfig,
+  tokenConfig,
   type FederationReach,
   type PublicAddress,
+  type ServiceConfig,
+  type TokenConfig,
 } from '@gatehouse/service-kit'
 
-export type IdentityConfig = {
-  host: string
-  port: number
-  /** How long requests under way may take to end when the service stops, in milliseconds. */
-  drainMs?: number
-  internalSecret: string
-  /** They verify caller tokens and sign none. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
-  previousInternalSecrets?: readonly string[]
-  jwtSecret: string
-  /** They verify bearer tokens and sign none. Contract: 8, JWT_SECRET_PREVIOUS. */
-  previousJwtSecrets?: readonly string[]
-  /** As in JWT_EXPIRES_IN: `30d`. */
-  jwtExpiresIn: string
-  /** The default while the settings have no value. Spec: Registration 3. */
-  registrationOpen: boolean
-  publicAddress: PublicAddress
-  reach: FederationReach
-  uploadDir: string
-  /** Hashing threads, and how many passwords may wait for them. */
-  hashing: { threads: number; queue: number }
-}
+export type IdentityConfig = ServiceConfig &
+  TokenConfig & {
+    /** As in JWT_EXPIRES_IN: `30d`. */
+    jwtExpiresIn: string
+    /** The default while the settings have no value. Spec: Registration 3. */
+    registrationOpen: boolean
+    publicAddress: PublicAddress
+    reach: FederationReach
+    uploadDir: string
+    /** Hashing threads, and how many passwords may wait for them. */
+    hashing: { threads: number; queue: number }
+  }
 
-const shape = {
-  ...networkVariables,
-  ...tracingVariables,
-  ...publicVariables,
-  ...federationVariables,
-  HOST: variables.text('0.0.0.0'),
-  IDENTITY_PORT: variables.port(8081),
-  JWT_SECRET: variables.secret('signs the tokens'),
-  JWT_SECRET_PREVIOUS: variables.previousSecrets(),
-  JWT_EXPIRES_IN: variables.duration('30d'),
-  REGISTRATION_OPEN: variables.flag(true),
-  GATEHOUSE_DATA: variables.text('.gatehouse'),
-  UPLOAD_DIR: variables.text(''),
-  HASHING_THREADS: variables.count(availableParallelism(), { max: 256 }),
-  HASHING_QUEUE: variables.count(100),
-}
-
-/** Reads the environment of a distributed identity service. Throws ConfigurationError with every fault. */
+/** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readVariables(environment, shape)
+  const given = readSettings('identity', environment)
   const config: IdentityConfig = {
-    host: given.HOST,
+    ...serviceConfig(given),
+    ...tokenConfig(given),
     port: given.IDENTITY_PORT,
-    internalSecret: given.INTERNAL_SECRET,
-    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
-    jwtSecret: given.JWT_SECRET,
-    previousJwtSecrets: given.JWT_SECRET_PREVIOUS,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: publicAddress(given),
@@ -70,12 +39,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     uploadDir: given.UPLOAD_DIR || join(given.GATEHOUSE_DATA, 'uploads'),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
   }
-  const resources = {
-    logLevel: given.LOG_LEVEL,
-    ...readTracing(given),
-    postgres: { url: given.DATABASE_URL },
-    nats: { url: given.NATS_URL },
-    redis: { url: given.REDIS_URL },
+  const { DATABASE_URL, REDIS_URL } = given
+  return {
+    config,
+    resources: { ...commonResources(given), postgres: { url: DATABASE_URL }, redis: { url: REDIS_URL } },
   }
-  return { config, resources }
 }

@@ -1,27 +1,25 @@
 import { isRefusal } from '@gatehouse/runtime'
 import type { Metrics } from '@gatehouse/service-kit'
-import type { LoggedIn } from './operations/credentials/log-in.ts'
-import type { Registered } from './operations/registration/insert-account.ts'
 
 /** Each waits for a result, counts its outcome, and passes it on. */
 export type IdentityMetrics = {
   /** `created`, `upgraded`, or the code of the refusal. */
-  registration(result: Promise<Registered>): Promise<Registered>
+  registration<R extends { created: boolean }>(result: Promise<R>): Promise<R>
   /** `accepted`, `healed` (by the home instance), or the code of the refusal. */
-  login(result: Promise<LoggedIn>): Promise<LoggedIn>
+  login<R extends { refreshed: boolean }>(result: Promise<R>): Promise<R>
 }
 
 export function createIdentityMetrics(metrics: Metrics): IdentityMetrics {
   const registrations = metrics.counter('gatehouse_registrations_total', 'Registrations by outcome', ['outcome'])
   const logins = metrics.counter('gatehouse_logins_total', 'Logins by outcome', ['outcome'])
   return {
-    registration: counted(registrations, ({ created }) => (created ? 'created' : 'upgraded')),
-    login: counted(logins, ({ refreshed }) => (refreshed ? 'healed' : 'accepted')),
+    registration: counted(registrations, ({ created }: { created: boolean }) => (created ? 'created' : 'upgraded')),
+    login: counted(logins, ({ refreshed }: { refreshed: boolean }) => (refreshed ? 'healed' : 'accepted')),
   }
 }
 
 function counted<T>(counter: { inc(labels: { outcome: string }): void }, outcomeOf: (value: T) => string) {
-  return async (result: Promise<T>): Promise<T> => {
+  return async <R extends T>(result: Promise<R>): Promise<R> => {
     try {
       const value = await result
       counter.inc({ outcome: outcomeOf(value) })

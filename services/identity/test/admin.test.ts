@@ -5,6 +5,7 @@ import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { buildSpace, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
+import { answered } from '@gatehouse/test-kit'
 
 describe('administration of accounts', () => {
   let identity: TestIdentity
@@ -38,6 +39,7 @@ describe('administration of accounts', () => {
   })
 
   describe('POST /api/admin/users/:id/reset-password', () => {
+    /** Contract: 5, reset-password. */
     it('Admin reset 1: refuses unknown, deleted and federated targets', async () => {
       const deleted = await buildUser(identity, { isDeleted: true })
       const federated = await buildUser(identity, { homeInstance: 'home.example' })
@@ -71,7 +73,7 @@ describe('administration of accounts', () => {
       await cacheState(identity, user)
       await using events = await collectEvents(identity, [passwordReset])
 
-      await act('POST', `/users/${user.id}/reset-password`)
+      await answered(act('POST', `/users/${user.id}/reset-password`))
 
       const at = identity.clock.now()
       expect(await identity.deps.accountStateCache.find(user.id)).to.include({
@@ -97,7 +99,7 @@ describe('administration of accounts', () => {
       expect([answer.status, answer.body.isAdmin]).to.deep.equal([200, true])
       expect(await identity.deps.accountStateCache.find(user.id)).to.include({ isAdmin: true, version: 2 })
       expect((await lastAudit())[0]).to.include({ action: 'user.promoted', targetId: user.id })
-      await act('PATCH', `/users/${user.id}/role`, { isAdmin: false })
+      await answered(act('PATCH', `/users/${user.id}/role`, { isAdmin: false }))
       const demoted = accountStateOf(await readUser(identity, user.id))
       const promoted = { ...demoted, isAdmin: true, version: 2 }
       expect(demoted).to.include({ isAdmin: false, version: 3 })
@@ -128,6 +130,7 @@ describe('administration of accounts', () => {
       expect(await role(admin.id, 'yes')).to.equal(400)
     })
 
+    /** Contract: 5, Role. */
     it('refuses to demote the last admin', async () => {
       const answer = await act('PATCH', `/users/${admin.id}/role`, { isAdmin: false })
 
@@ -206,6 +209,7 @@ describe('the last admin', () => {
     expect((await readUser(identity, admin.id)).isDeleted).to.equal(false)
   })
 
+  /** Contract: 5, DELETE users. */
   it('is not deleted while the only other admins are federated, and is once there is a local one', async () => {
     const remote = { homeInstance: 'home.example', isAdmin: true }
     const federated = await buildUser(identity, { username: 'fed@home.example', ...remote })

@@ -137,6 +137,7 @@ describe('change-password', () => {
 })
 
 describe('verify-password', () => {
+  /** Contract: 3, verify-password. */
   it('answers whether a password is the own one by the local hash', async () => {
     await using identity = await startTestIdentity()
     const user = await buildUser(identity)

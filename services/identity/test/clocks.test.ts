@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
 import { databaseTime } from '@gatehouse/database'
 import { accountStateOf } from '@gatehouse/domain'
-import { createServiceClient } from '@gatehouse/test-kit'
+import { createServiceClient, answered } from '@gatehouse/test-kit'
 import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -80,7 +80,7 @@ describe('token times come from the one clock of the database', () => {
     expect(claimsOf(await login(behind, user.username, testPassword)).iat).to.equal(Math.floor(later / 1000))
     const admin = await buildUser(ahead, { isAdmin: true })
 
-    await ahead.call('POST', `/api/admin/users/${user.id}/reset-password`, { as: admin })
+    await answered(ahead.call('POST', `/api/admin/users/${user.id}/reset-password`, { as: admin }))
 
     expect(await readUser(ahead, user.id)).to.include({ passwordChangedAt: later, sessionsEndedAt: later })
   })

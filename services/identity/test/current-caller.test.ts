@@ -1,3 +1,4 @@
+import { endpointTable } from '@gatehouse/contracts'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { InstanceSettings, type User } from '@gatehouse/domain'
@@ -8,6 +9,19 @@ import { testPassword } from './quick-hasher.ts'
 
 const newPassword = 'a better password'
 const secondsLater = 2_000
+
+type Table = typeof endpointTable
+/** Every endpoint of identity that changes something in the name of a caller; uploads.test.ts has `upload`. */
+type JudgedEndpoint = Exclude<
+  {
+    [N in keyof Table]: Table[N] extends { service: 'identity'; access: 'bearer' | 'admin' }
+      ? Table[N]['method'] extends 'GET'
+        ? never
+        : N
+      : never
+  }[keyof Table],
+  'upload'
+>
 
 /** Requests whose token was judged before a revocation, and that are acted upon after it. */
 describe('a caller is judged again when the request is acted upon', () => {
@@ -75,25 +89,38 @@ describe('a caller is judged again when the request is acted upon', () => {
 
   it('holds for every change, of the own account and of others', async () => {
     const target = await buildUser(identity)
-    const changes = (user: User): [string, string, object?][] => [
-      ['PATCH', '/api/users/@me', { bio: 'changed' }],
-      ['POST', '/api/users/@me/change-password', { newPassword, currentPassword: testPassword }],
-      ['POST', '/api/users/@me/verify-password', { password: testPassword }],
-      ['POST', '/api/users/@me/sessions/end', { password: testPassword }],
-      ['DELETE', '/api/users/@me', { username: user.username, password: testPassword }],
-      ['PATCH', `/api/admin/users/${target.id}/role`, { isAdmin: true }],
-      ['POST', `/api/admin/users/${target.id}/reset-password`],
-      ['DELETE', `/api/admin/users/${target.id}`],
-      ['PATCH', '/api/settings/instance', { instanceName: 'changed' }],
-    ]
+    const bodies = (user: User): Record<JudgedEndpoint, object | undefined> => ({
+      patchSelf: { bio: 'changed' },
+      changePassword: { newPassword, currentPassword: testPassword },
+      verifyPassword: { password: testPassword },
+      endSessions: { password: testPassword },
+      exportData: { password: testPassword },
+      deleteSelf: { username: user.username, password: testPassword },
+      putRegistry: { registry: [], updatedAt: 1 },
+      attachProof: { targetDomain: 'away.example' },
+      reattach: { token: 'a'.repeat(64) },
+      setRole: { isAdmin: true },
+      resetPassword: undefined,
+      deleteUser: undefined,
+      patchSettings: { instanceName: 'changed' },
+    })
+    const changes = (user: User) =>
+      Object.entries(bodies(user)).map(([name, body]) => {
+        const { method, path } = endpointTable[name as JudgedEndpoint]
+        return [method, path.replace(':id', target.id), body] as const
+      })
+    identity.federation.proof = { outcome: 'valid', homeUserId: 'h1', username: 'eve' }
     const ended = [
       { expected: revoked, overrides: { passwordChangedAt: identity.clock.now() + 1_000 } },
       { expected: deleted, overrides: { isDeleted: true } },
     ]
     for (const { expected, overrides } of ended) {
       const user = await buildUser(identity, { isAdmin: true, ...overrides })
+      const detached = { formerHomeInstance: 'away.example', federationHomeOrphaned: true }
+      const reattaching = await buildUser(identity, { ...detached, ...overrides })
       for (const [method, path, body] of changes(user)) {
-        const answer = await identity.call(method, path, { as: heldCaller(user), ...(body && { body }) })
+        const caller = path === endpointTable.reattach.path ? reattaching : user
+        const answer = await identity.call(method, path, { as: heldCaller(caller), ...(body && { body }) })
         expect(answerOf(answer), `${method} ${path}`).to.deep.equal(expected)
       }
     }

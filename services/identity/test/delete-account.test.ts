@@ -18,6 +18,7 @@ import {
 } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
+import { answered } from '@gatehouse/test-kit'
 
 const path = '/api/users/@me'
 
@@ -49,7 +50,11 @@ describe('DELETE /api/users/@me', () => {
 
     const malformed = [missing, empty, number, nothing].map(({ status }) => status)
     expect([...malformed, wrong.status]).to.deep.equal([400, 400, 400, 400, 403])
-    expect(wrong.body).to.deep.equal({ error: 'Incorrect password', statusCode: 403 })
+    expect(wrong.body).to.deep.equal({
+      error: 'Incorrect password',
+      statusCode: 403,
+      code: 'account_deletion_password_incorrect',
+    })
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
 
@@ -62,6 +67,7 @@ describe('DELETE /api/users/@me', () => {
     expect((await readUser(identity, user.id)).isDeleted).to.equal(true)
   })
 
+  /** Contract: 3, DELETE self. */
   it('DELETE self 3: refuses the owner of spaces, names them and deletes nothing', async () => {
     const user = await buildUser(identity)
     const spaces = [await buildSpace(identity, user, 'first'), await buildSpace(identity, user, 'second')]
@@ -118,7 +124,9 @@ describe('DELETE /api/users/@me', () => {
     for (const { id } of [friend, stranger]) await insertRow(identity, 'presences', { user_id: id, node_id: nodeId })
     await using events = await collectEvents(identity, [userDeleted])
 
-    await identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } })
+    await answered(
+      identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } }),
+    )
 
     const published = await events.ofUser(user.id, 1)
     expect(published.map(({ payload }) => payload['audience'])).to.deep.equal([[friend.id]])
@@ -163,7 +171,9 @@ describe('DELETE /api/users/@me', () => {
     const kept = ['stays.webp', 'kept.png', 'shared.png']
     for (const name of [...going, ...kept]) await writeFile(join(identity.config.uploadDir, name), 'x')
 
-    await identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } })
+    await answered(
+      identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } }),
+    )
 
     expect(await filesAmong(identity, [...going, ...kept])).to.deep.equal(kept)
     expect(await column(identity, 'select filename from file_removals')).to.deep.equal([])
@@ -201,17 +211,22 @@ describe('DELETE /api/users/@me', () => {
     const admin = await buildUser(identity, { isAdmin: true })
     await identity.deps.orm.em.fork().execute('update instance_settings set first_admin_id = ?', [admin.id])
 
-    await identity.call('DELETE', path, { as: admin, body: { username: admin.username, password: testPassword } })
+    await answered(
+      identity.call('DELETE', path, { as: admin, body: { username: admin.username, password: testPassword } }),
+    )
 
     expect(await column(identity, 'select first_admin_id from instance_settings')).to.deep.equal([admin.id])
   })
 
+  /** Contract: 2, Tombstones. */
   it('shows others a tombstone, and login says that the account was deleted', async () => {
     const user = await buildUser(identity, { displayName: 'Ada', bio: 'x', showActivity: true })
     const other = await buildUser(identity)
     await buildRow(identity, 'friend_requests', { from_user_id: user.id, to_user_id: other.id })
 
-    await identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } })
+    await answered(
+      identity.call('DELETE', path, { as: user, body: { username: user.username, password: testPassword } }),
+    )
 
     const { body } = await identity.call('GET', `/api/users/${user.id}`, { as: other })
     expect(body).to.deep.equal({

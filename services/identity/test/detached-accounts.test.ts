@@ -40,6 +40,7 @@ describe('Accounts whose home was lost', () => {
   const self = async () => (await identity.call('GET', '/api/users/@me', { as: user })).body
 
   describe('detachHome', () => {
+    /** Contract: 7, Detached accounts. */
     it('tombstones stubs and makes real accounts local, once', async () => {
       const stub = await buildStub(identity, { username: `s@${host}`, homeInstance: host, homeUserId: 's' })
       const bystander = await buildUser(identity, { username: `b${made}@away.example`, homeInstance: 'away.example' })
@@ -124,6 +125,7 @@ describe('Accounts whose home was lost', () => {
   })
 
   describe('reattach', () => {
+    /** Contract: 7, Reattach. */
     it('binds the account to the identity that its home confirms, with its name and profile', async () => {
       await detach()
       identity.federation.proof = { outcome: 'valid', homeUserId: 'new', username: 'ivy_b' }

@@ -5,6 +5,7 @@ import { User, accountStateOf } from '@gatehouse/domain'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
+import { answered } from '@gatehouse/test-kit'
 
 describe('POST /api/users/@me/sessions/end', () => {
   let identity: TestIdentity
@@ -38,6 +39,7 @@ describe('POST /api/users/@me/sessions/end', () => {
     ])
   })
 
+  /** Contract: 3, Confirmation by password. */
   it('wants the password of a local account: missing 400, wrong 403; of a federated one nothing', async () => {
     const user = await buildUser(identity)
     const federated = await buildUser(identity, { username: 'may@home.example', homeInstance: 'home.example' })
@@ -53,6 +55,7 @@ describe('POST /api/users/@me/sessions/end', () => {
 })
 
 describe('passwordChangeRequired', () => {
+  /** Contract: 2, Self view. */
   it("stands from an admin's reset until the person has chosen a password, for the own eyes only", async () => {
     await using identity = await startTestIdentity()
     const admin = await buildUser(identity, { isAdmin: true })
@@ -65,7 +68,7 @@ describe('passwordChangeRequired', () => {
     expect([await flag(user), await flag(admin)]).to.deep.equal([true, undefined])
     const body = { currentPassword: reset.body['temporaryPassword'], newPassword: 'a better password' }
     expect((await readUser(identity, user.id)).sessionsEndedByReset).to.equal(true)
-    await identity.call('POST', '/api/users/@me/change-password', { as: user, body })
+    await answered(identity.call('POST', '/api/users/@me/change-password', { as: user, body }))
 
     expect(await flag(user)).to.equal(false)
   })

@@ -84,6 +84,7 @@ describe('POST /api/users/@me/export', () => {
     )
   }
 
+  /** Contract: 3, Export. */
   it('holds what belongs to the account, and of messages only those that the account wrote', async () => {
     const [user, friend] = [await buildUser(identity, { displayName: 'May' }), await buildUser(identity)]
     const stranger = await buildUser(identity)

@@ -6,6 +6,7 @@ import { startTestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
 
 describe('The first admin', () => {
+  /** Contract: 3, First admin. */
   it('Registration 9: is exactly one, the first local account, of sixteen racers at two replicas', async () => {
     await using one = await startTestIdentity()
     await using other = await startTestIdentity({ databaseUrl: one.databaseUrl })

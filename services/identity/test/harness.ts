@@ -20,7 +20,11 @@ type Replies = {
 }
 
 /** Stands for federation-fanout: what it answers, and what it was asked. No home is a peer, unless told otherwise. */
-export type FakeFederation = Replies & { asked: unknown[] }
+export type FakeFederation = Replies & {
+  asked: unknown[]
+  /** Nobody answers for an epoch any more. */
+  leave: () => Promise<void>
+}
 
 export type { TestResponse } from '@gatehouse/test-kit'
 
@@ -96,8 +100,10 @@ async function fakeFederation(opening: AsyncDisposableStack, bus: Bus): Promise<
     user: { outcome: 'no_peer' },
     proof: { outcome: 'no_peer' },
     asked: [],
+    leave: async () => undefined,
   }
-  opening.use(await bus.respond(checkHomeEpoch, async (asked) => (fake.asked.push(asked), fake.epoch)))
+  const epochs = opening.use(await bus.respond(checkHomeEpoch, async (asked) => (fake.asked.push(asked), fake.epoch)))
+  fake.leave = async () => await epochs[Symbol.asyncDispose]()
   opening.use(await bus.respond(lookUpByHomeId, async (asked) => (fake.asked.push(asked), fake.user)))
   opening.use(await bus.respond(verifyAttachProof, async (asked) => (fake.asked.push(asked), fake.proof)))
   return fake

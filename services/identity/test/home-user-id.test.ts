@@ -3,6 +3,7 @@ import type { User } from '@gatehouse/domain'
 import { buildStub, buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
+/** Contract: 3, homeUserId. */
 describe('PATCH homeUserId', () => {
   let identity: TestIdentity
   let user: User

@@ -61,6 +61,7 @@ describe('GET /api/admin/users', () => {
     expect(await names(`joinedAfter=${encodeURIComponent(day(3).toISOString())}`)).to.have.length(2)
   })
 
+  /** Contract: 5, Users. */
   it('reads unknown values as the default, and clamps pages', async () => {
     const usual = await names('')
     const unknown = ['role=king', 'sort=password_hash', 'showDeleted=maybe', 'joinedAfter=yesterday', 'page=x']

@@ -1,8 +1,8 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
-import { countLockWaits, eventually } from '@gatehouse/test-kit'
-import { refuse } from '../src/errors.ts'
+import { countLockWaits, eventually, answered } from '@gatehouse/test-kit'
+import { refuse } from '@gatehouse/runtime'
 import { buildStub, buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { testPassword, testPasswordHash } from './quick-hasher.ts'
@@ -24,7 +24,7 @@ describe('Login', () => {
   const logIn = async (username: unknown, password: unknown = testPassword): Promise<TestResponse> =>
     await identity.call('POST', '/api/auth/login', { body: { username, password } })
   const costs = () => identity.hasher.verified.map((hash) => bcrypt.getRounds(hash))
-  const generic = { error: 'Invalid username or password', statusCode: 401 }
+  const generic = { error: 'Invalid username or password', statusCode: 401, code: 'invalid_credentials' }
 
   it('answers with a token and the own view', async () => {
     const user = await buildUser(identity)
@@ -56,6 +56,7 @@ describe('Login', () => {
     expect((await logIn('  GRACE ')).status).to.equal(200)
   })
 
+  /** Contract: 1, Unknown names. */
   it('Login 1, 3, 4: an unknown name, a wrong password and a stub get the same answer for the same work', async () => {
     const user = await buildUser(identity, { passwordHash: realHash })
     const stub = await buildStub(identity)
@@ -92,6 +93,7 @@ describe('Login', () => {
     expect((await readUser(identity, users[1]!.id)).status).to.equal('offline')
   })
 
+  /** Contract: 3, login. */
   it('gives no token for a password that was changed while it was verified', async () => {
     const user = await buildUser(identity)
     identity.hasher.beforeWork = async () => {
@@ -145,13 +147,16 @@ describe('Login', () => {
   it('counts logins by outcome', async () => {
     await using own = await startTestIdentity()
     const user = await buildUser(own)
-    for (const password of [testPassword, wrong]) {
-      await own.call('POST', '/api/auth/login', { body: { username: user.username, password } })
+    for (const [password, status] of [
+      [testPassword, 200],
+      [wrong, 401],
+    ] as const) {
+      await answered(own.call('POST', '/api/auth/login', { body: { username: user.username, password } }), status)
     }
 
     const { text } = await own.deps.metrics.render()
     expect(text).to.contain('gatehouse_logins_total{outcome="accepted"} 1')
-    expect(text).to.contain('gatehouse_logins_total{outcome="credentials_wrong"} 1')
+    expect(text).to.contain('gatehouse_logins_total{outcome="invalid_credentials"} 1')
   })
 
   it('writes no password, hash or token into the log', async () => {

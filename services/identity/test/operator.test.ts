@@ -4,6 +4,7 @@ import { roleChanged, sessionsEnded, userCreated } from '@gatehouse/contracts'
 import { accountStateOf } from '@gatehouse/domain'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { answered } from '@gatehouse/test-kit'
 
 const path = '/internal/operator'
 const operator = { userId: null, username: 'operator' }
@@ -41,7 +42,7 @@ describe("the routes of the operator's command line", () => {
   })
 
   it('make a local account while registration is closed, with a temporary password that has to be replaced', async () => {
-    await act('PATCH', '/api/settings/instance', { registrationOpen: false })
+    await answered(act('PATCH', '/api/settings/instance', { registrationOpen: false }))
     await using events = await collectEvents(identity, [userCreated])
 
     const { status, body } = await act('POST', `${path}/users`, { username: 'Grace' })

@@ -30,6 +30,7 @@ describe('profiles', () => {
       () => false,
     )
 
+  /** Contract: 2, Fields. */
   it('GET of another user leaves out the fields for the own eyes', async () => {
     const [user, other] = [await buildUser(identity), await buildUser(identity)]
 
@@ -66,6 +67,7 @@ describe('profiles', () => {
     expect((await readUser(identity, user.id)).displayName).to.equal('Ada')
   })
 
+  /** Contract: 3, PATCH. */
   it('PATCH counts code points and refuses what is too long or of another kind', async () => {
     const user = await buildUser(identity)
     const bad = [
@@ -116,6 +118,7 @@ describe('profiles', () => {
     expect(state.version).to.equal(user.stateVersion)
   })
 
+  /** Contract: 3, Missing bodies. */
   it('PATCH refuses a body without any field', async () => {
     const user = await buildUser(identity)
 
@@ -153,6 +156,7 @@ describe('profiles', () => {
     expect([answer.status, answer.body.profileUpdatedAt]).to.deep.equal([200, 0])
   })
 
+  /** Contract: 3, Profiles of federated accounts. */
   it('PATCH leaves federated profiles to their home instance, and the rest to the user', async () => {
     const user = await buildUser(identity, { username: 'fed@home.example', homeInstance: 'home.example' })
     const managed = { displayName: 'x', avatar: null, banner: null, accentColor: null, avatarColor: 'mint', bio: null }
@@ -251,6 +255,7 @@ describe('profiles', () => {
     expect([answer.status, answer.body.replicatedInstances]).to.deep.equal([200, most])
   })
 
+  /** Contract: 3, Replicated instances. */
   it('PATCH takes plain http only where the operator allows private peers', async () => {
     const { config } = identity
     await using closed = await startTestIdentity({ config: { reach: { ...config.reach, allowPrivate: [] } } })

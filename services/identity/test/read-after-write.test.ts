@@ -63,7 +63,7 @@ describe('Reads with two replicas', function () {
     let isAdmin = false
     let version = 1
     let isDeleted = false
-    const change = async (given: TestIdentity, method: string, path: string, body: object): Promise<void> => {
+    const change = async (given: TestIdentity, [method, path]: [string, string], body: object): Promise<void> => {
       const caller = path.startsWith('/api/admin') ? admin : as
       const { status, text } = await given.call(method, path, { as: caller, body })
       expect(status, text).to.equal(200)
@@ -73,21 +73,21 @@ describe('Reads with two replicas', function () {
         count += 1
         if (isDeleted) return { isDeleted }
         if (kind === 0) {
-          await change(given, 'PATCH', '/api/users/@me', { bio: `bio ${count}` })
+          await change(given, ['PATCH', '/api/users/@me'], { bio: `bio ${count}` })
           return { bio: `bio ${count}` }
         }
         version += 1
         if (kind === 1) {
           isAdmin = !isAdmin
-          await change(given, 'PATCH', `/api/admin/users/${id}/role`, { isAdmin })
+          await change(given, ['PATCH', `/api/admin/users/${id}/role`], { isAdmin })
           return { isAdmin, version }
         }
         const password = { currentPassword: testPassword, newPassword: testPassword }
         if (kind === 2) {
-          await change(given, 'POST', '/api/users/@me/change-password', password)
+          await change(given, ['POST', '/api/users/@me/change-password'], password)
           return { version }
         }
-        await change(given, 'DELETE', '/api/users/@me', { password: testPassword, username })
+        await change(given, ['DELETE', '/api/users/@me'], { password: testPassword, username })
         isDeleted = true
         return { isDeleted, version, bio: null, isAdmin: false }
       },

@@ -10,7 +10,7 @@ import { startTestIdentity, type TestResponse, type TestIdentity } from './harne
 import { testPasswordHash } from './quick-hasher.ts'
 
 const homePassword = 'the new one at home'
-const generic = { error: 'Invalid username or password', statusCode: 401 }
+const generic = { error: 'Invalid username or password', statusCode: 401, code: 'invalid_credentials' }
 
 /** A home instance with one password; `meanwhile` runs before it answers. */
 function fakeHome() {
@@ -85,6 +85,7 @@ describe('Login 5: the home instance decides when a federated password does not 
     expect((await readUser(identity, user.id)).passwordHash).to.equal(testPasswordHash)
   })
 
+  /** Contract: 7, Login repair. */
   it('takes a 200 for a yes only as JSON with a token', async () => {
     for (const yes of [
       '',
@@ -113,6 +114,17 @@ describe('Login 5: the home instance decides when a federated password does not 
 
     identity.federation.epoch = { outcome: 'same' }
     expect((await logIn(homePassword)).status).to.equal(200)
+  })
+
+  it('answers 503 while nobody can be asked whether the home is a peer, and 401 to a password that is wrong there', async () => {
+    await identity.federation.leave()
+
+    const right = await logIn(homePassword)
+    const wrong = await logIn('wrong everywhere')
+
+    expect([right.status, right.headers.get('retry-after')]).to.deep.equal([503, '1'])
+    expect([wrong.status, wrong.body]).to.deep.equal([401, generic])
+    expect((await readUser(identity, user.id)).passwordHash).to.equal(testPasswordHash)
   })
 
   it('asks for the epoch in what is left of the ten seconds, and not when nothing is', async () => {

@@ -37,6 +37,7 @@ describe('Registration of federated accounts', () => {
   const userOf = ({ body }: TestResponse) => body['user'] as Record<string, unknown> & { id: string }
   const statusesOf = (answers: TestResponse[]) => answers.map(({ status }) => status).toSorted()
 
+  /** Contract: 3, register. */
   it('stores the home and the id there, in lower case, and never makes an admin', async () => {
     const given = { username: ' Bob@Other.Example ', homeInstance: 'HOME.Example', homeUserId: '77' }
     await using events = await collectEvents(identity, [userCreated])
@@ -184,6 +185,7 @@ describe('Registration of federated accounts', () => {
       expect([found.status, userOf(found).id, userOf(found)['homeUserId']]).to.deep.equal([200, unnamed.id, 'm1'])
     })
 
+    /** Contract: 3, The federated lookup. */
     it('never finds by name an account with another id at home, or of another home', async () => {
       const namesake = await buildStub(identity, { username: 'nina@home.example', homeUserId: 'n1' })
       const elsewhere = await buildStub(identity, { username: 'nina@third.example', homeInstance: 'third.example' })

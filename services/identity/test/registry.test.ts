@@ -6,6 +6,7 @@ import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 const path = '/api/users/@me/federation-registry'
 
+/** Contract: 7, The federation registry. */
 describe('The federation registry', () => {
   let identity: TestIdentity
   let user: User

@@ -42,6 +42,7 @@ describe('instance settings and the audit log', () => {
     expect((await settings()).body).to.deep.equal(answer.body)
   })
 
+  /** Contract: 5, Settings. */
   it('answers existing clients the fixed fields, and ignores what is not ours', async () => {
     const fixed = {
       ...{ discoveryEnabled: false, gifEnabled: false, federationRelayEnabled: true, federationRelayTtlDays: 30 },
@@ -71,6 +72,7 @@ describe('instance settings and the audit log', () => {
     expect((await settings()).body).to.deep.equal(before)
   })
 
+  /** Contract: 5, Audit. */
   it('records who changed what, and when, in the audit log', async () => {
     await settings({ federatedRegistrationOpen: false })
 

@@ -135,7 +135,7 @@ describe('Tombstone: concurrent deletions', () => {
       () => undefined,
       (error: unknown) => error,
     )
-    expect(refusal).to.include({ code: 'account_owns_spaces' })
+    expect(refusal).to.include({ code: 'account_deletion_blocked_owned_spaces' })
     expect((await readUser(identity, user.id)).isDeleted).to.equal(false)
   })
 

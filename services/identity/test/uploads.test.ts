@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { User } from '@gatehouse/domain'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, answered } from '@gatehouse/test-kit'
 import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
 import { uploadImage } from '../src/operations/profile/upload-image.ts'
 import { policy } from '../src/policy.ts'
@@ -109,6 +109,7 @@ describe('uploads', () => {
       expect(await temporaryFiles()).to.deep.equal([])
     })
 
+    /** Contract: 3, Uploads. */
     it('refuses more than 40 megapixels without unpacking them; of an animation the first frame counts', async () => {
       const bomb = await send(bombPng(40_000, 40_000))
       const film = await send(sparseGif(2000, 11))
@@ -277,7 +278,7 @@ describe('uploads', () => {
         for (let sent = 0; sent < 9; sent += 1) await uploadSized(9)
         expect((await send(png)).status).to.equal(409)
 
-        await identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } })
+        await answered(identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } }))
 
         expect((await send(png)).status).to.equal(201)
         expect((await send(png)).status).to.equal(409)
@@ -367,7 +368,7 @@ describe('uploads', () => {
     it('removes uploads that no profile claimed within a day, and nothing else', async () => {
       const png = await picture(9, 9).png().toBuffer()
       const [named, loose] = [String((await send(png)).body.filename), String((await send(png)).body.filename)]
-      await identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } })
+      await answered(identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } }))
 
       identity.clock.advance(24 * 60 * 60 * 1000)
       await identity.deps.uploadCleanup.runNow()

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { adminsOnly, jsonBody, parseInput, requireAdmin, type AppState } from '@gatehouse/service-kit'
+import { adminsOnly, jsonBody, parseInput, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from './deps.ts'
 import { checkInvite } from './operations/check-invite.ts'
 import { createInvite } from './operations/create-invite.ts'
@@ -28,7 +28,7 @@ export function inviteRoutes(deps: Deps): Router[] {
 function addCollectionRoutes(router: Router, deps: Deps): void {
   router.post(endpoints.createInvite.path, jsonBody, async (ctx) => {
     const input = parseInput(endpoints.createInvite.body, ctx.request.body)
-    const invite = await createInvite(deps, { ...input, admin: requireAdmin(ctx) })
+    const invite = await createInvite(deps, { ...input, ...callOf(ctx) })
     ctx.status = 201
     ctx.body = await inviteReply(deps, invite)
   })
@@ -48,21 +48,25 @@ function addStateRoutes(router: Router, deps: Deps): void {
   router.patch(endpoints.patchInvite.path, jsonBody, async (ctx) => {
     const { id } = parseInput(endpoints.patchInvite.params, ctx.params)
     const change = parseInput(endpoints.patchInvite.body, ctx.request.body)
-    ctx.body = await inviteReply(deps, await patchInvite(deps, { id, change, admin: requireAdmin(ctx) }))
+    ctx.body = await inviteReply(deps, await patchInvite(deps, { id, change, ...callOf(ctx) }))
   })
   router.post(endpoints.revokeInvite.path, async (ctx) => {
     const { id } = parseInput(endpoints.revokeInvite.params, ctx.params)
-    ctx.body = { invite: await inviteReply(deps, await revokeInvite(deps, { id, admin: requireAdmin(ctx) })) }
+    ctx.body = { invite: await inviteReply(deps, await revokeInvite(deps, { id, ...callOf(ctx) })) }
   })
   router.post(endpoints.reinstateInvite.path, jsonBody, async (ctx) => {
     const { id } = parseInput(endpoints.reinstateInvite.params, ctx.params)
     const change = parseInput(endpoints.reinstateInvite.body, ctx.request.body)
-    const { invite, tokenRotated } = await reinstateInvite(deps, { id, change, admin: requireAdmin(ctx) })
+    const { invite, tokenRotated } = await reinstateInvite(deps, { id, change, ...callOf(ctx) })
     ctx.body = { invite: await inviteReply(deps, invite), tokenRotated }
   })
   router.delete(endpoints.deleteInvite.path, async (ctx) => {
     const { id } = parseInput(endpoints.deleteInvite.params, ctx.params)
-    await deleteInvite(deps, { id, admin: requireAdmin(ctx) })
+    await deleteInvite(deps, { id, ...callOf(ctx) })
     ctx.body = { success: true }
   })
+}
+
+function callOf(ctx: { state: AppState }) {
+  return { admin: requireAdmin(ctx), requestId: requestIdOf(ctx) }
 }

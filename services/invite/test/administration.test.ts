@@ -1,6 +1,6 @@
 import { inviteEvents, type EventDefinition, type InviteReply } from '@gatehouse/contracts'
 import { AuditEntry, Invite, InviteRedemption, User } from '@gatehouse/domain'
-import { eventually, insertUser } from '@gatehouse/test-kit'
+import { eventually, insertUser, answered, type TestRequest } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startInviteHarness, type InviteHarness } from './harness.ts'
 
@@ -53,7 +53,7 @@ describe('Admin invite management', () => {
   it('judges the admin again in the transaction: one who was revoked, demoted or deleted meanwhile changes nothing', async () => {
     const invite = await invites.buildInvite()
     const revoked = await invites.buildInvite()
-    await invites.call('POST', path(revoked, '/revoke'))
+    await answered(invites.call('POST', path(revoked, '/revoke')))
     const acts = [
       ['POST', '/api/admin/invites', { name: 'late' }],
       ['PATCH', path(invite), { name: 'late' }],
@@ -80,10 +80,10 @@ describe('Admin invite management', () => {
 
   it('keeps an audit log of every act, without a token', async () => {
     const invite = await invites.buildInvite({ maxUses: 4 })
-    await invites.call('PATCH', path(invite), { body: { maxUses: 6 } })
-    await invites.call('POST', path(invite, '/revoke'))
+    await answered(invites.call('PATCH', path(invite), { body: { maxUses: 6 } }))
+    await answered(invites.call('POST', path(invite, '/revoke')))
     const { body } = await invites.call<Reinstated>('POST', path(invite, '/reinstate'))
-    await invites.call('DELETE', path(invite))
+    await answered(invites.call('DELETE', path(invite)))
     const entries = await invites.orm.em.fork().find(AuditEntry, { targetId: invite.id }, { orderBy: { id: 'asc' } })
 
     expect(entries.map(({ action }) => action)).to.deep.equal([
@@ -99,33 +99,39 @@ describe('Admin invite management', () => {
 })
 
 describe('Invite events', () => {
-  it('tell every act of an admin, in the order of the acts and without a token', async () => {
+  it('tell every act of an admin, in the order of the acts, with the id of its request and without a token', async () => {
     await using invites = await startInviteHarness()
-    const published: { name: string; payload: unknown }[] = []
+    const published: { name: string; payload: unknown; requestId: string | undefined }[] = []
     const events: readonly EventDefinition[] = inviteEvents
     await using subscriptions = new AsyncDisposableStack()
     for (const event of events) {
-      const subscription = await invites.deps.bus.subscribe(event, async ({ payload }) => {
-        published.push({ name: event.name, payload })
+      const subscription = await invites.deps.bus.subscribe(event, async ({ payload, requestId }) => {
+        published.push({ name: event.name, payload, requestId })
       })
       subscriptions.use(subscription)
     }
-    const invite = await invites.buildInvite({ maxUses: 4 })
+    const created = { name: 'friends', maxUses: 4, expiresAt: null }
+    const create = invites.call<InviteReply>('POST', '/api/admin/invites', request('create', created))
+    const { body: invite } = await answered(create, 201)
     const path = `/api/admin/invites/${invite.id}`
-    await invites.call('PATCH', path, { body: { name: 'colleagues' } })
-    await invites.call('POST', `${path}/revoke`)
-    await invites.call('POST', `${path}/reinstate`)
-    await invites.call('DELETE', path)
+    await answered(invites.call('PATCH', path, request('change', { name: 'colleagues' })))
+    await answered(invites.call('POST', `${path}/revoke`, request('revoke')))
+    await answered(invites.call('POST', `${path}/reinstate`, request('reinstate')))
+    await answered(invites.call('DELETE', path, request('delete')))
 
     await eventually('all events arrived', () => published.length === 5)
     const actor = { userId: invites.admin.id, username: 'founder' }
     const ofInvite = { inviteId: invite.id, at: invites.clock.now(), actor }
     expect(published).to.deep.equal([
-      { name: 'InviteCreated', payload: { ...ofInvite, name: 'friends' } },
-      { name: 'InviteChanged', payload: { ...ofInvite, name: 'colleagues' } },
-      { name: 'InviteRevoked', payload: { ...ofInvite, name: 'colleagues' } },
-      { name: 'InviteReinstated', payload: { ...ofInvite, name: 'colleagues', tokenRotated: true } },
-      { name: 'InviteDeleted', payload: { ...ofInvite, name: 'colleagues' } },
+      { name: 'InviteCreated', payload: { ...ofInvite, name: 'friends' }, requestId: 'create' },
+      { name: 'InviteChanged', payload: { ...ofInvite, name: 'colleagues' }, requestId: 'change' },
+      { name: 'InviteRevoked', payload: { ...ofInvite, name: 'colleagues' }, requestId: 'revoke' },
+      {
+        name: 'InviteReinstated',
+        payload: { ...ofInvite, name: 'colleagues', tokenRotated: true },
+        requestId: 'reinstate',
+      },
+      { name: 'InviteDeleted', payload: { ...ofInvite, name: 'colleagues' }, requestId: 'delete' },
     ])
   })
 
@@ -134,8 +140,12 @@ describe('Invite events', () => {
     const invite = await invites.buildInvite()
     const rowsBefore = await invites.orm.em.fork().execute('select * from outbox')
 
-    await invites.call('POST', `/api/admin/invites/${invite.id}/reinstate`)
+    await answered(invites.call('POST', `/api/admin/invites/${invite.id}/reinstate`), 409)
 
     expect(await invites.orm.em.fork().execute('select * from outbox')).to.have.length.at.most(rowsBefore.length)
   })
 })
+
+function request(requestId: string, body?: object): TestRequest {
+  return { headers: { 'X-Request-Id': requestId }, ...(body && { body }) }
+}

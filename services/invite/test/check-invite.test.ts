@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { startInviteHarness, type InviteHarness } from './harness.ts'
+import { answered } from '@gatehouse/test-kit'
 
 describe('check-invite', () => {
   let invites: InviteHarness
@@ -20,7 +21,7 @@ describe('check-invite', () => {
     const revoked = await invites.buildInvite({ maxUses: 1, expiresAt: invites.clock.now() + 1 })
     await invites.redeem(exhausted.token)
     await invites.redeem(revoked.token)
-    await invites.call('POST', `/api/admin/invites/${revoked.id}/revoke`)
+    await answered(invites.call('POST', `/api/admin/invites/${revoked.id}/revoke`))
     invites.clock.advance(2)
     const answers = await Promise.all([expired, exhausted, revoked].map(({ token }) => check(`?token=${token}`)))
 
@@ -50,6 +51,7 @@ describe('check-invite', () => {
       `?token=${token}&token=${token}`,
       `?token[]=${token}`,
       '?token=%00',
+      '?token=%ff',
       '?token=%ED%A0%80',
       '?token=%E0%A4%A',
       `?token=${'x'.repeat(5000)}`,

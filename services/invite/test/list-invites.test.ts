@@ -1,7 +1,7 @@
 import type { InviteReply, RedemptionReply } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import { expect } from 'chai'
-import { insertUser } from '@gatehouse/test-kit'
+import { insertUser, answered } from '@gatehouse/test-kit'
 import { startInviteHarness, type InviteHarness } from './harness.ts'
 
 type InvitePage = { invites: InviteReply[]; nextCursor: string | null }
@@ -17,13 +17,14 @@ describe('Lists of invites', () => {
   beforeEach(async () => void (invites = await startInviteHarness()))
   afterEach(async () => await invites[Symbol.asyncDispose]())
 
+  /** Contract: 4, Status. */
   it('part the active ones from those that expired, were used up or revoked, newest first', async () => {
     const revoked = await invites.buildInvite()
     const expired = await invites.buildInvite({ expiresAt: invites.clock.now() + 1 })
     const exhausted = await invites.buildInvite({ maxUses: 1 })
     const endless = await invites.buildInvite()
     const lasting = await invites.buildInvite({ maxUses: 2, expiresAt: invites.clock.now() + 2 })
-    await invites.call('POST', `/api/admin/invites/${revoked.id}/revoke`)
+    await answered(invites.call('POST', `/api/admin/invites/${revoked.id}/revoke`))
     await invites.redeem(exhausted.token)
     await invites.redeem(lasting.token)
     invites.clock.advance(2)
@@ -63,16 +64,18 @@ describe('Lists of invites', () => {
     expect(answers.map(({ status }) => status)).to.deep.equal(queries.map(() => 400))
   })
 
+  /** Contract: 4, Invites. */
   it('name a tombstoned creator Deleted User, and keep the invite', async () => {
     const creator = await insertUser(invites, { username: 'creator', isAdmin: true })
     const as = { id: creator.id, username: 'creator', isAdmin: true }
-    await invites.call('POST', '/api/admin/invites', { body: { name: 'outlives' }, as })
+    await answered(invites.call('POST', '/api/admin/invites', { body: { name: 'outlives' }, as }))
     await tombstone(creator)
     const [invite] = (await list('')).invites
 
     expect(invite).to.include({ name: 'outlives', createdBy: creator.id, createdByUsername: 'Deleted User' })
   })
 
+  /** Contract: 4, Redemptions. */
   it('Invite redemption: a record keeps the name of that day beside the name of today, and outlives the account', async () => {
     const invite = await invites.buildInvite()
     const kept = await invites.redeem(invite.token, { username: 'kept' })
@@ -93,6 +96,7 @@ describe('Lists of invites', () => {
     expect(redemptions[0]!.redeemedAt).to.equal(invites.clock.now())
   })
 
+  /** Contract: 4, Lists. */
   it('Invite redemption: the records page by a cursor', async () => {
     const invite = await invites.buildInvite()
     for (const username of ['ada', 'bob', 'cyd']) await invites.redeem(invite.token, { username })

@@ -32,6 +32,7 @@ describe('Change of an invite', () => {
     expect(await invites.orm.em.fork().count(AuditEntry, { targetId: invite.id })).to.equal(1)
   })
 
+  /** Contract: 4, PATCH. */
   it('refuses to set maxUses below the uses so far, and takes as many', async () => {
     const invite = await invites.buildInvite({ maxUses: 5 })
     await invites.redeem(invite.token)

@@ -97,7 +97,7 @@ describe('Registration 11: a redemption under way', () => {
     await em.execute("update invites set token = 'rotated' where id = ?", [invite.id])
     await em.commit()
 
-    expect(await redemption).to.include({ code: 'invite_unavailable', status: 403 })
+    expect(await redemption).to.include({ code: 'invite_invalid', status: 403 })
     expect(await tally(invite)).to.deep.equal({ uses: 0, redemptions: 0 })
   })
 

@@ -2,6 +2,7 @@ import type { InviteReply } from '@gatehouse/contracts'
 import { Invite } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { origin, startInviteHarness, type InviteHarness } from './harness.ts'
+import { answered } from '@gatehouse/test-kit'
 
 type Reinstated = { invite: InviteReply; tokenRotated: boolean }
 
@@ -14,6 +15,7 @@ describe('Revocation and reinstatement of an invite', () => {
   before(async () => void (invites = await startInviteHarness()))
   after(async () => await invites[Symbol.asyncDispose]())
 
+  /** Contract: 4, revoke. */
   it('Invite status: revoking ends an invite once, and it cannot be patched then', async () => {
     const invite = await invites.buildInvite()
     const first = await invites.call('POST', path(invite, '/revoke'))
@@ -29,7 +31,7 @@ describe('Revocation and reinstatement of an invite', () => {
 
   it('Invite status: reinstating a revoked invite rotates its token, and the old link stays unusable', async () => {
     const invite = await invites.buildInvite()
-    await invites.call('POST', path(invite, '/revoke'))
+    await answered(invites.call('POST', path(invite, '/revoke')))
     const { body } = await invites.call<Reinstated>('POST', path(invite, '/reinstate'))
     const [oldLink, newLink] = await Promise.all([check(invite.token), check(body.invite.token)])
 
@@ -63,10 +65,11 @@ describe('Revocation and reinstatement of an invite', () => {
     expect(await load(invite)).to.include({ maxUses: 2 })
   })
 
+  /** Contract: 4, reinstate. */
   it('changes nothing when a reinstated invite would still not be active', async () => {
     const invite = await invites.buildInvite({ maxUses: 1 })
     await invites.redeem(invite.token)
-    await invites.call('POST', path(invite, '/revoke'))
+    await answered(invites.call('POST', path(invite, '/revoke')))
     const before = await load(invite)
     const answers = [
       await invites.call('POST', path(invite, '/reinstate')),

@@ -1,5 +1,5 @@
 import type { CallerKey, TokenKey } from '@gatehouse/auth'
-import type { Timer } from '@gatehouse/runtime'
+import type { Quota, Timer } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { PeeringReader } from './federation/peering-summary.ts'
 import type { RemotePresences } from './federation/remote-presences.ts'
@@ -11,7 +11,6 @@ import type { PresenceDelivery } from './presence/presence-delivery.ts'
 import type { PresenceReconciler } from './presence/presence-reconciler.ts'
 import type { PresenceStore } from './presence/presence-store.ts'
 import type { SessionRegistry } from './sessions/session-registry.ts'
-import type { AddressQuota } from './socket/address-quota.ts'
 import type { OpenSockets } from './socket/open-sockets.ts'
 import type { SocketTimeouts } from './socket/socket-timeouts.ts'
 import type { MessageForwarder } from './upstreams/message-forwarder.ts'
@@ -19,13 +18,11 @@ import type { OccasionalLog } from './upstreams/occasional-log.ts'
 import type { ReadyParts } from './upstreams/ready-parts.ts'
 import type { UpstreamSet } from './upstreams/upstream-set.ts'
 
-/** What this service opens: no Redis, because handshakes read the account from the database. */
+/** Handshakes read accounts from the database, not from Redis. */
 export type SessionGatewayResources = Omit<Resources, 'accountStateCache'>
 
-/** What every operation may use. */
 export type OperationContext = Omit<SessionGatewayResources, 'bus'> & { timer: Timer; timings: Timings }
 
-/** What this service's operations use. */
 export type Deps = OperationContext & {
   bus: Resources['bus']
   keys: { token: TokenKey; caller: CallerKey }
@@ -39,7 +36,8 @@ export type Deps = OperationContext & {
   remotePresences: RemotePresences
   peering: PeeringReader
   openSockets: OpenSockets
-  quota: AddressQuota
+  /** The unauthenticated sockets of each client network. Contract: 6. */
+  quota: Quota
   timeouts: SocketTimeouts
   upstreams: UpstreamSet
   forwarder: MessageForwarder

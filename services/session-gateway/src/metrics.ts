@@ -1,7 +1,6 @@
 import type { Metrics } from '@gatehouse/service-kit'
 import type { Counter } from 'prom-client'
 
-/** Metrics of sockets and presence. */
 export type SessionMetrics = {
   handshakes: Counter
   forcedDisconnects: Counter

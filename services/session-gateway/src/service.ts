@@ -1,7 +1,7 @@
 import Router from '@koa/router'
 import { createCallerKey, createTokenKey } from '@gatehouse/auth'
-import { presenceChanged } from '@gatehouse/contracts'
-import { startPeriodicTask, systemTimer, type Timer } from '@gatehouse/runtime'
+import { limits, presenceChanged } from '@gatehouse/contracts'
+import { createQuota, startPeriodicTask, systemTimer, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type AppState, type RunningService } from '@gatehouse/service-kit'
 import { subscribeAdminChanges } from './admin-watch/subscribe-admin-changes.ts'
 import type { SessionGatewayConfig } from './config.ts'
@@ -26,7 +26,6 @@ import { subscribeSessionEndings } from './sessions/end-sessions.ts'
 import { openSocketLists } from './sessions/socket-lists.ts'
 import { sweepSessions } from './sessions/sweep-sessions.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
-import { createAddressQuota } from './socket/address-quota.ts'
 import { OpenSockets } from './socket/open-sockets.ts'
 import { createSocketTimeouts, startSocketTimeouts } from './socket/socket-timeouts.ts'
 import { createUpstreamParts } from './upstreams/create-upstream-parts.ts'
@@ -38,7 +37,6 @@ export { type Timings } from './policy.ts'
 
 export type SessionGatewayOverrides = { timings?: Partial<Timings>; timer?: Timer }
 
-/** Starts a session gateway: live connections, presence and forced disconnects. */
 export async function startSessionGateway(
   config: SessionGatewayConfig,
   resources: SessionGatewayResources,
@@ -54,11 +52,11 @@ export async function startSessionGateway(
     routers: [router],
     readiness: {
       accepting: () => openSockets.accepting,
-      // There is a node once sockets are accepted.
+      // The node exists once sockets are accepted.
       heartbeat: () => openSockets.accepting && deps.node.isFresh(),
     },
     upgrades: true,
-    // A connection that is refused at once lets the gateway try another node.
+    // A refused connection lets the gateway try another node.
     announceDrain: false,
   }
   const http = opening.use(await startHttpService(service, resources))
@@ -82,7 +80,7 @@ export async function startSessionGateway(
   )
   opening.use(await startUpstreams(deps, config.upstreamsFile))
   const sockets = acceptSockets(deps, http.server)
-  // Together: while sockets close, the gateway must not open others here, and the server closes when none is left.
+  // Together: closing sockets must not be replaced, and the server closes after the last one.
   opening.defer(async () => {
     await Promise.all([sockets[Symbol.asyncDispose](), http[Symbol.asyncDispose]()])
   })
@@ -98,17 +96,17 @@ type Opening = {
   openSockets: OpenSockets
 }
 
-/** What has to be closed is added to `opening`. */
+/** `opening` closes what this opens. */
 async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<Deps> {
   const { config, resources, overrides, openSockets } = given
   const timer = overrides.timer ?? systemTimer
   const context: OperationContext = { ...resources, timer, timings: { ...timings, ...overrides.timings } }
   const { bus } = resources
   const sessions = new SessionRegistry()
-  const quota = createAddressQuota()
+  const quota = createQuota(limits.unauthenticatedSocketsPerAddress)
   const sessionMetrics = createSessionMetrics(resources.metrics, {
     authenticated: () => sessions.countReady(),
-    unauthenticated: () => quota.size,
+    unauthenticated: () => quota.total(),
   })
   const remotePresences = new RemotePresences()
   const presenceStore = createPresenceStore(context)
@@ -116,7 +114,7 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
   const presenceDelivery = opening.use(
     new PresenceDelivery({ ...context, sessions, sessionMetrics, remotePresences, presenceStore, node }),
   )
-  // Changes that other nodes publish are received before this one records any.
+  // Changes of other nodes are received before this node records any.
   opening.use(await bus.onBroadcast(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload)))
   const broadcaster = new PresenceBroadcaster({ bus, presenceDelivery, sessionMetrics })
   const presence = opening.use(

@@ -1,12 +1,9 @@
 import { systemTimer, type Timer } from '@gatehouse/runtime'
 
-/** Items that time out within this time share one wake-up, in milliseconds: late by that much at most. */
+/** In milliseconds. Items may be late by it. */
 const resolutionMs = 20
 
-/**
- * Items that each time out the same time after they were added, unless they are deleted before. They time out in the
- * order in which they were added, so one timer on the first serves any number of them.
- */
+/** Items time out in the order of `add`, so one timer serves them all. */
 export class TimeoutSet<T> {
   readonly #afterMs: number
   readonly #timer: Timer
@@ -19,12 +16,12 @@ export class TimeoutSet<T> {
     this.#timer = timer
   }
 
-  /** Passes each item that times out to `expire`, which may add it again. */
+  /** `expire` may add the item again. */
   onTimeout(expire: (item: T) => void): void {
     this.#expire = expire
   }
 
-  /** Starts the time of an item, or starts it anew. */
+  /** Restarts the time of an item that is there. */
   add(item: T): void {
     this.#dueAt.delete(item)
     this.#dueAt.set(item, this.#now() + this.#afterMs)
@@ -39,7 +36,6 @@ export class TimeoutSet<T> {
     return this.#dueAt.size
   }
 
-  /** Deletes all items. */
   stop(): void {
     this.#dueAt.clear()
     this.#timer.clear(this.#pending)
@@ -64,7 +60,7 @@ export class TimeoutSet<T> {
     this.#watchFirst()
   }
 
-  /** Whole milliseconds take no heap object for each item. */
+  /** Whole milliseconds need no heap object. */
   #now(): number {
     return Math.round(this.#timer.now())
   }

@@ -12,6 +12,7 @@ describe('sockets of one account', () => {
   })
   after(() => cluster[Symbol.asyncDispose]())
 
+  /** Contract: 6, Sockets of an account. */
   it('are 50 on a node: one more closes the oldest with 4008, and no socket of others', async () => {
     const node = await cluster.startNode()
     const [user, other] = [await buildUser(cluster), await buildUser(cluster)]

@@ -51,6 +51,7 @@ describe('watch', () => {
     await bus.publish(roleChanged, payload, id())
   }
 
+  /** Contract: 6, watch. */
   it('tells an admin of changes of users, invites, peers and settings, with the id of a user or an invite', async () => {
     const admin = await watch(await buildAdmin())
     const state = buildAccountState({ userId: '77' })
@@ -100,8 +101,8 @@ describe('watch', () => {
     admin.send({ type: 'watch', topic: 'weather' })
     await admin.synchronize()
 
-    expect(member.messages).to.deep.equal([{ type: 'error', message: 'Admin access required' }])
-    expect(admin.messages).to.deep.equal([{ type: 'error', message: 'Unknown topic' }])
+    expect(member.messages).to.deep.equal([{ type: 'error', message: 'Admin access required', code: 'admin_required' }])
+    expect(admin.messages).to.deep.equal([{ type: 'error', message: 'Unknown topic', code: 'unknown_topic' }])
     admin.messages.length = 0
     await changeSettings(admin)
     await member.synchronize()
@@ -166,7 +167,7 @@ describe('watch', () => {
     client.send({ type: 'watch', topic: 'admin' })
     await client.synchronize()
 
-    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Admin access required' }])
+    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Admin access required', code: 'admin_required' }])
     for (const each of [client, other]) each.socket.terminate()
   })
 })

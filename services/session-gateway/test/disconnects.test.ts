@@ -32,6 +32,7 @@ describe('forced disconnects', () => {
   const publish = (user: BuiltUser, ending: Parameters<typeof publishEnding>[2]) =>
     publishEnding({ cluster, bus }, user, ending)
 
+  /** Contract: 6, Forced disconnect. */
   it('Admin reset 3: closes every socket on every node with 4010, and shows the user offline at once', async () => {
     const [user, friend] = [await buildUser(cluster, Date.now() - 5_000), await buildUser(cluster)]
     await befriend(cluster, user, friend)
@@ -74,6 +75,7 @@ describe('forced disconnects', () => {
     tab.socket.terminate()
   })
 
+  /** Contract: 3, sessions/end. */
   it('sessions/end: closes every socket on every node with 4004, and shows the user offline at once', async () => {
     const [user, friend] = [await buildUser(cluster, Date.now() - 5_000), await buildUser(cluster)]
     await befriend(cluster, user, friend)
@@ -148,6 +150,7 @@ describe('forced disconnects', () => {
     expect((await tab.closed).code).to.equal(4010)
   })
 
+  /** Contract: 6, Revoked tokens. */
   it('leaves no socket open, however resets and deletions fall into handshakes', async () => {
     const clients: Client[] = []
     const users = await Promise.all(Array.from({ length: 60 }, () => buildUser(cluster, Date.now() - 5_000)))

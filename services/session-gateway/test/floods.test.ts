@@ -26,7 +26,9 @@ describe('a flood of frames', () => {
 
       await allowed.take('ready')
       expect(await flooding.closed).to.deep.equal({ code: 4002, reason: 'First message must be auth' })
-      expect(flooding.messages).to.deep.equal([{ type: 'error', message: 'First message must be auth' }])
+      expect(flooding.messages).to.deep.equal([
+        { type: 'error', message: 'First message must be auth', code: 'first_message_not_auth' },
+      ])
       allowed.socket.terminate()
     })
   }

@@ -13,6 +13,7 @@ describe('WebSocket handshake', () => {
   })
   after(() => cluster[Symbol.asyncDispose]())
 
+  /** Contract: 6, ready. */
   it('WebSocket handshake 4: a token makes its user online and gets everything that ready holds', async () => {
     const user = await buildUser(cluster)
 
@@ -72,7 +73,9 @@ describe('WebSocket handshake', () => {
 
     expect(isOpen).to.equal(true)
     expect(await client.closed).to.deep.equal({ code: 4001, reason: 'Authentication timeout' })
-    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Authentication timeout' }])
+    expect(client.messages).to.deep.equal([
+      { type: 'error', message: 'Authentication timeout', code: 'authentication_timeout' },
+    ])
   })
 
   for (const [what, frame] of [
@@ -88,7 +91,9 @@ describe('WebSocket handshake', () => {
       client.socket.send(frame)
 
       expect(await client.closed).to.deep.equal({ code: 4002, reason: 'First message must be auth' })
-      expect(client.messages).to.deep.equal([{ type: 'error', message: 'First message must be auth' }])
+      expect(client.messages).to.deep.equal([
+        { type: 'error', message: 'First message must be auth', code: 'first_message_not_auth' },
+      ])
     })
   }
 
@@ -111,7 +116,7 @@ describe('WebSocket handshake', () => {
 
     await largest.take('ready')
     expect((await large.closed).code).to.equal(1009)
-    expect(large.messages).to.deep.equal([{ type: 'error', message: 'Message too big' }])
+    expect(large.messages).to.deep.equal([{ type: 'error', message: 'Message too big', code: 'message_too_big' }])
     largest.socket.terminate()
   })
 
@@ -124,7 +129,7 @@ describe('WebSocket handshake', () => {
 
     for (const client of [large!, huge!, fragmented!]) {
       expect((await client.closed).code).to.equal(1009)
-      expect(client.messages).to.deep.equal([{ type: 'error', message: 'Message too big' }])
+      expect(client.messages).to.deep.equal([{ type: 'error', message: 'Message too big', code: 'message_too_big' }])
     }
   })
 
@@ -134,9 +139,12 @@ describe('WebSocket handshake', () => {
     client.socket.send(Buffer.from([0xff]), { binary: false })
 
     expect((await client.closed).code).to.equal(1007)
-    expect(client.messages).to.deep.equal([{ type: 'error', message: 'First message must be auth' }])
+    expect(client.messages).to.deep.equal([
+      { type: 'error', message: 'First message must be auth', code: 'first_message_not_auth' },
+    ])
   })
 
+  /** Contract: 6, Failure before ready. */
   it('WebSocket handshake 5: a forged, an expired and an unknown user token get the error, then the close with 4003', async () => {
     const user = await buildUser(cluster)
     const forged = `${user.token.slice(0, -3)}abc`
@@ -147,7 +155,7 @@ describe('WebSocket handshake', () => {
       const client = await connect(node.url)
       client.send({ type: 'auth', token })
       expect(await client.closed).to.deep.equal({ code: 4003, reason: 'Invalid token' })
-      expect(client.messages).to.deep.equal([{ type: 'error', message: 'Invalid token' }])
+      expect(client.messages).to.deep.equal([{ type: 'error', message: 'Invalid token', code: 'invalid_token' }])
     }
   })
 
@@ -175,6 +183,7 @@ describe('WebSocket handshake', () => {
     expect(await statusOf(cluster, user)).to.equal('offline')
   })
 
+  /** Contract: 6, Before authentication. */
   it('allows 100 unauthenticated sockets for an address, and counts neither others nor the authenticated', async () => {
     const address = '198.51.100.7'
     const clients = await Promise.all(Array.from({ length: 100 }, () => connect(node.url, { address })))

@@ -42,18 +42,26 @@ describe('messages after ready', () => {
     other.socket.terminate()
   })
 
-  it('answers what is no JSON with an error, and unknown types not at all', async () => {
+  it('answers what is no JSON, and what has an unknown type, each with its error', async () => {
     const client = await signInNew()
 
     client.socket.send('{"type":')
     client.send({ type: 'unknown' })
+    client.send({ type: 'ß'.repeat(201) })
     client.send(['ping'])
     client.socket.send(Buffer.from('{"type":"ping"}'))
     client.send({ type: 'ping' })
 
     await client.take('pong')
-    const invalid = { type: 'error', message: 'Invalid JSON' }
-    expect(client.messages).to.deep.equal([invalid, invalid])
+    const invalid = { type: 'error', message: 'Invalid JSON', code: 'invalid_json' }
+    const unknown = { type: 'error', message: 'Unknown message type', code: 'unknown_message_type' }
+    expect(client.messages).to.deep.equal([
+      invalid,
+      { ...unknown, about: 'unknown' },
+      { ...unknown, about: 'ß'.repeat(200) },
+      unknown,
+      invalid,
+    ])
     client.socket.terminate()
   })
 
@@ -69,13 +77,17 @@ describe('messages after ready', () => {
     other.sendTogether(...Array.from({ length: 9 }, () => ({ type: 'unknown' })), { type: 'ping' })
     await other.take('pong')
 
-    expect(one.messages).to.deep.equal([])
-    const refusal = { type: 'error', message: 'Rate limited' }
+    expect(one.messages.splice(0).map(({ code }) => code)).to.deep.equal(Array(30).fill('unknown_message_type'))
+    const refusal = { type: 'error', message: 'Rate limited', code: 'rate_limited' }
     expect(other.messages).to.deep.equal(Array(9).fill(refusal))
     clock.advance(1_000)
     one.sendTogether(...Array.from({ length: 3 }, () => ({ type: 'unknown' })), { type: 'ping' })
     await one.take('pong')
-    expect(one.messages).to.deep.equal([refusal])
+    expect(one.messages.map(({ code }) => code)).to.deep.equal([
+      'unknown_message_type',
+      'unknown_message_type',
+      refusal.code,
+    ])
     for (const client of [one, other]) client.socket.terminate()
   })
 
@@ -99,9 +111,11 @@ describe('messages after ready', () => {
     client.socket.send(`"${'x'.repeat(16_383)}"`)
 
     expect((await client.closed).code).to.equal(1009)
-    expect(client.messages).to.deep.equal([])
+    // The smaller one was read: it has no type.
+    expect(client.messages.map(({ code }) => code)).to.deep.equal(['unknown_message_type'])
   })
 
+  /** Contract: 6, Heartbeat. */
   it('pings every 30 s, drops within 65 s a peer that does not answer, without a close frame, and keeps one that does', async () => {
     const { node: pinging, timer } = await cluster.startNodeWithTimer()
     const user = await buildUser(cluster)

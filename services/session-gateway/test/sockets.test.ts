@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { createServiceClient, eventually } from '@gatehouse/test-kit'
+import { answered, createServiceClient, eventually } from '@gatehouse/test-kit'
 import { systemClock } from '@gatehouse/runtime'
 import { connect, signIn } from './client.ts'
 import { buildUser, internalSecret, openCluster, type BuiltUser, type Cluster, type Node } from './harness.ts'
@@ -60,6 +60,7 @@ describe('GET /api/users/@me/sockets', () => {
     expect((await listAt(first)).status).to.equal(401)
   })
 
+  /** Contract: 3, Sockets. */
   it('is incomplete within 500 ms when a node that is known to live is silent, and tells what the others have', async () => {
     const user = await buildUser(cluster)
     const silent = randomUUID()
@@ -77,6 +78,25 @@ describe('GET /api/users/@me/sockets', () => {
     await cluster.sql('delete from session_nodes where id = ?', [silent])
     expect((await listAt(second, user)).body.incomplete).to.equal(false)
     client.socket.terminate()
+  })
+
+  it('asks the other nodes, and is answered by them, under the id of the request', async () => {
+    const user = await buildUser(cluster)
+    const sent: string[] = []
+    for (const { resources } of [first, second]) {
+      const { broadcast } = resources.bus
+      resources.bus.broadcast = (event, payload, options) => {
+        sent.push(`${event.name} ${options?.requestId}`)
+        broadcast(event, payload, options)
+      }
+    }
+    const call = createServiceClient({ url: first.url, internalSecret, clock: systemClock })
+    const requestId = randomUUID()
+
+    await answered(call('GET', '/api/users/@me/sockets', { as: user, headers: { 'x-request-id': requestId } }))
+
+    expect(sent).to.include(`SocketsAsked ${requestId}`)
+    await eventually('the answer', () => sent.includes(`SocketsTold ${requestId}`))
   })
 
   it('asks the other nodes once for requests that come together', async () => {

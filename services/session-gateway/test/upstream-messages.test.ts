@@ -102,13 +102,17 @@ describe('messages between sockets and upstreams', () => {
 
     await client.take('pong')
     await eventually('the quick one has both', () => handled.length === 2)
-    await eventually('three errors', () => client.messages.length === 3)
-    const error = (requestType: string, message: string) => ({ type: 'error', message, requestType })
-    expect(client.messages.at(-1)).to.deep.equal(error('slow.a', 'Service unavailable'))
+    await eventually('four errors', () => client.messages.length === 4)
+    const error = (requestType: string, message: string, code: string) => ({
+      ...{ type: 'error', message, code },
+      requestType,
+    })
+    expect(client.messages.at(-1)).to.deep.equal(error('slow.a', 'Service unavailable', 'service_unavailable'))
     expect(client.messages).to.have.deep.members([
-      error('absent.b', 'Service unavailable'),
-      error('quick.refused', 'ß'.repeat(200)),
-      error('slow.a', 'Service unavailable'),
+      { type: 'error', message: 'Unknown message type', code: 'unknown_message_type', about: 'nobody.d' },
+      error('absent.b', 'Service unavailable', 'service_unavailable'),
+      error('quick.refused', 'ß'.repeat(200), 'message_refused'),
+      error('slow.a', 'Service unavailable', 'service_unavailable'),
     ])
     expect(await countOf(impatient, total, 'slow', 'unavailable')).to.equal(1)
     slow.release()
@@ -132,7 +136,9 @@ describe('messages between sockets and upstreams', () => {
     send(1)
     await client.take('pong')
 
-    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Too many messages', requestType: 'slow.a' }])
+    expect(client.messages).to.deep.equal([
+      { type: 'error', message: 'Too many messages', code: 'too_many_messages', requestType: 'slow.a' },
+    ])
     held.release()
     await eventually('the others', () => held.received.length === 33)
     await held.upstream.close()

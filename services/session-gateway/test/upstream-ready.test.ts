@@ -213,7 +213,9 @@ describe('upstreams in ready and events', () => {
 
     await eventually('media still has its messages', () => received.includes('media.b'))
     await client.synchronize()
-    expect(client.messages).to.deep.equal([])
+    expect(client.messages).to.deep.equal([
+      { type: 'error', message: 'Unknown message type', code: 'unknown_message_type', about: 'chat.gone' },
+    ])
     await eventually('the consumer is deleted', async () => (await countConsumers(cluster)) === 0)
     await media.close()
   })

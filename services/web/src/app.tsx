@@ -1,6 +1,8 @@
 import { guardRoute, routes, type IdentityDeletions, type User } from '@gatehouse/client'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
+import { Button } from './components/button.tsx'
+import { Notice } from './components/notice.tsx'
 import { PageFrame } from './components/page-frame.tsx'
 import { PageSkeleton } from './components/skeleton.tsx'
 import { Toaster } from './components/toaster.tsx'
@@ -35,7 +37,7 @@ export function App() {
 /** Applies the route guard, and loads the user of a stored token. Spec: Client session behaviour, route guard. */
 function GuardedRoutes() {
   const client = useClient()
-  const { token, user } = useStore(client.session)
+  const { token, user, reconnecting } = useStore(client.session)
   const [pathname] = useLocation()
   const search = useSearch()
   useEffect(() => {
@@ -47,7 +49,7 @@ function GuardedRoutes() {
   const verdict = guardRoute({ pathname, search: search && `?${search}`, token, isPublic })
   if (!verdict.allowed) return <Redirect to={verdict.redirect} replace />
   if (isPublic) return <NotFoundPage />
-  if (token && !user) return <LoadingPage user={null} />
+  if (token && !user) return <LoadingPage user={null} reconnecting={reconnecting} />
   return (
     <Suspense fallback={token ? <LoadingPage user={user} /> : <AuthFrame title={t('Loading')}>{null}</AuthFrame>}>
       {user?.passwordChangeRequired ? <NewPasswordPage user={user} /> : <Pages user={user} />}
@@ -55,11 +57,25 @@ function GuardedRoutes() {
   )
 }
 
-function LoadingPage({ user }: { user: User | null }) {
+function LoadingPage({ user, reconnecting = false }: { user: User | null; reconnecting?: boolean }) {
   return (
     <PageFrame user={user} title={t('Loading')}>
+      <div role="status">{reconnecting && <Reconnecting />}</div>
       <PageSkeleton />
     </PageFrame>
+  )
+}
+
+/** Shown while the user of a stored token cannot be loaded. The client tries again by itself. */
+function Reconnecting() {
+  const client = useClient()
+  return (
+    <Notice tone="warning">
+      <p>{t('This instance gives no answer at the moment. Reconnecting…')}</p>
+      <Button size="small" icon="refresh" onClick={() => void client.session.loadUser()}>
+        {t('Try again')}
+      </Button>
+    </Notice>
   )
 }
 

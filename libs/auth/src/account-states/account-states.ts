@@ -3,19 +3,13 @@ import { maxLoadSize } from '../policy.ts'
 import { CacheUnavailable, type AccountStateCache } from './cache.ts'
 
 export type AccountStates = {
-  /**
-   * The state of an account as of now; undefined when there is no such account. Rejects with what `load` rejects with
-   * when neither the cache nor the source answers.
-   */
+  /** Undefined: no such account. Rejects with the error of `load` when neither the cache nor the source answers. */
   find(userId: string): Promise<AccountState | undefined>
 }
 
 type Load = (userIds: readonly string[]) => Promise<readonly AccountState[]>
 
-/**
- * Reads the cache first and loads from the source on a miss, once for any number of callers. `load` takes at most 1,000
- * accounts; unknown ones are missing from its result. Design: invariant 1.
- */
+/** `load` takes at most 1,000 accounts and leaves unknown ones out. Design: invariant 1. */
 export function createAccountStates({ cache, load }: { cache: AccountStateCache; load: Load }): AccountStates {
   const loadOne = coalesceLoads(async (userIds) => {
     const leases = await Promise.all(userIds.map((userId) => unlessUnavailable(cache.lease(userId))))
@@ -36,10 +30,7 @@ export function createAccountStates({ cache, load }: { cache: AccountStateCache;
 
 type PendingLoad = { userIds: Set<string>; states: Promise<Map<string, AccountState>> }
 
-/**
- * Makes one load of many: those requested while one is under way wait for the next, which starts when that has ended. So
- * no caller gets a state that was read before its call, however many there are.
- */
+/** A call during a load waits for the next one, so no state was read before the call. */
 function coalesceLoads(load: Load): (userId: string) => Promise<AccountState | undefined> {
   let pending: PendingLoad | undefined
   let underWay: Promise<unknown> = Promise.resolve()
@@ -68,7 +59,6 @@ function chunksOf(userIds: readonly string[]): string[][] {
   return Array.from({ length: count }, (_, index) => userIds.slice(index * maxLoadSize, (index + 1) * maxLoadSize))
 }
 
-/** While the cache is unavailable, states are loaded without it. */
 async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer

@@ -1,9 +1,6 @@
 type Waiter<T> = { key: string; resolve(value: T): void; reject(error: unknown): void }
 
-/**
- * Makes one read of all that are requested in one turn of the event loop: under load most of the cost of a cache read is
- * the round trip. `readMany` gives its results in the order of its keys.
- */
+/** Joins the reads of one event loop turn to save round trips. `readMany` keeps the order of its keys. */
 export function batchReads<T>(readMany: (keys: string[]) => Promise<T[]>): (key: string) => Promise<T> {
   let waiters: Waiter<T>[] = []
 

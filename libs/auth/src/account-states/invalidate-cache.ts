@@ -5,10 +5,7 @@ import { cacheTimes, invalidationRetryMs } from '../policy.ts'
 import type { AccountStateCache } from './cache.ts'
 
 export type CacheInvalidator = {
-  /**
-   * Resolves when no cache can give an older state of this account any more. Call it after the commit and before the
-   * answer. It takes a round trip; while the cache is unavailable, until it answers or `cacheTimes.staleMs` have passed.
-   */
+  /** Call it after the commit and before the answer. It takes up to `cacheTimes.staleMs` without the cache. */
   invalidate(state: AccountState): Promise<void>
 }
 

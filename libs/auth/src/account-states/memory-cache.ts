@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache'
 import { cacheTimes, maxMemoryEntries } from '../policy.ts'
 import type { AccountStateCache } from './cache.ts'
 
-/** The cache of an embedded instance: one process, no network, the same rules. */
 export function createMemoryCache(clock: Clock): AccountStateCache {
   const entries = createTtlMap<AccountState>(clock, cacheTimes.entryMs)
   const leases = createTtlMap<string>(clock, cacheTimes.leaseMs)
@@ -40,12 +39,12 @@ export function createMemoryCache(clock: Clock): AccountStateCache {
 
 function createTtlMap<V extends object | string>(clock: Clock, ttlMs: number): LRUCache<string, V> {
   return new LRUCache({
-    // Not `max`, which allocates the memory of all entries at once.
+    // `max` would allocate the memory of all entries at once.
     maxSize: maxMemoryEntries,
     sizeCalculation: () => 1,
-    // An entry of the library lives up to and including its last millisecond.
+    // The library keeps an entry through its last millisecond.
     ttl: ttlMs - 1,
-    // Asks the clock each time: it may be moved by more than real time passes.
+    // Tests move the clock faster than real time.
     ttlResolution: 0,
     perf: clock,
   })

@@ -11,20 +11,16 @@ import { defineScripts } from './redis-scripts.ts'
 export type RedisCacheOptions = {
   url: string
   random: Random
-  /** Before every key, so that tests can share a server. */
+  /** Lets tests share a server. */
   prefix?: string
   log: { warn(fields: object, message: string): void }
 }
 
-/**
- * The cache that all replicas share. Keys carry the run id of the Redis process: what a process before a crash or a
- * fail-over left behind, perhaps from an old snapshot, is never read again. Waits a moment for the first connection. While
- * there is none it connects for ever, and rejects with CacheUnavailable meanwhile. Contract: 8.
- */
+/** Keys carry the run id of Redis: entries from before a fail-over are never read. Contract: 8. */
 export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
-  // Loaded where there is a Redis to connect to: the embedded process has none.
+  // An embedded process has no Redis.
   const ioredis = await import('ioredis')
-  // Reads are batched here already: in a pipeline they would wait for a further turn of the event loop.
+  // A pipeline would delay the batched reads by one event loop turn.
   const redis = defineScripts(
     new ioredis.Redis(options.url, { ...redisOptions, autoPipeliningIgnoredCommands: ['mget'] }),
   )
@@ -74,7 +70,7 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
   }
 }
 
-/** The id of the Redis process that the connection leads to; undefined while it is not known. */
+/** The id is undefined while it is not known. */
 function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, log: RedisCacheOptions['log']) {
   const known = Promise.withResolvers<void>()
   let runId: string | undefined
@@ -95,7 +91,7 @@ function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, lo
     runId = undefined
   }
   redis.on('error', (err: Error) => {
-    // Once for each outage: the attempts go on twice a second.
+    // The attempts go on twice a second.
     if (!isReported) log.warn({ err }, 'Redis connection failed')
     isReported = true
   })
@@ -106,10 +102,7 @@ function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, lo
 
 const formatEntry = (state: AccountState): string => `${state.version}|${JSON.stringify(state)}`
 
-/**
- * Parses entries, and keeps the last state of each account beside its text: most reads give the same text again. The states
- * that it gives cannot be changed.
- */
+/** Most reads give the same text again. The states are frozen. */
 function createEntryParser(): (userId: string, entry: string | null) => AccountState | undefined {
   const known = new LRUCache<string, { entry: string; state: AccountState }>({ max: maxParsedEntries })
   return (userId, entry) => {
@@ -122,7 +115,7 @@ function createEntryParser(): (userId: string, entry: string | null) => AccountS
   }
 }
 
-/** An entry that is no account state, as another release may have written it, counts as a miss. */
+/** An entry of another release may be no account state. It counts as a miss. */
 function parseEntry(entry: string): AccountState | undefined {
   const parsed = accountState.safeParse(parseJson(entry.slice(entry.indexOf('|') + 1)))
   return parsed.success ? parsed.data : undefined

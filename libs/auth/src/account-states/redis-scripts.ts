@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 
-/** An entry is `<version>|<state as JSON>`, a lease a random text; both belong to one account. */
+/** An entry is `<version>|<state as JSON>`. */
 
-/** Gives the live lease, or takes a new one; a lease that is given again keeps its end. KEYS: lease. ARGV: new lease, ttl. */
+/** A lease that is given again keeps its end. KEYS: lease. ARGV: new lease, ttl. */
 const takeLease = `
 local held = redis.call('GET', KEYS[1])
 if held then return held end
@@ -43,7 +43,6 @@ export type StateRedis = Redis & {
   putState(entryKey: string, leaseKey: string, version: number, entry: string): Promise<number>
 }
 
-/** Adds the three steps that have to be atomic to a connection. */
 export function defineScripts(redis: Redis): StateRedis {
   redis.defineCommand('takeLease', { numberOfKeys: 1, lua: takeLease })
   redis.defineCommand('fillState', { numberOfKeys: 2, lua: fillState })

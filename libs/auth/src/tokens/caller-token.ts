@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { cachedCallerTokens, callerTokenMs, clockSkewMs, maxCallerTokenLength } from '../policy.ts'
 import { createSecretKeys } from './secret-keys.ts'
 
-/** The header in which the gateway tells services who is calling. */
 export const callerHeader = 'x-gatehouse-caller'
 
 const callerSchema = z.object({
@@ -14,11 +13,11 @@ const callerSchema = z.object({
       userId: z.string(),
       username: z.string(),
       isAdmin: z.boolean(),
-      /** The `iat` of the bearer token, in seconds: with it a service judges the token again when it acts. */
+      /** In seconds. A service judges the token again when it acts. */
       tokenIssuedAt: z.number().int(),
     })
     .nullable(),
-  /** The operator's command line: no account. The gateway never signs it. docs/decisions/operator-caller.md. */
+  /** The gateway never signs it. docs/decisions/operator-caller.md. */
   operator: z.literal(true).optional(),
 })
 
@@ -26,47 +25,38 @@ const claimsSchema = callerSchema
   .extend({ expiresAt: z.number() })
   .refine(({ account, operator }) => account === null || operator === undefined)
 
-/** Who is calling: a client's address, and the account whose live token came with the request; or the operator. */
 export type Caller = z.infer<typeof callerSchema>
 
-/** The key that signs, and all that verify: itself first, then the previous ones of a rotation. */
+/** `verifying` begins with the key that signs. */
 export type CallerKey = {
   readonly use: 'caller'
   readonly signing: KeyObject
   readonly verifying: readonly KeyObject[]
 }
 
-/** Makes the key once at start from INTERNAL_SECRET and INTERNAL_SECRET_PREVIOUS. Contract: 8. */
+/** Contract: 8. */
 export function createCallerKey(secret: string, previous: readonly string[] = []): CallerKey {
   return { use: 'caller', ...createSecretKeys(secret, previous) }
 }
 
-/**
- * Signs the caller that the gateway has authenticated; `now` in milliseconds. Design: invariant 6.
- *
- * NOTE: an HMAC of its own and not a JWT: there is one algorithm and one issuer, and both ends do it for each request
- * (measured: 10.5 and 9.0 µs to sign and to verify, jsonwebtoken 12.3 and 11.7).
- */
+/** `now` in milliseconds. NOTE: signing takes 10.5 µs, with jsonwebtoken 12.3. Design: invariant 6. */
 export function signCallerToken(key: CallerKey, caller: Caller, now: number): string {
   const claims = Buffer.from(JSON.stringify({ ...caller, expiresAt: now + callerTokenMs })).toString('base64url')
   return `${claims}.${macOf(key.signing, claims).toString('base64url')}`
 }
 
-/** Signs the operator as the caller: for the command line, which needs INTERNAL_SECRET. `now` in milliseconds. */
+/** For the command line. `now` in milliseconds. */
 export function signOperatorToken(key: CallerKey, now: number): string {
   return signCallerToken(key, { address: '127.0.0.1', account: null, operator: true }, now)
 }
 
-/** The caller of a token that the gateway signed less than 30 s ago, by clocks that may differ, else undefined. */
+/** Undefined unless the gateway signed it less than 30 s ago, give or take `clockSkewMs`. */
 export function verifyCallerToken(key: CallerKey, token: string, now: number): Caller | undefined {
   const signed = readSigned(key, token)
   return signed && isCurrent(signed, now) ? signed.caller : undefined
 }
 
-/**
- * As `verifyCallerToken`, for a process that gets the same token with many requests: the signature is verified once, the
- * expiry each time. The callers that it gives cannot be changed.
- */
+/** Verifies the signature of a repeated token once, its expiry each time. The callers are frozen. */
 export function createCallerVerifier(key: CallerKey): (token: string, now: number) => Caller | undefined {
   const verified = new LRUCache<string, SignedCaller>({ max: cachedCallerTokens })
   return (token, now) => {
@@ -84,7 +74,7 @@ function isCurrent({ expiresAt }: SignedCaller, now: number): boolean {
   return expiresAt + clockSkewMs > now
 }
 
-/** What was signed, expired or not; undefined when it was not signed with the key. */
+/** Does not look at the expiry. */
 function readSigned(key: CallerKey, token: string): SignedCaller | undefined {
   const dot = token.indexOf('.')
   if (dot < 1 || token.length > maxCallerTokenLength) return undefined

@@ -3,10 +3,7 @@ import type { TokenClaims } from './bearer-token.ts'
 
 export type TokenStatus = 'live' | 'missing' | 'deleted' | 'revoked'
 
-/**
- * Whether a verified token is still valid for its account. The change is known in milliseconds and the time of issue in
- * seconds, so a token of the same second as the change stays valid. Spec: Bearer tokens, protected-route check.
- */
+/** A token issued in the second of the change stays valid. Spec: Bearer tokens, protected-route check. */
 export function checkRevocation(claims: Pick<TokenClaims, 'iat'>, state: AccountState | undefined): TokenStatus {
   if (!state) return 'missing'
   if (state.isDeleted) return 'deleted'

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 
-/** The keys of a secret that rotates: the current one signs, the previous ones only verify. Contract: 8. */
+/** The previous ones only verify. Contract: 8. */
 export function createSecretKeys(
   secret: string,
   previous: readonly string[],

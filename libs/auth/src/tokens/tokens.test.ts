@@ -54,6 +54,16 @@ describe('bearer tokens', () => {
     }
   })
 
+  it('are refused with times that are no whole seconds, which no service could read', () => {
+    const seconds = Math.floor(now / 1000)
+    const verified = (times: object) =>
+      verifyToken(key, jwt.sign({ ...subject, iat: seconds, exp: seconds + 60, ...times }, secret), now)
+
+    expect(verified({})).to.not.equal(undefined)
+    for (const times of [{ iat: 1e300 }, { iat: -1 }, { iat: seconds + 0.5 }, { exp: 1e300 }, { exp: seconds + 60.5 }])
+      expect(verified(times), JSON.stringify(times)).to.equal(undefined)
+  })
+
   it('are refused without an exception, whatever the text', () => {
     fc.assert(fc.property(fc.string({ maxLength: 3000 }), (text) => verifyToken(key, text, now) === undefined))
   })

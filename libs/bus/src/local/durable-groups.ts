@@ -8,11 +8,11 @@ type Member = { handle: MessageHandler; work: Promise<void> | undefined }
 export type DurableGroup = {
   accept(message: EventMessage): void
   join(handle: MessageHandler): { leave(): Promise<void> }
-  /** Resolves when every message accepted has been delivered once more; gives how many no member took. */
+  /** Delivers every accepted message once more. Gives how many no member took. */
   finish(): Promise<number>
 }
 
-/** The queue of one consumer group: it keeps its messages while there is no member, and redelivers those that failed. */
+/** It keeps messages without a member, and redelivers failed ones. */
 export function createDurableGroup(about: { event: string; group: string }, log: BusLog): DurableGroup {
   const queue: EventMessage[] = []
   const members = new Set<Member>()

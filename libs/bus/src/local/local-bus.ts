@@ -9,17 +9,14 @@ import type { DurableGroup } from './durable-groups.ts'
 import { createResponders } from './responders.ts'
 import { createSubscribers } from './subscribers.ts'
 
-/**
- * The bus within one process. Payloads travel as JSON here too, so that what works here works over NATS. Disposing it
- * delivers what was accepted and waits for the handlers under way.
- */
+/** Payloads are JSON here too, as over NATS. Disposal delivers accepted messages and waits for handlers. */
 export function createLocalBus({ log }: { log: BusLog }): Bus {
   const groups = new Map<string, Map<string, DurableGroup>>()
   const subscribers = createSubscribers(log, 'event handler failed')
   const receivers = createSubscribers(log, 'broadcast handler failed')
   const responders = createResponders(log)
   const published = new LRUCache<string, true>({ max: rememberedIds })
-  // A handler does not belong to what the sender is doing, a transaction for example: it must not inherit its context.
+  // A handler must not inherit the sender's context, such as a transaction.
   const outside = AsyncLocalStorage.snapshot()
   let open = true
 

@@ -7,7 +7,7 @@ import { readReply, writeReply } from '../reply.ts'
 
 type Responder = { reply(json: string, context: Context): Promise<string>; underWay: Set<Promise<unknown>> }
 
-/** The responders of each call; several of one call take turns. */
+/** Several of one call take turns. */
 export function createResponders(log: BusLog) {
   const responders = new Map<string, Responder[]>()
   let open = true

@@ -3,7 +3,7 @@ import type { EventMessage, MessageHandler } from '../event-message.ts'
 
 type Subscriber = { handlers: ReadonlyMap<string, MessageHandler>; work: Promise<void> }
 
-/** Subscribers that each get every message of their subjects, in one order. After a failing one the next is handled. */
+/** Each gets every message in one order. A failure does not stop the next. */
 export function createSubscribers(log: BusLog, failure: string) {
   const subscribers = new Set<Subscriber>()
 

@@ -12,10 +12,10 @@ export function broadcast<P extends z.ZodType>(
   options: Context & { to?: string | undefined },
 ): void {
   const json = JSON.stringify(event.payload.parse(payload))
-  // Without a connection it would wait in memory, without bound, for one.
+  // The client would queue it in memory without bound.
   if (!connection.isUp()) return
   const { requestId, to } = options
-  // Headers cost as much as the rest of a small message; a broadcast has no id.
+  // Headers are slow in small messages.
   const send = requestId === undefined ? undefined : { headers: writeHeaders({ requestId }) }
   connection.nc.publish(subjectOf(broadcastSubject(event.subject, to)), json, send)
 }
@@ -43,6 +43,6 @@ export async function receiveBroadcasts(
 }
 
 function broadcastSubject(event: string, name: string | undefined): string {
-  // Outside `event.`, which the stream stores.
+  // The stream stores `event.`.
   return name === undefined ? `broadcast.${event}` : `broadcast-to.${name}.${event}`
 }

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { EventDefinition } from '@gatehouse/contracts'
-import type { Bus, BusLog, EventHandler, PlainSubjects, Subscription } from '../bus.ts'
+import type { Bus, BusLog, Subscription } from '../bus.ts'
 import { messageHandler, messageHandlers } from '../event-message.ts'
 import { connectStartMs, publishTimeoutMs, refusedRetryMs } from '../policy.ts'
 import { broadcast, receiveBroadcasts } from './broadcasts.ts'
@@ -10,7 +9,7 @@ import { createConnection } from './connection.ts'
 import { consumeDurably } from './durable-consumer.ts'
 import { openEventStream } from './event-stream.ts'
 import type { EventStream } from './event-stream.ts'
-import { createLateBus } from './late-bus.ts'
+import { createLateBus, type NatsBus } from './late-bus.ts'
 import { writeHeaders } from './message.ts'
 import { subscribeOrdered } from './ordered-consumer.ts'
 import { plainSubjects } from './plain-subjects.ts'
@@ -19,21 +18,9 @@ const defaultPrefix = 'gatehouse'
 
 type NatsOptions = { url: string; name: string; prefix?: string; log: BusLog }
 
-/** A subscription with `since` also gets what was published from then on. */
-export type NatsBus = Bus & {
-  subscribe<E extends EventDefinition>(
-    events: E | readonly E[],
-    handler: EventHandler<E>,
-    since?: Date,
-  ): Promise<Subscription>
-  readonly plain: PlainSubjects
-}
-
 /**
- * The bus over NATS with JetStream (2.9 or newer). `prefix` keeps its subjects and streams apart from others'. A NATS that
- * is away does not keep a process from starting: subscriptions begin when it comes, and until then it is unavailable.
- * Throws one line without credentials when NATS refuses them or has no JetStream; afterwards it reconnects for ever and
- * every subscription resumes by itself. Contract: 8.
+ * JetStream 2.9 or newer. A start without NATS succeeds: subscriptions begin when it comes. Throws one line without
+ * credentials when NATS refuses them or has no JetStream. Later losses end in a reconnection. Contract: 8.
  */
 export async function connectNats(options: NatsOptions): Promise<Bus> {
   const stop = new AbortController()
@@ -62,7 +49,7 @@ async function openNatsBus(options: NatsOptions, stopRequested: AbortSignal): Pr
   }
 }
 
-/** A process that runs goes on trying also where NATS refuses it. */
+/** A running process retries a refusal too. */
 async function reopen(opening: Promise<NatsBus>, options: NatsOptions, stopRequested: AbortSignal): Promise<NatsBus> {
   for (let attempt = opening; ; attempt = openNatsBus(options, stopRequested)) {
     try {

@@ -6,11 +6,7 @@ import { connectAttemptMs, connectRetryMs, pingMs } from '../policy.ts'
 
 type Address = Pick<ConnectionOptions, 'user' | 'pass' | 'token' | 'tls'> & { servers: string[] }
 
-/**
- * Connects to NATS as soon as it answers, and stays connected for good afterwards. `url` may name several servers, separated
- * by commas, and carry credentials. Throws one line that names the servers, without credentials, when they refuse them, and
- * the reason of `stopRequested`.
- */
+/** `url` may name several servers. Throws the reason of `stopRequested`, and one line without credentials for a refusal. */
 export async function connectWithRetry(
   options: { url: string; name: string },
   stopRequested: AbortSignal,
@@ -41,11 +37,10 @@ const reconnectOptions: ConnectionOptions = {
   reconnectJitter: 400,
   reconnectJitterTLS: 400,
   pingInterval: pingMs,
-  // Credentials that are being rotated are refused for a while: that must not end the connection.
+  // A rotation refuses credentials for a while.
   ignoreAuthErrorAbort: true,
 }
 
-/** The servers of a URL, without its credentials. */
 export const describeServers = (url: string): string => parseAddress(url).servers.join(', ')
 
 function parseAddress(text: string): Address {
@@ -61,7 +56,7 @@ function parseAddress(text: string): Address {
 
 function parseUrl(text: string): URL {
   const url = URL.parse(text.includes('://') ? text : `nats://${text}`)
-  // The text itself stays out of the message: it may hold a password.
+  // The text may hold a password.
   if (!url?.hostname) throw new Error('the NATS address is malformed: expected nats://host:port')
   return url
 }

@@ -5,15 +5,13 @@ import { BusUnavailable } from '../bus-unavailable.ts'
 import type { BusLog } from '../bus.ts'
 import { drainMs } from '../policy.ts'
 
-/** A connection to NATS that reconnects by itself, and whose loss rejects what waits for it. */
 export type Connection = AsyncDisposable & {
   nc: NatsConnection
   isUp(): boolean
-  /** Does `work` if there is a connection, and rejects with `BusUnavailable` as soon as it is lost. */
+  /** Rejects with `BusUnavailable` without a connection or at its loss. */
   whenConnected<T>(work: () => Promise<T>): Promise<T>
-  /** Resolves when NATS knows of the subscriptions; without a connection the client makes them with the next one. */
+  /** Resolves when NATS knows the subscriptions. Without a connection they come with the next one. */
   announceSubscription(): Promise<void>
-  /** Calls `listener` after each reconnection; gives the function that stops that. */
   onReconnect(listener: () => void): () => void
 }
 

@@ -11,10 +11,7 @@ import { startPull } from './pull.ts'
 import type { Pull } from './pull.ts'
 import { recreateOnReconnect } from './recreate-on-reconnect.ts'
 
-/**
- * Consumes an event as a member of `group`: each event goes to one of the members. The server keeps the position of the
- * group, so that it resumes after any restart.
- */
+/** Each event goes to one member of `group`. The server keeps the position across restarts. */
 export async function consumeDurably(
   stream: EventStream,
   { subject, group }: { subject: string; group: string },
@@ -42,7 +39,7 @@ export async function consumeDurably(
   }
 
   function receive(stored: JsMsg) {
-    // Delivered again after a lost connection while the first delivery still waits here.
+    // Redelivered after a reconnection while the first delivery waits here.
     if (held.has(stored.seq)) return
     held.set(stored.seq, stored)
     work = work.then(() => deliver(stored)).finally(() => held.delete(stored.seq))
@@ -50,7 +47,7 @@ export async function consumeDurably(
 
   const working = setInterval(() => held.forEach((stored) => stored.working()), workingMs)
   const consumer = await recreateOnReconnect(stream, async ({ isCurrent, recreateAfterLoss }) => {
-    // Before anything else: events delivered to the old one would be redelivered only after `ackWaitMs`.
+    // First: events delivered to the old one are redelivered only after `ackWaitMs`.
     pull?.stop()
     await stream.ensure()
     await ensureConsumer(stream, config)

@@ -2,10 +2,10 @@ import { NatsError } from 'nats'
 import type { ConsumerConfig } from 'nats'
 import type { EventStream } from './event-stream.ts'
 
-/** That a consumer with this name has another configuration: nats-server 2.9, and 2.10 or newer. */
+/** The name has another configuration: nats-server 2.9, then 2.10. */
 const nameInUse: readonly unknown[] = [10013, 10148]
 
-/** Creates a durable consumer, or gives the one that is there this configuration; its position stays. */
+/** An existing consumer keeps its position. */
 export async function ensureConsumer(
   { jsm, name }: EventStream,
   config: Partial<ConsumerConfig> & { durable_name: string },

@@ -7,7 +7,6 @@ import { recreateOnReconnect } from './recreate-on-reconnect.ts'
 
 const nameInUse = 10058
 
-/** What the parts of the bus have in common: the connection, the names under `prefix`, and the stream of the events. */
 export type EventStream = {
   connection: Connection
   log: BusLog
@@ -15,13 +14,12 @@ export type EventStream = {
   jsm: JetStreamManager
   name: string
   prefix: string
-  /** The subject of NATS for a definition's subject. */
+  /** From a definition's subject to that of NATS. */
   subjectOf(subject: string): string
-  /** Creates the stream where it is missing; any number of processes may do so at once. */
+  /** Many processes may call it at once. */
   ensure(): Promise<StreamInfo>
 }
 
-/** Opens the stream of `prefix`, creating it where it is missing. */
 export async function openEventStream(connection: Connection, prefix: string, log: BusLog): Promise<EventStream> {
   const jsm = await connection.nc.jetstreamManager({ checkAPI: false })
   const name = `${prefix}-events`
@@ -39,7 +37,7 @@ export async function openEventStream(connection: Connection, prefix: string, lo
     try {
       return await jsm.streams.add(config)
     } catch (error) {
-      // Another release, or an operator (replicas, limits), has given it another configuration, which stays.
+      // Another release or an operator may have configured it (replicas, limits). That stays.
       if (error instanceof NatsError && error.api_error?.err_code === nameInUse) return await jsm.streams.info(name)
       throw error
     }
@@ -47,7 +45,7 @@ export async function openEventStream(connection: Connection, prefix: string, lo
 
   const subjectOf = (subject: string) => `${prefix}.${subject}`
 
-  // After each reconnection too: a server that lost its store would refuse events until the next start.
+  // A server that lost its store would refuse events until the next start.
   await recreateOnReconnect({ connection, log }, ensure)
   return { connection, log, js: jsm.jetstream(), jsm, name, prefix, subjectOf, ensure }
 }

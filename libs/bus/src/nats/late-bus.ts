@@ -1,22 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { EventDefinition } from '@gatehouse/contracts'
 import { backoffMs, systemClock } from '@gatehouse/runtime'
 import { BusUnavailable } from '../bus-unavailable.ts'
-import type { Bus, BusLog, Subscription } from '../bus.ts'
+import type { Bus, BusLog, EventHandler, PlainSubjects, Subscription } from '../bus.ts'
 import { clockSkewMs, recreateBackoff } from '../policy.ts'
-import type { NatsBus } from './connect-nats.ts'
+
+/** A subscription with `since` also gets what was published from then on. */
+export type NatsBus = Bus & {
+  subscribe<E extends EventDefinition>(
+    events: E | readonly E[],
+    handler: EventHandler<E>,
+    since?: Date,
+  ): Promise<Subscription>
+  readonly plain: PlainSubjects
+}
 
 type LateBusOptions = {
   prefix: string
   opening: Promise<NatsBus>
-  /** Ends the attempts to connect. */
   stop: AbortController
   log: BusLog
 }
 
-/**
- * The bus of a process that started while NATS was away. Publishing and calls are unavailable and broadcasts lost, as with
- * a connection that was lost; subscriptions begin when NATS comes, those to events with what was published meanwhile.
- */
+/** Until NATS comes, calls are unavailable and broadcasts lost. Subscriptions then also get the earlier events. */
 export function createLateBus({ prefix, opening, stop, log }: LateBusOptions): Bus {
   let bus: NatsBus | undefined
   const opened = opening.then(
@@ -58,7 +64,7 @@ export function createLateBus({ prefix, opening, stop, log }: LateBusOptions): B
     publish: async (event, payload, options) => await present().publish(event, payload, options),
     consume: (events, group, handler) => subscribeLater((connected) => connected.consume(events, group, handler)),
     subscribe: (events, handler) => {
-      // The time of NATS counts, and another event more does no harm: handlers are idempotent.
+      // NATS has its own clock. Handlers are idempotent.
       const since = new Date(systemClock.now() - clockSkewMs)
       return subscribeLater((connected) => connected.subscribe(events, handler, since))
     },

@@ -11,12 +11,8 @@ import type { Pull } from './pull.ts'
 import { recreateOnReconnect } from './recreate-on-reconnect.ts'
 
 /**
- * Receives every event from now on, or from `since`, in order. Its consumer lives in the server's memory only; this side keeps the last
- * sequence and creates a new consumer from there after a reconnection or a gap.
- *
- * NOTE: not the client's own ordered consumer. That keeps its sequence when the stream is created anew, and so skips as
- * many events, and it notices events lost in a broken connection only when a later one arrives. Shown by
- * nats-faults.test.ts; docs/decisions/nats-client.md.
+ * NOTE: the client's own ordered consumer skips events when the stream is created anew, and notices a loss only with a
+ * later event. nats-faults.test.ts; docs/decisions/nats-client.md.
  */
 export async function subscribeOrdered(
   stream: EventStream,
@@ -25,7 +21,7 @@ export async function subscribeOrdered(
 ): Promise<Subscription> {
   const subjects = [...handlers.keys()]
   const bySubject = new Map(subjects.map((subject) => [stream.subjectOf(subject), handlers.get(subject)]))
-  // The time of NATS counts, and another event more does no harm: handlers are idempotent.
+  // NATS has its own clock. Handlers are idempotent.
   const calledAt = new Date(systemClock.now() - clockSkewMs)
   let isFirst = true
   let lastSequence = 0
@@ -42,12 +38,12 @@ export async function subscribeOrdered(
 
   const consumer = await recreateOnReconnect(stream, async ({ isCurrent, recreate, recreateAfterLoss }) => {
     pull?.stop()
-    // After a first creation that failed, with what was published since the call.
+    // A first creation may have failed.
     const begin = isFirst ? since : (since ?? calledAt)
     isFirst = false
     const { created, state } = await stream.ensure()
     if (!isCurrent()) return
-    // A stream that was created anew counts from one again.
+    // A new stream counts from one.
     if (created !== streamCreated) lastSequence = streamCreated === undefined && !begin ? state.last_seq : 0
     streamCreated = created
     let delivered = 0
@@ -92,7 +88,7 @@ async function logFailure(log: BusLog, stored: JsMsg, handle: MessageHandler): P
   }
 }
 
-/** One filter for all subjects: a server before 2.10 takes no list. What it lets through beside them is dropped here. */
+/** A server before 2.10 takes one filter only. Other subjects are dropped here. */
 function commonSubject(subjects: readonly string[]): string {
   const [first = [], ...others] = subjects.map((subject) => subject.split('.'))
   if (others.length === 0) return first.join('.')

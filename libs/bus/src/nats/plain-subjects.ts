@@ -2,7 +2,6 @@ import type { PlainSubjects, Subscription } from '../bus.ts'
 import type { EventStream } from './event-stream.ts'
 import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
-/** The part of the bus that carries what others define. */
 export function plainSubjects(
   stream: EventStream,
   track: (opening: Promise<Subscription>) => Promise<Subscription>,

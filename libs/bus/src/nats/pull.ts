@@ -5,14 +5,13 @@ import type { EventStream } from './event-stream.ts'
 export type Pull = { stop(): void }
 
 type Options = {
-  /** How many messages are fetched ahead of their handling. */
+  /** Messages fetched before they are handled. */
   prefetch: number
   receive(message: JsMsg): void
-  /** Called once when the server has no such consumer any more; nothing is received after that. */
+  /** Called once, when the server has no such consumer. Nothing comes after it. */
   onLost(): void
 }
 
-/** Pulls the messages of a consumer until stopped, by the client's own `consume`, which renews its requests. */
 export async function startPull(stream: EventStream, consumer: string, options: Options): Promise<Pull> {
   const { js, name } = stream
   const bound = await js.consumers.get(name, consumer)
@@ -22,7 +21,7 @@ export async function startPull(stream: EventStream, consumer: string, options: 
     callback: (message) => {
       if (!stopped) options.receive(message)
     },
-    // Else it would ask for ever for a consumer that only we can create again.
+    // The client would ask for a missing consumer for ever.
     ...{ abort_on_missing_resource: true },
   })
   let stopped = false

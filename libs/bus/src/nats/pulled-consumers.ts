@@ -6,14 +6,11 @@ import { ensureConsumer } from './ensure-consumer.ts'
 import type { EventStream } from './event-stream.ts'
 import { recreateOnReconnect } from './recreate-on-reconnect.ts'
 
-/** A consumer that this process does not want, as it was when another one last renewed it. */
 type Unwanted = { description: string | undefined; missed: number }
 
 /**
- * Makes consumers and renews them, by their description; deletes those with the prefix that no process renews any more.
- * Processes may want different ones for a while, when not all have read a new file: none deletes what another one wants,
- * and a consumer that is made anew would deliver all that is stored once more. Disposed, it leaves them where they are:
- * their position has to survive this process. docs/decisions/upstream-events.md.
+ * Deletes consumers with the prefix that no process renews: processes may want different ones for a while. A new
+ * consumer would deliver all stored events again, so disposal deletes none. docs/decisions/upstream-events.md.
  */
 export async function keepConsumers(stream: EventStream, consumers: PulledConsumers): Promise<Subscription> {
   const { renewMs = renewConsumersMs } = consumers
@@ -22,7 +19,7 @@ export async function keepConsumers(stream: EventStream, consumers: PulledConsum
   let isRenewal = false
   const kept = await recreateOnReconnect(stream, async ({ isCurrent, recreate }) => {
     clearTimeout(renewal)
-    // While NATS was away nobody could renew one.
+    // Nobody could renew them while NATS was away.
     if (!isRenewal) unwanted = new Map()
     isRenewal = false
     await stream.ensure()
@@ -59,7 +56,7 @@ async function renewWanted(stream: EventStream, { wanted, ackWaitMs }: PulledCon
   }
 }
 
-/** Those with the prefix that are not wanted here, and how often in a row they have been found as they were before. */
+/** With how often in a row each was found unchanged. */
 async function listUnwanted(
   { jsm, name: streamName }: EventStream,
   { prefix, wanted }: PulledConsumers,
@@ -77,7 +74,7 @@ async function listUnwanted(
 }
 
 export async function deleteConsumers({ jsm, name: streamName }: EventStream, names: readonly string[]): Promise<void> {
-  // Another process may have deleted it meanwhile.
+  // Another process may have deleted it.
   for (const name of names) await jsm.consumers.delete(streamName, name).catch(ignoreMissing)
 }
 

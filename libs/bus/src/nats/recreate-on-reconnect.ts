@@ -5,23 +5,16 @@ import type { BusLog } from '../bus.ts'
 import { recreateAfterLossMs, recreateBackoff } from '../policy.ts'
 import type { Connection } from './connection.ts'
 
-/** Something that lives on the server and is created again whenever it may have been lost there. */
 export type Recreated = { stop(): void }
 
-/** One creation of it. */
 export type Creation = {
-  /** Whether no newer one has replaced it. */
   isCurrent(): boolean
-  /** Asks for a newer one: at once, or after the loss of this one on the server, a moment later. */
+  /** At once, or a moment after a loss on the server. */
   recreate(): void
   recreateAfterLoss(): void
 }
 
-/**
- * Creates something on the server now, and again, until it succeeds, after each reconnection and whenever `create` asks for
- * it. Throws when the server refuses the first creation; a connection that is lost meanwhile is no reason to stop a
- * process that starts. Contract: 8.
- */
+/** Retries until `create` succeeds. Throws only when the server refuses the first creation. Contract: 8. */
 export async function recreateOnReconnect(
   { connection, log }: { connection: Connection; log: BusLog },
   create: (creation: Creation) => Promise<unknown>,
@@ -71,7 +64,7 @@ export async function recreateOnReconnect(
   return { stop }
 }
 
-/** Nobody responds where the server has no JetStream. */
+/** A server without JetStream has no responder. */
 function isRefused(error: unknown): boolean {
   return !(error instanceof BusUnavailable) || error.reason === 'no-responders'
 }

@@ -5,30 +5,23 @@ import type { Bus } from '../bus.ts'
 import { BusUnavailable } from '../bus-unavailable.ts'
 
 export type BatchOutcome = {
-  /** Events that the bus took and that are deleted. */
   published: OutboxEvent[]
-  /** Events that cannot be published as they are, each with the reason. */
   failed: { event: OutboxEvent; error: unknown }[]
-  /** Why the bus took nothing more, when it could not be used. */
+  /** Set when the bus could not be used. */
   brokerError: BusUnavailable | undefined
 }
 
 type Batch = {
-  /** The events to publish, by subject. */
   definitions: ReadonlyMap<string, EventDefinition>
-  /** Ids of events that are not to be tried now. */
   excluded: Iterable<string>
   limit: number
 }
 
-/**
- * Publishes up to `limit` outbox events, oldest first, and deletes those that the bus has taken. Events that another
- * replica has locked are skipped. Design: Invariants 2.
- */
+/** Publishes up to `limit` events, oldest first, and deletes them. Locked ones are skipped. Design: Invariants 2. */
 export async function relayBatch(deps: { orm: MikroORM; bus: Bus }, batch: Batch): Promise<BatchOutcome> {
   const { definitions, excluded, limit } = batch
   const fork = deps.orm.em.fork()
-  // Nearly always it is empty: a transaction to see that took most of what a process at rest did.
+  // The outbox is mostly empty, and a transaction is expensive.
   const [waiting] = await fork.execute<object[]>('select 1 from outbox limit 1')
   if (!waiting) return { published: [], failed: [], brokerError: undefined }
   return await fork.transactional(async (em) => {

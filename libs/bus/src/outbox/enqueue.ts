@@ -4,10 +4,7 @@ import { currentSpan } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 
-/**
- * Saves an event in the transaction of `em`, to be published after its commit. `id` is the event's uuid.
- * Throws when the payload does not fit the event's schema. Design: Invariants 2.
- */
+/** Saves an event in the transaction of `em`. Throws when the payload does not fit the schema. Design: Invariants 2. */
 export async function enqueue<P extends z.ZodType>(
   em: EntityManager,
   event: EventDefinition<P>,

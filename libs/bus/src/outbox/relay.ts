@@ -12,18 +12,12 @@ export type OutboxRelayDeps = { orm: MikroORM; bus: Bus; log: BusLog; events: re
 export type OutboxRelayOptions = { pollMs?: number }
 
 export type OutboxRelay = AsyncDisposable & {
-  /** Publishes what has been committed, at once. */
   notify(): void
-  /** The age of the oldest event in the outbox, in ms; 0 when there is none. */
+  /** Of the oldest event, in ms; 0 when there is none. */
   age(): Promise<number>
 }
 
-/**
- * Publishes outbox events, oldest first, until disposed; then it finishes the batch under way. Several replicas share the
- * table. Events stay in the outbox until the bus has them; one that cannot be published is logged and tried again with a
- * backoff, without delaying the others. Only `events` are touched, so that an older release leaves newer ones alone.
- * Design: Invariants 2.
- */
+/** Replicas share the table. Only `events` are touched: a newer release may add others. Design: Invariants 2. */
 export function startOutboxRelay(deps: OutboxRelayDeps, options: OutboxRelayOptions = {}): OutboxRelay {
   const { orm, log } = deps
   const { pollMs = outboxPollMs } = options
@@ -31,7 +25,7 @@ export function startOutboxRelay(deps: OutboxRelayDeps, options: OutboxRelayOpti
   const backoff = createEventBackoff()
   const signal = createSignal()
 
-  /** Whether there may be more to publish at once. */
+  /** True when more may wait. */
   async function relay(): Promise<boolean> {
     const batch = { definitions, excluded: backoff.ids(), limit: outboxBatch }
     const { published, failed, brokerError } = await relayBatch(deps, batch)
@@ -73,7 +67,7 @@ export function startOutboxRelay(deps: OutboxRelayDeps, options: OutboxRelayOpti
   }
 }
 
-/** By the clock of the database, which set `created_at`. */
+/** The clock of the database set `created_at`. */
 async function oldestAgeMs(orm: MikroORM): Promise<number> {
   const sql = `select (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs" from outbox order by id limit 1`
   const [oldest] = await orm.em.fork().execute<{ ageMs: number }[]>(sql)

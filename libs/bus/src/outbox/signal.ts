@@ -1,12 +1,11 @@
-/** What a loop waits on. A notification while it does not wait counts for its next wait. */
+/** A notification outside a wait counts for the next wait. */
 export type Signal = {
   isStopped(): boolean
   notify(): void
-  /** Ends all waiting, now and later. */
   stop(): void
-  /** Resolves at the next notification, at once when there was one since the last wait, or after `ms`. */
+  /** Resolves at the next notification or after `ms`. */
   waitFor(ms: number): Promise<void>
-  /** Resolves after `ms` whatever notifications come, or when stopped. */
+  /** Ignores notifications; `stop` ends it. */
   sleep(ms: number): Promise<void>
 }
 

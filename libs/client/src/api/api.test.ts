@@ -1,5 +1,5 @@
 import type { UserReply } from '@gatehouse/contracts'
-import { clientRows, peerRows } from '@gatehouse/contracts/endpoints'
+import { endpointTable } from '@gatehouse/contracts/endpoints'
 import { expect } from 'chai'
 import { createFakeClock, settle } from '../../test/fake-clock.ts'
 import { createFakeNetwork } from '../../test/fake-network.ts'
@@ -30,47 +30,43 @@ const failureOf = (call: Promise<unknown>): Promise<unknown> =>
 const me = `GET ${home}/api/users/@me`
 
 describe('the API client', () => {
-  it('has every public endpoint of the contract, with its method, path and need for a token', async () => {
+  it('calls every public endpoint of the contract, with its method, path and need for a token', async () => {
     const { api, network } = buildApi()
-    const credentials = { username: 'alice', password: 'secret' }
-    const invite = { name: 'n', maxUses: null, expiresAt: null }
-    const { auth, users, uploads, instance, account, invites, admin, peers } = api
-    const calls = [
-      [auth.register(credentials), auth.login(credentials), auth.checkUsername('alice'), auth.checkInvite('token')],
-      [users.me(), users.update({}), users.find('5'), users.verifyPassword('x'), users.deleteSelf(credentials)],
-      [users.changePassword({ newPassword: 'x' }), account.deleteFederationIdentity({ origins: [], mode: 'soft' })],
-      [account.endSessions({}), account.registry(), account.saveRegistry({ registry: [], updatedAt: 1 })],
-      [account.attachProof('b.example'), account.reattach({ token: 'x' }), users.ensurePeer(home)],
-      [account.sockets(), account.exportData({})],
-      [uploads.send(new Blob(['x'])), instance.info()],
-      [invites.create(invite), invites.list(), invites.change('5', {}), invites.revoke('5'), invites.reinstate('5')],
-      [invites.remove('5'), invites.listRedemptions('5')],
-      [admin.listUsers(), admin.setRole('5', true), admin.resetPassword('5'), admin.deleteUser('5')],
-      [admin.settings(), admin.changeSettings({}), admin.listAudit(), admin.listUserInstances()],
-      [peers.initiate(home), peers.list(), peers.revoke('5'), peers.listApprovalRequests()],
-      [peers.approve('5'), peers.deny('5'), peers.forget('5'), peers.reset('5'), peers.recheck('5'), peers.rotate('5')],
-      [peers.setRotation('5', 30)],
-    ].flat()
-    await Promise.allSettled(calls)
+    const call = api.call as (name: string, input: object) => Promise<unknown>
+    const names = Object.entries(endpointTable).filter(
+      ([name, { access }]) => access !== 'peer' && name !== 'acceptPeer',
+    )
+    for (const [name] of names) await failureOf(call(name, { params: { id: '5', filename: '5' } }))
 
-    const made = network.sent.map(({ method, url, token }) => {
-      const path = new URL(url).pathname.replace(/\/5(?=\/|$)/, '/:id')
-      return `${method} ${path} ${token === null ? 'open' : 'bearer'}`
-    })
-    const inContract = Object.values(clientRows)
-      .filter(({ path }) => path !== '/api/uploads/:filename') // the address of an image, not a call
-      .map(({ method, path, access }) => `${method} ${path} ${access === 'anyone' ? 'open' : 'bearer'}`)
-    expect(made).to.have.members(inContract)
-    const forPeers = Object.values(peerRows).map(({ method, path }) => `${method} ${path} bearer`)
-    expect(made).not.to.include.any.members(forPeers)
+    const made = network.sent.map(({ method, url, token }) => [method, new URL(url).pathname, token])
+    expect(made).to.deep.equal(
+      names.map(([, { method, path, access }]) => [
+        method,
+        path.replace(/:\w+/, '5'),
+        access === 'anyone' ? null : 't',
+      ]),
+    )
+    expect(made).to.deep.include(['POST', '/api/auth/register', null])
+    expect(made).to.deep.include(['DELETE', '/api/admin/users/5', 't'])
+  })
+
+  it('names the endpoint that there is not, and is no promise itself', async () => {
+    const { api, network } = buildApi()
+    const call = api.call as (name: string) => Promise<unknown>
+
+    for (const name of ['getEverything', 'constructor', 'then']) {
+      expect(await failureOf(call(name))).to.include({ name: 'TypeError', message: `There is no endpoint ${name}` })
+    }
+    expect(network.sent).to.deep.equal([])
+    expect(await Promise.resolve(api)).to.equal(api)
   })
 
   it('sends queries as text, bodies as JSON, and {} with a POST that needs no field', async () => {
     const { api, network } = buildApi()
-    await failureOf(api.admin.listUsers({ q: 'a b&c', page: 2, showDeleted: true, role: undefined }))
-    await failureOf(api.users.find('5/../6?x'))
-    await failureOf(api.invites.revoke('5'))
-    await failureOf(api.invites.remove('5'))
+    await failureOf(api.call('listUsers', { query: { q: 'a b&c', page: 2, showDeleted: true, role: undefined } }))
+    await failureOf(api.call('getUser', { params: { id: '5/../6?x' } }))
+    await failureOf(api.call('revokeInvite', { params: { id: '5' } }))
+    await failureOf(api.call('deleteInvite', { params: { id: '5' } }))
 
     expect(network.sent.map(({ method, url, body }) => [method, url.replace(home, ''), body])).to.deep.equal([
       ['GET', '/api/admin/users?q=a+b%26c&page=2&showDeleted=true', null],
@@ -120,7 +116,7 @@ describe('the API client', () => {
       headers: { 'x-request-id': 'r1' },
     })
 
-    const error = await failureOf(api.users.deleteSelf({ username: 'alice', password: 'x' }))
+    const error = await failureOf(api.call('deleteSelf', { body: { username: 'alice', password: 'x' } }))
 
     expect(error).to.be.instanceOf(ApiError)
     expect(error).to.deep.include({ status: 400, message: 'You own spaces', fields: { ownedSpaces }, requestId: 'r1' })
@@ -128,11 +124,21 @@ describe('the API client', () => {
     expect(listOwnedSpaces(new Error('other'))).to.deep.equal([])
   })
 
+  it('gives errors with the code of the refusal, and the field that was invalid', async () => {
+    const { api, network } = buildApi()
+    const details = { field: 'newPassword', reason: 'too_short', min: 8 }
+    network.answer(me, { status: 400, body: { error: 'Too short', statusCode: 400, code: 'invalid_input', details } })
+    expect(await failureOf(api.call('getSelf'))).to.deep.include({ code: 'invalid_input', details })
+
+    network.answer(me, { status: 400, body: { error: 'An older server', statusCode: 400 } })
+    expect(await failureOf(api.call('getSelf'))).to.include({ code: null, details: null })
+  })
+
   it('treats 429 as a rate-limit error with a countdown', async () => {
     const { api, network } = buildApi()
     const limitedBy = async (reply: object) => {
       network.answer(me, { status: 429, ...reply })
-      return failureOf(api.users.me())
+      return failureOf(api.call('getSelf'))
     }
     const body = { statusCode: 429, error: 'Too Many Requests', message: 'Rate limit exceeded', retryAfter: 41.2 }
 
@@ -146,9 +152,9 @@ describe('the API client', () => {
   it('gives NetworkFailure when no answer comes, at once or within 30 seconds', async () => {
     const { api, clock, network } = buildApi()
     network.answer(me, 'down')
-    const down = await failureOf(api.users.me())
+    const down = await failureOf(api.call('getSelf'))
     network.answer(me, 'hang')
-    const hanging = failureOf(api.users.me())
+    const hanging = failureOf(api.call('getSelf'))
     await clock.advance(30_000)
 
     expect(down).to.be.instanceOf(NetworkFailure).and.include({ origin: home, timedOut: false })
@@ -162,10 +168,10 @@ describe('the API client', () => {
     const { api, clock, network } = buildApi()
     network.answer(me, 'hang')
     const aborting = new AbortController()
-    const during = failureOf(api.users.me({ signal: aborting.signal }))
+    const during = failureOf(api.call('getSelf', { signal: aborting.signal }))
     await settle()
     aborting.abort('any reason')
-    const before = failureOf(api.users.me({ signal: aborting.signal }))
+    const before = failureOf(api.call('getSelf', { signal: aborting.signal }))
 
     expect(isAborted(await during)).to.equal(true)
     expect(isAborted(await before)).to.equal(true)
@@ -175,10 +181,10 @@ describe('the API client', () => {
   it('does not break on answers that are no JSON', async () => {
     const { api, network } = buildApi()
     network.answer(me, { status: 502, body: '<html>' })
-    expect(await failureOf(api.users.me())).to.include({ name: 'ApiError', status: 502 })
+    expect(await failureOf(api.call('getSelf'))).to.include({ name: 'ApiError', status: 502 })
 
     network.answer(me, { status: 200, body: '<html>' })
-    expect(await failureOf(api.users.me())).to.include({ name: 'ApiError', status: 200 })
+    expect(await failureOf(api.call('getSelf'))).to.include({ name: 'ApiError', status: 200 })
   })
 
   it('reports a refused token, but not refused credentials', async () => {
@@ -186,9 +192,9 @@ describe('the API client', () => {
     network.answer(me, { status: 401, body: { error: 'Invalid token' } })
     network.answer(`POST ${home}/api/auth/login`, { status: 401, body: { error: 'Invalid username or password' } })
 
-    await failureOf(api.auth.login({ username: 'alice', password: 'x' }))
+    await failureOf(api.call('login', { body: { username: 'alice', password: 'x' } }))
     expect(refused).to.deep.equal([])
-    await failureOf(api.users.me())
+    await failureOf(api.call('getSelf'))
 
     expect(refused).to.deep.equal(['t'])
   })
@@ -198,7 +204,7 @@ describe('the API client', () => {
     const answer = { available: false, reason: 'Registration is currently closed' }
     network.answer(`GET ${home}/api/auth/check-username`, { status: 403, body: { ...answer, error: 'Closed' } })
 
-    expect(await api.auth.checkUsername('alice')).to.deep.equal(answer)
+    expect(await api.checkUsername('alice')).to.deep.equal(answer)
   })
 
   it('gives an export as it comes, part by part, for as long as parts come', async () => {
@@ -215,7 +221,7 @@ describe('the API client', () => {
       },
     })
     const progress: number[] = []
-    const exporting = slow.account.exportData({ password: 'x' }, { onProgress: (bytes) => void progress.push(bytes) })
+    const exporting = slow.exportData({ password: 'x' }, { onProgress: (bytes) => void progress.push(bytes) })
     await settle()
     for (const part of ['PK', 'more']) {
       await clock.advance(29_000)
@@ -235,7 +241,7 @@ describe('the API client', () => {
     const { api, network } = buildApi()
     network.answer(`POST ${home}/api/users/@me/export`, { status: 403, body: { error: 'Incorrect password' } })
 
-    expect(await failureOf(api.account.exportData({ password: 'wrong' }))).to.include({
+    expect(await failureOf(api.exportData({ password: 'wrong' }))).to.include({
       status: 403,
       message: 'Incorrect password',
     })
@@ -250,10 +256,10 @@ describe('the API client', () => {
     }
     const api = createApi({ origin: home, fetch, clock })
 
-    const { filename } = await api.uploads.send(new Blob(['png'], { type: 'image/png' }))
+    const { filename } = await api.upload(new Blob(['png'], { type: 'image/png' }))
 
     expect((body as FormData).get('file')).to.be.instanceOf(Blob)
-    expect(api.uploads.url(filename)).to.equal(`${home}/api/uploads/f.webp`)
-    expect(api.uploads.url(null)).to.equal(null)
+    expect(api.uploadUrl(filename)).to.equal(`${home}/api/uploads/f.webp`)
+    expect(api.uploadUrl(null)).to.equal(null)
   })
 })

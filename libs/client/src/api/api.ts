@@ -1,89 +1,62 @@
-import type { ClientEndpointName } from '@gatehouse/contracts'
-import { userRows } from '@gatehouse/contracts/endpoints'
-import type { EndpointRow } from '@gatehouse/contracts/endpoints'
-import type { AccountApi } from './account-api.ts'
-import type { AdminApi } from './admin-api.ts'
-import { createCall, fillPath } from './call.ts'
+import { endpointTable } from '@gatehouse/contracts/endpoints'
+import { type Call, createCall, fillPath, type ReadBody } from './call.ts'
 import { ApiError } from './errors.ts'
 import type { ApiOptions, CallOptions } from './options.ts'
-import type * as records from './records.ts'
+import type { Availability, DataExport, Upload } from './records.ts'
 
-/** Every public endpoint of one instance. All calls take `{ signal }` last and throw the errors of `errors.ts`. */
-export type Api = ReturnType<typeof createApi>
+/** `onProgress` gets the bytes received. The total is unknown. */
+export type ExportOptions = CallOptions & { onProgress?: ((bytes: number) => void) | undefined }
 
-/** Makes the API of the instance at `apiOptions.origin`, called with the token that `apiOptions.token` gives. */
-export function createApi(apiOptions: ApiOptions) {
-  const call = createCall(apiOptions, userRows)
-  const rowsCall = (rows: object) => createCall(apiOptions, rows as Record<ClientEndpointName, EndpointRow>)
-  const adminPart = <Part extends keyof AdminApi>(part: Part) =>
-    loadLater<AdminApi[Part]>(async () => (await import('./admin-api.ts')).createAdminApi(rowsCall)[part])
+export type Api = {
+  origin: string
+  /** `call('getUser', { params: { id } })` */
+  call: Call
+  /** Returns a refusal with a reason, such as closed registration. */
+  checkUsername(username: string, options?: CallOptions): Promise<Availability>
+  /** At most 8 MiB. */
+  upload(file: Blob, options?: CallOptions): Promise<Upload>
+  uploadUrl<T extends string | null>(filename: T): T
+  exportData(body: DataExport, options?: ExportOptions): Promise<Blob>
+}
+
+export function createApi(options: ApiOptions): Api {
+  const send = createCall(options)
+  const call: Call = async (name, ...[input]) => send(name, input ?? {}) as never
   return {
-    origin: apiOptions.origin,
-
-    /** Registration and log-in. Contract: 3. */
-    auth: {
-      register: (body: records.Registration, options?: CallOptions) => call('register', { body, ...options }),
-      login: (body: records.Credentials, options?: CallOptions) => call('login', { body, ...options }),
-      /** A refusal with a reason (registration closed, name missing) is returned, not thrown. */
-      checkUsername: async (username: string, options?: CallOptions): Promise<records.Availability> => {
-        try {
-          return await call('checkUsername', { query: { username }, ...options })
-        } catch (error) {
-          const reason = error instanceof ApiError && error.fields['available'] === false && error.fields['reason']
-          if (typeof reason !== 'string') throw error
-          return { available: false, reason }
-        }
-      },
-      checkInvite: (token: string, options?: CallOptions) => call('checkInvite', { query: { token }, ...options }),
+    origin: options.origin,
+    call,
+    checkUsername: async (username, { signal } = {}) => {
+      try {
+        return await call('checkUsername', { query: { username }, signal })
+      } catch (error) {
+        const reason = error instanceof ApiError && error.fields['available'] === false && error.fields['reason']
+        if (typeof reason !== 'string') throw error
+        return { available: false, reason }
+      }
     },
-
-    /** The own account and other users; the rest is in `account`. Contract: 3. */
-    users: {
-      me: (options?: CallOptions) => call('getSelf', { ...options }),
-      update: (body: records.ProfileChange, options?: CallOptions) => call('patchSelf', { body, ...options }),
-      find: (id: string, options?: CallOptions) => call('getUser', { params: { id }, ...options }),
-      verifyPassword: (password: string, options?: CallOptions) =>
-        call('verifyPassword', { body: { password }, ...options }),
-      /** The token in the reply replaces every earlier one. */
-      changePassword: (body: records.PasswordUpdate, options?: CallOptions) =>
-        call('changePassword', { body, ...options }),
-      /** Deletes the account on this one instance. A 400 may name owned spaces: see listOwnedSpaces. */
-      deleteSelf: (body: records.Credentials, options?: CallOptions) => call('deleteSelf', { body, ...options }),
-      /** Asks for a peering with an instance to which the user has connected. */
-      ensurePeer: (remoteOrigin: string, options?: CallOptions) =>
-        call('ensurePeer', { body: { remoteOrigin }, ...options }),
+    upload: (file, { signal } = {}) => {
+      const body = new FormData()
+      body.append('file', file)
+      return call('upload', { body, signal })
     },
-
-    /** Images for the profile, at most 8 MiB. Contract: 3, uploads. */
-    uploads: {
-      send: (file: Blob, options?: CallOptions) => {
-        const body = new FormData()
-        body.append('file', file)
-        return call('upload', { body, ...options })
-      },
-      /** The address of an image of a user on this instance; null stays null. */
-      url: <T extends string | null>(filename: T) =>
-        (filename === null ? null : apiOptions.origin + fillPath(userRows.getUpload.path, { filename })) as T,
+    uploadUrl: <T extends string | null>(filename: T) =>
+      (filename === null ? null : options.origin + fillPath(endpointTable.getUpload.path, { filename })) as T,
+    exportData: async (body, { onProgress, signal } = {}) => {
+      const read: ReadBody = (response, extend) => readParts(response, extend, onProgress)
+      return (await send('exportData', { body, signal, read })) as Blob
     },
-
-    instance: { info: (options?: CallOptions) => call('instanceInfo', { ...options }) },
-
-    /** The own account: what is called seldom. Contract: 3. Loaded with the first call, like what follows. */
-    account: loadLater<AccountApi>(async () => (await import('./account-api.ts')).createAccountApi(rowsCall)),
-    /** Invite links. Contract: 4. */
-    invites: adminPart('invites'),
-    /** Accounts, settings and the audit log. Contract: 5. */
-    admin: adminPart('admin'),
-    /** Other instances that this one trusts. Contract: 7. */
-    peers: adminPart('peers'),
   }
 }
 
-/** Functions that are there at once and load what they do when one is called. */
-function loadLater<T extends object>(load: () => Promise<T>): T {
-  const get =
-    (_: T, name: string | symbol) =>
-    async (...input: unknown[]) =>
-      await ((await load()) as Record<string | symbol, (...input: unknown[]) => Promise<unknown>>)[name]?.(...input)
-  return new Proxy({} as T, { get })
+async function readParts(response: Response, extend: () => void, onProgress?: (bytes: number) => void): Promise<Blob> {
+  const parts: BlobPart[] = []
+  let bytes = 0
+  for (let reader = response.body?.getReader(); reader;) {
+    const { value, done } = await reader.read()
+    if (done) break
+    parts.push(value)
+    onProgress?.((bytes += value.length))
+    extend()
+  }
+  return new Blob(parts, { type: 'application/zip' })
 }

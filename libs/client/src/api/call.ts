@@ -1,24 +1,23 @@
-import type { ClientEndpointName, EndpointInput, EndpointReply } from '@gatehouse/contracts'
+import { endpointTable } from '@gatehouse/contracts/endpoints'
 import type { EndpointRow } from '@gatehouse/contracts/endpoints'
 import { ApiError, NetworkFailure, RateLimited } from './errors.ts'
 import type { ApiOptions, CallOptions } from './options.ts'
+import type { Endpoints } from './records.ts'
 
-/** Calls an endpoint of the contract; its row says where, its schemas what is sent and answered. */
-export type Call<Name extends ClientEndpointName = ClientEndpointName> = <N extends Name>(
+type CallInput<Input> = object extends Input ? [input?: Input & CallOptions] : [input: Input & CallOptions]
+
+export type Call = <N extends keyof Endpoints>(
   name: N,
-  input: EndpointInput<N> & CallOptions,
-) => Promise<EndpointReply<N>>
+  ...input: CallInput<Endpoints[N]['input']>
+) => Promise<Endpoints[N]['reply']>
 
-/**
- * Reads the body of a successful response that is no JSON; `extend` gives the response its whole time again, for what
- * comes in parts.
- */
+/** `extend` restarts the timeout, for responses in parts. */
 export type ReadBody = (response: Response, extend: () => void) => Promise<unknown>
 
 type AnyInput = CallOptions & {
-  params?: Record<string, string>
-  query?: Record<string, unknown>
-  body?: object
+  params?: Record<string, string> | undefined
+  query?: object | undefined
+  body?: object | undefined
   read?: ReadBody
 }
 type HttpResponse = { status: number; headers: Headers; body: unknown }
@@ -26,17 +25,12 @@ type HttpResponse = { status: number; headers: Headers; body: unknown }
 const responseTimeoutMs = 30_000
 const uploadTimeoutMs = 120_000
 
-/**
- * Makes the function that calls the endpoints in `rows` of one instance. Throws RateLimited, ApiError, NetworkFailure
- * (also when no response comes in 30 s, for uploads 120 s), or an AbortError when the caller's signal fires. Contract: 1.
- */
-export function createCall<Name extends ClientEndpointName>(
-  options: ApiOptions,
-  rows: Record<Name, EndpointRow>,
-): Call<Name> {
-  return async <N extends Name>(name: N, input: EndpointInput<N> & CallOptions) => {
-    const { method, path, access } = rows[name]
-    const { params, query = {}, signal = null, read, body = method === 'POST' ? {} : undefined } = input as AnyInput
+/** Throws RateLimited, ApiError, NetworkFailure (also after 30 s, 120 s for uploads) or AbortError. Contract: 1. */
+export function createCall(options: ApiOptions): (name: string, input: AnyInput) => Promise<unknown> {
+  return async (name, input) => {
+    if (!Object.hasOwn(endpointTable, name)) throw new TypeError(`There is no endpoint ${name}`)
+    const { method, path, access }: EndpointRow = endpointTable[name as keyof typeof endpointTable]
+    const { params, query = {}, signal = null, read, body = method === 'POST' ? {} : undefined } = input
     const token = access === 'anyone' ? null : (options.token?.() ?? null)
     const isJson = body !== undefined && !(body instanceof FormData)
     const request = {
@@ -51,21 +45,20 @@ export function createCall<Name extends ClientEndpointName>(
     }
     const response = await send(options, options.origin + fillPath(path, params) + queryText(query), request, read)
     if (response.status === 401 && token) options.onTokenRefused?.(token)
-    return readReply(response) as EndpointReply<N>
+    return readReply(response)
   }
 }
 
-/** A path with its parameters filled in. */
 export function fillPath(path: string, params: Readonly<Record<string, string>> = {}): string {
   return path.replace(/:(\w+)/g, (_, parameter: string) => encodeURIComponent(params[parameter] ?? ''))
 }
 
-function queryText(query: Record<string, unknown>): string {
+function queryText(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   return given.length ? `?${new URLSearchParams(given as [string, string][])}` : ''
 }
 
-/** One request and its whole response: the timeout and the caller's signal hold until the body has been read. */
+/** The timeout and the signal include reading the body. */
 async function send(
   { clock, origin, fetch }: ApiOptions,
   url: string,
@@ -95,7 +88,6 @@ async function send(
   }
 }
 
-/** Undefined for what is no JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -116,7 +108,7 @@ function readReply({ status, headers, body }: HttpResponse): unknown {
   throw new RateLimited(retrySeconds(headers, fields['retryAfter']), message, fields, requestId)
 }
 
-/** The number in the body, else the one in the header, else a minute. */
+/** Body first, then header, else a minute. */
 function retrySeconds(headers: Headers, inBody: unknown): number {
   const header = headers.get('retry-after')
   const seconds = Math.ceil(typeof inBody === 'number' ? inBody : Number(header ?? Number.NaN))

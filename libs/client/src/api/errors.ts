@@ -1,6 +1,8 @@
 import type { OwnedSpace } from './records.ts'
 
-/** An error response. `fields` holds what its body has beside `error` and `statusCode`. Contract: 1. */
+export type InvalidInput = { field: string; reason: string; min?: number; max?: number }
+
+/** `fields`: the body without `error` and `statusCode`. Contract: 1. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
   readonly status: number
@@ -13,9 +15,20 @@ export class ApiError extends Error {
     this.fields = fields
     this.requestId = requestId
   }
+
+  /** Null: the instance names none. */
+  get code(): string | null {
+    const { code } = this.fields
+    return typeof code === 'string' ? code : null
+  }
+
+  get details(): InvalidInput | null {
+    const details = this.fields['details'] as Partial<InvalidInput> | null | undefined
+    return typeof details?.field === 'string' ? (details as InvalidInput) : null
+  }
 }
 
-/** Too many requests: try again in `retryAfter` seconds. Spec: Errors. Contract: 1. */
+/** `retryAfter` in seconds. Spec: Errors. Contract: 1. */
 export class RateLimited extends ApiError {
   override readonly name: string = 'RateLimited'
   readonly retryAfter: number
@@ -26,7 +39,6 @@ export class RateLimited extends ApiError {
   }
 }
 
-/** No response: offline, refused, blocked, or timed out. `origin` is the instance that was called. */
 export class NetworkFailure extends Error {
   override readonly name: string = 'NetworkFailure'
   readonly origin: string
@@ -39,12 +51,12 @@ export class NetworkFailure extends Error {
   }
 }
 
-/** Whether the caller's own AbortSignal ended the call: there is nothing to show then. */
+/** True: there is nothing to show. */
 export function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }
 
-/** The owned spaces that prevent a deletion, as the server names them; empty when that is not the reason. */
+/** Empty: another reason. */
 export function listOwnedSpaces(error: unknown): OwnedSpace[] {
   const spaces = error instanceof ApiError ? error.fields['ownedSpaces'] : undefined
   return Array.isArray(spaces) ? (spaces as OwnedSpace[]) : []

@@ -1,25 +1,21 @@
 import type { Api } from '../api/api.ts'
+import { listOwnedSpaces } from '../api/errors.ts'
 import type { CallOptions } from '../api/options.ts'
-import type { Credentials, IdentityDeletion, IdentityDeletions, OwnedSpace } from '../api/records.ts'
+import type { Credentials, IdentityDeletion, IdentityDeletions } from '../api/records.ts'
 import type { Connections } from './connections.ts'
 
-/** The outcome on the own instance; `remotes` has a result for each listed instance in both cases. */
 export type AccountDeletion =
   { deleted: true; remotes: IdentityDeletions } | { deleted: false; remotes: IdentityDeletions; error: Error }
 
-/** `listOwnedSpaces` is that of errors.ts: given, as this module is loaded on its own. */
 export type DeletionDeps = {
-  api: Pick<Api, 'users'>
+  api: Pick<Api, 'call'>
   connections: Connections
   verifyPassword: () => Promise<void>
-  listOwnedSpaces: (error: unknown) => OwnedSpace[]
 }
 
 /**
- * Deletes the user's identity on each connected instance (empty password, the username there), then the account on the
- * own instance, whatever the results. An instance that is listed without a connection, also one whose connection ended
- * meanwhile, has the result `not_connected`: nothing was deleted there. Throws before anything is deleted when the
- * password is wrong. Spec: Client session behaviour, deletion propagation.
+ * Deletes remote identities first, then the account whatever the results. `not_connected`: nothing was deleted there. A
+ * wrong password throws before any deletion. Spec: Client session behaviour, deletion propagation.
  */
 export async function deleteAccount(
   deps: DeletionDeps,
@@ -34,10 +30,10 @@ export async function deleteAccount(
   )
   const remotes = Object.fromEntries(results) as IdentityDeletions
   try {
-    await api.users.deleteSelf(credentials, options)
+    await api.call('deleteSelf', { body: credentials, ...options })
     return { deleted: true, remotes }
   } catch (error) {
-    // The account stays, and must not list the deleted identities: the next log-in would register them again.
+    // A listed identity would be registered again at the next log-in.
     const gone = Object.keys(remotes).filter((origin) => remotes[origin]?.success)
     await Promise.allSettled(gone.map((origin) => connections.remove(origin)))
     return { deleted: false, remotes, error: error as Error }
@@ -45,7 +41,7 @@ export async function deleteAccount(
 }
 
 async function deleteOn(
-  { connections, listOwnedSpaces }: DeletionDeps,
+  { connections }: DeletionDeps,
   origin: string,
   username: string,
   options: CallOptions,
@@ -53,7 +49,7 @@ async function deleteOn(
   const api = connections.apiOf(origin)
   if (!api) return { success: false, error: 'not_connected' }
   try {
-    await api.users.deleteSelf({ username, password: '' }, options)
+    await api.call('deleteSelf', { body: { username, password: '' }, ...options })
     return { success: true }
   } catch (error) {
     const ownedSpaces = listOwnedSpaces(error)

@@ -15,7 +15,7 @@ import { verifyHomePassword } from './verify-home-password.ts'
 
 export type ConnectionsDeps = {
   homeOrigin: string
-  homeApi: Pick<Api, 'users'>
+  homeApi: Pick<Api, 'call'>
   remotes: RemoteList
   liveConnections: RemoteLiveConnections
   sessions: RemoteSessions
@@ -23,11 +23,10 @@ export type ConnectionsDeps = {
   session: Pick<Session, 'getSnapshot' | 'setUser'>
 }
 
-/** Makes the connections to the user's other instances. Spec: Client session behaviour, initSession. */
+/** Spec: Client session behaviour, initSession. */
 export function createConnections(deps: ConnectionsDeps): Connections {
   const { remotes, liveConnections, sessions } = deps
   const allowHttp = deps.homeOrigin.startsWith('http:')
-  /** Aborts every call of the session when it ends. */
   let sessionEnd = new AbortController()
 
   const identityOf = (user: User) => federatedIdentityOf(user, new URL(deps.homeOrigin).host)
@@ -62,8 +61,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     await deps
       .changeReplicatedInstances((instances) => [...withoutOrigins(instances, [origin]), { origin, username }])
       .catch(() => remotes.change(origin, { error: 'Connected, but your account could not be updated' }))
-    // Not awaited: whether the instances become peers decides the own instance, perhaps its admin.
-    void deps.homeApi.users.ensurePeer(origin).catch(() => undefined)
+    // Not awaited: an admin may have to decide.
+    void deps.homeApi.call('ensurePeer', { body: { remoteOrigin: origin } }).catch(() => undefined)
     return remotes.find(origin) ?? newRemote(origin, username)
   }
 

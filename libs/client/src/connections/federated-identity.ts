@@ -4,10 +4,9 @@ import { ApiError } from '../api/errors.ts'
 import type { CallOptions } from '../api/options.ts'
 import type { Registration, SignedIn, User } from '../api/records.ts'
 
-/** A user as other instances know them: all of a registration there but the password. */
 export type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> & { homeInstance: string }
 
-/** The identity of the own user; `currentHost` is their home unless they have another. Spec: Registration 2. */
+/** `currentHost`: the default home. Spec: Registration 2. */
 export function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity {
   const homeInstance = normalizeHost(user.homeInstance ?? currentHost)
   return {
@@ -20,26 +19,25 @@ export function federatedIdentityOf(user: User, currentHost: string): FederatedI
 }
 
 /**
- * Registers the identity on an instance, or logs in where it exists already: after a 409, and after another refusal whose
- * text says `already taken`, as the instances differ in the status. Contract: 3. Closed federated registration does
- * not exclude existing accounts, so after a 403 a log-in is tried too, and the 403 is thrown when that is refused.
- * `knownUsername` is the user's name there when it differs. Spec: Registration 6 and 10. Throws the errors of the API.
+ * Logs in after a 409 or the text `already taken`: instances differ in the status. Contract: 3. Also after a 403:
+ * closed registration does not exclude existing accounts. `knownUsername`: a different name there. Spec: Registration 6
+ * and 10. Throws the API's errors.
  */
 export async function signInByIdentity(
-  api: Pick<Api, 'auth'>,
+  api: Pick<Api, 'call'>,
   identity: FederatedIdentity,
   secrets: { password: string; knownUsername?: string | null },
   options: CallOptions = {},
 ): Promise<SignedIn> {
   const { password, knownUsername } = secrets
   try {
-    return await api.auth.register({ ...identity, password }, options)
+    return await api.call('register', { body: { ...identity, password }, ...options })
   } catch (refusal) {
     const status = refusal instanceof ApiError ? refusal.status : null
     const exists = status === 409 || (status !== null && /already taken/i.test((refusal as ApiError).message))
     if (!exists && status !== 403) throw refusal
     try {
-      return await api.auth.login({ username: knownUsername ?? identity.username, password }, options)
+      return await api.call('login', { body: { username: knownUsername ?? identity.username, password }, ...options })
     } catch (error) {
       throw !exists && error instanceof ApiError && error.status === 401 ? refusal : error
     }

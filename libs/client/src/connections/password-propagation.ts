@@ -6,31 +6,28 @@ import type { RemoteInstance } from './remote-instance.ts'
 import type { RemoteList } from './remote-list.ts'
 import type { CreateRemoteApi } from './remote-sessions.ts'
 
-/** Sends a new password to the connected instances, with retries; `connections` shows the progress. */
 export type PasswordPropagation = {
-  /** To every connected instance; cancels their running retries. Resolves before the background retries begin. */
+  /** Cancels running retries. Resolves before the background retries. */
   propagate(newPassword: string): Promise<void>
-  /** Verifies the password at home, then sends it to an instance with `pendingPasswordSync`; throws the errors of the API. */
+  /** Verifies the password at home first. Throws the API's errors. */
   resend(origin: string, password: string, options?: CallOptions): Promise<void>
-  /** Cancels all timers and calls. */
   cancelAll(): void
 }
 
 const firstRetriesMs = [2_000, 4_000, 8_000]
 const backgroundRetriesMs = [...Array<number>(10).fill(30_000), ...Array<number>(12).fill(300_000)]
 
-/** The attempts of one change on one instance: `retries` cancels the next ones, `calls` also the one that runs. */
 type RetryLoop = { retries: AbortController; calls: AbortController; finished: Promise<void> }
 
 export type PropagationDeps = {
   remotes: RemoteList
   createRemoteApi: CreateRemoteApi
   clock: ClientClock
-  /** Throws a 403 unless the own instance knows this password as the user's. */
+  /** Throws a 403 for a wrong password. */
   verifyPassword: (password: string, options: CallOptions) => Promise<void>
 }
 
-/** Holds the password in memory, as long as attempts run. Spec: Client session behaviour, password propagation. */
+/** Holds the password in memory during attempts. Spec: Client session behaviour, password propagation. */
 export function createPasswordPropagation(deps: PropagationDeps): PasswordPropagation {
   const { remotes, clock } = deps
   const loops = new Map<string, RetryLoop>()
@@ -39,7 +36,6 @@ export function createPasswordPropagation(deps: PropagationDeps): PasswordPropag
     const token = await changePasswordOn(deps.createRemoteApi, remote, newPassword, options)
     remotes.change(remote.origin, { token, pendingPasswordSync: false })
   }
-  /** One attempt; gives whether no further one is needed: it succeeded, or the instance is no longer connected. */
   const attempt = async (origin: string, newPassword: string, loop: RetryLoop) => {
     const remote = remotes.find(origin)
     if (!remote?.token) return true
@@ -67,7 +63,7 @@ export function createPasswordPropagation(deps: PropagationDeps): PasswordPropag
     loops.delete(origin)
     remotes.change(origin, { passwordSync: 'idle', ...part })
   }
-  /** Gives the promise of the first attempts; the background retries go on after it. */
+  /** Resolves before the background retries. */
   const start = (origin: string, newPassword: string) => {
     const previous = loops.get(origin)
     previous?.retries.abort()
@@ -78,7 +74,7 @@ export function createPasswordPropagation(deps: PropagationDeps): PasswordPropag
     }
     loops.set(origin, loop)
     remotes.change(origin, { passwordSync: 'sending' })
-    // A call that runs may still succeed and return the token that the next call needs: it is awaited, not aborted.
+    // Not aborted: the running call may return the token that the next one needs.
     const first = (previous?.finished ?? Promise.resolve()).then(() => sendFirst(origin, newPassword, loop))
     loop.finished = first.then(async (isDone) => {
       if (isDone) return finish(origin, loop, {})
@@ -110,10 +106,7 @@ export function createPasswordPropagation(deps: PropagationDeps): PasswordPropag
   }
 }
 
-/**
- * Changes the password on one instance; gives the new token. When the token there is no longer valid (the response to
- * an earlier change was lost), it logs in with the new password, which the instance verifies with home if necessary.
- */
+/** Returns the new token. An invalid token (lost response) leads to a log-in with the new password. */
 async function changePasswordOn(
   createRemoteApi: CreateRemoteApi,
   remote: RemoteInstance,
@@ -122,9 +115,9 @@ async function changePasswordOn(
 ): Promise<string> {
   const api = createRemoteApi({ origin: remote.origin, token: () => remote.token })
   try {
-    return (await api.users.changePassword({ newPassword }, options)).token
+    return (await api.call('changePassword', { body: { newPassword }, ...options })).token
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
-    return (await api.auth.login({ username: remote.username, password: newPassword }, options)).token
+    return (await api.call('login', { body: { username: remote.username, password: newPassword }, ...options })).token
   }
 }

@@ -4,17 +4,13 @@ import type { Store } from '../store.ts'
 import type { RemoteInstance } from './remote-instance.ts'
 import { deleteStoredRemotes, readStoredRemotes, storeRemotes } from './stored-remotes.ts'
 
-/** The remote instances of one user, written to the storage with every change. */
 export type RemoteList = Store<readonly RemoteInstance[]> & {
-  /** Sets the user whose list it is from now on. */
   setOwner(userId: string): void
   find(origin: string): RemoteInstance | null
-  /** Adds a remote, or replaces the one of the same origin. */
   put(remote: RemoteInstance): void
-  /** Changes a remote; does nothing when it is no longer listed. */
+  /** Ignores an unlisted remote. */
   change(origin: string, part: Partial<RemoteInstance>): void
   remove(origin: string): void
-  /** Reads the tokens that another tab has stored; gives the origins whose token changed. */
   readStoredTokens(): string[]
   clear(): void
 }

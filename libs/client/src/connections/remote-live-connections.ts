@@ -3,15 +3,12 @@ import { isReady } from '../live/frames.ts'
 import type { LiveConnection, LiveDeps } from '../live/live-connection.ts'
 import type { RemoteList } from './remote-list.ts'
 
-/** The live connections to the remote instances. */
 export type RemoteLiveConnections = {
-  /** Opens the connection to a listed remote that has a token. */
   open(origin: string): void
   close(origin: string): void
   closeAll(): void
 }
 
-/** Each connection adds the user of its `ready` events to the self ids and its state to the list. */
 export function createRemoteLiveConnections(deps: {
   remotes: RemoteList
   selfIds: SelfIds

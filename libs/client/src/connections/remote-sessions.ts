@@ -9,15 +9,14 @@ import type { RemoteLiveConnections } from './remote-live-connections.ts'
 
 export type CreateRemoteApi = (options: Pick<ApiOptions, 'origin' | 'token' | 'onTokenRefused'>) => Api
 
-/** `ended` fires with the end of the own session, `cancelled` also when the caller aborts. */
+/** `ended`: the own session. `cancelled`: also the caller's abort. */
 export type SignInSignals = { ended: AbortSignal; cancelled: AbortSignal }
 
-/** Starts and restores the session on a listed remote instance. */
 export type RemoteSessions = {
   apiFor(origin: string): Api
-  /** Signs in by identity; gives the username there. Throws the errors of the API. */
+  /** Returns the username there. Throws the API's errors. */
   signIn(origin: string, identity: FederatedIdentity, password: string, signals: SignInSignals): Promise<string>
-  /** Validates the stored token; never rejects. */
+  /** Never rejects. */
   restore(origin: string, ended: AbortSignal): Promise<void>
 }
 
@@ -44,7 +43,7 @@ export function createRemoteSessions(deps: {
       const secrets = { password, knownUsername }
       const { token, user } = await signInByIdentity(apiFor(origin), identity, secrets, { signal: cancelled })
       ended.throwIfAborted()
-      // The remote has the password of the home instance now: it compared it, or verified it there and stored it.
+      // The remote has verified the password: it is the home's.
       remotes.change(origin, { token, user, username: user.username, state: 'connected', pendingPasswordSync: false })
       liveConnections.open(origin)
       return user.username
@@ -58,12 +57,12 @@ export function createRemoteSessions(deps: {
   const restore: RemoteSessions['restore'] = async (origin, ended) => {
     remotes.change(origin, { state: 'connecting', error: null })
     try {
-      const user = await apiFor(origin).users.me({ signal: ended })
+      const user = await apiFor(origin).call('getSelf', { signal: ended })
       if (!ended.aborted) remotes.change(origin, { user, state: 'connected' })
     } catch (error) {
       if (!ended.aborted && remotes.find(origin)?.token) remotes.change(origin, stateAfter(error))
     }
-    // Also to an unreachable instance: its live connection reconnects when the instance is back.
+    // An unreachable instance too: the connection retries.
     if (!ended.aborted && remotes.find(origin)?.token) liveConnections.open(origin)
   }
   return { apiFor, signIn, restore }

@@ -1,23 +1,18 @@
 import type { KeyValueStorage } from '../platform.ts'
 import type { RemoteInstance } from './remote-instance.ts'
 
-/** The key of the local storage under which the tokens of the other instances survive a reload. */
 export const remotesKey = 'service_remotes'
 
-/** What is stored of a remote instance. */
 export type StoredRemote = { origin: string; username: string; token: string | null; pendingPasswordSync: boolean }
 type StoredRemotes = { userId: string; remotes: StoredRemote[] }
 
-/** What is stored for this user; empty when it is another user's or unreadable. */
+/** Empty if unreadable or another user's. */
 export function readStoredRemotes(storage: KeyValueStorage, userId: string): StoredRemote[] {
   const stored = readStorage(storage)
   return stored?.userId === userId ? stored.remotes : []
 }
 
-/**
- * Stores the remote instances. A password that is still being sent lives in memory only, so it is stored as pending: a
- * page that is closed before the instance has it shows it as pending when it is opened again.
- */
+/** A password in transit is stored as pending: a closed page loses it. */
 export function storeRemotes(storage: KeyValueStorage, userId: string, remotes: readonly RemoteInstance[]): void {
   const stored: StoredRemotes = {
     userId,
@@ -31,7 +26,6 @@ export function storeRemotes(storage: KeyValueStorage, userId: string, remotes: 
   storage.setItem(remotesKey, JSON.stringify(stored))
 }
 
-/** Deletes what is stored, unless it is another user's by now (one who logged in in another tab). */
 export function deleteStoredRemotes(storage: KeyValueStorage, userId: string): void {
   if (readStorage(storage)?.userId === userId) storage.removeItem(remotesKey)
 }

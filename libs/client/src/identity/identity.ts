@@ -1,20 +1,17 @@
 import { haveSameBaseName, homeHostOf, normalizeOriginToHost } from './known-user.ts'
 import type { KnownUser } from './known-user.ts'
 
-/** The ids of the own user, one for each connected instance: filled from `ready` events, cleared on logout. */
+/** One for each connected instance, from `ready` events. */
 export type SelfIds = { add(id: string): void; has(id: string): boolean; clear(): void }
 
-/** The rules that depend on the current host and user. Spec: Client session behaviour, identity helpers. */
+/** Spec: Client session behaviour, identity helpers. */
 export type Identity = {
   selfIds: SelfIds
   isSelf(user: KnownUser, homeUser: KnownUser | null): boolean
   resolveDisplayIdentity<U extends KnownUser>(user: U, homeUser: U | null): U
 }
 
-/**
- * Whether two records are of the same user: equal ids, else by home user id, else by base name and home, where having none
- * is a home as well. Two deleted users are never matched by their name. Spec: Client session behaviour, identity helpers.
- */
+/** Deleted users never match by name. Spec: Client session behaviour, identity helpers. */
 export function canonicalUserMatch(a: KnownUser, b: KnownUser): boolean {
   if (a.id === b.id) return true
   if (a.homeUserId && (a.homeUserId === b.homeUserId || a.homeUserId === b.id)) return true
@@ -22,7 +19,7 @@ export function canonicalUserMatch(a: KnownUser, b: KnownUser): boolean {
   return homeHostOf(a) === homeHostOf(b) && haveSameBaseName(a, b)
 }
 
-/** Makes the rules for a client of the instance at `currentHost`, a host with its port. */
+/** `currentHost` includes the port. */
 export function createIdentity(currentHost: string): Identity {
   const host = normalizeOriginToHost(currentHost)
   const ids = new Set<string>()

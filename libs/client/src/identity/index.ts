@@ -1,7 +1,4 @@
-/**
- * The identity rules, for programs that have users but no client: `@gatehouse/client/identity`, a module of its own that
- * the main one does not load.
- */
+/** `@gatehouse/client/identity`: usable without a client. */
 export { parseFederatedUsername } from '@gatehouse/contracts/constants'
 
 export { canonicalUserKey, isDeliveryFromHome, isFederationGlobeApplicable } from './federation-rules.ts'

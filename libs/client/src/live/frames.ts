@@ -1,15 +1,13 @@
 import type { AdminChangedMessage, PresenceMessage, ReadyMessage, User } from '../api/records.ts'
 
-/** The part of `ready` that this library reads; other parts of the chat system add theirs. */
 export type ReadyEvent = Pick<ReadyMessage, 'type' | 'user' | 'sessionId' | 'serverTime' | 'instance' | 'presences'>
 export type PresenceUpdate = PresenceMessage
-/** What has changed; other values than these may come from newer servers. */
+/** Newer servers may send other values. */
 export type AdminChange = AdminChangedMessage
-/** Any other event, also those of other parts of the chat system. */
 export type OtherEvent = { type: string; [field: string]: unknown }
 export type ServerEvent = ReadyEvent | PresenceUpdate | OtherEvent
 
-/** The event in a frame, or null for a malformed frame. The fields of an event are checked where they are used. */
+/** Null: malformed. Fields are checked where used. */
 export function readFrame(data: unknown): OtherEvent | null {
   try {
     const frame = JSON.parse(String(data)) as Partial<OtherEvent> | null

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { buildReady, buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient } from '../../test/harness.ts'
-import { reconnectDelayMs } from './live-connection.ts'
+import { reconnectDelayMs } from '../wait.ts'
 
 function buildLive() {
   const built = buildClient()

@@ -1,6 +1,7 @@
 import { closeCodes } from '@gatehouse/contracts/constants'
 import type { ClientClock, Jitter, OpenSocket, Socket } from '../platform.ts'
 import type { SessionEnd } from '../session/session.ts'
+import { reconnectDelayMs } from '../wait.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../store.ts'
 import { isPresenceUpdate, isReady, readFrame } from './frames.ts'
@@ -8,32 +9,23 @@ import type { AdminChange, OtherEvent, ReadyEvent, ServerEvent } from './frames.
 import { findSessionEnd } from './session-end.ts'
 
 export type LiveState = {
-  /**
-   * off: no session; connecting: until `ready`; ready; waiting: disconnected, reconnects at `retryAt` (clock ms), or,
-   * where that is null, on `retryNow` only: the account has too many connections. Contract: 6.
-   */
+  /** `retryAt` in clock ms. Null: on `retryNow` only, there are too many connections. Contract: 6. */
   phase: 'off' | 'connecting' | 'ready' | 'waiting'
   retryAt: number | null
   sessionId: string | null
   instance: ReadyEvent['instance'] | null
-  /** By user id; a user without an entry is offline. */
+  /** By user id. A missing user is offline. */
   presences: Readonly<ReadyEvent['presences']>
 }
 
-/** The WebSocket to one instance. Spec: WebSocket handshake. Contract: 6. */
+/** Spec: WebSocket handshake. Contract: 6. */
 export type LiveConnection = Store<LiveState> & {
-  /** Connects and stays connected; does nothing while open. */
   open(): void
-  /** Closes and stays closed until the next open(). */
   close(): void
-  /** Reconnects at once instead of waiting, for example when the browser is online again. */
   retryNow(): void
-  /** Calls `listener` with every event after authentication; returns a function that unsubscribes it. */
+  /** Returns the unsubscribe function. */
   onEvent(listener: (event: ServerEvent) => void): () => void
-  /**
-   * Calls `listener` with each change that admins see, as long as the user is an admin; with null after a reconnect, when
-   * changes may have been missed. Returns a function that ends it. Contract: 6, watch.
-   */
+  /** Null after a reconnect: changes may have been missed. Contract: 6, watch. */
   watchAdmin(listener: (change: AdminChange | null) => void): () => void
 }
 
@@ -42,9 +34,9 @@ export type LiveDeps = {
   openSocket: OpenSocket
   clock: ClientClock
   jitter: Jitter
-  /** The current token: a reconnect uses the newest. */
+  /** A reconnect uses the newest. */
   token: () => string | null
-  /** Called when the instance ended the session of `token`; returns false when a newer token is to be tried. */
+  /** False: a newer token is to be tried. */
   onRefused: (token: string, end: SessionEnd) => boolean
 }
 
@@ -54,7 +46,6 @@ const pongTimeoutMs = 10_000
 const abnormalClosure = 1006
 const off: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
 
-/** Makes a connection that authenticates with its first message and reconnects with backoff. */
 export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const { clock } = deps
   const state = createStore<LiveState>(off)
@@ -64,7 +55,6 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   let socket: Socket | null = null
   let attempt = 0
   let hasBeenReady = false
-  /** The timer of the current phase: handshake, ping, pong or reconnect. */
   let timer: unknown
 
   const change = (part: Partial<LiveState>) => state.set({ ...state.getSnapshot(), ...part })
@@ -123,7 +113,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     }
     after(readyTimeoutMs, () => onDisconnected(token, abnormalClosure))
   }
-  /** Pings of its own: scripts in a browser do not see the server's protocol pings, and so not their absence. */
+  /** Scripts in a browser do not see protocol pings, so it sends its own. */
   const schedulePing = (opened: Socket, token: string) => {
     after(pingIntervalMs, () => {
       opened.send(JSON.stringify({ type: 'ping' }))
@@ -180,16 +170,4 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       }
     },
   }
-}
-
-const firstDelayMs = 1_000
-const maxDelayMs = 30_000
-
-/**
- * How long to wait before reconnecting, in ms: exponential from 1 s to 30 s, the upper half of each delay spread by
- * `jitter` (0 to 1), so that the clients of a restarted server do not reconnect all at once. `attempt` counts from 0.
- */
-export function reconnectDelayMs(attempt: number, jitter: number): number {
-  const full = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempt, 16))
-  return Math.round(full / 2 + (full / 2) * jitter)
 }

@@ -6,7 +6,7 @@ import { createStore } from '../store.ts'
 import type { Store } from '../store.ts'
 import { findUsernameProblem } from './registration-checks.ts'
 
-/** `checking` begins with the input; `idle` while the username is malformed, which needs no request. */
+/** A malformed username stays `idle`. */
 export type AvailabilityState =
   | { status: 'idle' }
   | { status: 'checking'; username: string }
@@ -15,19 +15,17 @@ export type AvailabilityState =
   | { status: 'failed'; username: string; error: Error }
 
 export type AvailabilityCheck = Store<AvailabilityState> & {
-  /** Call with each new input. */
   check(typed: string): void
-  /** Aborts the request and clears the result. */
   cancel(): void
 }
 
 const debounceMs = 500
 
-/**
- * Requests whether a username is free 500 ms after the last input; new input aborts the request before it.
- * Spec: Client session behaviour, registration page.
- */
-export function createAvailabilityCheck(deps: { api: Pick<Api, 'auth'>; clock: ClientClock }): AvailabilityCheck {
+/** Waits 500 ms after the last input. Spec: Client session behaviour, registration page. */
+export function createAvailabilityCheck(deps: {
+  api: Pick<Api, 'checkUsername'>
+  clock: ClientClock
+}): AvailabilityCheck {
   const state = createStore<AvailabilityState>({ status: 'idle' })
   let timer: unknown
   let aborting = new AbortController()
@@ -39,7 +37,7 @@ export function createAvailabilityCheck(deps: { api: Pick<Api, 'auth'>; clock: C
   }
   const request = async (username: string, signal: AbortSignal) => {
     try {
-      const { available, reason } = await deps.api.auth.checkUsername(username, { signal })
+      const { available, reason } = await deps.api.checkUsername(username, { signal })
       if (signal.aborted) return
       if (available) state.set({ status: 'available', username })
       else state.set({ status: 'unavailable', username, reason: reason ?? 'This username is not available' })

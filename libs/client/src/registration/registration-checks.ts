@@ -1,13 +1,12 @@
 import { countCodePoints, isLocalUsername, limits, normalizeUsername } from '@gatehouse/contracts/constants'
 
 export type RegistrationEntry = { username: string; password: string; confirmation: string }
-/** The message for each field that has a problem. */
 export type RegistrationProblems = Partial<Record<keyof RegistrationEntry, string>>
 
-/** The specification's minimum of the registration page; the server's is 8, and its refusal says so. */
+/** As specified for the page. The server's minimum is 8. */
 const passwordMin = 6
 
-/** What is wrong with a local username, or null. Spec: Client session behaviour, registration page. */
+/** Spec: Client session behaviour, registration page. */
 export function findUsernameProblem(typed: string): string | null {
   const username = normalizeUsername(typed)
   if (username.length < limits.localUsernameMin || username.length > limits.localUsernameMax) {
@@ -16,7 +15,7 @@ export function findUsernameProblem(typed: string): string | null {
   return isLocalUsername(username) ? null : 'Use only letters a to z, digits and underscores'
 }
 
-/** The checks of the first registration step. Spec: Client session behaviour, registration page. */
+/** Spec: Client session behaviour, registration page. */
 export function findRegistrationProblems(entry: RegistrationEntry): RegistrationProblems {
   const problems: RegistrationProblems = {}
   const username = findUsernameProblem(entry.username)

@@ -1,21 +1,22 @@
+import { ApiError, RateLimited } from '../api/errors.ts'
 import type { User } from '../api/records.ts'
 import type { StoredRemote } from '../connections/stored-remotes.ts'
 import type { SelfIds } from '../identity/identity.ts'
-import type { KeyValueStorage } from '../platform.ts'
+import type { ClientClock, Jitter, KeyValueStorage } from '../platform.ts'
 import { createStore } from '../store.ts'
+import { reconnectDelayMs, wait } from '../wait.ts'
 import { tokenKey } from './session.ts'
 import type { Session, SessionEnd, SessionState } from './session.ts'
 import type { UserScopedStores } from './user-scoped-stores.ts'
 
 export type SessionDeps = {
+  clock: ClientClock
+  jitter: Jitter
   storage: KeyValueStorage
   userScopedStores: UserScopedStores
   selfIds: SelfIds
-  /** The user of the session's token. */
   fetchUser: () => Promise<User>
-  /** What is stored of the connections to the user's other instances. */
   readInstances: (user: User) => StoredRemote[]
-  /** Connects to the user's other instances; not awaited. */
   connectInstances: (user: User, password: string | null, stored: StoredRemote[]) => void
 }
 
@@ -26,16 +27,21 @@ const loadFailed: SessionEnd = {
   message: 'Your account could not be loaded. Please log in again.',
 }
 
-/** Makes the session store. Spec: Client session behaviour. */
+/** Spec: Client session behaviour. */
 export function createSession(deps: SessionDeps): Session {
   const { storage } = deps
   const store = createStore<SessionState>({ ...noSession, token: storage.getItem(tokenKey) })
   let loading: Promise<User | null> | null = null
+  let pause = new AbortController()
 
   const change = (part: Partial<SessionState>) => store.set({ ...store.getSnapshot(), ...part })
-  /** Clears all state of the previous user; a response that arrives for them later is ignored. */
-  const reset = (next: SessionState) => {
+  const stopLoading = () => {
     loading = null
+    pause.abort()
+  }
+  /** Late responses for the previous user are ignored. */
+  const reset = (next: SessionState) => {
+    stopLoading()
     deps.userScopedStores.resetAll()
     deps.selfIds.clear()
     store.set(next)
@@ -62,23 +68,36 @@ export function createSession(deps: SessionDeps): Session {
     return true
   }
   const fetchUser = async (token: string, isCurrent: () => boolean) => {
-    try {
-      const user = await deps.fetchUser()
-      if (!isCurrent()) return
-      loading = null
-      change({ user, loading: false })
-      deps.connectInstances(user, null, deps.readInstances(user))
-    } catch {
-      if (!isCurrent()) return
-      loading = null
-      change({ loading: false })
-      invalidateToken(token, loadFailed)
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const user = await deps.fetchUser()
+        if (!isCurrent()) return
+        loading = null
+        change({ user, loading: false, reconnecting: false })
+        return deps.connectInstances(user, null, deps.readInstances(user))
+      } catch (error) {
+        if (!isCurrent()) return
+        if (isRefusal(error)) {
+          loading = null
+          change({ loading: false, reconnecting: false })
+          return void invalidateToken(token, loadFailed)
+        }
+        change({ reconnecting: true })
+        pause = new AbortController()
+        const retryAfterMs = error instanceof RateLimited ? error.retryAfter * 1000 : 0
+        const delayMs = reconnectDelayMs(attempt, deps.jitter())
+        await wait(deps.clock, Math.max(delayMs, retryAfterMs), pause.signal)
+        if (!isCurrent()) return
+      }
     }
   }
   const loadUser = (): Promise<User | null> => {
     const { token, user } = store.getSnapshot()
     if (!token || user) return Promise.resolve(user)
-    if (loading) return loading
+    if (loading) {
+      pause.abort()
+      return loading
+    }
     change({ loading: true })
     const run: Promise<User | null> = fetchUser(token, () => loading === run).then(() => store.getSnapshot().user)
     loading = run
@@ -90,7 +109,7 @@ export function createSession(deps: SessionDeps): Session {
     getSnapshot: store.getSnapshot,
     initSession: (token, user, secrets = {}) => {
       const stored = deps.readInstances(user) // before the reset, which deletes it
-      // Before the token is saved, so that it is never stored beside data of the previous user.
+      // Before the token is saved: it must not stand beside data of the previous user.
       reset(noSession)
       storage.setItem(tokenKey, token)
       store.set({ ...noSession, token, user })
@@ -109,6 +128,7 @@ export function createSession(deps: SessionDeps): Session {
       if (store.getSnapshot().user?.id === user.id) change({ user })
     },
     invalidateToken,
+    close: stopLoading,
     readStorage: () => {
       const stored = storage.getItem(tokenKey)
       const { token } = store.getSnapshot()
@@ -119,12 +139,14 @@ export function createSession(deps: SessionDeps): Session {
   }
 }
 
-const noSession: SessionState = { token: null, user: null, loading: false, ended: null }
+const noSession: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
 
-/**
- * The user id in a token, or null when it is unreadable. The token is not verified: the id only tells the tokens of
- * different users apart.
- */
+/** Contract: 3, loadUser. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && [401, 403, 404].includes(error.status)
+}
+
+/** Null: unreadable. Not verified: it only tells users apart. */
 function userIdOf(token: string): string | null {
   try {
     const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')

@@ -1,14 +1,9 @@
-/** Whether a password change is in progress, and what waits for its end. */
 export type PasswordChange = {
   run<T>(change: () => Promise<T>): Promise<T>
-  /** Postpones `action` until the running change has ended; false, and nothing postponed, when none runs. */
   defer(action: () => void): boolean
 }
 
-/**
- * The server revokes the old token before the client has the new one: refusals of the old token and storage events of
- * other tabs in between are handled when the change has ended.
- */
+/** The server revokes the old token early: refusals of it must wait. */
 export function createPasswordChange(): PasswordChange {
   let running = 0
   let deferred: (() => void)[] = []

@@ -116,7 +116,7 @@ describe('Client session behaviour: the session store', () => {
     expect(network.sent[0]?.token).to.equal('t')
   })
 
-  for (const failure of ['down', { status: 401, body: { error: 'Invalid token' } }, { status: 503 }] as const) {
+  for (const failure of [{ status: 401, body: { error: 'Invalid token' } }, { status: 403 }, { status: 404 }]) {
     it(`loadUser removes the token and clears state on failure: ${JSON.stringify(failure)}`, async () => {
       const { client, storage, network } = buildClient()
       client.session.replaceToken('t')
@@ -129,6 +129,59 @@ describe('Client session behaviour: the session store', () => {
       expect(client.session.getSnapshot().ended).not.to.equal(null)
     })
   }
+
+  for (const failure of [
+    'down',
+    { status: 408 },
+    { status: 429 },
+    { status: 500 },
+    { status: 503 },
+    { body: '?' },
+  ] as const) {
+    it(`loadUser keeps the token and tries again, later each time, after no real answer: ${JSON.stringify(failure)}`, async () => {
+      const storage = createFakeStorage()
+      storage.setItem('service_token', 't')
+      const { client, clock, network } = buildClient(storage)
+      const tab = buildClient(storage)
+      network.answer(me, failure)
+      const loading = client.session.loadUser()
+      await clock.advance(90_000)
+      tab.otherTabChanged('service_token')
+
+      expect(client.session.getSnapshot()).to.deep.include({ token: 't', user: null, reconnecting: true, ended: null })
+      expect(tab.client.session.getSnapshot()).to.deep.include({ token: 't', ended: null })
+      expect(network.sentTo(me)).to.have.length.within(2, 10)
+      network.answer(me, { body: buildUser() })
+      await clock.advance(60_000)
+
+      expect(await loading).to.deep.equal(buildUser())
+      expect(client.session.getSnapshot()).to.deep.include({ loading: false, reconnecting: false, ended: null })
+      expect(storage.getItem('service_token')).to.equal('t')
+    })
+  }
+
+  it('loadUser tries at once when it is called again, and stops with a logout or the end of the client', async () => {
+    const { client, clock, network } = buildClient()
+    client.session.replaceToken('t')
+    network.answer(me, 'down')
+    const loading = client.session.loadUser()
+    await settle()
+    void client.session.loadUser()
+    await settle()
+    expect(network.sentTo(me)).to.have.length(2)
+
+    client.logOut()
+
+    expect(await loading).to.equal(null)
+    expect(client.session.getSnapshot()).to.deep.include({ loading: false, reconnecting: false })
+    client.session.replaceToken('u')
+    const again = client.session.loadUser()
+    await settle()
+    client.close()
+    expect(await again).to.equal(null)
+    expect(clock.pending()).to.equal(0)
+    expect(client.session.getSnapshot().token).to.equal('u')
+  })
 
   it('loadUser ignores a response that arrives after another log-in', async () => {
     const { client, network } = buildClient()
@@ -177,7 +230,7 @@ describe('Client session behaviour: the session store', () => {
     client.session.initSession('t', buildUser())
     network.answer(`GET ${home}/api/users/5`, { status: 401, body: { error: 'Token has been revoked' } })
 
-    await client.api.users.find('5').catch(() => undefined)
+    await client.call('getUser', { params: { id: '5' } }).catch(() => undefined)
 
     expect(client.session.getSnapshot().ended?.reason).to.equal('token_refused')
     expect(storage.getItem('service_token')).to.equal(null)
@@ -192,7 +245,7 @@ describe('Client session behaviour: the session store', () => {
     network.answer(`GET ${home}/api/users/5`, { status: 401, body: { error: 'Token has been revoked' } })
 
     const changing = client.changePassword({ currentPassword: 'a', newPassword: 'b' })
-    await client.api.users.find('5').catch(() => undefined)
+    await client.call('getUser', { params: { id: '5' } }).catch(() => undefined)
     answerNow()
     await changing
 

@@ -1,6 +1,4 @@
-/** The stores with data of the current user, which are reset when the session starts or ends. */
 export type UserScopedStores = {
-  /** Adds a store; returns a function that removes it. */
   register(store: { reset(): void }): () => void
   resetAll(): void
 }

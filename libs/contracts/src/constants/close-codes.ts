@@ -1,4 +1,4 @@
-// The WebSocket close codes, for clients. Contract: 6.
+// Contract: 6.
 
 export const authenticationTimeout = 4001
 export const firstMessageNotAuth = 4002

@@ -3,7 +3,7 @@ import * as limits from './limits.ts'
 const localPattern = /^[a-z0-9_]+$/
 const hostPattern = /^[a-zA-Z0-9._-]+$/
 
-/** Trimmed and in lower case, as names are stored and looked up. Spec: User record. */
+/** Spec: User record. */
 export function normalizeUsername(username: string): string {
   return username.trim().toLowerCase()
 }
@@ -17,7 +17,7 @@ export function isLocalUsername(username: string): boolean {
   )
 }
 
-/** Characters and length of `homeInstance` and of the domain in a federated username. Spec: Registration. */
+/** Also for the domain of a federated username. Spec: Registration. */
 export function isHost(host: string): boolean {
   return host.length >= 1 && host.length <= limits.hostMax && hostPattern.test(host)
 }
@@ -29,17 +29,14 @@ export function isFederatedUsername(username: string): boolean {
   return domain !== null && isLocalUsername(baseName) && isHost(domain)
 }
 
-/**
- * Splits `<base>@<domain>` at the first `@`; the domain is null without one. Spec: Client session behaviour, identity
- * helpers.
- */
+/** Splits at the first `@`. Spec: Client session behaviour, identity helpers. */
 export function parseFederatedUsername(username: string): { baseName: string; domain: string | null } {
   const at = username.indexOf('@')
   if (at < 0) return { baseName: username, domain: null }
   return { baseName: username.slice(0, at), domain: username.slice(at + 1) }
 }
 
-/** The part before the `@`, or the whole name. Spec: Login 5. */
+/** Spec: Login 5. */
 export function baseUsername(username: string): string {
   return parseFederatedUsername(username).baseName
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoints } from './endpoints.ts'
 import type { Endpoint } from './endpoints.ts'
 import { endpointTable } from './table.ts'
-import type { EndpointName } from './table.ts'
+import type { EndpointName, EndpointRow } from './table.ts'
 
 const all: Endpoint[] = Object.values(endpoints)
 const named = (endpoint: Endpoint) => `${endpoint.method} ${endpoint.path}`
@@ -34,9 +34,11 @@ describe('The endpoint table', () => {
 
   it('is the table of rows, each with its schemas', () => {
     expect(Object.keys(endpoints)).to.deep.equal(Object.keys(endpointTable))
-    for (const [name, row] of Object.entries(endpointTable)) {
+    for (const [name, row] of Object.entries<EndpointRow>(endpointTable)) {
       const endpoint: Endpoint = endpoints[name as EndpointName]
-      expect(endpoint, name).to.include(row)
+      const { limit, ...rest } = row
+      expect(endpoint, name).to.include(rest)
+      expect(endpoint.limit, name).to.deep.equal(limit && { name, ...limit })
       expect(endpoint, name).to.include.keys('summary', 'replies')
     }
   })

@@ -1,46 +1,58 @@
 import type { z } from 'zod'
-import { rateLimits } from '../constants/rate-limits.ts'
-import type { RateLimit } from '../constants/rate-limits.ts'
-import { accountSchemas } from './account-schemas.ts'
-import { adminSchemas, inviteSchemas } from './admin-schemas.ts'
-import { federationSchemas } from './federation-schemas.ts'
+import type { EndpointDeclaration } from '../define.ts'
+import type { RefusalCode } from '../refusals.ts'
+import { accountDeclarations } from './accounts.ts'
+import { administrationDeclarations } from './administration.ts'
+import { federationDeclarations } from './federation.ts'
+import { inviteDeclarations } from './invites.ts'
 import { endpointTable } from './table.ts'
-import type { EndpointName, EndpointRow } from './table.ts'
+import type { Access, EndpointName, EndpointRow, RateLimit } from './table.ts'
 
-/** What belongs to a row of the table: its line in the API description, and the schemas of input and replies. */
-export type EndpointSchemas = {
-  summary: string
-  params?: z.ZodObject
-  query?: z.ZodObject
-  /** A JSON body; `'multipart'` for a file in the field `file`. */
-  body?: z.ZodType | 'multipart'
-  /** Successful replies by status; `'file'` for the bytes of an image, `'archive'` for those of a ZIP archive. */
-  replies: Record<number, z.ZodType | 'file' | 'archive'>
-}
-export type Endpoint = EndpointRow & EndpointSchemas & { limit?: RateLimit }
+export type Endpoint = EndpointDeclaration & Omit<EndpointRow, 'limit'> & { name: EndpointName; limit?: RateLimit }
 
-const schemas = {
-  ...accountSchemas,
-  ...inviteSchemas,
-  ...adminSchemas,
-  ...federationSchemas,
-} as const satisfies Record<EndpointName, EndpointSchemas>
+const declarations = {
+  ...accountDeclarations,
+  ...inviteDeclarations,
+  ...administrationDeclarations,
+  ...federationDeclarations,
+} as const satisfies Record<EndpointName, EndpointDeclaration>
 
 type Rows = typeof endpointTable
-type Schemas = typeof schemas
-type Limits = typeof rateLimits
+type Schemas = typeof declarations
 type Endpoints = {
-  [N in EndpointName]: Rows[N] & Schemas[N] & (N extends keyof Limits ? { limit: Limits[N] } : unknown)
+  [N in EndpointName]: Omit<Rows[N], 'limit'> & Schemas[N] & { name: N; limit?: RateLimit }
 }
 
-/** The whole public API: each row of the table with its rate limit and schemas. */
 export const endpoints = Object.fromEntries(Object.keys(endpointTable).map(join)) as Endpoints
 
 function join(key: string): [string, Endpoint] {
   const name = key as EndpointName
-  const limit = name in rateLimits ? { limit: rateLimits[name as keyof Limits] } : {}
-  return [name, { ...endpointTable[name], ...limit, ...schemas[name] }]
+  const { limit, ...row }: EndpointRow = endpointTable[name]
+  return [name, { name, ...row, ...(limit && { limit: { name, ...limit } }), ...declarations[name] }]
 }
+
+const everywhere = ['validation_failed', 'internal', 'unavailable', 'busy', 'too_many_connections'] as const
+const broken = ['bad_gateway', 'gateway_timeout'] as const
+const oversized = ['body_too_large', 'unsupported_media_type', 'json_required'] as const
+const ofToken = ['unauthorized', 'invalid_token', 'token_revoked', 'account_deleted'] as const
+const ofSignature = ['signature_missing', 'signature_wrong', 'signature_stale', 'peer_unknown', 'nonce_used'] as const
+const byAccess = {
+  anyone: [],
+  bearer: ofToken,
+  admin: [...ofToken, 'admin_required'],
+  peer: [...ofSignature, 'body_encoded'],
+} as const satisfies Record<Access, readonly RefusalCode[]>
+
+export function refusalsOf({ access, limit, body, refusals = [] }: Endpoint): Set<RefusalCode> {
+  const kind = [...everywhere, ...broken, ...byAccess[access], ...(limit ? (['rate_limited'] as const) : [])]
+  return new Set([...kind, ...(body || access === 'peer' ? oversized : []), ...refusals])
+}
+
+/** A superset for endpoints without limit or body. */
+export type RefusalCodeOf<N extends EndpointName> =
+  | (typeof everywhere | typeof broken | typeof oversized | (typeof byAccess)[Rows[N]['access']])[number]
+  | 'rate_limited'
+  | (Schemas[N] extends { refusals: readonly (infer Code extends RefusalCode)[] } ? Code : never)
 
 type PathParameter<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | PathParameter<`/${Rest}`>
@@ -56,22 +68,18 @@ type QueryInput<N extends EndpointName> = Schemas[N] extends { query: z.ZodType 
   : unknown
 type BodyInput<N extends EndpointName> = Schemas[N] extends { body: unknown } ? { body: EndpointBody<N> } : unknown
 
-/** The body that a caller sends. */
 export type EndpointBody<N extends EndpointName> = Schemas[N] extends { body: infer Body }
   ? Body extends z.ZodType
     ? z.input<Body>
     : FormData
   : never
 
-/** The query of a caller, in the types that the service reads from its text; each field may be left out. */
 export type EndpointQuery<N extends EndpointName> = Schemas[N] extends { query: infer Query extends z.ZodType }
   ? Partial<z.output<Query>>
   : never
 
-/** Everything that a call of an endpoint needs: `params`, `query` and `body`, as far as it has them. */
 export type EndpointInput<N extends EndpointName> = ParamsInput<N> & QueryInput<N> & BodyInput<N>
 
-/** The JSON of a successful reply. */
 export type EndpointReply<N extends EndpointName> = {
   [Status in keyof Schemas[N]['replies']]: Schemas[N]['replies'][Status] extends infer Reply extends z.ZodType
     ? z.output<Reply>

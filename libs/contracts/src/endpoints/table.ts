@@ -1,21 +1,114 @@
-import { accountRows } from './account-rows.ts'
-import { adminRows } from './admin-rows.ts'
-import { userRows } from './client-rows.ts'
-import { peerRows } from './peer-rows.ts'
+export type ServiceName = 'identity' | 'invite' | 'session-gateway' | 'federation-fanout'
 
-export { accountRows } from './account-rows.ts'
-export { adminRows } from './admin-rows.ts'
-export { userRows } from './client-rows.ts'
-export { peerRows } from './peer-rows.ts'
-export type { Access, EndpointRow, ServiceName } from './row.ts'
+/** `peer`: the service verifies the signature. */
+export type Access = 'anyone' | 'bearer' | 'admin' | 'peer'
 
-/** The endpoints that clients call. */
-export const clientRows = { ...userRows, ...accountRows, ...adminRows }
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The public API without schemas and rate limits. Loads no other package. */
-export const endpointTable = { ...clientRows, ...peerRows }
-/** What the gateway answers itself. */
-export const gatewayPaths = ['/api/health', '/api/openapi.json', '/api/docs', '/api/upstream-keys'] as const
+/** Spec: Limits; Contract: 3. */
+export type RateLimit = { name: string; requests: number; windowSeconds: number; by?: 'account' }
+type Limit = Omit<RateLimit, 'name'>
 
-export type ClientEndpointName = keyof typeof clientRows
+export type EndpointRow = { method: Method; path: string; access: Access; service: ServiceName; limit?: Limit }
+
+export function rowsOf<S extends ServiceName>(service: S) {
+  return <M extends Method, P extends string, A extends Access>(method: M, path: P, access: A, limit?: Limit) => ({
+    method,
+    path,
+    access,
+    service,
+    ...(limit && { limit }),
+  })
+}
+
+const identity = rowsOf('identity')
+const invite = rowsOf('invite')
+const federation = rowsOf('federation-fanout')
+const sessionGateway = rowsOf('session-gateway')
+
+/** Each endpoint counts alone. Contract: 3. */
+const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
+
+/** In the order of the contract. Plain data: loads no package. */
+export const endpointTable = {
+  // Contract: 3, accounts
+  register: identity('POST', '/api/auth/register', 'anyone', { requests: 10, windowSeconds: 120 }),
+  checkUsername: identity('GET', '/api/auth/check-username', 'anyone', { requests: 30, windowSeconds: 60 }),
+  checkInvite: invite('GET', '/api/auth/check-invite', 'anyone', { requests: 30, windowSeconds: 60 }),
+  login: identity('POST', '/api/auth/login', 'anyone', { requests: 15, windowSeconds: 120 }),
+  getSelf: identity('GET', '/api/users/@me', 'bearer'),
+  patchSelf: identity('PATCH', '/api/users/@me', 'bearer', ownWrites),
+  getUser: identity('GET', '/api/users/:id', 'bearer'),
+  verifyPassword: identity('POST', '/api/users/@me/verify-password', 'bearer', { requests: 15, windowSeconds: 120 }),
+  changePassword: identity('POST', '/api/users/@me/change-password', 'bearer', { requests: 5, windowSeconds: 900 }),
+  deleteSelf: identity('DELETE', '/api/users/@me', 'bearer', { requests: 3, windowSeconds: 900 }),
+  deleteFederationIdentity: federation('POST', '/api/users/@me/federation-identity/delete', 'bearer', {
+    requests: 5,
+    windowSeconds: 900,
+  }),
+  upload: identity('POST', '/api/uploads', 'bearer', { requests: 30, windowSeconds: 3600, by: 'account' }),
+  getUpload: identity('GET', '/api/uploads/:filename', 'anyone'),
+  instanceInfo: identity('GET', '/api/instance/info', 'anyone'),
+  endSessions: identity('POST', '/api/users/@me/sessions/end', 'bearer', { requests: 5, windowSeconds: 900 }),
+  listSockets: sessionGateway('GET', '/api/users/@me/sockets', 'bearer'),
+  exportData: identity('POST', '/api/users/@me/export', 'bearer', {
+    requests: 2,
+    windowSeconds: 86_400,
+    by: 'account',
+  }),
+  getRegistry: identity('GET', '/api/users/@me/federation-registry', 'bearer'),
+  putRegistry: identity('PUT', '/api/users/@me/federation-registry', 'bearer', ownWrites),
+  attachProof: identity('POST', '/api/auth/attach-proof', 'bearer', { requests: 5, windowSeconds: 900 }),
+  reattach: identity('POST', '/api/users/@me/reattach', 'bearer', { requests: 5, windowSeconds: 900 }),
+
+  // Contract: 4, invites
+  createInvite: invite('POST', '/api/admin/invites', 'admin'),
+  listInvites: invite('GET', '/api/admin/invites', 'admin'),
+  patchInvite: invite('PATCH', '/api/admin/invites/:id', 'admin'),
+  revokeInvite: invite('POST', '/api/admin/invites/:id/revoke', 'admin'),
+  reinstateInvite: invite('POST', '/api/admin/invites/:id/reinstate', 'admin'),
+  deleteInvite: invite('DELETE', '/api/admin/invites/:id', 'admin'),
+  listRedemptions: invite('GET', '/api/admin/invites/:id/redemptions', 'admin'),
+
+  // Contract: 5, administration
+  listUsers: identity('GET', '/api/admin/users', 'admin'),
+  setRole: identity('PATCH', '/api/admin/users/:id/role', 'admin'),
+  resetPassword: identity('POST', '/api/admin/users/:id/reset-password', 'admin'),
+  deleteUser: identity('DELETE', '/api/admin/users/:id', 'admin'),
+  listUserInstances: identity('GET', '/api/admin/users/instances', 'admin'),
+  getSettings: identity('GET', '/api/settings/instance', 'admin'),
+  patchSettings: identity('PATCH', '/api/settings/instance', 'admin'),
+  listAudit: identity('GET', '/api/admin/audit', 'admin'),
+
+  // Contract: 7, federation
+  deleteIdentity: federation('DELETE', '/api/federation/identity', 'peer'),
+  epoch: federation('POST', '/api/federation/epoch', 'peer'),
+  resolveStub: federation('POST', '/api/federation/stubs', 'peer'),
+  acceptPeer: federation('POST', '/api/federation/peer/accept', 'anyone', { requests: 10, windowSeconds: 60 }),
+  initiatePeer: federation('POST', '/api/federation/peer/initiate', 'admin'),
+  listPeers: federation('GET', '/api/federation/peers', 'admin'),
+  revokePeer: federation('DELETE', '/api/federation/peers/:id', 'admin'),
+  listApprovalRequests: federation('GET', '/api/federation/approval-requests', 'admin'),
+  approveRequest: federation('POST', '/api/federation/approval-requests/:id/approve', 'admin'),
+  denyRequest: federation('POST', '/api/federation/approval-requests/:id/deny', 'admin'),
+  patchPeer: federation('PATCH', '/api/federation/peers/:id', 'admin'),
+  forgetPeer: federation('DELETE', '/api/federation/peers/:id/permanent', 'admin'),
+  resetPeer: federation('POST', '/api/federation/peers/:id/reset', 'admin'),
+  recheckPeer: federation('POST', '/api/federation/peers/:id/recheck', 'admin'),
+  rotatePeer: federation('POST', '/api/federation/peers/:id/rotate', 'admin'),
+  ensurePeer: federation('POST', '/api/federation/peer/ensure', 'bearer'),
+  peerDenied: federation('POST', '/api/federation/peer/denied', 'peer'),
+  rotatePeerSecret: federation('POST', '/api/federation/peer/rotate', 'peer'),
+  relay: federation('POST', '/api/federation/relay', 'peer'),
+  sync: federation('POST', '/api/federation/sync', 'peer'),
+  lookUpUser: federation('POST', '/api/federation/users/lookup', 'peer'),
+  lookUpByHomeId: federation('POST', '/api/federation/users/by-home-id', 'peer'),
+  verifyAttachProof: federation('POST', '/api/federation/verify-attach-proof', 'peer'),
+}
 export type EndpointName = keyof typeof endpointTable
+
+type PeerEndpointName =
+  'acceptPeer' | { [N in EndpointName]: 'peer' extends (typeof endpointTable)[N]['access'] ? N : never }[EndpointName]
+export type ClientEndpointName = Exclude<EndpointName, PeerEndpointName>
+
+export const gatewayPaths = ['/api/health', '/api/openapi.json', '/api/docs', '/api/upstream-keys'] as const

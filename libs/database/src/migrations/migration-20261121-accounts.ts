@@ -1,9 +1,8 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/** The tables of this service. */
 export class Migration20261121Accounts extends Migration {
   override up(): void {
-    // Statuses change all the time and stand in no index: with room on its page, such a change touches no index at all.
+    // Statuses change often and are in no index: with free room on its page, such a change writes no index.
     this.addSql(`
       create table users (
         id bigint primary key,

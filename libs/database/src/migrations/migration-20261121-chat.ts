@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations'
 
 /**
- * The tables of the chat system that a deletion touches. Other services fill them; they stand here so that an account
- * can be tombstoned in one transaction. Every foreign key has an index on its own side, which keeps cascades fast.
+ * Other services fill these tables. They are here so that one transaction deletes an account. Indexes keep cascades
+ * fast.
  */
 export class Migration20261121Chat extends Migration {
   override up(): void {
@@ -114,7 +114,7 @@ export class Migration20261121Chat extends Migration {
     this.addSql('create index voice_restrictions_moderator on voice_restrictions (moderator_id)')
   }
 
-  /** A deleted account can own nothing, however the making of a space and the deletion interleave. */
+  /** A deleted account owns nothing, however the statements interleave. */
   #livingOwners(): void {
     this.addSql(`
       create function refuse_deleted_owner() returns trigger language plpgsql as $$

@@ -1,9 +1,6 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/**
- * Federation as the existing instances speak it: the states of a peer with their causes, what has to be sent from them
- * (`next_attempt_at`), rotation, and the profiles that travel. Contract: 7; docs/decisions/peering.md.
- */
+/** Contract: 7; docs/decisions/peering.md. */
 export class Migration20261121Federation extends Migration {
   override up(): void {
     this.addSql('alter table peers drop constraint peers_status_check')

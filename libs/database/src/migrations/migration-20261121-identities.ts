@@ -1,6 +1,5 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/** Detached accounts, where the pictures of replicas come from, and the lists of connected instances. */
 export class Migration20261121Identities extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,9 +1,6 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/**
- * The limits of peers and of `peer/ensure`, counted for all replicas together, and the order in which sync reads
- * profiles. Unlogged: after a crash of the database the windows begin anew. Contract: 7.
- */
+/** The limits count for all replicas. Their table is unlogged: a crash of the database resets them. Contract: 7. */
 export class Migration20261122FederationLimits extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,9 +1,6 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/**
- * How the sockets of an account were last ended, and indexes in which the messages of an author are read in pages: with the
- * author alone each page of an export would sort all of them.
- */
+/** The indexes read an author's messages in pages: without them each page of an export sorts all messages. */
 export class Migration20261122OwnData extends Migration {
   override up(): void {
     this.addSql('alter table users add column sessions_ended_by_reset boolean not null default false')

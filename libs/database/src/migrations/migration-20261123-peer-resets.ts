@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/** When another instance was first seen at an origin: who registered later is no user of the one that was lost. */
+/** Accounts registered after a peer's reset are not those of the old instance. */
 export class Migration20261123PeerResets extends Migration {
   override up(): void {
     this.addSql('alter table peer_resets add column seen_at timestamptz')

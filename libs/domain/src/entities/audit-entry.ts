@@ -4,7 +4,7 @@ const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_log',
   properties: {
-    id: p.bigint('string').primary().generated('identity'),
+    id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
     action: p.text(),
     actorId: p.bigint('string').nullable(),
     actorUsername: p.text().nullable(),

@@ -10,12 +10,12 @@ const FederationRegistrySchema = defineEntity({
   properties: {
     userId: p.bigint('string').primary().autoincrement(false),
     entries: p.json().$type<Registry>(),
-    /** Milliseconds since the epoch, as the client says; it only rises. */
+    /** Milliseconds since the epoch, from the client. Only rises. */
     updatedAt: p.bigint('number'),
   },
 })
 
-/** The instances to which a user's clients have connected. Contract: 7; federation-wire.md 5. */
+/** Contract: 7; federation-wire.md 5. */
 export class FederationRegistry extends FederationRegistrySchema.class {}
 FederationRegistrySchema.setClass(FederationRegistry)
 export { FederationRegistrySchema }

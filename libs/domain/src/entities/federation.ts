@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core'
 export type PeerStatus =
   'pending' | 'awaiting_approval' | 'active' | 'unreachable' | 'needs_attention' | 'rejected' | 'revoked'
 
-/** Why a peer is in its state, where the state has more than one cause. Contract: 7, states of a peer. */
+/** Contract: 7, states of a peer. */
 export type PeerReason =
   | 'denied_by_admin'
   | 'expired'
@@ -20,7 +20,7 @@ const PeerSchema = defineEntity({
   properties: {
     id: p.bigint('string').primary().autoincrement(false),
     origin: p.text().unique('peers_origin_key'),
-    /** The origin's host without port, in lower case: the only homeInstance that this peer may sign for. */
+    /** Lower case, no port. The peer may sign for this homeInstance only. */
     host: p.text(),
     secret: p.text().hidden(),
     status: p.text().$type<PeerStatus>(),
@@ -28,32 +28,26 @@ const PeerSchema = defineEntity({
     instanceName: p.text().nullable(),
     instanceId: p.text().nullable(),
     createdAt: p.datetime(),
-    /** Start of the handshake that this instance initiated; null when none is pending. */
     offeredAt: p.datetime().nullable(),
     activatedAt: p.datetime().nullable(),
     revokedAt: p.datetime().nullable(),
-    /** Whether an admin here asked for this handshake, and not a user or the setting autoAcceptPeering. */
     adminDecided: p.boolean().default(true),
-    /** SHA-256 of the approvalToken in the 202 that the peer answered to our offer. */
     approvalTokenHash: p.text().hidden().nullable(),
-    /** The approvalToken that we gave to the peer and that our own offer presents. */
+    /** The token that we gave to the peer. */
     presentedToken: p.text().hidden().nullable(),
-    /** Attempts at what the state has to send, since it last succeeded. */
     attempts: p.integer().default(0),
-    /** When the state's message is sent next; null when there is none to send. */
     nextAttemptAt: p.datetime().nullable(),
-    /** When a pending handshake is given up. */
     expiresAt: p.datetime().nullable(),
     failedDeliveries: p.integer().default(0),
     refusedDeliveries: p.integer().default(0),
-    /** Offered by a rotation of ours whose answer has not come. */
+    /** Offered by our own rotation, not yet answered. */
     nextSecret: p.text().hidden().nullable(),
     previousSecret: p.text().hidden().nullable(),
     previousSecretUntil: p.datetime().nullable(),
     rotatedAt: p.datetime().nullable(),
     nextRotationAt: p.datetime().nullable(),
     autoRotateIntervalDays: p.integer().default(90),
-    /** Milliseconds since the epoch: up to here the profiles of the peer were read by sync. */
+    /** Milliseconds since the epoch. */
     profileCheckpoint: p.bigint('number').defaultRaw('0'),
   },
 })
@@ -61,19 +55,17 @@ const PeerSchema = defineEntity({
 const dayMs = 24 * 60 * 60_000
 
 export class Peer extends PeerSchema.class {
-  /** Whether messages between the instances may be exchanged in both directions. */
   isActive(): boolean {
     return this.status === 'active'
   }
 
-  /** Every secret that a signature may be made with at this time, the preferred one first. */
+  /** The preferred secret comes first. */
   secretsAt(now: number): string[] {
     const isInGrace = this.previousSecretUntil !== null && (this.previousSecretUntil?.getTime() ?? 0) > now
     const secrets = [this.secret, isInGrace ? this.previousSecret : null, this.nextSecret]
     return secrets.filter((secret): secret is string => typeof secret === 'string' && secret !== '')
   }
 
-  /** Starts a handshake with this secret: its offer is due at once. */
   offer(offer: { secret: string; adminDecided: boolean; presentedToken?: string | null; expiresAt: Date }, now: Date) {
     enter(this, 'pending', null)
     this.secret = offer.secret
@@ -87,14 +79,12 @@ export class Peer extends PeerSchema.class {
     dropOtherSecrets(this)
   }
 
-  /** The peer's admin decides; its own offer will present the token. Nothing is sent and no time ends it. */
   awaitApproval(tokenHash: string | null): void {
     enter(this, 'awaiting_approval', null)
     this.approvalTokenHash = tokenHash
     this.expiresAt = null
   }
 
-  /** Ends the handshake: requests signed with this secret count from now on. */
   activate(secret: string, now: Date): void {
     enter(this, 'active', null)
     this.secret = secret
@@ -108,32 +98,28 @@ export class Peer extends PeerSchema.class {
     noteRotation(this, now)
   }
 
-  /** Deliveries fail: they wait, and the peer is probed until it answers. */
   becomeUnreachable(now: Date): void {
     enter(this, 'unreachable', null)
     this.nextAttemptAt = now
   }
 
-  /** A probe of an unreachable peer succeeded. */
   reconnect(): void {
     enter(this, 'active', null)
     this.failedDeliveries = 0
     this.refusedDeliveries = 0
   }
 
-  /** Stopped until an admin resets or rechecks it. */
   park(reason: PeerReason): void {
     enter(this, 'needs_attention', reason)
   }
 
-  /** The handshake is over without a peering. The secret is replaced by one that is never sent. */
+  /** `replacementSecret` is never sent. */
   reject(reason: PeerReason, replacementSecret: string): void {
     enter(this, 'rejected', reason)
     this.secret = replacementSecret
     endHandshake(this)
   }
 
-  /** Ends the peering. The secret is replaced by a random one that is never sent. */
   revoke(replacementSecret: string, now: Date): void {
     enter(this, 'revoked', null)
     this.secret = replacementSecret
@@ -143,7 +129,6 @@ export class Peer extends PeerSchema.class {
     dropOtherSecrets(this)
   }
 
-  /** The peer told a new secret; the one before counts until `graceUntil`. */
   takeSecret(secret: string, graceUntil: Date, now: Date): void {
     this.previousSecret = this.secret
     this.previousSecretUntil = graceUntil
@@ -152,7 +137,6 @@ export class Peer extends PeerSchema.class {
     noteRotation(this, now)
   }
 
-  /** How often its secret is rotated, counted from the last rotation. */
   rotateEvery(days: number): void {
     this.autoRotateIntervalDays = days
     if (this.rotatedAt) this.nextRotationAt = new Date(this.rotatedAt.getTime() + days * dayMs)
@@ -160,7 +144,7 @@ export class Peer extends PeerSchema.class {
 }
 PeerSchema.setClass(Peer)
 
-// No private methods: the ORM makes instances without calling the constructor, which they need.
+// Functions, not private methods: the ORM makes instances without the constructor.
 function enter(peer: Peer, status: PeerStatus, reason: PeerReason | null): void {
   peer.status = status
   peer.reason = reason
@@ -188,7 +172,6 @@ function noteRotation(peer: Peer, now: Date): void {
   peer.nextRotationAt = new Date(now.getTime() + peer.autoRotateIntervalDays * dayMs)
 }
 
-/** `unproven`: an offer whose proof failed for want of an answer; `pending`: it waits for an admin. */
 export type ApprovalRequestStatus = 'unproven' | 'pending' | 'approved' | 'denied' | 'expired'
 
 const ApprovalRequestSchema = defineEntity({
@@ -197,11 +180,9 @@ const ApprovalRequestSchema = defineEntity({
   properties: {
     id: p.bigint('string').primary().autoincrement(false),
     sourceOrigin: p.text(),
-    /** Inbound: another instance's offer. Outbound: the wish of a user of this instance. */
     direction: p.text().$type<'inbound' | 'outbound'>().default('inbound'),
-    /** The offered secret, which is never put in force: it proves the offer and signs its denial. */
+    /** Never put in force: it only proves the offer and signs its denial. */
     secret: p.text().hidden().nullable(),
-    /** The token of our 202, which our own offer has to present. */
     approvalToken: p.text().hidden().nullable(),
     instanceName: p.text().nullable(),
     instanceId: p.text().nullable(),
@@ -212,7 +193,6 @@ const ApprovalRequestSchema = defineEntity({
     decidedAt: p.datetime().nullable(),
     decidedBy: p.bigint('string').nullable(),
     attempts: p.integer().default(0),
-    /** When the state's message is sent next (a proof, a denial); null when there is none to send. */
     nextAttemptAt: p.datetime().nullable(),
   },
 })
@@ -223,7 +203,6 @@ export class ApprovalRequest extends ApprovalRequestSchema.class {
     this.decidedBy = adminId
   }
 
-  /** The time for a decision ended. The other instance is told like of a denial. */
   expire(now: Date): void {
     endRequest(this, 'expired', now)
   }

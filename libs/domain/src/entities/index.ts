@@ -27,7 +27,6 @@ export { FileRemoval, Upload } from './upload.ts'
 export { User, stubPasswordHash } from './user.ts'
 export type { ReplicatedInstance } from './user.ts'
 
-/** Every table that a service of this repository reads or writes through the ORM. */
 export const entities = [
   AuditEntrySchema,
   ApprovalRequestSchema,

@@ -26,7 +26,7 @@ const InviteRedemptionSchema = defineEntity({
   properties: {
     id: p.bigint('string').primary().autoincrement(false),
     inviteId: p.bigint('string'),
-    /** Null once the user row is deleted; tombstones keep it. */
+    /** Null without a user row. Tombstones keep it. */
     userId: p.bigint('string').nullable(),
     registrantUsername: p.text(),
     redeemedAt: p.datetime(),

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** An event that has been committed with the fact it reports and waits to be published. Design: invariant 2. */
+/** Design: invariant 2. */
 const OutboxEventSchema = defineEntity({
   name: 'OutboxEvent',
   tableName: 'outbox',
@@ -10,9 +10,8 @@ const OutboxEventSchema = defineEntity({
     subject: p.text(),
     payload: p.json<unknown>(),
     requestId: p.text().nullable(),
-    /** Of the span in whose transaction it was saved, where traces are exported. */
     traceparent: p.text().nullable(),
-    /** By the clock of the database, as is the age that the relay reports. */
+    /** By the database's clock. */
     createdAt: p.datetime().defaultRaw('now()'),
   },
 })

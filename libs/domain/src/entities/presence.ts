@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** A session gateway process; `seenAt` is its last heartbeat, by the clock of the database. */
+/** `seenAt`: the last heartbeat, by the database's clock. */
 const SessionNodeSchema = defineEntity({
   name: 'SessionNode',
   tableName: 'session_nodes',
@@ -13,7 +13,7 @@ const SessionNodeSchema = defineEntity({
 export class SessionNode extends SessionNodeSchema.class {}
 SessionNodeSchema.setClass(SessionNode)
 
-/** A user with at least one socket on a node. Contract: 6, status. */
+/** Contract: 6, status. */
 const PresenceSchema = defineEntity({
   name: 'Presence',
   tableName: 'presences',

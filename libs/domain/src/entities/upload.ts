@@ -9,7 +9,7 @@ const UploadSchema = defineEntity({
     size: p.integer(),
     mimetype: p.text(),
     createdAt: p.datetime(),
-    /** Set when a profile names the file; an upload that stays unclaimed for a day is removed. Contract: 3, uploads. */
+    /** Unclaimed uploads last a day. Contract: 3, uploads. */
     claimedAt: p.datetime().nullable(),
   },
 })
@@ -17,7 +17,7 @@ const UploadSchema = defineEntity({
 export class Upload extends UploadSchema.class {}
 UploadSchema.setClass(Upload)
 
-/** A file that a committed transaction no longer refers to, until it has left the disk. Design: invariant 4. */
+/** Design: invariant 4. */
 const FileRemovalSchema = defineEntity({
   name: 'FileRemoval',
   tableName: 'file_removals',

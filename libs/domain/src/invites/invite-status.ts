@@ -2,10 +2,7 @@ import type { InviteStatus } from '@gatehouse/contracts'
 import { raw, type EntityManager, type FilterQuery } from '@mikro-orm/postgresql'
 import { Invite } from '../entities/invite.ts'
 
-/**
- * The status of an invite, which is never stored: revoked before expired before exhausted. At the very millisecond of
- * `expiresAt` it is not yet expired. `now` in milliseconds. Spec: Invite status; Contract: 4.
- */
+/** Still active at `expiresAt`. `now` in milliseconds. Spec: Invite status; Contract: 4. */
 export function deriveInviteStatus(
   invite: Pick<Invite, 'revokedAt' | 'expiresAt' | 'usedCount' | 'maxUses'>,
   now: number,
@@ -16,7 +13,7 @@ export function deriveInviteStatus(
   return 'active'
 }
 
-/** The same rule for a query: the invites that are active at `now`, in milliseconds. None of its parts is ever null. */
+/** The same rule as a query; `now` in milliseconds. No part is ever null. */
 export function activeInvites(now: number): FilterQuery<Invite> {
   return {
     revokedAt: null,
@@ -27,10 +24,7 @@ export function activeInvites(now: number): FilterQuery<Invite> {
   }
 }
 
-/**
- * The invite of a token with its status at `now` (milliseconds), or null. It locks nothing: enough to refuse early, never
- * to admit. Spec: Registration 4.
- */
+/** Takes no lock: use it to refuse early, never to admit. `now` in milliseconds. Spec: Registration 4. */
 export async function findInvite(
   em: EntityManager,
   { token, now }: { token: string; now: number },

@@ -1,20 +1,17 @@
-/** The declaration of a refusal: its HTTP status and its message for people. */
-export type RefusalDefinition = { status: number; message: string }
+import { refusals, type InputFault, type RefusalCode, type RefusalFields } from '@gatehouse/contracts'
 
-/** The JSON body of a refusal: message, status and the fields that the contract names beside them. */
-export type RefusalBody = { error: string; statusCode: number } & Record<string, unknown>
+/** Contract: 1. */
+export type RefusalBody = { error: string; statusCode: number; code?: string } & Record<string, unknown>
 
+type Declared = { status: number; text: string }
 type Extra = {
-  /** Fields beside `error` and `statusCode` in the body. */
+  /** Beside `error`, `statusCode` and `code`. */
   fields?: Record<string, unknown>
-  /** Response headers, for example `Retry-After`. */
   headers?: Record<string, string>
-  /** Replaces the declared message, where the rule's text depends on the input. */
-  message?: string
   cause?: unknown
 }
 
-/** An input or state that a rule refuses. Thrown by operations; `toErrorResponse` maps it for HTTP and the bus. */
+/** A rule refuses an input or state. `toErrorResponse` maps it. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: string
@@ -22,32 +19,53 @@ export class Refusal extends Error {
   readonly fields: Record<string, unknown>
   readonly headers: Record<string, string>
 
-  constructor(code: string, definition: RefusalDefinition, extra: Extra = {}) {
-    super(extra.message ?? definition.message, extra.cause === undefined ? undefined : { cause: extra.cause })
+  constructor(code: string, { status, text }: Declared, { fields = {}, headers = {}, cause }: Extra = {}) {
+    super(text, cause === undefined ? undefined : { cause })
     this.code = code
-    this.status = definition.status
-    this.fields = extra.fields ?? {}
-    this.headers = extra.headers ?? {}
+    this.status = status
+    this.fields = fields
+    this.headers = headers
   }
 
-  /** The JSON body of the answer. Contract: 1. */
   get body(): RefusalBody {
-    return { ...this.fields, error: this.message, statusCode: this.status }
+    const code = this.code === 'rate_limited' ? {} : { code: this.code }
+    return { ...code, ...this.fields, error: this.message, statusCode: this.status }
   }
 }
 
-/** Whether a thrown value is a refusal, as opposed to a fault. */
 export function isRefusal(value: unknown): value is Refusal {
   return value instanceof Refusal
 }
 
-/** Declares refusals once; each becomes a function that makes the error to throw: `throw refuse.name_taken()`. */
-export function defineErrors<T extends Record<string, RefusalDefinition>>(
-  definitions: T,
-): { [Code in keyof T]: (extra?: Extra) => Refusal } {
-  const entries = Object.entries(definitions).map(([code, definition]) => [
+type ExtraOf<Code extends RefusalCode> = Omit<Extra, 'fields'> & { fields: RefusalFields<Code> }
+type Given<Code extends RefusalCode> =
+  Partial<RefusalFields<Code>> extends RefusalFields<Code> ? [extra?: Partial<ExtraOf<Code>>] : [extra: ExtraOf<Code>]
+type Refuse = { readonly [Code in RefusalCode]: (...given: Given<Code>) => Refusal }
+
+export const refuse = Object.fromEntries(
+  Object.entries<Declared>(refusals).map(([code, declared]) => [
     code,
-    (extra?: Extra) => new Refusal(code, definition, extra),
-  ])
-  return Object.fromEntries(entries) as { [Code in keyof T]: (extra?: Extra) => Refusal }
+    (extra?: Extra) => new Refusal(code, declared, extra),
+  ]),
+) as unknown as Refuse
+
+const words: Record<InputFault['reason'], string> = {
+  required: 'is required',
+  wrong_type: 'has the wrong type',
+  invalid: 'is not valid',
+  too_short: 'is too short',
+  too_long: 'is too long',
+  too_small: 'is too small',
+  too_large: 'is too large',
+  characters: 'contains characters that are not allowed',
+  repeated: 'is given more than once',
+  malformed: 'is malformed',
+}
+
+/** `text` replaces that of the fault. */
+export function invalidInput(fault: InputFault, { text, cause }: { text?: string; cause?: unknown } = {}): Refusal {
+  const { field, reason, min, max } = fault
+  const bound = min !== undefined ? `: at least ${min}` : max !== undefined ? `: at most ${max}` : ''
+  const declared = { status: 400, text: text || `${field} ${words[reason]}${bound}` }
+  return new Refusal('validation_failed', declared, { fields: { details: fault }, cause })
 }

@@ -53,6 +53,7 @@ describe('Configuration', () => {
     })
   })
 
+  /** Contract: 8, Settings. */
   it('reports every fault at once, each with its variable, none with its value', () => {
     const faults = faultsOf({
       JWT_SECRET: 'too-short',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-/** The environment is not what the process needs; one line for each fault, without values. */
+/** One line for each fault, without values. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
   constructor(faults: readonly string[], options?: ErrorOptions) {
@@ -12,8 +12,8 @@ export class ConfigurationError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads the variables that a schema names, all faults at once. An empty variable counts as unset; `NAME_FILE` may give
- * the file that holds the value of NAME, for secrets. Throws ConfigurationError. Spec: Configuration.
+ * An empty variable counts as unset. `NAME_FILE` names a file with the value. Throws ConfigurationError. Spec:
+ * Configuration.
  */
 export function readVariables<Shape extends z.ZodRawShape>(
   environment: Environment,
@@ -47,13 +47,12 @@ function readOne(environment: Environment, name: string, faults: string[]): stri
 const required = (what: string) => (issue: { input?: unknown }) =>
   issue.input === undefined ? `is required: set it to ${what}` : `must be ${what}`
 
-/** The kinds of variables; each message tells the remedy. */
 export const variables = {
   secret: (purpose: string) =>
     z
       .string({ error: required(`a random text of at least 32 characters (${purpose})`) })
       .min(32, { error: `must have at least 32 characters (${purpose}); make one with: openssl rand -base64 48` }),
-  /** Secrets of before a rotation, one a line. Contract: 8, JWT_SECRET_PREVIOUS. */
+  /** One secret a line. Contract: 8, JWT_SECRET_PREVIOUS. */
   previousSecrets: () =>
     z
       .string()
@@ -82,7 +81,7 @@ export const variables = {
       .transform(Number)
       .refine((value) => value >= min && value <= max, { error: `must be a whole number from ${min} to ${max}` })
       .default(preset),
-  /** A part of a whole, from 0 to 1. */
+  /** From 0 to 1. */
   share: (preset: number) =>
     z
       .string()

@@ -24,6 +24,7 @@ describe('The public address', () => {
     expect(addressOf({})).to.deep.equal({ origin: 'http://localhost:8080', domain: 'localhost' })
   })
 
+  /** Contract: 8, Identity of the instance. */
   it('Contract 8: refuses a DOMAIN that is not the host of PUBLIC_ORIGIN, in one line', () => {
     const fault = faultOf({ PUBLIC_ORIGIN: 'https://chat.example', DOMAIN: 'example' })
 

@@ -1,31 +1,48 @@
 import { parseCidrs, parseResolve, type OutboundConfig } from '@gatehouse/outbound/reach'
-import type { TracingOptions } from '../tracing/open-tracing.ts'
-import { ConfigurationError, variables } from './configuration.ts'
-import { z } from 'zod'
+import type { TracingOptions } from '../tracing/otlp-tracing.ts'
+import { ConfigurationError } from './configuration.ts'
+import type { Given } from './table.ts'
 import root from '../../../../package.json' with { type: 'json' }
 
-/** The version of this instance, as clients and peers see it. */
 export const version: string = root.version
 
-/** The servers that a distributed process connects to, and how it logs. */
-export const networkVariables = {
-  DATABASE_URL: variables.url('postgres://user:password@host:5432/gatehouse'),
-  NATS_URL: variables.url('nats://host:4222'),
-  REDIS_URL: variables.url('redis://host:6379'),
-  INTERNAL_SECRET: variables.secret('signs the caller between gateway and services'),
-  INTERNAL_SECRET_PREVIOUS: variables.previousSecrets(),
-  LOG_LEVEL: variables.logLevel(),
+export type ServiceConfig = {
+  host: string
+  port: number
+  drainMs?: number
+  internalSecret: string
+  /** These only verify caller tokens. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
+  previousInternalSecrets?: readonly string[]
 }
 
-/** Where traces go, and how many of them. Contract: 8, OTEL_EXPORTER_OTLP_ENDPOINT. */
-export const tracingVariables = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be a URL such as http://collector:4318' })
-    .optional(),
-  OTEL_TRACES_SAMPLER_ARG: variables.share(1),
+export function serviceConfig(given: Pick<Given<'gateway'>, 'HOST' | 'INTERNAL_SECRET' | 'INTERNAL_SECRET_PREVIOUS'>) {
+  return {
+    host: given.HOST,
+    internalSecret: given.INTERNAL_SECRET,
+    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
+  }
 }
 
-/** The part of a process's resources for traces: none without an endpoint. */
+export type TokenConfig = {
+  jwtSecret: string
+  /** These only verify bearer tokens. Contract: 8, JWT_SECRET_PREVIOUS. */
+  previousJwtSecrets?: readonly string[]
+}
+
+export function tokenConfig(given: Pick<Given<'gateway'>, 'JWT_SECRET' | 'JWT_SECRET_PREVIOUS'>) {
+  return { jwtSecret: given.JWT_SECRET, previousJwtSecrets: given.JWT_SECRET_PREVIOUS }
+}
+
+export function upstreamsConfig(given: Pick<Given<'gateway'>, 'GATEHOUSE_UPSTREAMS'>): { upstreamsFile?: string } {
+  return given.GATEHOUSE_UPSTREAMS ? { upstreamsFile: given.GATEHOUSE_UPSTREAMS } : {}
+}
+
+export function commonResources(
+  given: Pick<Given<'gateway'>, 'LOG_LEVEL' | 'NATS_URL' | 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'>,
+) {
+  return { logLevel: given.LOG_LEVEL, ...readTracing(given), nats: { url: given.NATS_URL } }
+}
+
 export function readTracing(given: {
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
   OTEL_TRACES_SAMPLER_ARG: number
@@ -34,17 +51,10 @@ export function readTracing(given: {
   return endpoint === undefined ? {} : { tracing: { endpoint, share } }
 }
 
-/** The address of this instance for peers, invite links and browsers. */
-export const publicVariables = {
-  PORT: variables.port(8080),
-  PUBLIC_ORIGIN: z.string().optional(),
-  DOMAIN: z.string().optional(),
-}
-
 export type PublicAddress = {
-  /** `https://chat.example`: no trailing slash. */
+  /** Without a trailing slash. */
   origin: string
-  /** In lower case, without a port. */
+  /** Lower case, without a port. */
   domain: string
 }
 
@@ -64,19 +74,13 @@ export function publicAddress(given: {
   if (!/^[a-z0-9._-]{1,253}$/.test(domain)) {
     throw new ConfigurationError(['DOMAIN: must be a host name such as chat.example'])
   }
-  // Other instances know the users by the host of the origin: with another domain their accounts there would be foreign.
+  // Other instances know users by the host of the origin.
   if (domain !== url.hostname) {
     throw new ConfigurationError([
       `DOMAIN: must be the host of PUBLIC_ORIGIN, ${url.hostname}; leave it out or change it`,
     ])
   }
   return { origin: url.origin, domain }
-}
-
-/** Which hosts outbound requests may reach beside public ones. */
-export const federationVariables = {
-  FEDERATION_ALLOW_PRIVATE: variables.text(''),
-  FEDERATION_RESOLVE: variables.text(''),
 }
 
 export type FederationReach = OutboundConfig

@@ -1,23 +1,18 @@
-import { commonErrors, withTimeout } from '@gatehouse/runtime'
+import { refuse, withTimeout } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Resources } from '../resources/open-resources.ts'
 
-/** A check that tells whether something answers right now. */
 export type Check = () => boolean | Promise<boolean>
 
-/** What a process needs to do its work. `optional`: what it has a fallback for. */
+/** `optional`: dependencies with a fallback. */
 export type Readiness = { required: Record<string, Check>; optional?: Record<string, Check> }
 
 const paths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
-/** A dependency that does not answer in this time is not up. */
 const checkMs = 2_000
 
-/**
- * `/healthz`: the process runs. `/readyz`: it can do its work, `?verbose` with each dependency: what it has a fallback for
- * does not count. `/metrics`: Prometheus. Contract: 8.
- */
+/** Serves `/healthz`, `/readyz` (optional dependencies do not count) and `/metrics`. Contract: 8. */
 export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; draining(): boolean }): Middleware {
   const { required, optional = {} } = deps.readiness
   measureDependencies(deps.metrics, { ...required, ...optional })
@@ -25,7 +20,7 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
     if (!paths.has(ctx.path)) {
       await next()
     } else if (!['GET', 'HEAD'].includes(ctx.method)) {
-      const { status, body } = commonErrors.method_not_allowed()
+      const { status, body } = refuse.method_not_allowed()
       ctx.status = status
       ctx.set('Allow', 'GET, HEAD')
       ctx.body = body
@@ -45,7 +40,6 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
   }
 }
 
-/** The resources that the process has opened: without the bus and the cache it works on, without the database not. */
 export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resources>): Readiness {
   return {
     required: orm ? { postgres: async () => Boolean(await orm.em.fork().execute('select 1')) } : {},

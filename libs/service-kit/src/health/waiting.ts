@@ -1,20 +1,17 @@
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import Koa from 'koa'
 import { listen, type Listening } from '../http/listen.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { waitingDrainMs } from '../policy.ts'
 import { healthEndpoints } from './health.ts'
 
-/**
- * Serves the port of a process that waits for PostgreSQL: alive, not ready, 503 for everything else. So a
- * supervisor does not restart it for that. Contract: 8.
- */
+/** A supervisor sees a live process that is not ready. Contract: 8. */
 export async function serveHealthWhileWaiting({ host, port }: { host: string; port: number }): Promise<Listening> {
   const app = new Koa()
   const readiness = { required: { postgres: () => false } }
   app.use(healthEndpoints({ readiness, metrics: createMetrics(), draining: () => false }))
   app.use((ctx) => {
-    const { status, body } = commonErrors.unavailable()
+    const { status, body } = refuse.unavailable()
     ctx.status = status
     ctx.set('Retry-After', '1')
     ctx.body = body

@@ -1,14 +1,22 @@
 import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/**
- * The client network, by which limits count: an IPv4 address, or the /64 that one subscriber of IPv6 has. What is no
- * address is a network of its own. Spec: Limits; Contract: 3, 6.
- */
+/** An IPv4 address or an IPv6 /64. Other text stays as it is. Spec: Limits; Contract: 3, 6. */
 export function clientNetwork(address: string): string {
-  if (isIPv4(address) || !ipaddr.isValid(address)) return address
+  return isIPv4(address) ? address : (networkOf(address, 32, 64) ?? address)
+}
+
+/** Undefined for no address. Contract: 3. */
+export function siteNetwork(address: string): string | undefined {
+  return networkOf(address, 24, 48)
+}
+
+function networkOf(address: string, ipv4Bits: 24 | 32, ipv6Bits: 48 | 64): string | undefined {
+  if (!ipaddr.isValid(address)) return undefined
   const parsed = ipaddr.process(address)
-  if (parsed instanceof ipaddr.IPv4) return parsed.toString()
-  const network = parsed.parts.slice(0, 4).map((part) => part.toString(16))
-  return `${network.join(':')}::/64`
+  if (parsed instanceof ipaddr.IPv4) {
+    return ipv4Bits === 32 ? parsed.toString() : `${parsed.octets.slice(0, 3).join('.')}.0/24`
+  }
+  const groups = parsed.parts.slice(0, ipv6Bits / 16).map((group) => group.toString(16))
+  return `${groups.join(':')}::/${ipv6Bits}`
 }

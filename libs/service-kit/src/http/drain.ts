@@ -3,21 +3,20 @@ import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { acceptShare, drainFlushMs, drainSweepMs, idleShare } from '../policy.ts'
 
-/** The open connections of a server. Node tells neither which are idle nor which are upgraded. */
+/** Node tells neither which connections are idle nor which are upgraded. */
 export type Connections = {
   readonly open: ReadonlySet<Socket>
-  /** Whether a request of the connection is not answered yet, or an upgrade has taken it over. */
+  /** True for an unanswered request and for an upgraded connection. */
   isBusy(socket: Socket): boolean
-  /** The responses that are not sent. */
   unsent(): ServerResponse[]
 }
 
-/** Follows the connections of a server from its start. `upgrades`: it has listeners that take connections over. */
+/** Must be called before the server accepts connections. `upgrades`: `upgrade` listeners take connections over. */
 export function trackConnections(server: Server, { upgrades }: { upgrades: boolean }): Connections {
   const open = new Set<Socket>()
   const upgraded = new WeakSet<object>()
   const latest = new WeakMap<Socket, ServerResponse>()
-  // One listener for all connections: an idle WebSocket is held for hours, and costs little.
+  // One shared function, because an idle WebSocket should cost little.
   function forget(this: Socket): void {
     open.delete(this)
   }
@@ -37,37 +36,34 @@ export function trackConnections(server: Server, { upgrades }: { upgrades: boole
   }
 }
 
-/** On each response of a service that stops: the gateway gives it no new work. */
+/** The gateway gives no new work to a service that sends this. */
 export const drainingHeader = 'x-gatehouse-draining'
 
 type DrainOptions = {
   limitMs: number
-  /** Says so on each response, and takes new connections for a moment more, until the gateway has gone elsewhere. */
+  /** Sends `drainingHeader`, and accepts connections a moment longer. */
   announce: boolean
 }
 
 /**
- * Stops a server: it answers what is under way and what is still on the wire, the latter with `Connection: close`, takes
- * no new connection, and closes those that stay idle. What is not answered after `limitMs` gets 504, and every connection
- * that is left is destroyed. Contract: 8.
+ * Answers requests under way and on the wire, then closes. The rest gets 504 after `limitMs` and is destroyed. Contract: 8.
  */
 export async function drain(server: Server, connections: Connections, options: DrainOptions): Promise<void> {
   const { limitMs, announce } = options
   const limit = setTimeout(() => void endAll(connections), limitMs)
   if (announce) {
     onEachResponse(server, (response) => response.setHeader(drainingHeader, '1'))
-    // The system resets connections that wait to be accepted when the listener closes, and with them what they have sent.
+    // Closing a listener resets the connections that wait to be accepted.
     if (connections.open.size > 0) await pause(limitMs * acceptShare)
   }
   onEachResponse(server, (response) => response.setHeader('Connection', 'close'))
-  // Not the method of `http.Server`: that one closes idle connections at once, and with them what is on the wire.
+  // `http.Server.close` closes idle connections at once and loses what is on the wire.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
   const sweep = setInterval(createSweep(connections, limitMs * idleShare), drainSweepMs)
-  // The server does not wait for connections from within the process.
+  // `close` does not wait for connections within the process.
   await Promise.all([closed, ...[...connections.open].map(ended)])
   clearInterval(sweep)
   clearTimeout(limit)
-  // Ends what the server checks periodically.
   server.close()
 }
 
@@ -80,8 +76,8 @@ function onEachResponse(server: Server, change: (response: ServerResponse) => vo
 }
 
 /**
- * Closes connections that were idle, and on which nothing came, for `graceMs`. It counts rounds of the event loop and not
- * the time: a process that had no processor for a while must read what came meanwhile first.
+ * Closes connections on which nothing came for `graceMs`. Event loop rounds are counted, because a paused process must read
+ * first.
  */
 function createSweep({ open, isBusy }: Connections, graceMs: number): () => void {
   const sweepsNeeded = Math.ceil(graceMs / drainSweepMs)
@@ -91,7 +87,7 @@ function createSweep({ open, isBusy }: Connections, graceMs: number): () => void
       const seen = idle.get(socket)
       if (isBusy(socket)) idle.delete(socket)
       else if (!seen) idle.set(socket, { sweeps: 0, bytesRead: socket.bytesRead })
-      // Else a request is arriving on it, whose response ends it.
+      // A request is arriving. Its response ends the connection.
       else if (seen.bytesRead === socket.bytesRead && (seen.sweeps += 1) >= sweepsNeeded) socket.destroy()
     }
   }

@@ -1,13 +1,10 @@
 import type { Server } from 'node:http'
 import { Duplex } from 'node:stream'
 
-/** Opens a connection to a server of this process; throws as for a server that does not listen. */
+/** Throws ECONNREFUSED when the server does not listen. */
 export type OpenConnection = () => Duplex
 
-/**
- * Connections to a server without the operating system: for the server they are connections as any other, but without
- * addresses and timeouts of their own. docs/decisions/in-process-hop.md.
- */
+/** These connections have no addresses or timeouts of their own. docs/decisions/in-process-hop.md. */
 export function inProcessConnections(server: Server): OpenConnection {
   return () => {
     if (!server.listening) throw Object.assign(new Error('the server does not listen'), { code: 'ECONNREFUSED' })
@@ -19,10 +16,9 @@ export function inProcessConnections(server: Server): OpenConnection {
   }
 }
 
-/** As much as a socket reads at once: what limits the memory of slow readers counts such pieces. */
+/** The size of a socket's read. The memory limit for slow readers counts such pieces. */
 const pieceBytes = 64 * 1024
 
-/** One end of a connection, which gives what is written to it to the other end, as fast as that one reads. */
 class ConnectionEnd extends Duplex {
   other: ConnectionEnd | undefined
   #rest: Buffer | undefined
@@ -31,7 +27,7 @@ class ConnectionEnd extends Duplex {
   override _write(chunk: Buffer, _encoding: BufferEncoding, written: (error?: Error) => void): void {
     this.#rest = chunk
     this.#written = written
-    // Not at once: what the other end does with it must not run inside, or throw into, what writes here.
+    // The other end must not run inside the writer's call.
     process.nextTick(() => this.#deliver())
   }
 
@@ -40,7 +36,7 @@ class ConnectionEnd extends Duplex {
     if (other) other.#deliver()
   }
 
-  /** Gives pieces until the other end has enough; it asks for more by reading, and only then the write is done. */
+  /** The write is done when the other end reads again. */
   #deliver(): void {
     const { other } = this
     while (other && this.#rest) {
@@ -64,7 +60,7 @@ class ConnectionEnd extends Duplex {
     done()
   }
 
-  /** An end that is closed ends the other after what is under way; one that fails, at once. */
+  /** Closing lets pending data through. A failure does not. */
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     const { other } = this
     process.nextTick(() => {

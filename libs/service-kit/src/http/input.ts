@@ -2,81 +2,106 @@ import { rm } from 'node:fs/promises'
 import { finished, type Readable } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import Bourne from '@hapi/bourne'
-import { isStorableText, limits } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/runtime'
+import { codesOfFaults, isStorableText, limits, refusals, type FaultCode, type InputFault } from '@gatehouse/contracts'
+import { invalidInput, refuse } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import getRawBody from 'raw-body'
 import type { z } from 'zod'
 import { asFormRefusal } from './parser-errors.ts'
 
-/**
- * Reads a JSON body: an object of at most 64 KiB in UTF-8; no body counts as an empty object. Every text in it can be
- * stored. Throws 400, 413 or 415. Contract: 1.
- */
+/** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1. */
 export const jsonBody: Middleware = async (ctx, next) => {
-  if (hasBody(ctx) && !ctx.is('json')) throw commonErrors.unsupported_media_type({ message: 'Send application/json' })
+  if (hasBody(ctx) && !ctx.is('json')) throw refuse.json_required()
   ctx.request.body = asObject(await readJson(ctx)) as never
   await next()
 }
 
 async function readJson(ctx: Context): Promise<unknown> {
   if (!hasBody(ctx)) return {}
-  const bytes = await getRawBody(decompressed(ctx), { limit: limits.jsonBodyBytes })
-  if (bytes.length === 0) return {}
+  const reading = getRawBody(decompressed(ctx), { limit: limits.jsonBodyBytes })
+  const bytes = await reading.catch((error: unknown) => {
+    // Errors of decompressors have no status.
+    throw error instanceof Error && 'status' in error ? error : malformed(error)
+  })
+  return bytes.length === 0 ? {} : parseJson(bytes)
+}
+
+/** Drops `__proto__` keys. Throws invalid_input. Contract: 1. */
+export function parseJson(bytes: Uint8Array): unknown {
   try {
-    // The JSON parser of koa-body would replace what is no UTF-8: two passwords could become one.
-    return Bourne.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    // Its message would quote the body.
-    throw commonErrors.invalid_input({ message: 'Malformed request body' })
+    return Bourne.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), { protoAction: 'remove' })
+  } catch (cause) {
+    throw malformed(cause)
   }
 }
+
+const malformed = (cause: unknown) =>
+  invalidInput({ field: 'body', reason: 'malformed' }, { text: 'Malformed request body', cause })
 
 const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotliDecompress }
 
 function decompressed(ctx: Context): Readable {
   const encoding = ctx.get('content-encoding').toLowerCase() || 'identity'
   if (encoding === 'identity') return ctx.req
-  if (!Object.hasOwn(decompressors, encoding)) throw commonErrors.unsupported_media_type()
+  if (!Object.hasOwn(decompressors, encoding)) throw refuse.unsupported_media_type()
   const stream = decompressors[encoding as keyof typeof decompressors]()
   finished(ctx.req, (error) => void (error && stream.destroy(error)))
   return ctx.req.pipe(stream)
 }
 
-/** Input as its schema reads it. Throws invalid_input with the first fault, in words for a person. Contract: 1. */
+/** Throws the refusal of the first fault, never with the validator's own text. Contract: 1. */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.infer<S> {
-  const parsed = schema.safeParse(input)
+  const parsed = schema.safeParse(input, { error: () => '', reportInput: true })
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  const message = issue?.message ?? 'Invalid input'
-  const path = issue?.path.map(String) ?? []
-  const [field] = path
-  const named = field === undefined || message.toLowerCase().startsWith(field.toLowerCase())
-  throw commonErrors.invalid_input({ message: named ? message : `${path.join('.')}: ${message}` })
+  const fault = faultOf(issue)
+  const [field = ''] = fault.field.split('.')
+  const text = issue?.message ?? ''
+  const code = isCode(text) ? text : (codesOfFaults[`${field} ${fault.reason}`] ?? codesOfFaults[field])
+  throw code ? refuse[code]({ fields: { details: fault } }) : invalidInput(fault, { text })
 }
 
-/** A parsed JSON value that may be used as input. Throws invalid_input when it is no object or holds invalid text. */
+const isCode = (text: string): text is FaultCode => Object.hasOwn(refusals, text)
+
+function faultOf(issue: z.core.$ZodIssue | undefined): InputFault {
+  const field = issue?.path.map(String).join('.') || 'body'
+  if (issue === undefined) return { field, reason: 'invalid' }
+  if (issue.code === 'custom') return { field, reason: 'invalid', ...(issue.params as Partial<InputFault>) }
+  if (issue.input === undefined) return { field, reason: 'required' }
+  const isNumber = typeof issue.input === 'number'
+  if (issue.code === 'too_small') {
+    const min = Number(issue.minimum) + (issue.inclusive === false ? 1 : 0)
+    return min === 1 && !isNumber && issue.input === ''
+      ? { field, reason: 'required' }
+      : { field, reason: isNumber ? 'too_small' : 'too_short', min }
+  }
+  if (issue.code === 'too_big')
+    return { field, reason: isNumber ? 'too_large' : 'too_long', max: Number(issue.maximum) }
+  return { field, reason: issue.code === 'invalid_type' ? 'wrong_type' : 'invalid' }
+}
+
+/** Throws invalid_input when the value is no object or holds text that cannot be stored. */
 export function asObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw commonErrors.invalid_input({ message: 'The body must be a JSON object' })
+    throw invalidInput({ field: 'body', reason: 'wrong_type' }, { text: 'The body must be a JSON object' })
   }
   if (!hasStorableText(value)) {
-    throw commonErrors.invalid_input({ message: 'The body contains characters that are not allowed' })
+    throw invalidInput(
+      { field: 'body', reason: 'characters' },
+      { text: 'The body contains characters that are not allowed' },
+    )
   }
   return value as Record<string, unknown>
 }
 
-/**
- * Reads a form with one file of at most `maxBytes` into `folder`; the file is in `ctx.request.files`. Throws 400, 413 or
- * 415, and then leaves nothing in the folder.
- */
+/** Reads a form with one file of at most `maxBytes`. Throws 400, 413 or 415, and then leaves no file in `folder`. */
 export function fileForm(options: { folder: string; maxBytes: number }): Middleware {
   return async (ctx, next) => {
-    if (!ctx.is('multipart')) throw commonErrors.unsupported_media_type({ message: 'Send multipart/form-data' })
-    if (Number(ctx.get('content-length')) > options.maxBytes + formOverheadBytes) throw commonErrors.body_too_large()
+    if (!ctx.is('multipart')) throw refuse.form_required()
+    if (Number(ctx.get('content-length')) > options.maxBytes + formOverheadBytes) throw refuse.body_too_large()
     let files = 0
-    // The parser's own limit would leave the second file behind.
+    // The parser's own limit leaves the second file in the folder.
     const parse = parseForm(options, () => (files += 1) === 1)
     try {
       await parse(ctx, async () => undefined)
@@ -86,7 +111,7 @@ export function fileForm(options: { folder: string; maxBytes: number }): Middlew
     if (files > 1) {
       const received = Object.values(ctx.request.files ?? {}).flat()
       await Promise.all(received.map((file) => rm(file.filepath, { force: true })))
-      throw commonErrors.invalid_input({ message: 'Send one file' })
+      throw refuse.file_missing()
     }
     await next()
   }
@@ -102,14 +127,13 @@ function parseForm({ folder, maxBytes }: { folder: string; maxBytes: number }, f
   })
 }
 
-/** The most bytes of a form beside its file. */
 const formOverheadBytes = 64 * 1024
 
 function hasBody(ctx: Context): boolean {
   return ctx.get('transfer-encoding') !== '' || Number(ctx.get('content-length')) > 0
 }
 
-/** Without recursion: the client decides on the depth. */
+/** A loop, because the client decides on the depth. */
 function hasStorableText(root: object): boolean {
   const pending: unknown[] = [root]
   while (pending.length > 0) {

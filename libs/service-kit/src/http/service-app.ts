@@ -1,6 +1,7 @@
+import { channel } from 'node:diagnostics_channel'
 import type { CallerKey } from '@gatehouse/auth'
 import {
-  commonErrors,
+  refuse,
   runInSpan,
   toErrorResponse,
   type Clock,
@@ -15,7 +16,6 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { asRefusal } from './parser-errors.ts'
 import { acceptRequestId, requestIdHeader, requireCaller, type AppState } from './request-state.ts'
 
-/** What the router adds to a context. */
 type Routed = { _matchedRoute?: string | RegExp | undefined }
 
 export type ServiceApp = Koa<AppState, Routed>
@@ -32,10 +32,7 @@ type ServiceAppDeps = {
   tracing?: Tracing
 }
 
-/**
- * A Koa app with what every service does alike: request ids, the one mapping of errors, log and metrics, health endpoints,
- * and no access without the caller token of the gateway. Routes come after it.
- */
+/** Every request needs a caller token, except health checks. Routes come after this. */
 export function createServiceApp(deps: ServiceAppDeps): ServiceApp {
   const app: ServiceApp = new Koa()
   app.silent = true
@@ -63,7 +60,7 @@ function observeRequests({ service, random, log, metrics }: ServiceAppDeps): Mid
   }
 }
 
-/** A service continues the trace of a request that the gateway has forwarded, and begins none: probes have no trace. */
+/** Begins no trace of its own, so that probes have none. */
 function traceRequests({ service }: ServiceAppDeps, tracing: Tracing): Middleware<AppState, Routed> {
   return async (ctx, next) => {
     const parent = ctx.get('traceparent')
@@ -88,15 +85,19 @@ function describeResponse(span: Span, ctx: ParameterizedContext<AppState, Routed
   span.set({ 'http.route': route, 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestId })
 }
 
-/** Answers every thrown value, and what nothing has answered, with the body of an error. Contract: 1. */
+/** Tests compare refusals with the endpoint's declaration. */
+const answered = channel('gatehouse:refusal')
+
+/** Contract: 1. */
 export function handleErrors({ log }: { log: Log }): Middleware<AppState> {
   return async (ctx, next) => {
     try {
       await next()
-      if (ctx.status === 404 && ctx.body == null) throw commonErrors.not_found()
-      if (ctx.status === 405 || ctx.status === 501) throw commonErrors.method_not_allowed()
+      if (ctx.status === 404 && ctx.body == null) throw refuse.not_found()
+      if (ctx.status === 405 || ctx.status === 501) throw refuse.method_not_allowed()
     } catch (err) {
       const { refusal, fault } = toErrorResponse(asRefusal(err))
+      answered.publish({ route: `${ctx.method} ${String((ctx as Routed)._matchedRoute)}`, code: refusal.code })
       if (fault) log.error({ err, requestId: ctx.state.requestId, path: ctx.path }, 'request failed')
       ctx.status = refusal.status
       for (const [name, value] of Object.entries(refusal.headers)) ctx.set(name, value)

@@ -16,11 +16,9 @@ type ServiceOptions = Pick<
   internalSecret: string
   previousInternalSecrets?: readonly string[]
   routers: readonly Router<AppState>[]
-  /** What it needs beside the resources that it has opened. */
   readiness?: Record<string, Check>
 }
 
-/** Serves a service's routers behind what all services have in common. Closing it drains. */
 export async function startHttpService(
   service: ServiceOptions,
   resources: Context & Partial<Resources>,

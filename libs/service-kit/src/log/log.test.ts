@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { logBatchMs } from '../policy.ts'
@@ -10,16 +11,24 @@ const logModule = join(import.meta.dirname, 'log.ts')
 
 /** The lines that a process writes to a pipe with `statements`, where `log` is its log. */
 async function linesOf(statements: string): Promise<string[]> {
-  const script = `import { createLog } from '${logModule}'
-    const log = createLog({ level: 'info', service: 'test' })
-    ${statements}`
-  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = startLogging(statements)
+  child.stderr.resume()
   const [output] = await Promise.all([text(child.stdout), once(child, 'close')])
   return output
     .trimEnd()
     .split('\n')
     .map((line) => (JSON.parse(line) as { msg: string }).msg)
+}
+
+function startLogging(statements: string) {
+  const script = `import { createLog } from '${logModule}'
+    const log = createLog({ level: 'info', service: 'test' })
+    ${statements}`
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  // A pipe that is not read to its end breaks with its writer.
+  child.stdout.on('error', () => undefined)
+  return child
 }
 
 describe('The log on standard output', () => {
@@ -40,6 +49,38 @@ describe('The log on standard output', () => {
     const waiting = `log.info('one'); setTimeout(() => process.kill(process.pid, 'SIGKILL'), ${logBatchMs * 2})`
 
     expect(await linesOf(waiting)).to.deep.equal(['one'])
+  })
+})
+
+describe('The log, when its reader is late', () => {
+  it('keeps the order, drops what exceeds its bound, and says how many lines that were', async () => {
+    const count = 20_000
+    const child =
+      startLogging(`for (let line = 0; line < ${count}; line += 1) log.info({ pad: '${'x'.repeat(100)}' }, String(line))
+      console.error('written')
+      setInterval(() => undefined, 1_000)`)
+    await once(child.stderr, 'data')
+    const read: { msg: string; dropped?: number }[] = []
+    for await (const line of createInterface({ input: child.stdout })) {
+      read.push(JSON.parse(line) as (typeof read)[number])
+      if (read.at(-1)!.dropped !== undefined) break
+    }
+    child.kill('SIGKILL')
+
+    const dropped = read.at(-1)!.dropped!
+    expect(dropped).to.be.greaterThan(1_000)
+    expect(read.slice(0, -1).map(({ msg }) => msg)).to.deep.equal(
+      Array.from({ length: count - dropped }, (_, line) => String(line)),
+    )
+  })
+
+  it('gives up what waits when the process exits and nobody reads', async () => {
+    const child = startLogging(
+      `for (let line = 0; line < 2_000; line += 1) log.warn('${'x'.repeat(200)}'); process.exit(7)`,
+    )
+    child.stdout.pause()
+
+    expect((await once(child, 'exit'))[0]).to.equal(7)
   })
 })
 

@@ -1,9 +1,9 @@
 import pino from 'pino'
-import { logBatchBytes, logBatchMs } from '../policy.ts'
+import { createOutput, type Output } from './standard-output.ts'
 
 export type Log = pino.Logger
 
-/** Field names that may hold a secret; their values are never logged. */
+/** Values of these fields are never logged. */
 const secretNames = [
   'password',
   'currentPassword',
@@ -17,7 +17,6 @@ const secretNames = [
   'authorization',
 ]
 
-/** Structured lines on standard output, each with the name of the service. Errors are logged as `err`. */
 export function createLog(options: { level: string; service: string; destination?: pino.DestinationStream }): Log {
   const settings: pino.LoggerOptions = {
     level: options.level,
@@ -25,41 +24,45 @@ export function createLog(options: { level: string; service: string; destination
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
-    // `err` is the key of this project and of pino; `error` is redacted all the same.
+    // `error` is redacted in case it is used in place of `err`.
     serializers: { err: describeError, error: describeError },
   }
-  return pino(settings, options.destination ?? openStandardOutput())
+  const onCaughtUp = (dropped: number): void =>
+    log.warn({ dropped }, 'lines of the log were dropped: what reads standard output was late')
+  const log: Log = pino(settings, options.destination ?? openStandardOutput(onCaughtUp))
+  return log
 }
 
-/** Pino's number of the level. */
+/** Pino's number. Lines from this level on are written at once. */
 const warnLevel = 40
 
-/**
- * Standard output in batches, because one system call for each line costs more than the line. From `warn` on a line is
- * written at once, with those before it, and so is what is left when the process exits. Written by this thread and not by
- * another one, whose lines would be lost in a crash.
- */
-function openStandardOutput(): pino.DestinationStream {
-  const output = pino.destination({ fd: 1, sync: true, minLength: logBatchBytes, periodicFlush: logBatchMs })
-  process.once('exit', () => output.flushSync())
+let standardOutput: Output | undefined
+
+export const droppedLogLines = (): number => standardOutput?.dropped() ?? 0
+
+function openStandardOutput(onCaughtUp: (dropped: number) => void): pino.DestinationStream {
+  const output = (standardOutput ??= openOutput(onCaughtUp))
   return {
-    // Asks pino for `lastLevel`.
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string) {
-      output.write(line)
-      if (this.lastLevel >= warnLevel) output.flushSync()
+      output.write(line, this.lastLevel >= warnLevel)
     },
   } as pino.DestinationStream & { lastLevel: number }
 }
 
-/** Fields in which PostgreSQL quotes rows and statements. */
+function openOutput(onCaughtUp: (dropped: number) => void): Output {
+  // Opening the streams makes pipes and sockets non-blocking.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+  const output = createOutput(1, onCaughtUp)
+  process.once('exit', () => output.flushAtExit())
+  return output
+}
+
+/** PostgreSQL quotes rows and statements in these. */
 const quotingFields = new Set(['detail', 'where', 'internalQuery', 'query', 'sql', 'params', 'parameters'])
 
-/**
- * An error as it is logged. The database quotes the row that violates a constraint, with the hash or the token in it; the
- * ORM puts that into the message: none of it is logged.
- */
+/** Rows that the database quotes may hold a hash or a token. The ORM copies them into the message. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const quotes = quotedRows(error)

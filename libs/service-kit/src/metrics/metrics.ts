@@ -1,13 +1,13 @@
+import { droppedLogLines } from '../log/log.ts'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 
-/** The process's metrics. Asking for a name twice gives the same metric, so services can share a process. */
+/** The same name gives the same metric, so that services can share a process. */
 export type Metrics = {
   counter(name: string, help: string, labels?: readonly string[]): Counter
-  /** `read` is asked at each scrape. */
+  /** `read` runs at each scrape. */
   gauge(name: string, help: string, read?: () => number | Promise<number>): Gauge
-  /** As `gauge`, for one series of several: asked for again with the same labels, the first `read` stays. */
+  /** The first `read` of the same labels stays. */
   labeledGauge(name: string, help: string, labels: Record<string, string>, read: () => Promise<number>): void
-  /** Buckets in seconds. */
   histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram
   render(): Promise<{ contentType: string; text: string }>
 }
@@ -16,12 +16,19 @@ type Series = { labels: Record<string, string>; read: () => Promise<number> }
 
 const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-/** Metrics of one process, with those of the runtime. Names start with `gatehouse_`. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  // Milliseconds. Each look at the event loop wakes the process, a hundred times a second by default: most of what it does at rest.
+  // Milliseconds. The default wakes an idle process a hundred times a second.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 50 })
   const registers = [registry]
+  new Gauge({
+    name: 'gatehouse_log_lines_dropped',
+    help: 'Lines of the log that were not written, because the reader of standard output was late or gone',
+    registers,
+    collect() {
+      this.set(droppedLogLines())
+    },
+  })
   const labeled = new Map<string, Map<string, Series>>()
   return {
     counter: (name, help, labels = []) =>

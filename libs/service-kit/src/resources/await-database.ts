@@ -4,18 +4,12 @@ import type { MikroORM } from '@mikro-orm/postgresql'
 import type { Log } from '../log/log.ts'
 import { databaseRetryMs } from '../policy.ts'
 
-/** How a start waits. */
 export type Waiting = {
-  /** Ends the wait: rejects with its reason. */
   stopRequested?: AbortSignal
-  /** What runs meanwhile. */
   whileWaiting?: () => Promise<AsyncDisposable>
 }
 
-/**
- * Opens the database, as soon as it can be reached: says once that it waits, and why. Throws DatabaseUnavailable on pending
- * migrations, for which waiting is no remedy. Contract: 8.
- */
+/** Throws DatabaseUnavailable on pending migrations. Contract: 8. */
 export async function awaitDatabase(
   options: DatabaseOptions,
   log: Log,
@@ -26,7 +20,7 @@ export async function awaitDatabase(
     try {
       return await openDatabase(options)
     } catch (error) {
-      // A fault of the schema has no cause: nothing has failed.
+      // A fault of the schema has no cause.
       if (!(error instanceof DatabaseUnavailable) || error.cause === undefined) throw error
       stopRequested?.throwIfAborted()
       if (attempt === 1) {

@@ -5,23 +5,20 @@ import type { MikroORM } from '@mikro-orm/postgresql'
 import { ConfigurationError } from '../config/configuration.ts'
 import { createLog, type Log } from '../log/log.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
-import { openTracing, type TracingOptions } from '../tracing/open-tracing.ts'
+import { openTracing } from '../tracing/open-tracing.ts'
+import type { TracingOptions } from '../tracing/otlp-tracing.ts'
 import { awaitDatabase, type Waiting } from './await-database.ts'
 
-/** What every process has. */
 export type Context = {
   clock: Clock
   random: Random
   log: Log
   metrics: Metrics
-  /** Only where traces are exported. */
   tracing?: Tracing
 }
 
-/** Everything that a process may open; each service names in its `Deps` what it uses of it. */
 export type Resources = Context & { orm: MikroORM; bus: Bus; accountStateCache: AccountStateCache }
 
-/** Which servers a process connects to; those that it does not name are not opened. */
 export type ResourceOptions = {
   logLevel: string
   tracing?: TracingOptions
@@ -36,9 +33,8 @@ export type Opened<O extends ResourceOptions> = Context &
   (O extends { redis: object } ? Pick<Resources, 'accountStateCache'> : unknown)
 
 /**
- * Connects to the servers that are named. `name` is that of the process, for logs and connections. It waits for PostgreSQL;
- * NATS and Redis are connected to when they come. Throws ConfigurationError with one line that names the variable when one
- * of them refuses, and DatabaseUnavailable on pending migrations. Contract: 8.
+ * Waits for PostgreSQL, but not for NATS and Redis. Throws ConfigurationError, and DatabaseUnavailable on pending
+ * migrations. Contract: 8.
  */
 export async function openResources<O extends ResourceOptions>(
   name: string,
@@ -72,7 +68,6 @@ export async function openResources<O extends ResourceOptions>(
   return { ...(resources as Opened<O>), [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** A connection that fails at start is for the operator to repair: the message names the variable. */
 async function connecting<T>(variable: string, connection: Promise<T>): Promise<T> {
   try {
     return await connection

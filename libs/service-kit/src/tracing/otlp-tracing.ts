@@ -1,4 +1,4 @@
-import type { Span, SpanAttributes, SpanKind } from '@gatehouse/runtime'
+import type { Span, SpanAttributes, SpanKind, Tracing } from '@gatehouse/runtime'
 import {
   DiagLogLevel,
   ROOT_CONTEXT,
@@ -20,7 +20,15 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { Log } from '../log/log.ts'
 import { exportComplaintMs, exportDelayMs, exportTimeoutMs } from '../policy.ts'
-import type { OpenTracing, TracingOptions } from './open-tracing.ts'
+
+export type TracingOptions = {
+  /** The base URL of an OTLP receiver over HTTP, such as `http://collector:4318`. */
+  endpoint: string
+  /** The share of traces that are recorded, from 0 to 1. */
+  share: number
+}
+
+export type OpenTracing = Tracing & AsyncDisposable
 
 const kinds: Record<SpanKind, OtelKind> = {
   server: OtelKind.SERVER,
@@ -29,7 +37,7 @@ const kinds: Record<SpanKind, OtelKind> = {
   consumer: OtelKind.CONSUMER,
 }
 
-/** Traces by the SDK of OpenTelemetry, sent in batches as OTLP over HTTP. Spans that cannot be sent are dropped. */
+/** Spans that cannot be sent are dropped. */
 export function createOtlpTracing(name: string, { endpoint, share }: TracingOptions, log: Log): OpenTracing {
   const report = createReporter(log)
   const ignore = (): void => undefined
@@ -55,7 +63,7 @@ export function createOtlpTracing(name: string, { endpoint, share }: TracingOpti
   return {
     startSpan: (spanName, kind, { parent, attributes = {} } = {}) =>
       startSpan(tracer, spanName, { kind, attributes, parent: parseTraceparent(parent) }),
-    // A receiver that is away must not keep a process from its end.
+    // A missing receiver must not delay the exit.
     [Symbol.asyncDispose]: () => provider.shutdown().catch((error: unknown) => report(String(error))),
   }
 }
@@ -102,21 +110,20 @@ class RecordedSpan implements Span {
   }
 }
 
-/** The message of an error may quote what a user sent. */
+/** An error message may quote user input. */
 function typeOf(error: unknown): string {
   if (typeof error === 'string') return error
   if (!(error instanceof Error)) return 'error'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/** Undefined for what is no traceparent of version 00: a trace begins then. W3C Trace Context, 3.2. */
+/** W3C Trace Context, 3.2. */
 export function parseTraceparent(text: string | undefined): SpanContext | undefined {
   const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(text ?? '') ?? []
   if (!traceId || !spanId || !flags || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
 }
 
-/** The library tells every failed batch; an operator is told now and then. */
 function createReporter(log: Log): (message: string) => void {
   let nextMs = 0
   return (message) => {

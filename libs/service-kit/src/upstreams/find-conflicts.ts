@@ -1,13 +1,9 @@
 import { upstreamRoute } from '@gatehouse/contracts'
 import { areNested, findOwnPath, isSamePrefix } from './path-prefixes.ts'
 
-/** A value of the file, where it stands, and the position of its upstream. */
 type Claim = { value: string; place: string; owner: number }
 
-/**
- * What the entries of a file must agree on, one line for each fault. It takes the file as it was read: entries with other
- * faults are compared as far as they can be read, so that all faults are named at once.
- */
+/** Compares entries with other faults too, so that all faults are named at once. */
 export function findConflicts(file: unknown): string[] {
   const upstreams = list(field(file, 'upstreams'))
   const claimsOf = (name: 'name' | 'messages' | 'ready'): Claim[] =>
@@ -48,7 +44,6 @@ function findRouteConflicts(upstreams: readonly unknown[]): string[] {
   })
 }
 
-/** Within one upstream prefixes may be nested: the longest wins. */
 function conflictOf({ value, owner }: Claim, earlier: readonly Claim[]): string | undefined {
   const own = findOwnPath(value)
   if (own !== undefined) return `belongs to Gatehouse (${own})`

@@ -7,8 +7,7 @@ import { findConflicts } from './find-conflicts.ts'
 export const upstreamsVariable = 'GATEHOUSE_UPSTREAMS'
 
 /**
- * Reads the further services behind the gateway from a YAML or JSON file. Throws ConfigurationError with every fault and
- * its place, such as `upstreams[0].routes[1].prefix: belongs to Gatehouse (/api/auth/login)`. Contract: 8,
+ * Throws ConfigurationError with every fault and its place, such as `upstreams[0].routes[1].prefix: …`. Contract: 8,
  * GATEHOUSE_UPSTREAMS.
  */
 export async function readUpstreams(path: string): Promise<Upstream[]> {
@@ -29,7 +28,6 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** Its library is loaded where there is a file to read. */
 async function parseYaml(text: string): Promise<unknown> {
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text, { prettyErrors: true })
@@ -45,7 +43,6 @@ async function parseYaml(text: string): Promise<unknown> {
   }
 }
 
-/** `upstreams[0].routes[1].prefix: `, as a person finds it in the file. */
 function placeOf(path: readonly PropertyKey[]): string {
   const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
   return `${place.replace(/^\./, '') || upstreamsVariable}: `

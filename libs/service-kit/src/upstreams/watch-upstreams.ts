@@ -5,14 +5,12 @@ import { readUpstreams } from './read-upstreams.ts'
 
 type Listener = (upstreams: readonly Upstream[]) => void
 
-/** The further services behind the gateway that are in force. */
 export type UpstreamsWatch = Disposable & {
   readonly current: readonly Upstream[]
-  /** Calls `listener` with what is in force after each change. Gives the function that ends that. */
+  /** Returns the function that unsubscribes. */
   onChange(listener: Listener): () => void
 }
 
-/** Where no file is named: no further services, and never any. */
 export const noUpstreams: UpstreamsWatch = {
   current: [],
   onChange: () => () => undefined,
@@ -20,8 +18,8 @@ export const noUpstreams: UpstreamsWatch = {
 }
 
 /**
- * Reads the file, and again on each SIGHUP. A file with faults is logged with all of them, and what was in force before
- * stays. Throws ConfigurationError when the first read finds faults. Contract: 8, GATEHOUSE_UPSTREAMS.
+ * Reads the file again on each SIGHUP. A faulty file changes nothing. Throws ConfigurationError on the first read.
+ * Contract: 8, GATEHOUSE_UPSTREAMS.
  */
 export async function watchUpstreams(path: string, { log }: { log: Log }): Promise<UpstreamsWatch> {
   let current: readonly Upstream[] = await readUpstreams(path)
@@ -37,11 +35,11 @@ export async function watchUpstreams(path: string, { log }: { log: Log }): Promi
     }
   }
 
-  // One after the other, so that the file as it is after the last signal is what is in force.
+  // Reads run in order, so that the last signal wins.
   let reading = Promise.resolve()
   const wasOnTerminal = isatty(process.stdout.fd)
   const onSignal = (): void => {
-    // A terminal that is closed sends it too, and what was started there stops as without this listener.
+    // A terminal that is closed sends SIGHUP too.
     if (wasOnTerminal && !isatty(process.stdout.fd)) return void process.kill(process.pid, 'SIGTERM')
     reading = reading.then(readAgain)
   }

@@ -4,7 +4,6 @@ import { eventNames, type EventName } from './event-names.ts'
 import { EventSubscription, type EventHandler } from './event-subscription.ts'
 import { openNats } from './open-nats.ts'
 
-/** Who sent a message, or is being connected. */
 export type SocketCaller = {
   userId: string
   username: string
@@ -15,13 +14,12 @@ export type SocketCaller = {
 
 export type LiveMessage = { type: string; [field: string]: unknown }
 
-/** A message of a socket, of one of the types that the upstream owns. */
 export type SocketMessage = SocketCaller & { message: LiveMessage }
 
-/** The sockets of at most 1,000 users, at most 1,000 single sockets, or the sockets of all members of a space. */
+/** At most 1,000 users or 1,000 sessions. */
 export type Audience = { users: readonly string[] } | { sessions: readonly string[] } | { space: string }
 
-/** Thrown by a message's handler: the sender's socket gets the text as an error. */
+/** A message handler throws it. The sender's socket gets the text as an error. */
 export class MessageRefused extends Error {
   override readonly name = 'MessageRefused'
 }
@@ -31,35 +29,29 @@ export type UpstreamOptions = {
   natsUrl: string
   /** As in the file of upstreams. */
   name: string
-  /** With which Gatehouse's subjects begin. */
   prefix?: string
   /** Gets what handlers threw and what NATS refused. */
   onError?: (error: unknown) => void
 }
 
-/** An upstream's connection to the sockets and events of Gatehouse. */
 export type UpstreamConnection = AsyncDisposable & {
-  /**
-   * Handles the messages of sockets. Of several replicas one gets each. The next message of the same socket comes when the
-   * handler is done, which should be within 5 s: then the sender is told that the service is unavailable.
-   */
+  /** One replica gets each. A socket's next message waits for the handler. After 5 s the sender gets an error. */
   onMessage(handle: (message: SocketMessage) => void | Promise<void>): void
 
-  /** Gives the upstream's fields of `ready` for a socket that is being connected, within 500 ms if it can. */
+  /** Gives the upstream's fields of `ready`, within 500 ms if it can. */
   onReady(handle: (caller: SocketCaller) => object | Promise<object>): void
 
-  /** Sends a message to sockets on every session gateway. It may be lost: a client sees the truth in its next `ready`. */
+  /** May be lost: a client sees the truth in its next `ready`. */
   deliver(to: Audience, message: LiveMessage, options?: { except?: { sessions: readonly string[] } }): void
 
-  /** Handles the events that the file names; of several replicas one gets each. Handlers must be idempotent. */
+  /** One replica gets each. Handlers must be idempotent. */
   onEvent(handle: EventHandler): void
   onEvent(names: readonly EventName[], handle: EventHandler): void
 
-  /** Takes no further messages, waits for the handlers under way, and disconnects. */
   close(): Promise<void>
 }
 
-/** Connects an upstream. Rejects when NATS does not answer or refuses the credentials; afterwards it reconnects by itself. */
+/** Rejects when NATS does not answer or refuses the credentials. Later it reconnects by itself. */
 export async function connectUpstream(options: UpstreamOptions): Promise<UpstreamConnection> {
   const { natsUrl, name, prefix = 'gatehouse', onError = emitWarning } = options
   const nc = await openNats({ url: natsUrl, name })
@@ -123,7 +115,7 @@ async function respond(
   }
 }
 
-/** A user that may not use a subject learns of it here only. */
+/** NATS reports a refused subject here only. */
 async function reportRefusals(nc: NatsConnection, onError: (error: unknown) => void): Promise<void> {
   for await (const { type, data } of nc.status()) {
     if (type === Events.Error) onError(new Error(`NATS: ${JSON.stringify(data)}`))

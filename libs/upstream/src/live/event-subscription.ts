@@ -2,12 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ConsumerMessages, JsMsg, NatsConnection } from 'nats'
 import type { EventName } from './event-names.ts'
 
-/** An event of docs/events.md. It may be delivered again, with the same `id`, and after a later one. */
+/** docs/events.md. It may come again with the same `id`, and after a later one. */
 export type UpstreamEvent = {
   name: EventName
   id: string
   payload: Record<string, unknown>
-  /** Of the request that caused it. */
   requestId: string | undefined
   /** 1 at the first delivery. */
   deliveries: number
@@ -16,7 +15,6 @@ export type UpstreamEvent = {
 export type EventHandler = (event: UpstreamEvent) => void | Promise<void>
 
 type Options = {
-  /** `gatehouse-events`. */
   stream: string
   consumer: string
   event: EventName
@@ -25,17 +23,13 @@ type Options = {
 }
 
 const retryMs = 1_000
-/** Events that are fetched ahead. */
 const prefetch = 32
 const pullExpiresMs = 5_000
-/** A handler that takes longer than this says that it is still working on the event. */
+/** After it a handler reports that it still works. */
 const workingMs = 10_000
 const mostDelayMs = 30_000
 
-/**
- * Pulls one kind of event from the durable consumer that Gatehouse keeps for it: one event after the other, acknowledged
- * when the handler is done and delivered again when it throws. It waits for a consumer that is not there yet.
- */
+/** One event at a time. It is delivered again when the handler throws. A missing consumer is waited for. */
 export class EventSubscription implements AsyncDisposable {
   readonly #nc: NatsConnection
   readonly #options: Options
@@ -49,7 +43,7 @@ export class EventSubscription implements AsyncDisposable {
     this.#running = this.#run()
   }
 
-  /** Waits for the handler under way; events that were fetched and not handled are delivered again at once. */
+  /** Waits for the handler. Fetched events are delivered again at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     this.#messages?.stop()
@@ -100,7 +94,6 @@ export class EventSubscription implements AsyncDisposable {
   }
 }
 
-/** The stream or the consumer is not there. */
 function isMissing(error: unknown): boolean {
   return (error as { api_error?: { code?: number } }).api_error?.code === 404
 }

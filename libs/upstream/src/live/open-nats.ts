@@ -1,10 +1,6 @@
 import { connect, type ConnectionOptions, type NatsConnection } from 'nats'
 
-/**
- * Connects to NATS, and reconnects for ever after that. `url` may name several servers, separated by commas, and carry the
- * user and password that deploy/make-secrets.sh has made. The inboxes stand under a prefix of the upstream's own, because
- * its user may read no others.
- */
+/** Reconnects for ever. `url` may name several servers. The user may read inboxes under its prefix only. */
 export async function openNats({ url, name }: { url: string; name: string }): Promise<NatsConnection> {
   return await connect({
     ...readAddress(url),
@@ -24,7 +20,7 @@ function readAddress(text: string): ConnectionOptions {
     .map((part) => URL.parse(part.trim().includes('://') ? part.trim() : `nats://${part.trim()}`))
   const servers: string[] = []
   for (const url of urls) {
-    // The text itself stays out of the message: it may hold a password.
+    // The text may hold a password.
     if (!url?.hostname) throw new TypeError('the NATS address is malformed: expected nats://user:password@host:4222')
     servers.push(`${url.hostname}:${url.port || '4222'}`)
   }

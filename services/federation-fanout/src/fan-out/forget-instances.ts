@@ -5,10 +5,7 @@ import { policy } from '../policy.ts'
 
 type Input = { userId: string; origins: string[]; requestId?: string | undefined }
 
-/**
- * Has identity drop the instances from the user's list. The identities there are gone whatever becomes of the list, so
- * a failure is logged and the answer still tells the results; the next deletion of the same origins makes up for it.
- */
+/** A failure is only logged: the identities are gone already. The next deletion repeats it. */
 export async function forgetInstances(deps: Pick<Deps, 'bus' | 'log'>, input: Input): Promise<void> {
   const { userId, origins, requestId } = input
   if (origins.length === 0) return

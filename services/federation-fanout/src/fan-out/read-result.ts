@@ -2,10 +2,7 @@ import { ownedSpaces, type FanoutResult } from '@gatehouse/contracts'
 import type { OutboundAnswer, OutboundFailureKind } from '@gatehouse/outbound'
 import { jsonOf, messageOf } from '../peers/remote-json.ts'
 
-/**
- * What an instance's answer to a deletion means. Only JSON that says `success` is a success: any web server may
- * answer 200 with a page. Spec: federation-identity/delete; Contract: 7, fan-out.
- */
+/** Needs JSON with `success`: any web server may answer 200. Spec: federation-identity/delete; Contract: 7, fan-out. */
 export function readResult(answer: OutboundAnswer): FanoutResult {
   const json = jsonOf(answer)
   if (answer.status === 200 && json?.success === true) return { success: true }
@@ -16,7 +13,6 @@ export function readResult(answer: OutboundAnswer): FanoutResult {
   return { success: false, error: messageOf(answer) }
 }
 
-/** What a deletion that got no answer reads. */
 export function readFailure(kind: OutboundFailureKind): FanoutResult {
   if (kind === 'timeout') return { success: false, error: 'timeout' }
   if (kind === 'redirect') return { success: false, error: 'The instance answered with a redirect' }

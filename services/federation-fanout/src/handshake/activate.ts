@@ -11,11 +11,7 @@ export type Proven = {
   instanceId?: string | null | undefined
 }
 
-/**
- * The peer with a proven secret; requests of its origin that wait for an admin are settled with it. Where nothing says which
- * instance it is, it may be another one than it was: that is remembered until it has been asked. Called inside `withPeer`,
- * whose peer it takes. federation-wire.md 2.6.
- */
+/** Settles the requests of this origin. Call it inside `withPeer`. federation-wire.md 2.6. */
 export async function activate(em: EntityManager, peer: Peer | null, proven: Proven, now: Date): Promise<Peer> {
   const active = peer ?? (await newPeer(em, proven.origin, now))
   active.activate(proven.secret, now)
@@ -29,14 +25,11 @@ export async function activate(em: EntityManager, peer: Peer | null, proven: Pro
   return active
 }
 
-/**
- * Whether a handshake may end in a peering: an admin decided it, or what users cause counts as well. Contract: 7, consent.
- */
+/** Contract: 7, consent. */
 export async function isConsented(em: EntityManager, { adminDecided }: Pick<Peer, 'adminDecided'>): Promise<boolean> {
   return adminDecided || (await loadInstanceSettings(em)).autoAcceptPeering
 }
 
-/** Requests of an origin that became a peer wait for nobody any more, in either direction. */
 export async function settleRequests(em: EntityManager, origin: string, now: Date): Promise<void> {
   await em.nativeUpdate(
     ApprovalRequest,
@@ -45,7 +38,7 @@ export async function settleRequests(em: EntityManager, origin: string, now: Dat
   )
 }
 
-/** A peer of which nothing is known but its origin. It has no usable secret yet: its maker gives it one. */
+/** Has no usable secret yet. */
 export async function newPeer(em: EntityManager, origin: string, now: Date): Promise<Peer> {
   const peer = em.create(Peer, {
     id: await nextId(em),
@@ -60,10 +53,7 @@ export async function newPeer(em: EntityManager, origin: string, now: Date): Pro
   return peer
 }
 
-/**
- * After an admin's reset the instance came back: with the instanceId that it had, all is as before; with another one the
- * accounts of the instance that was lost are detached, by the periodic task. federation-wire.md 2.6.
- */
+/** Another instanceId makes the periodic task detach the old accounts. federation-wire.md 2.6. */
 export async function settleReset(em: EntityManager, { origin, instanceId }: Peer, now: Date): Promise<void> {
   await changeRows(em, 'delete from peer_resets where origin = ? and instance_id = ?', [origin, instanceId])
   await changeRows(em, 'update peer_resets set new_instance_id = ?, next_attempt_at = ? where origin = ?', [
@@ -73,7 +63,6 @@ export async function settleReset(em: EntityManager, { origin, instanceId }: Pee
   ])
 }
 
-/** Remembers who the instance at this origin was, until it is a peer again. */
 export async function rememberInstance(em: EntityManager, { origin, host, instanceId }: Peer): Promise<void> {
   if (!instanceId) return
   await changeRows(
@@ -84,10 +73,7 @@ export async function rememberInstance(em: EntityManager, { origin, host, instan
   )
 }
 
-/**
- * Another instance was seen at this origin: the peer is parked. Who has an account here by now is the former one's user, who
- * comes later the other one's. The first sight counts, by the database's clock like registrations. federation-wire.md 2.6.
- */
+/** Accounts made before the first sight belong to the former instance. federation-wire.md 2.6. */
 export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
   await rememberInstance(em, peer)
   const sql = 'update peer_resets set seen_at = coalesce(seen_at, now()) where origin = ? and instance_id = ?'
@@ -95,7 +81,6 @@ export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
   peer.park('peer_reset_detected')
 }
 
-/** The instance that an origin was, where it is or may be another one now. */
 export async function loadReset(em: EntityManager, origin: string): Promise<{ instanceId: string } | undefined> {
   const sql = 'select instance_id as "instanceId" from peer_resets where origin = ?'
   const [row] = await selectRows<{ instanceId: string }>(em, sql, [origin])

@@ -11,10 +11,7 @@ import { proveSecret, type Proof } from './prove-secret.ts'
 
 export type Attempt = { peer: Peer | null; answer: OfferAnswer; proof: Proof | null }
 
-/**
- * What the periodic task does for a handshake. While an admin has to consent to it nothing is sent, and it is looked at
- * again later. Contract: 7, consent.
- */
+/** Sends nothing while an admin must consent. Contract: 7, consent. */
 export async function continueHandshake(deps: Deps, offered: Peer): Promise<void> {
   if (await isConsented(deps.orm.em.fork(), offered)) return void (await attemptHandshake(deps, offered))
   await withPeer(deps, offered.origin, async (_em, current) => {
@@ -22,24 +19,21 @@ export async function continueHandshake(deps: Deps, offered: Peer): Promise<void
   })
 }
 
-/**
- * One attempt at the handshake that is stored: posts the peer's secret, then tries to prove it whatever the answer is,
- * because the other side may hold it since an attempt whose answer was lost. Contract: 7, handshake, asking.
- */
+/** Tries to prove the secret after any answer: an earlier answer may be lost. Contract: 7, handshake, asking. */
 export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: string): Promise<Attempt> {
   const answer = await postOffer(deps, offered, requestId)
   const { origin, secret } = offered
   const isHopeless = answer.kind === 'forbidden' || answer.kind === 'final' || answer.kind === 'refused'
   const proof = isHopeless ? null : await proveSecret(deps, { origin, secrets: [secret], requestId })
-  const peer = await withPeer(deps, origin, async (em, current) => {
+  const settleCurrent = async (em: EntityManager, current: Peer | null) => {
     if (current && isUnderWay(current, offered)) await settle(deps, em, { current, offered, answer, proof })
     return current
-  })
+  }
+  const peer = await withPeer(deps, origin, settleCurrent, { requestId })
   deps.log.info({ requestId, origin, answer: answer.kind, status: peer?.status ?? 'none' }, 'peering offered')
   return { peer, answer, proof }
 }
 
-/** Meanwhile the peer may have been revoked, or have become active by a request or an offer of the other side. */
 function isUnderWay(current: Peer, offered: Peer): boolean {
   return (current.status === 'pending' || current.status === 'awaiting_approval') && current.secret === offered.secret
 }
@@ -59,7 +53,7 @@ async function settle(deps: Deps, em: EntityManager, { current, offered, answer,
     return
   }
   const isWrong = !!proof && !proof.proven && proof.reason === 'wrong'
-  // A token that came while this attempt was under way has not been presented yet.
+  // A token may have come during this attempt.
   const isPresented = current.presentedToken === offered.presentedToken
   if (answer.kind === 'queued') return awaitApproval(current, { answer, isPresented, now })
   if (answer.kind === 'final') return current.reject('refused_by_peer', newSecret(deps))
@@ -67,7 +61,7 @@ async function settle(deps: Deps, em: EntityManager, { current, offered, answer,
   const isKnownElsewhere = answer.kind === 'exists' && isWrong
   const isRefused = isKnownElsewhere || answer.kind === 'refused' || answer.kind === 'forbidden'
   if (isRefused) current.reason = answer.kind === 'exists' ? 'remote_reset_required' : 'refused_by_peer'
-  // An admin is told, and initiates again. What a user caused is repeated, as its status says.
+  // An admin initiates again. What a user caused is repeated.
   if (isRefused && current.adminDecided) {
     current.nextAttemptAt = isPresented ? null : now
     return
@@ -82,7 +76,6 @@ function repeatLater(peer: Peer, now: Date): void {
 
 type Queued = { answer: OfferAnswer & { kind: 'queued' }; isPresented: boolean; now: Date }
 
-/** `isPresented`: whether the offer presented the token that is stored now. */
 export function awaitApproval(peer: Peer, { answer, isPresented, now }: Queued): void {
   peer.awaitApproval(answer.approvalToken === null ? null : hashToken(answer.approvalToken))
   if (isPresented) peer.presentedToken = null

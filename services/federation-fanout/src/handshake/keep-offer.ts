@@ -1,7 +1,7 @@
 import { ApprovalRequest, nextId, type InstanceSettings, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { newSecret } from '../peers/new-secret.ts'
 import { isSameSecret } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
@@ -12,17 +12,13 @@ type Kept = { offer: Offer; approvalToken: string; now: Date }
 
 const after = (now: Date, ms: number) => new Date(now.getTime() + ms)
 
-/**
- * Our own offer is under way: it is posted once more with the token of this 202. An unproven offer does not replace the
- * token of an earlier one, which may be the one that its origin waits for.
- */
+/** Posts our own offer again with the token of this 202. An unproven offer must not replace an earlier token. */
 export function crossOffer(
   { config }: Pick<Deps, 'config'>,
   peer: Peer,
   { offer, approvalToken, now, isProven }: Kept & { isProven: boolean },
 ): void {
   if (isProven || !peer.presentedToken) peer.presentedToken = approvalToken
-  // Both sides may make a second pass; the one whose origin sorts first goes first.
   const yields = offer.origin < config.publicAddress.origin
   peer.nextAttemptAt = after(now, yields ? policy.secondPassYieldMs : policy.secondPassDelayMs)
   peer.attempts = 0
@@ -30,10 +26,7 @@ export function crossOffer(
 
 type Proven = Kept & { peer: Peer | null; settings: InstanceSettings; instanceId: string }
 
-/**
- * A proven offer of an origin that is no peer: with autoAcceptPeering our own offer with a fresh secret is due, else the
- * offer waits for an admin. Called inside `withPeer`.
- */
+/** With autoAcceptPeering our own offer is due, else an admin decides. Call it inside `withPeer`. */
 export async function queueOffer(
   deps: Pick<Deps, 'random'>,
   em: EntityManager,
@@ -55,7 +48,6 @@ export async function queueOffer(
   await em.nativeDelete(ApprovalRequest, { sourceOrigin, direction, status: 'unproven' })
 }
 
-/** Our own offer, due after the 202 has arrived. */
 export function beginOffer(
   deps: Pick<Deps, 'random'>,
   peer: Peer,
@@ -66,11 +58,7 @@ export function beginOffer(
   if (offer.presentedToken) peer.nextAttemptAt = after(now, policy.secondPassDelayMs)
 }
 
-/**
- * An offer whose origin did not answer the proof. One for each origin, at most 100, for a day. Another one does not take its
- * place: anybody can send it in the name of the origin, which needs no place once it can be proven. Throws too_many_offers.
- * Contract: 7, refusals of an offer.
- */
+/** The first one stays: anybody can send another. Throws too_many_offers. Contract: 7, refusals of an offer. */
 export async function keepUnproven(em: EntityManager, { offer, approvalToken, now }: Kept): Promise<void> {
   const { origin: sourceOrigin, secret, instanceName } = offer
   const known = await em.findOne(ApprovalRequest, { sourceOrigin, direction: 'inbound', status: 'unproven' })
@@ -80,7 +68,7 @@ export async function keepUnproven(em: EntityManager, { offer, approvalToken, no
     em.assign(known, { approvalToken, instanceName, attempts: 0, nextAttemptAt: due })
     return
   }
-  // Counted under the lock of this origin only: two origins at once may pass the limit by one.
+  // The lock is per origin: two origins at once may pass the limit by one.
   const kept = await em.count(ApprovalRequest, { status: 'unproven' })
   if (kept >= policy.unprovenOffersMax) throw tooManyOffers()
   const times = { createdAt: now, expiresAt: after(now, policy.unprovenOfferLifetimeMs), nextAttemptAt: due }

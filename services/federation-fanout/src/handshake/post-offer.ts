@@ -3,23 +3,20 @@ import { loadInstanceSettings, type Peer } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { wireCodes } from '../errors.ts'
 import { jsonOf, messageOf } from '../peers/remote-json.ts'
 import { policy } from '../policy.ts'
 
 export type OfferAnswer =
   | { kind: 'accepted'; instanceName: string | null }
   | { kind: 'queued'; approvalToken: string | null }
-  /** It holds a peer of our origin that its admin has to reset, unless the proof holds. */
+  /** Its admin must reset our peer, unless the proof holds. */
   | { kind: 'exists'; message: string }
-  /** No automatic attempt will succeed. */
   | { kind: 'final'; message: string }
   | { kind: 'refused'; message: string }
-  /** No answer, or one that may change: the offer is repeated. */
   | { kind: 'unreachable' }
   | { kind: 'forbidden' }
 
-/** Offers the peer's secret to it, with the token that it is waiting for, if any. Contract: 7, peer/accept. */
+/** Contract: 7, peer/accept. */
 export async function postOffer(
   { outbound, config, orm }: Pick<Deps, 'outbound' | 'config' | 'orm'>,
   { origin, secret, presentedToken }: Pick<Peer, 'origin' | 'secret' | 'presentedToken'>,
@@ -45,10 +42,7 @@ export async function postOffer(
   }
 }
 
-/**
- * federation-wire.md 2.2, 2.3. A 2xx is only a hint: the proof that follows decides. One without JSON comes from no
- * instance: any web server may answer so.
- */
+/** federation-wire.md 2.2, 2.3. A 2xx is only a hint, the proof decides. Any web server may answer without JSON. */
 export function readOfferAnswer(answer: OutboundAnswer): OfferAnswer {
   const json = jsonOf(answer)
   const text = (name: string) => (typeof json?.[name] === 'string' ? json[name] : null)
@@ -58,6 +52,6 @@ export function readOfferAnswer(answer: OutboundAnswer): OfferAnswer {
   if (status >= 200 && status <= 299) return { kind: 'accepted', instanceName: text('instanceName') }
   const message = messageOf(answer)
   if (status === 409) return { kind: 'exists', message }
-  if (status === 403 && text('code') === wireCodes.approvalRequired) return { kind: 'final', message }
+  if (status === 403 && text('code') === 'PEERING_REQUIRES_APPROVAL') return { kind: 'final', message }
   return status === 408 || status === 429 || status >= 500 ? { kind: 'unreachable' } : { kind: 'refused', message }
 }

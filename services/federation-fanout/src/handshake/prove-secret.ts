@@ -3,13 +3,13 @@ import { OutboundFailure } from '@gatehouse/outbound'
 import { loadInstanceSettings } from '@gatehouse/domain'
 import type { Refusal } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { jsonOf } from '../peers/remote-json.ts'
 import { sendSigned, verifySignedAnswer, type SignedExchange } from '../peers/send-signed.ts'
 import { signatureWindowMs } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-/** `unreachable` and `clock` may pass; `wrong` will not: the instance holds another secret, or is none. */
+/** `unreachable` and `clock` may pass, `wrong` will not. */
 export type Proof = { proven: true; instanceId: string } | { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }
 
 export type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
@@ -20,10 +20,7 @@ type Question = {
   requestId?: string | undefined
 }
 
-/**
- * Whether the instance at an origin holds one of the secrets: its answer to a signed question has to be signed with it.
- * There are two while a rotation runs, of which it may know only one. Contract: 7, handshake; federation-wire.md 2.8.
- */
+/** The answer must be signed with one of the secrets. Contract: 7, handshake; federation-wire.md 2.8. */
 export async function proveSecret(deps: ProofDeps, question: Question): Promise<Proof> {
   let proof: Proof = { proven: false, reason: 'wrong' }
   for (const secret of question.secrets) {
@@ -50,7 +47,7 @@ async function proveOne(deps: ProofDeps, given: Question & { secret: string }): 
   }
 }
 
-/** `now` in milliseconds; `ownId`: the instanceId of this instance, which no other one has. */
+/** `now` in milliseconds; `ownId`: our own instanceId, which is refused. */
 export function verifyEpoch(
   exchange: SignedExchange,
   { secrets, now, ownId }: { secrets: readonly string[]; now: number; ownId: string },
@@ -64,10 +61,7 @@ export function verifyEpoch(
   return { proven: true, instanceId: said.data.instanceId }
 }
 
-/**
- * Existing instances answer 401 alike to a wrong signature and to a clock that is too far off; the date of the answer
- * tells which. 403 is an origin that they do not know; anything else is no answer to the question.
- */
+/** A 401 means a wrong signature or clock: the date tells which. A 403 means an unknown origin. */
 function reasonOf({ status, headers }: SignedExchange['answer'], now: number): 'unreachable' | 'clock' | 'wrong' {
   if (status === 403) return 'wrong'
   if (status !== 401) return 'unreachable'
@@ -75,7 +69,6 @@ function reasonOf({ status, headers }: SignedExchange['answer'], now: number): '
   return Math.abs(now - theirs) > signatureWindowMs ? 'clock' : 'wrong'
 }
 
-/** What an admin is told when the proof failed. */
 export function unproven(reason: (Proof & { proven: false })['reason']): Refusal {
   if (reason === 'unreachable') return refuse.remote_unreachable({ headers: { 'Retry-After': '5' } })
   return reason === 'clock' ? refuse.remote_clock() : refuse.remote_unproven()

@@ -2,7 +2,6 @@ import { selectRows } from '@gatehouse/database'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
-/** Rows whose time has come, by table and column. */
 export const queues = {
   peers: { table: 'peers', key: 'id', due: 'next_attempt_at', condition: 'true' },
   rotations: { table: 'peers', key: 'id', due: 'next_rotation_at', condition: "status = 'active'" },
@@ -10,10 +9,7 @@ export const queues = {
   resets: { table: 'peer_resets', key: 'origin', due: 'next_attempt_at', condition: 'true' },
 } as const
 
-/**
- * Takes up what is due, for the length of a lease: of any number of replicas one gets each row, and when it dies the row
- * is due again. Gives the keys.
- */
+/** One replica gets each row until its lease ends. Returns the keys. */
 export async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, queue: keyof typeof queues) {
   const { table, key, due, condition } = queues[queue]
   const now = clock.now()

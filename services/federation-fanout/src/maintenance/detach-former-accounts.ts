@@ -3,10 +3,7 @@ import { detachHome } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
-/**
- * An admin has peered anew with an origin whose instance was lost: identity tombstones its stubs and detaches its
- * accounts. Repeated until it has. Contract: 7, detached accounts; federation-wire.md 2.6.
- */
+/** Repeated until identity has done it. Contract: 7, detached accounts; federation-wire.md 2.6. */
 export async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
   const em = orm.em.fork()
   const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'

@@ -7,10 +7,7 @@ import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { deleteEndedLimits } from '../requests/peer-limits.ts'
 
-/**
- * Gives up what waited too long: requests that no admin decided, whose origin is told; offers that were never proven; and
- * pending peers, of which nothing is kept. Ended windows of limits go too. Contract: 7.
- */
+/** Origins of undecided requests are told. Contract: 7. */
 export async function expireOld(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
   const old = { expiresAt: { $lte: new Date(deps.clock.now()) } }

@@ -3,7 +3,6 @@ import type { Deps } from '../deps.ts'
 import { dueDeliveries } from '../relay/deliver-profiles.ts'
 import { queues } from './claim-due.ts'
 
-/** Everything that a run works off. Each compares one column with the present. */
 const dueRows = [
   ...Object.values(queues).map(({ table, due, condition }) => `${table} where ${due} <= ? and ${condition}`),
   "approval_requests where expires_at <= ? and status in ('unproven', 'pending')",
@@ -15,10 +14,7 @@ const dueRows = [
 ]
 const sql = `select ${dueRows.map((rows) => `exists (select from ${rows})`).join(' or ')} as "isDue"`
 
-/**
- * Whether a run of the maintenance has anything to do. Nearly always it has not, and its statements took a sixth of what all
- * processes do at rest.
- */
+/** Nearly always false: it saves most statements at rest. */
 export async function isAnythingDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<boolean> {
   const now = new Date(clock.now())
   const [row] = await selectRows<{ isDue: boolean }>(orm.em.fork(), sql, Array(dueRows.length).fill(now))

@@ -2,19 +2,17 @@ import type { Peer } from '@gatehouse/domain'
 import { endpoints } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
 import { OutboundFailure } from '@gatehouse/outbound'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { parkReset } from '../handshake/activate.ts'
 import { jsonOf } from '../peers/remote-json.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 
-/**
- * Asks an unreachable peer for its instance info: an answer makes it active again, another instanceId parks it.
- * federation-wire.md 2.6, 2.7.
- */
-export async function probePeer(deps: Deps, probed: Peer): Promise<void> {
+/** An answer activates it, another instanceId parks it. federation-wire.md 2.6, 2.7. */
+export async function probePeer(deps: Deps, probed: Peer, requestId?: string): Promise<void> {
   const found = await readInstance(deps, probed.origin)
-  await withPeer(deps, probed.origin, async (em, peer) => {
+  const take = async (em: EntityManager, peer: Peer | null) => {
     if (peer?.status !== 'unreachable') return
     const now = new Date(deps.clock.now())
     if (!found) {
@@ -26,15 +24,15 @@ export async function probePeer(deps: Deps, probed: Peer): Promise<void> {
     peer.reconnect()
     const sql = 'update federation_deliveries set attempts = 0, next_attempt_at = ? where peer_id = ?'
     await changeRows(em, sql, [now, peer.id])
-  })
+  }
+  await withPeer(deps, probed.origin, take, { requestId })
 }
 
-/** Whether the instance that answered is not the one that was known. Only signed messages and our own probes count. */
+/** Only signed messages and our own probes count. */
 export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: string | null | undefined): boolean {
   return !!instanceId && !!seen && instanceId !== seen
 }
 
-/** What the instance at an origin says of itself; undefined without a 2xx. */
 export async function readInstance(
   { outbound }: Pick<Deps, 'outbound'>,
   origin: string,

@@ -7,10 +7,7 @@ import { proveSecret } from '../handshake/prove-secret.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 
-/**
- * Proves an offer again whose origin did not answer. A proven one goes on as if it came now; one that is wrong is
- * forgotten. Contract: 7, refusals of an offer.
- */
+/** A wrong offer is forgotten. Contract: 7, refusals of an offer. */
 export async function proveStoredOffer(deps: Deps, stored: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, approvalToken } = stored
   if (!secret || !approvalToken) return

@@ -1,27 +1,25 @@
 import { Peer, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import { endpoints } from '@gatehouse/contracts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
 import { newSecret } from '../peers/new-secret.ts'
 import { sendToPeer } from '../peers/send-signed.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { withPeer, type Cause } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
-type Input = { id: string; actor?: ActingAdmin | null }
+type Input = Cause & { id: string }
 
 export type Rotation = { peer: Peer; isDone: boolean }
 
 /**
- * Gives an active peer a new secret. It is stored before it is sent: when the answer is lost, messages signed with it
- * count, and the next attempt sends the same one. `actor`: the admin who acts, if one does. Throws not_found, peer_state, and
+ * Stores the secret before sending: after a lost answer it counts and is sent again. Throws not_found, peer_state, and
  * as `assertCallerCurrent` does. federation-wire.md 2.8.
  */
-export async function rotateSecret(deps: Deps, { id, actor = null }: Input): Promise<Rotation> {
+export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: Input): Promise<Rotation> {
   const known = await deps.orm.em.fork().findOne(Peer, { id })
-  if (!known) throw commonErrors.not_found()
+  if (!known) throw refuse.not_found()
   const { origin } = known
   const begin = async (_em: EntityManager, current: Peer | null) => {
     if (!current?.isActive()) throw refuse.peer_state()
@@ -31,14 +29,14 @@ export async function rotateSecret(deps: Deps, { id, actor = null }: Input): Pro
     current.nextRotationAt = new Date(deps.clock.now() + policy.rotationRetryMs)
     return { peer: current, secret: offered, isRepeated: repeated }
   }
-  const { peer, secret, isRepeated } = await withPeer(deps, origin, begin, actor)
+  const { peer, secret, isRepeated } = await withPeer(deps, origin, begin, { actor, requestId })
   const status = await post(deps, peer, secret)
   const rotated = await withPeer(deps, origin, async (em, current) => {
     if (current && actor) recordRotation(em, { actor, peer: current, status, at: new Date(deps.clock.now()) })
     if (!current || current.nextSecret !== secret) return current
     const now = deps.clock.now()
     const isTaken = status >= 200 && status <= 299
-    // A conflict at a repeated attempt: the peer may be at this very rotation since the attempt whose answer was lost.
+    // A 409 to a repeated attempt may mean that the first one succeeded.
     const isUnknown = status === 0 || status >= 500 || (isRepeated && (status === 409 || status === 401))
     if (isTaken) current.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
     else if (!isUnknown) current.nextSecret = null
@@ -50,12 +48,10 @@ export async function rotateSecret(deps: Deps, { id, actor = null }: Input): Pro
 
 type Rotated = { actor: ActingAdmin; peer: Pick<Peer, 'id' | 'origin'>; status: number; at: Date }
 
-/** Recorded whatever came of it, with the status of the answer, 0 when there was none. */
 function recordRotation(em: EntityManager, { actor, peer: { id, origin }, status, at }: Rotated): void {
   recordAudit(em, { action: 'peer.rotated', actor, target: { type: 'peer', id }, detail: { origin, status }, at })
 }
 
-/** The status of the answer, 0 when there was none. */
 async function post(deps: Deps, peer: Peer, secret: string): Promise<number> {
   const { method, path } = endpoints.rotatePeerSecret
   try {

@@ -16,7 +16,7 @@ import { syncPeer } from './sync-peer.ts'
 
 type Step<T> = ((deps: Deps, row: T) => Promise<unknown>) | null
 
-/** What is sent from each state of a peer when its time has come. docs/decisions/peering.md. */
+/** docs/decisions/peering.md. */
 const peerSteps: Record<Peer['status'], Step<Peer>> = {
   pending: continueHandshake,
   awaiting_approval: continueHandshake,
@@ -27,7 +27,6 @@ const peerSteps: Record<Peer['status'], Step<Peer>> = {
   revoked: null,
 }
 
-/** And from each state of a request. */
 const requestSteps: Record<string, Step<ApprovalRequest>> = {
   unproven: proveStoredOffer,
   pending: null,
@@ -36,10 +35,7 @@ const requestSteps: Record<string, Step<ApprovalRequest>> = {
   expired: sendDenial,
 }
 
-/**
- * Sends what the stored states demand, so that nothing is lost with a process. Each instance is served by a task of its
- * own: a slow one delays no other. Any number of replicas may do so.
- */
+/** One task for each instance: a slow one delays no other. Any number of replicas may run it. */
 export async function runDue(deps: Deps): Promise<void> {
   if (!(await isAnythingDue(deps))) return
   start(deps, 'expiry', () => expireOld(deps))
@@ -61,7 +57,6 @@ function start({ background }: Deps, name: string, work: () => Promise<unknown> 
   background.start(name, async () => await work())
 }
 
-/** Looks every second for what is due. */
 export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, timer?: Timer): PeriodicTask {
   const options = { name: 'federation maintenance', everyMs: policy.maintenanceMs, log }
   return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps()))

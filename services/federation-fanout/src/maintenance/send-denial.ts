@@ -11,11 +11,7 @@ const messages = {
   expired: 'No admin of this instance decided in time',
 }
 
-/**
- * Tells the other side that its offer was denied or has expired, signed with the secret of that offer, as long as the peer is
- * rejected: an admin may have initiated meanwhile. It has heard when it answers 2xx; 404 and 409 say that nothing waits
- * there. federation-wire.md 2.2, peer/denied.
- */
+/** Stops when an admin has initiated, or at 2xx, 404 and 409. federation-wire.md 2.2, peer/denied. */
 export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, attempts } = request
   const status = secret && (await isRejected(deps, origin)) ? await post(deps, request, secret) : 404
@@ -27,13 +23,11 @@ export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<
   deps.log.info({ origin, status, isHeard }, 'denial sent')
 }
 
-/** By a decision made here, and still. */
 async function isRejected({ orm }: Deps, origin: string): Promise<boolean> {
   const isOurs = { origin, status: 'rejected', reason: { $in: ['denied_by_admin', 'expired'] } } as const
   return (await orm.em.fork().count(Peer, isOurs)) > 0
 }
 
-/** The status of the answer, 0 when there was none. */
 async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalRequest, secret: string): Promise<number> {
   const { method, path } = endpoints.peerDenied
   const reason = status === 'expired' ? 'expired' : 'denied_by_admin'

@@ -1,6 +1,7 @@
 import { Peer } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
 import { endpoints, syncReply } from '@gatehouse/contracts'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { parkReset, settleReset } from '../handshake/activate.ts'
@@ -15,11 +16,7 @@ import { delayAfter, policy } from '../policy.ts'
 import { receiveEvents } from '../relay/receive-events.ts'
 import { isOtherInstance } from './probe-peer.ts'
 
-/**
- * After its activation a peer is asked who it is, if it has not said so, and for the profiles that changed. It shows as
- * well whether the peer holds us as active: epoch is answered in other states too. At 403 our offer is posted again, and
- * its answer taken; a peer that refuses to the end needs an admin. federation-wire.md 2.3, 2.5, 2.7.
- */
+/** After a 403 our offer is posted again. If refused, an admin must decide. federation-wire.md 2.3, 2.5, 2.7. */
 export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
   const isIdentified = !!peer.instanceId || (await learnInstance(deps, peer))
   const { status, hasMore } = await readProfiles(deps, peer)
@@ -32,7 +29,7 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
     const now = new Date(deps.clock.now())
     if (answer?.kind === 'queued') return awaitApproval(current, { answer, isPresented, now })
     if (answer?.kind === 'final') return current.reject('refused_by_peer', newSecret(deps))
-    // A token that came while the peer was asked is due already.
+    // A token that came meanwhile is due already.
     if (!isPresented) return
     current.attempts = isDone ? 0 : current.attempts + 1
     const isOver = (isDone && !hasMore) || current.attempts >= policy.syncAttempts
@@ -43,20 +40,17 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
   })
 }
 
-/** The status of the last answer, 0 when there was none; `hasMore`: the next run goes on. */
+/** The last status, 0 without an answer; `hasMore`: for the next run. */
 type Reading = { status: number; hasMore: boolean }
 
-/**
- * Every page is applied before its checkpoint is stored. A peer that was revoked meanwhile is asked for no other one, and
- * what it answered is not applied. federation-wire.md 2.1.
- */
+/** Applies each page before storing its checkpoint. A revocation meanwhile ends it. federation-wire.md 2.1. */
 async function readProfiles(deps: Deps, peer: Peer): Promise<Reading> {
   let since = peer.profileCheckpoint
   for (let pages = 0; pages < policy.syncPagesPerRun; pages += 1) {
     if (!(await isUnchanged(deps, peer))) return { status: 0, hasMore: false }
     const { status, page } = await askPage(deps, peer, since)
     if (!page || !(await isUnchanged(deps, peer))) return { status, hasMore: false }
-    await receiveEvents(deps, peer, page.events)
+    await receiveEvents(deps, peer, { events: page.events })
     const { checkpoint, hasMore } = page
     const isForward = Number.isSafeInteger(checkpoint) && checkpoint > since
     if (isForward) {
@@ -85,7 +79,6 @@ async function askPage(deps: Deps, peer: Peer, since: number): Promise<{ status:
   }
 }
 
-/** The peer as it was read: neither revoked nor forgotten, nor with another secret. */
 function stillActive({ id, secret }: Peer) {
   return { id, secret, status: 'active' } as const
 }
@@ -94,23 +87,24 @@ async function isUnchanged({ orm }: Deps, peer: Peer): Promise<boolean> {
   return (await orm.em.fork().count(Peer, stillActive(peer))) === 1
 }
 
-/** A peer that a request of its own made active has not told its instanceId. Gives whether it has now. */
 async function learnInstance(deps: Deps, { origin, secret }: Peer): Promise<boolean> {
   const proof = await proveSecret(deps, { origin, secrets: [secret] })
-  if (proof.proven) await noteInstance(deps, origin, proof.instanceId)
+  if (proof.proven) await noteInstance(deps, origin, proof)
   return proof.proven
 }
 
-/**
- * An instanceId that a signed message told: the first one stays, another one parks the peer until an admin has looked.
- * Contract: 7; federation-wire.md 2.6.
- */
-export async function noteInstance(deps: Deps, origin: string, instanceId: string): Promise<void> {
-  await withPeer(deps, origin, async (em, peer) => {
+/** The first instanceId stays. Another one parks the peer. Contract: 7; federation-wire.md 2.6. */
+export async function noteInstance(
+  deps: Deps,
+  origin: string,
+  { instanceId, requestId }: { instanceId: string; requestId?: string | undefined },
+): Promise<void> {
+  const note = async (em: EntityManager, peer: Peer | null) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
     if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)
     if (peer.instanceId) return
     peer.instanceId = instanceId
     await settleReset(em, peer, new Date(deps.clock.now()))
-  })
+  }
+  await withPeer(deps, origin, note, { requestId })
 }

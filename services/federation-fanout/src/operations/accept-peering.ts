@@ -1,8 +1,9 @@
 import { loadInstanceSettings, type InstanceSettings, type Peer } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { acceptPeerBody, acceptPeerPendingReply, acceptPeerReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
-import { refuse, wireCodes } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { activate } from '../handshake/activate.ts'
 import { crossOffer, keepUnproven, queueOffer } from '../handshake/keep-offer.ts'
 import { judgeOffer, type Offer, type OfferVerdict } from '../handshake/judge-offer.ts'
@@ -12,14 +13,15 @@ import { readPeerOrigin } from '../peers/read-peer-origin.ts'
 import { readableText } from '../peers/remote-json.ts'
 import { withPeer } from '../peers/with-peer.ts'
 
+const notAccepted = { accepted: false, code: 'PEERING_REQUIRES_APPROVAL' } as const
+
 type Input = z.infer<typeof acceptPeerBody> & { requestId?: string | undefined }
 type Reply = z.infer<typeof acceptPeerReply> | z.infer<typeof acceptPeerPendingReply>
 
 /**
- * Answers an offer. Its secret is never put in force, unless it presents the token that its origin gave us over https:
- * else it is proven, and answered 202 with a token that our own offer presents, at once or when an admin approves. Throws
- * origin_invalid, origin_is_own, peer_exists, peering_final, origin_not_proven, too_many_offers. Contract: 7, handshake,
- * asked.
+ * The secret counts only with a token that the origin gave us over https. Otherwise the offer is proven and answered
+ * 202. Throws origin_invalid, origin_is_own, offer_exists, peering_final, origin_not_proven, too_many_offers. Contract:
+ * 7, handshake, asked.
  */
 export async function acceptPeering(deps: Deps, input: Input): Promise<Reply> {
   const offer = readOffer(deps, input)
@@ -30,7 +32,7 @@ export async function acceptPeering(deps: Deps, input: Input): Promise<Reply> {
   })
   refuseAtOnce(first.verdict, first.settings)
   const proof = await proveSecret(deps, { origin, secrets: [secret], requestId: input.requestId })
-  return await conclude(deps, { offer, proof, first: first.verdict })
+  return await conclude(deps, { offer, proof, first: first.verdict }, input.requestId)
 }
 
 function readOffer({ config }: Deps, input: Input): Offer {
@@ -51,33 +53,32 @@ function judge({ config }: Deps, { peer, offer, settings }: Judged): OfferVerdic
 
 function refuseAtOnce(verdict: OfferVerdict, settings: InstanceSettings): void {
   const { instanceName, instanceId } = settings
-  if (verdict === 'final') throw refuse.peering_final({ fields: { accepted: false, code: wireCodes.approvalRequired } })
+  if (verdict === 'final') throw refuse.peering_final({ fields: notAccepted })
   if (verdict !== 'exists') return
-  throw refuse.peer_exists({ fields: { accepted: false, code: wireCodes.existing, instanceName, instanceId } })
+  throw refuse.offer_exists({
+    fields: { accepted: false, code: 'PEER_EXISTS_RESET_REQUIRED', instanceName, instanceId },
+  })
 }
 
 type Concluding = { offer: Offer; proof: Proof; first: OfferVerdict }
 
-/**
- * The state is judged anew: the proof took time. A peer that has become active meanwhile by our own offer has been crossed by
- * this one, whose sender would give up the peering at a 409. federation-wire.md 2.5.
- */
+/** A peer activated meanwhile is crossed: at a 409 it would give up. federation-wire.md 2.5. */
 function judgeAgain(verdict: OfferVerdict, { first, proof }: Concluding, peer: Peer | null): OfferVerdict {
   const judged = verdict === 'repeated' && !proof.proven ? 'exists' : verdict
   const isOvertaken = judged === 'exists' && first !== 'repeated' && peer?.isActive()
   return isOvertaken ? 'crosses' : judged
 }
 
-async function conclude(deps: Deps, concluding: Concluding): Promise<Reply> {
+async function conclude(deps: Deps, concluding: Concluding, requestId: string | undefined): Promise<Reply> {
   const { offer, proof } = concluding
   const isWrong = !proof.proven && proof.reason === 'wrong'
-  const reply = await withPeer(deps, offer.origin, async (em, peer) => {
+  const answer = async (em: EntityManager, peer: Peer | null): Promise<Reply> => {
     const settings = await loadInstanceSettings(em)
     const verdict = judgeAgain(judge(deps, { peer, offer, settings }), concluding, peer)
     const now = new Date(deps.clock.now())
     refuseAtOnce(verdict, settings)
     if (isWrong && verdict !== 'crosses') {
-      throw refuse.origin_not_proven({ fields: { accepted: false, code: wireCodes.approvalRequired } })
+      throw refuse.origin_not_proven({ fields: notAccepted })
     }
     const { instanceName, instanceId } = settings
     const accepted = { accepted: true as const, instanceName, instanceId }
@@ -94,7 +95,7 @@ async function conclude(deps: Deps, concluding: Concluding): Promise<Reply> {
     else if (proof.proven) await queueOffer(deps, em, { ...kept, peer, settings, instanceId: proof.instanceId })
     else await keepUnproven(em, kept)
     return queued
-  })
-  // The other side has to store the token of this 202 before our own offer presents it: the periodic task sends it.
-  return reply
+  }
+  // The other side must store the token first: the periodic task sends our offer.
+  return await withPeer(deps, offer.origin, answer, { requestId })
 }

@@ -1,8 +1,8 @@
+import type { AuditAction } from '@gatehouse/contracts'
 import { ApprovalRequest, Peer, recordAudit, type ActingAdmin } from '@gatehouse/domain'
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
 import { parkReset, rememberInstance, settleReset } from '../handshake/activate.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { isOtherInstance, probePeer } from '../maintenance/probe-peer.ts'
@@ -10,13 +10,10 @@ import { rotateSecret } from '../maintenance/rotate-secret.ts'
 import { newSecret } from '../peers/new-secret.ts'
 import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 
-type Input = { id: string; actor: ActingAdmin }
-type Act = { action: string; change: (em: EntityManager, peer: Peer) => Promise<void> | void }
+type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
+type Act = { action: AuditAction; change: (em: EntityManager, peer: Peer) => Promise<void> | void }
 
-/**
- * Ends a peering from this side, at once; a second time changes nothing. Throws not_found, and like every act here as
- * `assertCallerCurrent` does. Contract: 7, peers.
- */
+/** Throws not_found, and like every act here as `assertCallerCurrent` does. Contract: 7, peers. */
 export async function revokePeer(deps: PeerDeps, input: Input): Promise<void> {
   await act(deps, input, {
     action: 'peer.revoked',
@@ -26,17 +23,17 @@ export async function revokePeer(deps: PeerDeps, input: Input): Promise<void> {
   })
 }
 
-/** Forgets a revoked or rejected peer, so that it may offer itself again. Throws not_found, peer_state. */
+/** For revoked or rejected peers. Throws not_found, peer_state. */
 export async function forgetPeer(deps: PeerDeps, input: Input): Promise<void> {
   await act(deps, input, { action: 'peer.forgotten', change: removeIn(['revoked', 'rejected']) })
 }
 
-/** Forgets a peer that needs attention, so that it can be peered with anew. Throws not_found, peer_state. */
+/** For peers that need attention. Throws not_found, peer_state. */
 export async function resetPeer(deps: PeerDeps, input: Input): Promise<void> {
   await act(deps, input, { action: 'peer.reset', change: removeIn(['needs_attention']) })
 }
 
-/** How often its secret is rotated. Throws not_found. */
+/** Throws not_found. */
 export async function setRotation(deps: PeerDeps, input: Input & { autoRotateIntervalDays: number }): Promise<Peer> {
   return await act(deps, input, {
     action: 'peer.changed',
@@ -44,46 +41,44 @@ export async function setRotation(deps: PeerDeps, input: Input & { autoRotateInt
   })
 }
 
-/** Rotates its secret now; gives the peer as it is then. Throws not_found, peer_state, remote_refused. */
+/** Throws not_found, peer_state, remote_refused. */
 export async function rotatePeer(deps: Deps, input: Input): Promise<Peer> {
   const { peer, isDone } = await rotateSecret(deps, input)
-  if (!isDone) throw refuse.remote_refused({ message: 'The other instance did not take the new secret' })
+  if (!isDone) throw refuse.rotation_refused()
   return peer
 }
 
-/**
- * Looks now whether a peer that is unreachable or needs attention can go on: it has to answer, and after a stop to prove the
- * secret as the instance that it was. Throws not_found, peer_state. federation-wire.md 2.6.
- */
+/** A stopped peer must prove itself. Throws not_found, peer_state. federation-wire.md 2.6. */
 export async function recheckPeer(deps: Deps, input: Input): Promise<Peer> {
+  const { requestId } = input
   const peer = await act(deps, input, {
     action: 'peer.rechecked',
     change: (_em, { status }) => {
       if (status !== 'unreachable' && status !== 'needs_attention') throw refuse.peer_state()
     },
   })
-  await (peer.status === 'unreachable' ? probePeer(deps, peer) : proveParked(deps, peer))
+  await (peer.status === 'unreachable' ? probePeer(deps, peer, requestId) : proveParked(deps, peer, requestId))
   const rechecked = await deps.orm.em.fork().findOne(Peer, { id: input.id })
-  if (!rechecked) throw commonErrors.not_found()
+  if (!rechecked) throw refuse.not_found()
   return rechecked
 }
 
-async function proveParked(deps: Deps, parked: Peer): Promise<void> {
+async function proveParked(deps: Deps, parked: Peer, requestId: string | undefined): Promise<void> {
   const { origin } = parked
-  const proof = await proveSecret(deps, { origin, secrets: parked.secretsAt(deps.clock.now()) })
-  await withPeer(deps, origin, async (em, peer) => {
+  const proof = await proveSecret(deps, { origin, secrets: parked.secretsAt(deps.clock.now()), requestId })
+  const prove = async (em: EntityManager, peer: Peer | null) => {
     if (peer?.status !== 'needs_attention' || !proof.proven) return
     if (isOtherInstance(peer, proof.instanceId)) return await parkReset(em, peer)
     const now = new Date(deps.clock.now())
     peer.instanceId ??= proof.instanceId
-    // The known instance is back: nobody is another one's user.
     await settleReset(em, peer, now)
     peer.reconnect()
     peer.nextAttemptAt = now
-  })
+  }
+  await withPeer(deps, origin, prove, { requestId })
 }
 
-/** Forgotten with its requests; who it was is remembered, because its users may have accounts here. */
+/** Remembers the instanceId: its users may have accounts here. */
 function removeIn(statuses: readonly Peer['status'][]) {
   return async (em: EntityManager, peer: Peer): Promise<void> => {
     if (!statuses.includes(peer.status)) throw refuse.peer_state()
@@ -93,14 +88,14 @@ function removeIn(statuses: readonly Peer['status'][]) {
   }
 }
 
-async function act(deps: PeerDeps, { id, actor }: Input, { action, change }: Act): Promise<Peer> {
+async function act(deps: PeerDeps, { id, actor, requestId }: Input, { action, change }: Act): Promise<Peer> {
   const known = await deps.orm.em.fork().findOne(Peer, { id })
-  if (!known) throw commonErrors.not_found()
+  if (!known) throw refuse.not_found()
   return await withPeer(
     deps,
     known.origin,
     async (em, peer) => {
-      if (peer?.id !== id) throw commonErrors.not_found()
+      if (peer?.id !== id) throw refuse.not_found()
       const before = peer.status
       await change(em, peer)
       const isRepeated = action === 'peer.revoked' && before === 'revoked'
@@ -108,6 +103,6 @@ async function act(deps: PeerDeps, { id, actor }: Input, { action, change }: Act
       if (!isRepeated) recordAudit(em, { ...record, at: new Date(deps.clock.now()) })
       return peer
     },
-    actor,
+    { actor, requestId },
   )
 }

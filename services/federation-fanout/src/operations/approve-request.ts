@@ -1,7 +1,7 @@
 import type { ActingAdmin, Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/keep-offer.ts'
@@ -12,12 +12,11 @@ import { beginInitiation } from './initiate-peering.ts'
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
- * Approves a waiting request: an offer with a fresh secret of our own goes out, with the token that the other side waits
- * for. It is stored before it is sent, and repeated until it is answered. Throws not_found, request_decided, peer_exists,
+ * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
  * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
  */
 export async function approveRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
-  const offered = await decideRequest(deps, { id, actor, decision: 'approved' }, (em, decided) =>
+  const offered = await decideRequest(deps, { id, actor, decision: 'approved', requestId }, (em, decided) =>
     beginApproved(deps, em, decided),
   )
   await attemptHandshake(deps, offered, requestId)
@@ -31,7 +30,7 @@ async function beginApproved(deps: Deps, em: EntityManager, { request, known, no
   const peer = known ?? (await newPeer(em, origin, now))
   beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
   peer.instanceName ??= request.instanceName
-  // The caller attempts it now; the periodic task does so if this process dies meanwhile.
+  // The periodic task continues if this process dies.
   peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
   return peer
 }

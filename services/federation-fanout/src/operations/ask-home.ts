@@ -5,6 +5,7 @@ import {
   attachProofReply,
   byHomeIdReply,
   endpoints,
+  pictureFields,
   type checkHomeEpoch,
   type lookUpByHomeId,
   type RemoteUser,
@@ -20,13 +21,10 @@ import { sendToPeer, verifySignedAnswer, type Message, type SignedExchange } fro
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-/**
- * Whether the host still is the instance that it was: `unknown` where it is no peer whose instanceId is known. Another one
- * parks the peer. Contract: 7, login repair.
- */
+/** `unknown`: no peer with a known instanceId. Another instance parks the peer. Contract: 7, login repair. */
 export async function checkHome(
   deps: Deps,
-  { host, timeoutMs }: z.infer<typeof checkHomeEpoch.request>,
+  { host, timeoutMs, requestId }: z.infer<typeof checkHomeEpoch.request> & { requestId?: string | undefined },
 ): Promise<z.infer<typeof checkHomeEpoch.reply>> {
   const homes = await findKnownHomes(deps, hostOf(host))
   if (homes.length === 0) return { outcome: 'unknown' }
@@ -35,13 +33,13 @@ export async function checkHome(
     const proof = await proveSecret(deps, { origin: peer.origin, secrets, timeoutMs })
     if (!proof.proven) continue
     if (!isOtherInstance({ instanceId }, proof.instanceId)) return { outcome: 'same' }
-    await noteInstance(deps, peer.origin, proof.instanceId)
+    await noteInstance(deps, peer.origin, { instanceId: proof.instanceId, requestId })
     return { outcome: 'changed' }
   }
   return { outcome: 'unverified' }
 }
 
-/** With the instanceId that it has, or that it had until it became active without saying who it is: also afterwards. */
+/** An active peer may not have said its instanceId yet: the former one counts. */
 async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer; instanceId: string }[]> {
   const em = orm.em.fork()
   const peers = await em.find(Peer, { host })
@@ -52,7 +50,7 @@ async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer
   return (await Promise.all(homes)).flat()
 }
 
-/** One user of the active peer of a host. federation-wire.md 4, lookups. */
+/** federation-wire.md 4, lookups. */
 export async function askByHomeId(
   deps: Deps,
   { host, homeUserId }: z.infer<typeof lookUpByHomeId.request>,
@@ -68,13 +66,16 @@ export async function askByHomeId(
   return { outcome: 'found', username, profile: withPictures(peer, profile) }
 }
 
-/** Pictures are bare file names there. */
-function withPictures({ origin }: Peer, { displayName, avatar, avatarColor, banner, bio }: RemoteUser['profile']) {
-  const picture = (name: string | null) => (name ? new URL(`/api/uploads/${name}`, origin).href : null)
-  return { displayName, avatar: picture(avatar), banner: picture(banner), avatarColor, bio }
+function withPictures({ origin }: Peer, profile: RemoteUser['profile']): RemoteUser['profile'] {
+  const { ...told } = profile
+  for (const field of pictureFields) {
+    const name = profile[field]
+    if (name) told[field] = new URL(`/api/uploads/${name}`, origin).href
+  }
+  return told
 }
 
-/** Whether a home confirms an attach proof, by a signed answer. federation-wire.md 4, attach 3. */
+/** federation-wire.md 4, attach 3. */
 export async function askProof(
   deps: Deps,
   { host, token }: z.infer<typeof verifyAttachProof.request>,
@@ -86,7 +87,7 @@ export async function askProof(
   if (!exchange) return { outcome: 'unreachable' }
   const now = deps.clock.now()
   const said = attachProofReply.safeParse(jsonOf(exchange.answer))
-  // What is not signed by the home proves nothing, whatever it says.
+  // An unsigned answer proves nothing.
   if (verifySignedAnswer(exchange, peer.secretsAt(now), now) !== 'ok' || !said.success) return { outcome: 'invalid' }
   const { data } = said
   if (!data.valid) return { outcome: 'invalid' }

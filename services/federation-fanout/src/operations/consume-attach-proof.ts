@@ -6,10 +6,7 @@ import { hashToken } from '../peers/signature.ts'
 
 type Input = { token: string; targetDomain: string }
 
-/**
- * Uses up the proof that a user of this instance was given for the asking one; unknown, used, expired and foreign ones
- * read alike. One statement, so that of any number of askers one succeeds. federation-wire.md 4, attach 3.
- */
+/** One statement: only one asker succeeds. All failures read alike. federation-wire.md 4, attach 3. */
 export async function consumeAttachProof(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   { token, targetDomain }: Input,

@@ -4,17 +4,18 @@ import type { Deps } from '../deps.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
 
-export type Decision = { id: string; actor: ActingAdmin; decision: 'approved' | 'denied' }
+export type Decision = {
+  id: string
+  actor: ActingAdmin
+  decision: 'approved' | 'denied'
+  requestId: string | undefined
+}
 export type DecidedRequest = { request: ApprovalRequest; known: Peer | null; now: Date }
 
-/**
- * Decides a waiting request, records who did, and makes what follows from it, in one transaction; gives what `follow`
- * gives. Throws not_found, request_decided, as `assertCallerCurrent` does, and what `follow` throws. Contract: 7,
- * approval requests.
- */
+/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
 export async function decideRequest<Outcome>(
   deps: Deps,
-  { id, actor, decision }: Decision,
+  { id, actor, decision, requestId }: Decision,
   follow: (em: EntityManager, decided: DecidedRequest) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
@@ -35,6 +36,6 @@ export async function decideRequest<Outcome>(
       })
       return outcome
     },
-    actor,
+    { actor, requestId },
   )
 }

@@ -1,18 +1,14 @@
-import { deleteFederatedIdentity, type DeletionMode } from '@gatehouse/contracts'
+import { deleteFederatedIdentity, ownedSpaces, type DeletionMode } from '@gatehouse/contracts'
 import type { Peer } from '@gatehouse/domain'
-import { isRefusal } from '@gatehouse/runtime'
+import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
 type Identity = { homeUserId: string; homeInstance: string }
 type Input = Identity & { mode: DeletionMode; requestId?: string | undefined }
 
-/**
- * Has identity tombstone the account of a peer's user; one that is not here, or not any more, is as good as deleted.
- * Throws foreign_identity, owns_spaces. Contract: 7, identity.
- */
+/** Succeeds for a missing account. Throws foreign_identity, owns_spaces. Contract: 7, identity. */
 export async function deleteIdentity({ bus }: Pick<Deps, 'bus'>, signer: Peer, input: Input): Promise<void> {
   const { homeUserId, mode, requestId } = input
   const homeInstance = homeOf(signer, input)
@@ -21,11 +17,14 @@ export async function deleteIdentity({ bus }: Pick<Deps, 'bus'>, signer: Peer, i
     await bus.request(deleteFederatedIdentity, { homeUserId, homeInstance, mode }, options)
   } catch (error) {
     if (!isRefusal(error) || error.code !== 'owns_spaces') throw error
-    throw refuse.owns_spaces({ fields: { ownedSpaces: error.fields.ownedSpaces ?? [] }, cause: error })
+    throw refuse.owns_spaces({
+      fields: { ownedSpaces: ownedSpaces.parse(error.fields['ownedSpaces'] ?? []) },
+      cause: error,
+    })
   }
 }
 
-/** A peer speaks for the users of its own host only. Throws foreign_identity. Contract: 7. */
+/** A peer acts for its own host only. Throws foreign_identity. Contract: 7. */
 export function homeOf(signer: Peer, { homeInstance }: Pick<Identity, 'homeInstance'>): string {
   if (hostOf(homeInstance) !== signer.host) throw refuse.foreign_identity()
   return signer.host

@@ -4,7 +4,7 @@ import { Peer, User, assertCallerCurrent, type ActingCaller } from '@gatehouse/d
 import { OutboundFailure } from '@gatehouse/outbound'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { forgetInstances } from '../fan-out/forget-instances.ts'
 import { readFailure, readResult } from '../fan-out/read-result.ts'
 import { sendToPeer, type Message, type SigningPeer } from '../peers/send-signed.ts'
@@ -15,9 +15,8 @@ type Input = { caller: ActingCaller; origins: string[]; mode: FanoutMode; reques
 type Needs = Pick<Deps, 'orm' | 'bus' | 'log' | 'metrics' | 'outbound' | 'clock' | 'random' | 'config'>
 
 /**
- * Deletes a native user's identity on other instances, all at once, each within its own time. Gives a result under each
- * origin as it was spelled; spellings of one origin share one request. Throws not_at_home, and as `assertCallerCurrent` does.
- * Spec: federation-identity/delete; Contract: 7, fan-out.
+ * In parallel. Results stand under each origin as spelled. Spellings of one origin share a request. Throws not_at_home,
+ * and as `assertCallerCurrent` does. Spec: federation-identity/delete; Contract: 7, fan-out.
  */
 export async function deleteRemoteIdentities(deps: Needs, input: Input): Promise<Record<string, FanoutResult>> {
   const { userId } = input.caller
@@ -31,25 +30,25 @@ export async function deleteRemoteIdentities(deps: Needs, input: Input): Promise
   return Object.fromEntries([...spelled].map(([text, origin]) => [text, results.get(origin ?? '') ?? noPeer]))
 }
 
-/** The caller is judged again, because nothing that was sent can be taken back. Design: invariant 1. */
+/** Sent requests cannot be taken back. Design: invariant 1. */
 async function assertMayDelete(em: EntityManager, caller: ActingCaller): Promise<void> {
   await assertCallerCurrent(em, caller)
   const user = await em.findOne(User, { id: caller.userId, homeInstance: null }, { fields: ['id'] })
   if (!user) throw refuse.not_at_home()
 }
 
-/** Nothing is sent, and it succeeds: the user only forgets the instance. federation-wire.md 3. */
+/** Sends nothing: the user only forgets the instance. federation-wire.md 3. */
 function leaveAll(origins: readonly string[]): Map<string, FanoutResult> {
   return new Map(origins.map((origin) => [origin, { success: true }]))
 }
 
-/** Of a hundred peers, all columns would take longer than their signatures. */
+/** For a hundred peers, reading all columns takes longer than signing. */
 const signingFields = ['origin', 'secret', 'nextSecret', 'previousSecret', 'previousSecretUntil'] as const
 
 async function deleteAll(deps: Needs, origins: string[], input: Input): Promise<Map<string, FanoutResult>> {
   const isAsked = { origin: { $in: origins }, status: 'active' } as const
   const peers = await deps.orm.em.fork().find(Peer, isAsked, { fields: signingFields })
-  // The fields are those of `deleteAt` and no others: looking for secrets among them takes longer than the line.
+  // Redaction takes longer than the log line. These fields hold no secrets.
   const resultLog = deps.log.child({}, { redact: [] })
   const sending = { ...deps, resultLog }
   const message = deletionMessage(deps, input)
@@ -65,7 +64,7 @@ function deletionMessage({ config }: Pick<Deps, 'config'>, { caller: { userId },
   return { method, path, body, timeoutMs: policy.fanoutTimeoutMs, requestId }
 }
 
-/** Never throws for what the other instance does. */
+/** Never throws for a remote failure. */
 async function deleteAt(
   deps: Needs & { resultLog: Needs['log'] },
   peer: SigningPeer,

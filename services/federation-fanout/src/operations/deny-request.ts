@@ -5,14 +5,11 @@ import { newPeer } from '../handshake/activate.ts'
 import { newSecret } from '../peers/new-secret.ts'
 import { decideRequest } from './decide-request.ts'
 
-type Input = { id: string; actor: ActingAdmin }
+type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
-/**
- * Turns a waiting instance away for good; it is told, by the periodic task, until it has heard. An admin lifts it by
- * initiating. Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests.
- */
-export async function denyRequest(deps: Deps, { id, actor }: Input): Promise<void> {
-  await decideRequest(deps, { id, actor, decision: 'denied' }, (em, { request, now }) =>
+/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
+export async function denyRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
+  await decideRequest(deps, { id, actor, decision: 'denied', requestId }, (em, { request, now }) =>
     rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
   )
   void deps.maintenance.runNow()
@@ -20,7 +17,7 @@ export async function denyRequest(deps: Deps, { id, actor }: Input): Promise<voi
 
 type Rejection = { request: ApprovalRequest; reason: 'denied_by_admin' | 'expired'; now: Date }
 
-/** The origin of an inbound request is answered 403 from now on. A peer that is one already stays it. */
+/** An existing peer stays one. */
 export async function rejectOrigin(
   deps: Pick<Deps, 'random'>,
   em: EntityManager,

@@ -10,7 +10,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ensurePeerReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { isConsented } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { readPeerOrigin } from '../peers/read-peer-origin.ts'
@@ -22,13 +22,12 @@ type Input = { remoteOrigin: string; caller: ActingCaller; requestId?: string | 
 type Reply = z.infer<typeof ensurePeerReply>
 
 /**
- * A user has connected to another instance and wants it to be a peer. With autoAcceptPeering it is offered at once; else
- * nothing is sent, and the wish waits for an admin. Throws origin_invalid, origin_is_own, too_many_requests, and as
- * `assertCallerCurrent` does. Contract: 7, consent.
+ * Without autoAcceptPeering nothing is sent, and an admin decides. Throws origin_invalid, origin_is_own,
+ * too_many_peering_requests, and as `assertCallerCurrent` does. Contract: 7, consent.
  */
 export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestId }: Input): Promise<Reply> {
   const origin = readPeerOrigin(deps.config, remoteOrigin)
-  const { peer, isBegun } = await withPeer(deps, origin, async (em, known) => {
+  const begin = async (em: EntityManager, known: Peer | null) => {
     await assertCallerCurrent(em, caller)
     if (known && !(await isWish(em, known))) return { peer: known, isBegun: false }
     const { autoAcceptPeering } = await loadInstanceSettings(em)
@@ -38,12 +37,12 @@ export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestI
     }
     if (waits === 0) await requestOutbound(em, { origin, userId: caller.userId, now: deps.clock.now() })
     return { peer: null, isBegun: false }
-  })
+  }
+  const { peer, isBegun } = await withPeer(deps, origin, begin, { requestId })
   const current = peer && isBegun ? (await attemptHandshake(deps, peer, requestId)).peer : peer
   return current ? { peeringStatus: statusForUser(current), peerId: current.id } : { peeringStatus: 'admin_required' }
 }
 
-/** A handshake that a user caused while no admin had to consent, and that waits for one now. */
 async function isWish(em: EntityManager, known: Peer): Promise<boolean> {
   const isUnderWay = known.status === 'pending' || known.status === 'awaiting_approval'
   return isUnderWay && !(await isConsented(em, known))
@@ -54,7 +53,7 @@ async function requestOutbound(
   { origin, userId, now }: { origin: string; userId: string; now: number },
 ): Promise<void> {
   const waiting = await em.count(ApprovalRequest, { direction: 'outbound', status: 'pending' })
-  if (waiting >= policy.outboundRequestsMax) throw refuse.too_many_requests()
+  if (waiting >= policy.outboundRequestsMax) throw refuse.too_many_peering_requests()
   em.create(ApprovalRequest, {
     id: await nextId(em),
     sourceOrigin: origin,
@@ -66,7 +65,7 @@ async function requestOutbound(
   })
 }
 
-/** `pending` also says that it failed and is repeated, which one that an admin began is not. federation-wire.md 2.2. */
+/** `pending` includes repeated failures. federation-wire.md 2.2. */
 function statusForUser({ status, nextAttemptAt }: Peer): Reply['peeringStatus'] {
   if (status === 'unreachable') return 'pending'
   if (status === 'pending' && !nextAttemptAt) return 'admin_required'

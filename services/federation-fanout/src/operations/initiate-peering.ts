@@ -1,7 +1,7 @@
 import { recordAudit, type ActingAdmin, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse, wireCodes } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/keep-offer.ts'
@@ -13,10 +13,9 @@ import { policy } from '../policy.ts'
 type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
- * Offers another instance to be peers, with a fresh secret, which lifts a revocation or a denial; gives the peer as the
- * first attempt left it. The periodic task goes on with it. Throws origin_invalid, origin_is_own, peer_exists,
- * peer_needs_reset, remote_unreachable, remote_refused, remote_unproven, remote_clock, handshake_overtaken, and as
- * `assertCallerCurrent` does. Contract: 7, handshake, asking.
+ * Lifts a revocation or a denial. Returns the peer after the first attempt. Throws origin_invalid, origin_is_own,
+ * peer_exists, peer_needs_reset, remote_unreachable, remote_refused, remote_unproven, remote_clock,
+ * handshake_overtaken, and as `assertCallerCurrent` does. Contract: 7, handshake, asking.
  */
 export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
   const origin = readPeerOrigin(deps.config, input.remoteOrigin)
@@ -28,18 +27,17 @@ export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
       recordInitiation(em, { actor: input.actor, peer: begun, at: new Date(deps.clock.now()) })
       return { peer: begun, isNew: !known }
     },
-    input.actor,
+    input,
   )
   const attempt = await attemptHandshake(deps, peer, input.requestId)
-  if (isNew && attempt.answer.kind === 'forbidden') await forgetOffered(deps, peer)
+  if (isNew && attempt.answer.kind === 'forbidden') await forgetOffered(deps, peer, input.requestId)
   return readAttempt(attempt)
 }
 
 type Initiation = { known: Peer | null; origin: string; adminDecided: boolean }
 
 /**
- * A pending peer keeps the secret that it may have been offered before: the other side may hold it already, although
- * its answer was lost. Throws peer_exists, peer_needs_reset. Called inside `withPeer`.
+ * The other side may hold a pending secret already. Call it inside `withPeer`. Throws peer_exists, peer_needs_reset.
  */
 export async function beginInitiation(
   deps: Pick<Deps, 'random' | 'clock'>,
@@ -56,7 +54,7 @@ export async function beginInitiation(
   } else {
     beginOffer(deps, peer, { adminDecided, presentedToken: null, now })
   }
-  // The caller attempts it now; the periodic task does so if this process dies meanwhile.
+  // The periodic task continues if this process dies.
   peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
   await em.flush()
   return peer
@@ -70,22 +68,21 @@ export function recordInitiation(
   recordAudit(em, { action: 'peer.initiated', actor, target, detail: { origin: peer.origin }, at })
 }
 
-/** An origin that cannot be a peer at all is not kept. */
-async function forgetOffered(deps: Deps, { origin, secret }: Peer): Promise<void> {
-  await withPeer(deps, origin, async (em, peer) => {
+async function forgetOffered(deps: Deps, { origin, secret }: Peer, requestId: string | undefined): Promise<void> {
+  const forget = async (em: EntityManager, peer: Peer | null) => {
     if (peer?.status === 'pending' && peer.secret === secret) em.remove(peer)
-  })
+  }
+  await withPeer(deps, origin, forget, { requestId })
 }
 
-/** The peer that an admin is shown, or why there is none yet. */
 function readAttempt({ peer, answer, proof }: Attempt): Peer {
   if (answer.kind === 'forbidden') throw refuse.origin_invalid()
   if (!peer || peer.status === 'revoked') throw refuse.handshake_overtaken()
   if (peer.status === 'active' || peer.status === 'awaiting_approval') return peer
   if (answer.kind === 'exists' || answer.kind === 'refused' || answer.kind === 'final') {
     if (answer.kind === 'exists' && proof && !proof.proven && proof.reason !== 'wrong') throw unproven(proof.reason)
-    const fields = answer.kind === 'exists' ? { code: wireCodes.existing } : {}
-    throw refuse.remote_refused({ message: `The other instance refused: ${answer.message}`, fields })
+    const code = answer.kind === 'exists' ? { code: 'PEER_EXISTS_RESET_REQUIRED' as const } : {}
+    throw refuse.remote_refused({ fields: { answer: answer.message, ...code } })
   }
   if (answer.kind === 'unreachable') throw unproven('unreachable')
   if (proof && !proof.proven) throw unproven(proof.reason)

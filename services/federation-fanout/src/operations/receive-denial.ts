@@ -1,6 +1,7 @@
 import { Peer } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { newSecret } from '../peers/new-secret.ts'
 import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
 import { withPeer } from '../peers/with-peer.ts'
@@ -9,9 +10,8 @@ import { claimNonce } from '../requests/nonces.ts'
 type Input = { headers: Record<string, string | string[] | undefined>; body: Buffer; requestId?: string | undefined }
 
 /**
- * The admin of another instance has denied our offer, which ends it: signed with the secret of that offer. Where nothing
- * waits, nothing happens and the answer is the same, so that the other side can put its request away. Throws
- * signature_missing, signature_wrong, signature_stale, nonce_used. federation-wire.md 2.2, peer/denied.
+ * Signed with the offer's secret. Without a waiting offer the answer is the same. Throws signature_missing,
+ * signature_wrong, signature_stale, nonce_used. federation-wire.md 2.2, peer/denied.
  */
 export async function receiveDenial(deps: Deps, { headers, body, requestId }: Input): Promise<void> {
   const signed = readSignedHeaders(headers)
@@ -23,9 +23,10 @@ export async function receiveDenial(deps: Deps, { headers, body, requestId }: In
   if (verdict === 'stale') throw refuse.signature_stale()
   if (verdict === 'bad') throw refuse.signature_wrong()
   if (!(await claimNonce(deps, signed))) throw refuse.nonce_used()
-  await withPeer(deps, origin, async (_em, current) => {
+  const end = async (_em: EntityManager, current: Peer | null) => {
     const isWaiting = current?.status === 'pending' || current?.status === 'awaiting_approval'
     if (isWaiting && current.secret === peer.secret) current.reject('denied_by_peer', newSecret(deps))
-  })
+  }
+  await withPeer(deps, origin, end, { requestId })
   deps.log.info({ requestId, origin }, 'offer denied by its peer')
 }

@@ -1,13 +1,10 @@
 import type { Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
-/**
- * A peer gives itself and us a new secret; both count while it changes over. The same one again is answered like the
- * first time: its answer may have been lost. Throws peer_unknown, rotation_running. federation-wire.md 2.8.
- */
+/** A repeated secret gets the same answer. Throws peer_unknown, rotation_running. federation-wire.md 2.8. */
 export async function receiveRotation(deps: Deps, signer: Peer, newSecret: string) {
   await withPeer(deps, signer.origin, async (_em, peer) => {
     if (!peer?.isActive()) throw refuse.peer_unknown()

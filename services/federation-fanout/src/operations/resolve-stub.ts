@@ -7,10 +7,7 @@ import { homeOf } from './delete-identity.ts'
 
 type Input = z.infer<typeof resolveStubBody> & { requestId?: string | undefined }
 
-/**
- * The local account of a peer's user, or a new stub for it. Throws foreign_identity, and not_found for an identity that
- * was deleted here. Contract: 7, stubs; Spec: replicated-user resolver.
- */
+/** Throws foreign_identity, not_found. Contract: 7, stubs; Spec: replicated-user resolver. */
 export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, input: Input) {
   const { requestId, ...identity } = input
   const options = { requestId, timeoutMs: policy.identityCallTimeoutMs }

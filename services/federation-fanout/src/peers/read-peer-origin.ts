@@ -1,11 +1,8 @@
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { hostOf, normalizeSignedOrigin } from './signature.ts'
 
-/**
- * The origin of another instance in its one spelling. Plain http only where the operator lets outbound requests reach
- * private addresses at all. Throws origin_invalid, origin_is_own. Contract: 7, handshake, outbound requests.
- */
+/** Throws origin_invalid, origin_is_own. Contract: 7, handshake, outbound requests. */
 export function readPeerOrigin({ publicAddress, reach }: Deps['config'], text: string): string {
   const origin = normalizeSignedOrigin(text.trim())
   if (!origin || hostOf(origin).endsWith('.')) throw refuse.origin_invalid()

@@ -1,7 +1,7 @@
 import type { OutboundAnswer } from '@gatehouse/outbound'
 import { policy } from '../policy.ts'
 
-/** The JSON object in another instance's answer; undefined when it is none, for example a page of HTML. */
+/** Undefined: no JSON object. */
 export function jsonOf(answer: Pick<OutboundAnswer, 'body'>): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(answer.body.toString('utf8'))
@@ -13,14 +13,13 @@ export function jsonOf(answer: Pick<OutboundAnswer, 'body'>): Record<string, unk
   }
 }
 
-/** What another instance says went wrong, on one line and cut to what a person reads; else its status. */
+/** One line, cut. Otherwise the status. */
 export function messageOf(answer: OutboundAnswer): string {
   const json = jsonOf(answer)
   const said = [json?.error, json?.message].find((text) => typeof text === 'string' && text.trim() !== '')
   return said === undefined ? `The instance answered with status ${answer.status}` : readableText(said as string)
 }
 
-/** Another instance's text: no control characters, no broken characters, not endless. */
 export function readableText(text: string): string {
   const line = text
     .toWellFormed()

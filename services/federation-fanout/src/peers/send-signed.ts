@@ -14,13 +14,12 @@ export type Message = {
   requestId?: string | undefined
 }
 
-/** What of a peer its signatures need. */
 export type SigningPeer = Pick<Peer, 'origin' | 'secret' | 'secretsAt'>
 
 export type SignedExchange = { answer: OutboundAnswer; nonce: string }
 export type SendDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config'>
 
-/** Sends a JSON body to another instance, signed with the shared secret. Throws OutboundFailure. Contract: 7. */
+/** Throws OutboundFailure. Contract: 7. */
 export async function sendSigned(deps: SendDeps, peer: Secret, message: Message): Promise<SignedExchange> {
   const body = JSON.stringify(message.body)
   const nonce = deps.random.uuid()
@@ -47,8 +46,7 @@ export async function sendSigned(deps: SendDeps, peer: Secret, message: Message)
 }
 
 /**
- * The same to a peer that may have two secrets while a rotation runs: a 401 is followed by one attempt with the other, in
- * the time that is left. Throws OutboundFailure. Contract: 7, fan-out; federation-wire.md 2.8, advice.
+ * After a 401 it tries the other secret. Throws OutboundFailure. Contract: 7, fan-out; federation-wire.md 2.8, advice.
  */
 export async function sendToPeer(deps: SendDeps, peer: SigningPeer, message: Message): Promise<SignedExchange> {
   const startedAt = performance.now()
@@ -59,10 +57,7 @@ export async function sendToPeer(deps: SendDeps, peer: SigningPeer, message: Mes
   return await sendSigned(deps, { origin: peer.origin, secret: second }, { ...message, timeoutMs })
 }
 
-/**
- * Whether an answer is signed by the asked instance: with one of these secrets, now, and with a nonce that is not the
- * question's, so that an echo of the question is no answer. `stale`: a right signature of a wrong clock. Contract: 7.
- */
+/** An echo of the question is no answer. `stale`: right signature, wrong clock. Contract: 7. */
 export function verifySignedAnswer(
   { answer, nonce }: SignedExchange,
   secrets: readonly string[],

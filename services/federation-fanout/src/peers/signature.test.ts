@@ -26,6 +26,7 @@ function verify(changes: { body?: string; secret?: string; now?: number; timesta
   return verifySignature(given).verdict
 }
 
+/** Contract: 7, Signatures. */
 describe('federation signatures', () => {
   it('are the ones that were written down', () => {
     expect(signBody(exchange)).to.deep.equal({

@@ -1,12 +1,12 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** How far a signature's timestamp may be from our clock, either side, in milliseconds. Contract: 7. */
+/** In milliseconds, before or after our clock. Contract: 7. */
 export const signatureWindowMs = 15 * 60 * 1000
 
-/** What a signed message says beside its origin: `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
+/** `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
 export type Signature = { timestamp: number; nonce: string; signature: string }
 
-/** The headers of a signed request. An answer carries no origin. federation-wire.md 1. */
+/** federation-wire.md 1. */
 export type SignedHeaders = Signature & { origin: string }
 
 type Headers = Record<string, string | string[] | undefined>
@@ -19,12 +19,12 @@ const signaturePattern = /^sha256=([0-9a-fA-F]{64})$/
 const bareHostPattern = /^[^\s/?#@\\]+$/
 const nonceMax = 64
 
-/** The headers of a request whose body is sent as exactly these bytes; `timestamp` in milliseconds. Contract: 7. */
+/** `body` must be the exact bytes that are sent; `timestamp` in milliseconds. Contract: 7. */
 export function signBody({ origin, ...unsigned }: Unsigned & { origin: string }): Record<string, string> {
   return { 'X-Federation-Origin': origin, ...signAnswer(unsigned) }
 }
 
-/** The headers of a signed answer: those of a request without the origin. federation-wire.md 1, signed answers. */
+/** Without the origin. federation-wire.md 1, signed answers. */
 export function signAnswer({ secret, body, timestamp, nonce }: Unsigned): Record<string, string> {
   return {
     'X-Federation-Timestamp': String(timestamp),
@@ -33,14 +33,14 @@ export function signAnswer({ secret, body, timestamp, nonce }: Unsigned): Record
   }
 }
 
-/** Takes headers with lower-case names, as Node gives them. Undefined when one is missing or malformed. Contract: 7. */
+/** Needs lower-case names. Undefined: missing or malformed. Contract: 7. */
 export function readSignedHeaders(headers: Headers): SignedHeaders | undefined {
   const origin = normalizeSignedOrigin(headers['x-federation-origin'])
   const signature = readSignature(headers)
   return origin && signature ? { origin, ...signature } : undefined
 }
 
-/** The same without the origin, as answers have it. A nonce is any text of at most 64 characters that is not blank. */
+/** A nonce is at most 64 characters and not blank. */
 export function readSignature(headers: Headers): Signature | undefined {
   const timestamp = readMatch(timestampPattern, headers['x-federation-timestamp'])?.[0]
   const nonce = readNonce(headers['x-federation-nonce'])
@@ -49,11 +49,7 @@ export function readSignature(headers: Headers): Signature | undefined {
   return { timestamp: Number(timestamp), nonce, signature: signature.toLowerCase() }
 }
 
-/**
- * Checks the signature over the received bytes against each secret, in constant time, and then the age; `now` in
- * milliseconds. `stale` is returned for a right signature only, so it means a wrong clock and no foreign signer.
- * Contract: 7.
- */
+/** In constant time; `now` in milliseconds. `stale`: only the clock is wrong. Contract: 7. */
 export function verifySignature(input: {
   secrets: readonly string[]
   body: Buffer
@@ -67,31 +63,27 @@ export function verifySignature(input: {
   return { verdict: Math.abs(input.now - timestamp) <= signatureWindowMs ? 'ok' : 'stale', secret }
 }
 
-/** Compares two secret texts of any length in constant time. */
+/** In constant time. */
 export function isSameSecret(one: string, other: string): boolean {
   return isEqual(createHash('sha256').update(one).digest(), createHash('sha256').update(other).digest())
 }
 
-/** SHA-256 in hex: how a token is kept that is only ever compared. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** An http or https origin in its one spelling, without a trailing slash. Undefined for anything else. */
+/** Undefined for any spelling but the normal one. */
 export function normalizeSignedOrigin(value: string | string[] | undefined): string | undefined {
   const text = readMatch(originPattern, value)?.[0]
   return text !== undefined && URL.canParse(text) ? new URL(text).origin : undefined
 }
 
-/** Whether one of the four headers is not there at all. Contract: 7, epoch. */
+/** Contract: 7, epoch. */
 export function lacksSignature(headers: Headers): boolean {
   return signatureHeaders.some((name) => headers[name] === undefined)
 }
 
-/**
- * The host of an origin, or of a bare host, for comparison: lower case, without port. Text that is neither is given
- * back in lower case, which equals the host of no origin. Contract: 7.
- */
+/** Lower case, without port. Other text is only lowered: it equals no host. Contract: 7. */
 export function hostOf(origin: string): string {
   const url = originPattern.test(origin) ? origin : `http://${origin}`
   const isReadable = (originPattern.test(origin) || bareHostPattern.test(origin)) && URL.canParse(url)
@@ -111,7 +103,7 @@ function isEqual(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** The key is the secret's text as it was exchanged, not the bytes that it may encode. */
+/** The key is the secret's text, not the bytes it may encode. */
 function digest(secret: string, timestamp: number, nonce: string, body: string | Buffer): Buffer {
   return createHmac('sha256', secret).update(`${timestamp}.${nonce}.`).update(body).digest()
 }

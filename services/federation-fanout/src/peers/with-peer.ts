@@ -7,17 +7,18 @@ import type { Deps } from '../deps.ts'
 
 export type PeerDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'relay'>
 
+/** The admin who acts, if one does, and the request that this is part of. */
+export type Cause = { actor?: ActingAdmin | null; requestId?: string | undefined }
+
 /**
- * Changes what is stored of an origin in one transaction under a lock of that origin, which holds also while there is no
- * row yet. A change of the peer's state or of its waiting requests publishes PeerChanged with `actor`, the admin who acts,
- * whose token is judged again first. No other instance is called in here: its pace would hold a database connection. The
- * transaction may run more than once. Throws as `assertCallerCurrent` does. Design: invariants 1, 10.
+ * Locks the origin, even without a row. May run more than once: call no other instance here. Changes publish
+ * PeerChanged. Throws as `assertCallerCurrent` does. Design: invariants 1, 10.
  */
 export async function withPeer<T>(
   deps: PeerDeps,
   origin: string,
   change: (em: EntityManager, peer: Peer | null) => Promise<T>,
-  actor: ActingAdmin | null = null,
+  { actor = null, requestId }: Cause = {},
 ): Promise<T> {
   const result = await runTransaction(deps.orm, async (em) => {
     if (actor) await assertCallerCurrent(em, actor, { admin: true })
@@ -29,7 +30,7 @@ export async function withPeer<T>(
     const after = await describeOrigin(em, origin)
     if (after.status !== before.status || after.waiting !== before.waiting) {
       const payload = { at: deps.clock.now(), actor, origin, status: after.status }
-      await enqueue(em, peerChanged, payload, { id: deps.random.uuid() })
+      await enqueue(em, peerChanged, payload, { id: deps.random.uuid(), requestId })
     }
     return changed
   })

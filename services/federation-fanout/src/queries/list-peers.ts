@@ -1,12 +1,12 @@
 import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 
-/** Every instance we know, the newest first. */
+/** Newest first. */
 export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<Peer[]> {
   return await orm.em.fork().findAll(Peer, { orderBy: { id: 'desc' } })
 }
 
-/** Those that wait for an admin, the newest first. Contract: 7. */
+/** Newest first. Contract: 7. */
 export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<ApprovalRequest[]> {
   return await orm.em.fork().find(ApprovalRequest, { status: 'pending' }, { orderBy: { id: 'desc' }, limit: 200 })
 }

@@ -1,13 +1,12 @@
 import { ApprovalRequest } from '@gatehouse/domain'
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
-import { refuse } from '../errors.ts'
 
-/** An undecided request; locked inside a transaction. Throws not_found, request_decided. */
+/** Locked inside a transaction. Throws not_found, request_decided. */
 export async function loadWaitingRequest(em: EntityManager, id: string): Promise<ApprovalRequest> {
   const lock = em.isInTransaction() ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {}
   const request = await em.findOne(ApprovalRequest, { id }, lock)
-  if (!request) throw commonErrors.not_found()
+  if (!request) throw refuse.not_found()
   if (request.status !== 'pending') throw refuse.request_decided()
   return request
 }

@@ -1,16 +1,17 @@
+import { homeFields, lookupFields } from '@gatehouse/contracts'
 import { FederationRegistry, User } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
 import { normalizeSignedOrigin } from '../peers/signature.ts'
 
-/** What may be told of a user; the hash is none of it, and this service cannot read it. See docs/decisions/database-roles.md. */
+/** This service cannot read the hash. See docs/decisions/database-roles.md. */
 const fields = [
-  ...['id', 'username', 'displayName', 'avatar', 'banner', 'bio', 'accentColor', 'avatarColor', 'status'],
-  ...['profileUpdatedAt', 'replicatedInstances'],
-] as const satisfies readonly (keyof User)[]
+  ...(['id', 'username', 'status', 'profileUpdatedAt', 'replicatedInstances'] as const),
+  ...new Set([...homeFields, ...lookupFields]),
+] satisfies readonly (keyof User)[]
 
 export type NativeUser = Pick<User, (typeof fields)[number]>
 
-/** Live users of this instance from the start: other instances may keep the identity of a detached one. */
+/** Without detached accounts: other instances may keep their identity. */
 export const isNative = { isDeleted: false, homeInstance: null, federationHomeOrphaned: false }
 
 export async function listNativeUsers(em: EntityManager, where: FilterQuery<User>): Promise<NativeUser[]> {
@@ -22,10 +23,7 @@ export async function findNativeUser(em: EntityManager, where: FilterQuery<User>
   return user
 }
 
-/**
- * The origins on which each of these users has an account: those of the own list, and those that the clients have connected
- * to, as long as the registry names them. Contract: 7, profiles; federation-wire.md 5.
- */
+/** The own list and the clients' registry. Contract: 7, profiles; federation-wire.md 5. */
 export async function findInstances(
   em: EntityManager,
   users: readonly NativeUser[],

@@ -8,10 +8,7 @@ import { policy } from '../policy.ts'
 import { findInstances, listNativeUsers, type NativeUser } from '../queries/native-users.ts'
 import { profileEvent } from './profile-event.ts'
 
-/**
- * The events since a time: of this instance, the profiles of the users that the asking peer holds replicas of. A page may
- * be longer than asked where several profiles changed in the same millisecond. federation-wire.md 3, sync.
- */
+/** A page is longer than asked when profiles share a millisecond. federation-wire.md 3, sync. */
 export async function answerSync(
   { orm, config }: Pick<Deps, 'orm' | 'config'>,
   peer: Peer,
@@ -28,7 +25,6 @@ type Place = { at: number; id: string }
 type Changed = { user: NativeUser; at: number }
 type Wanted = { since: number; limit: number }
 
-/** Reads no further than the page goes: until a profile comes that changed later than the last one of a full page. */
 async function readPage(em: EntityManager, peer: Peer, { since, limit }: Wanted) {
   const page: Changed[] = []
   let place: Place | undefined = { at: since, id: maxId }
@@ -46,10 +42,7 @@ async function readPage(em: EntityManager, peer: Peer, { since, limit }: Wanted)
 
 const maxId = '9223372036854775807'
 
-/**
- * Of the next native users after a place in the order of their changes those with an account on the peer. The statement
- * takes all whose lists mention its host, which the index users_profile_changes puts in order.
- */
+/** Uses the index users_profile_changes. */
 async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at, id }: Place) {
   const rows = await selectRows<Place>(
     em,
@@ -64,7 +57,7 @@ async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at,
   const users = await listNativeUsers(em, { id: { $in: rows.map((row) => row.id) } })
   const instances = await findInstances(em, users)
   const known = new Map(users.map((user) => [user.id, user]))
-  // The place of a profile that changes meanwhile stays the one that was read: a later one would pass others by.
+  // The place must stay as read: a later one would skip others.
   const candidates = rows.flatMap((row): Changed[] => {
     const user = known.get(row.id)
     return user && instances.get(row.id)?.has(origin) ? [{ user, at: row.at }] : []

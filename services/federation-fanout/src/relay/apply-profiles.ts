@@ -2,6 +2,7 @@ import {
   type RelayEvent,
   type RemoteProfile,
   applyRemoteProfiles,
+  homeFields,
   isStorableText,
   profileUpdate,
 } from '@gatehouse/contracts'
@@ -10,27 +11,18 @@ import type { Deps } from '../deps.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-/** A profile that a peer may report, `foreign` when it is none of its users, undefined when it cannot be read. */
+/** `foreign`: not its user. Undefined: unreadable. */
 export function readProfile(peer: Peer, event: RelayEvent): RemoteProfile | 'foreign' | undefined {
   const { data } = profileUpdate.safeParse(event.profileUpdate)
   if (!data) return undefined
   if (hostOf(data.homeInstance) !== peer.host) return 'foreign'
   const { homeUserId, profileUpdatedAt, ...texts } = data
   if (![homeUserId, ...Object.values(texts)].every((text) => !text || isStorableText(text))) return undefined
-  return {
-    homeUserId,
-    profileUpdatedAt,
-    username: texts.username ?? '',
-    displayName: texts.displayName ?? null,
-    avatar: texts.avatar ?? null,
-    banner: texts.banner ?? null,
-    accentColor: texts.accentColor ?? null,
-    avatarColor: texts.avatarColor ?? null,
-    bio: texts.bio ?? null,
-  }
+  const fields = Object.fromEntries(homeFields.map((field) => [field, texts[field] ?? null]))
+  return { homeUserId, profileUpdatedAt, username: texts.username ?? '', ...fields } as RemoteProfile
 }
 
-/** Has identity bring the replicas up to date with their home. Gives whether it did. federation-wire.md 3. */
+/** Returns whether it succeeded. federation-wire.md 3. */
 export async function applyProfiles(
   { bus, log }: Pick<Deps, 'bus' | 'log'>,
   { origin, host }: Peer,

@@ -12,7 +12,7 @@ import { profileEvent } from './profile-event.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
 
-/** Reasons after which an event is not sent again. federation-wire.md 3, relay. */
+/** federation-wire.md 3, relay. */
 const finalReasons = new Set([
   'duplicate',
   'recipient_not_found',
@@ -21,11 +21,9 @@ const finalReasons = new Set([
   'self_target_invalid',
 ])
 
-/** Deliveries whose time has come at the parameter, with their peers. */
 export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
   where d.next_attempt_at <= ? and p.status = 'active'`
 
-/** Starts a delivery to every active peer for which one is due. */
 export async function deliverDue(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
   const now = new Date(deps.clock.now())
@@ -38,7 +36,7 @@ async function deliverAll(deps: Deps, peerId: string): Promise<void> {
   while (await deliverBatch(deps, peerId));
 }
 
-/** Sends at most 50 events of the queue of one peer. Gives whether there may be more to send at once. */
+/** At most 50 events. True: more may be due. */
 export async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
   const em = deps.orm.em.fork()
   const peer = await em.findOne(Peer, { id: peerId, status: 'active' })
@@ -54,7 +52,7 @@ export async function deliverBatch(deps: Deps, peerId: string): Promise<boolean>
   return status >= 200 && status <= 299 && deliveries.length === policy.relayEventsMax
 }
 
-/** Of several replicas one gets each delivery, until its lease ends. */
+/** One replica holds each delivery until the lease ends. */
 async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> {
   const now = clock.now()
   return await selectRows<Delivery>(
@@ -67,7 +65,6 @@ async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> 
   )
 }
 
-/** The status of the answer, 0 without one, and the ids of the users whose event is not sent again. */
 async function post(
   deps: Deps,
   peer: Peer,
@@ -94,7 +91,7 @@ async function post(
   }
 }
 
-/** A delivery whose profile changed while it was under way stays: its version is another one. */
+/** A profile changed meanwhile has another version, and stays. */
 async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delivery[]; kept: Delivery[] }) {
   const em = deps.orm.em.fork()
   for (const { userId, version } of over) {
@@ -115,7 +112,7 @@ async function makeDue({ orm, clock }: Deps, { peerId, userId }: { peerId: strin
   await changeRows(orm.em.fork(), sql, [new Date(clock.now()), peerId, userId])
 }
 
-/** Ten failures in a row make a peer unreachable, five refusals need an admin; a success clears both. */
+/** Ten failures: unreachable. Five refusals: an admin is needed. A success clears both. */
 async function countOutcome(deps: Deps, origin: string, status: number): Promise<void> {
   await withPeer(deps, origin, async (_em, peer) => {
     if (peer?.status !== 'active') return

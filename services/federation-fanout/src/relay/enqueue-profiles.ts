@@ -6,18 +6,14 @@ import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { findInstances, findNativeUser } from '../queries/native-users.ts'
 
-/** Consumes profile changes of our users: each becomes a delivery to every peer that holds a replica. Contract: 7. */
+/** Contract: 7. */
 export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
   return await deps.bus.consume(profileChanged, 'federation-profiles', async ({ payload }) => {
     if (await enqueueProfile(deps, payload.userId)) void deps.maintenance.runNow()
   })
 }
 
-/**
- * Puts a user's profile into the queue of the peers that hold a replica, as the user's lists of instances say. It waits
- * there until the peer is active. One slot for each peer and user: what is sent is the profile as it is then. Gives how many
- * peers.
- */
+/** One slot for each peer and user. Sends the profile of the time of sending. Returns how many peers. */
 export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: string): Promise<number> {
   const em = deps.orm.em.fork()
   const user = await findNativeUser(em, { id: userId })

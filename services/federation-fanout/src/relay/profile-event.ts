@@ -1,12 +1,16 @@
+import { homeFields, profileFields } from '@gatehouse/contracts'
 import type { FederationFanoutConfig } from '../config.ts'
 import type { NativeUser } from '../queries/native-users.ts'
 
-/** A user of this instance as peers are told, in the order of the existing instances. federation-wire.md 3. */
+/** In the order of existing instances. federation-wire.md 3. */
 export function profileEvent(
   { publicAddress: { origin } }: Pick<FederationFanoutConfig, 'publicAddress'>,
   user: NativeUser,
 ) {
-  const picture = (name: string | null | undefined) => (name ? `${origin}/api/uploads/${name}` : null)
+  const told = homeFields.map((field): [string, string | null] => {
+    const value = user[field] ?? null
+    return [field, value && profileFields[field].kind === 'picture' ? `${origin}/api/uploads/${value}` : value]
+  })
   return {
     eventType: 'profile_update',
     contextType: 'profile',
@@ -18,12 +22,7 @@ export function profileEvent(
       homeInstance: origin,
       profileUpdatedAt: user.profileUpdatedAt,
       username: user.username,
-      displayName: user.displayName ?? null,
-      avatar: picture(user.avatar),
-      banner: picture(user.banner),
-      accentColor: user.accentColor ?? null,
-      avatarColor: user.avatarColor ?? null,
-      bio: user.bio ?? null,
+      ...Object.fromEntries(told),
     },
   }
 }

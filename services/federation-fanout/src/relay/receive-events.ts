@@ -18,21 +18,22 @@ export type RelayReply = z.infer<typeof relayReply>
 
 export type EventVerdict = 'accepted' | { rejected: string } | { undeliverable: string }
 
-/** Existing instances send such an event again. federation-wire.md 3, relay. */
+/** Existing instances repeat such events. federation-wire.md 3, relay. */
 const later: EventVerdict = { rejected: 'temporarily_unavailable' }
 
-/** Names in full, and beginnings that end in an underscore. federation-wire.md 6, relay events. */
+/** Full names, or prefixes ending in an underscore. federation-wire.md 6, relay events. */
 const ignoredTypes = [
   ...['read_state_update', 'dm_close', 'dm_reopen', 'dm_call_accept', 'dm_call_reject', 'dm_call_end', 'file_rejected'],
   ...['ownership_transfer', 'group_metadata_update', 'friend_request_update', 'friend_request_cancel', 'friend_add'],
   ...['friend_remove', 'update', 'delete', 'reaction_', 'dm_typing_', 'member_'],
 ]
 
-/**
- * What becomes of each event of a peer. Events of parts that this instance lacks are answered so that the peer neither
- * repeats them nor gives up. An event without a readable messageId cannot be answered. federation-wire.md 3, 6.
- */
-export async function receiveEvents(deps: Deps, peer: Peer, given: readonly unknown[]): Promise<RelayReply> {
+/** An event without a readable messageId gets no answer. federation-wire.md 3, 6. */
+export async function receiveEvents(
+  deps: Deps,
+  peer: Peer,
+  { events: given, requestId }: { events: readonly unknown[]; requestId?: string | undefined },
+): Promise<RelayReply> {
   const events = given.map((event) => relayEvent.safeParse(event)).flatMap(({ data }) => (data ? [data] : []))
   const presences: PresenceReport[] = []
   const profiles = new Map<RelayEvent, RemoteProfile>()
@@ -40,13 +41,12 @@ export async function receiveEvents(deps: Deps, peer: Peer, given: readonly unkn
   if (!(await applyProfiles(deps, peer, [...profiles.values()]))) {
     for (const event of profiles.keys()) verdicts.set(event, later)
   }
-  await reportPresences(deps, peer, presences)
+  await reportPresences(deps, peer, { reports: presences, requestId })
   return toReply(events, verdicts)
 }
 
 type Collected = { presences: PresenceReport[]; profiles: Map<RelayEvent, RemoteProfile> }
 
-/** Presences and profiles are collected: one query and one call serve all events. What cannot be read does nothing. */
 function judgeEvent(peer: Peer, event: RelayEvent, { presences, profiles }: Collected): EventVerdict {
   const { eventType } = event
   if (eventType === 'presence_update') return collectPresence(peer, event, presences)

@@ -6,14 +6,11 @@ import { policy } from '../policy.ts'
 
 export type PresenceReport = { homeUserId: string; host: string; status: 'online' | 'offline' }
 
-/**
- * Tells the session gateways what a peer says of its users, as far as they have a replica here. It never becomes a stored
- * status, and ends by time. Contract: 6.
- */
+/** Never stored. Ends by time. Contract: 6. */
 export async function reportPresences(
   { orm, bus, clock }: Pick<Deps, 'orm' | 'bus' | 'clock'>,
   { host }: Peer,
-  reports: readonly PresenceReport[],
+  { reports, requestId }: { reports: readonly PresenceReport[]; requestId: string | undefined },
 ): Promise<void> {
   if (reports.length === 0) return
   const latest = new Map(reports.map(({ homeUserId, status }) => [homeUserId, status]))
@@ -25,6 +22,7 @@ export async function reportPresences(
   )
   const until = clock.now() + policy.presenceLifetimeMs
   for (const { id: userId, homeUserId } of users) {
-    bus.broadcast(remotePresenceReported, { userId, status: latest.get(homeUserId) ?? 'offline', until })
+    const report = { userId, status: latest.get(homeUserId) ?? 'offline', until }
+    bus.broadcast(remotePresenceReported, report, { requestId })
   }
 }

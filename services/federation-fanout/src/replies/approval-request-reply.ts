@@ -2,7 +2,7 @@ import type { ApprovalRequest } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { approvalRequestReply } from '@gatehouse/contracts'
 
-/** A request as admins see it: never its secret or token. Contract: 7. */
+/** Never the secret or token. Contract: 7. */
 export function requestReply(request: ApprovalRequest): z.infer<typeof approvalRequestReply> {
   return {
     id: request.id,

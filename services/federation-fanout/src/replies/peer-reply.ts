@@ -1,7 +1,7 @@
 import type { Peer } from '@gatehouse/domain'
 import type { PeerReply } from '@gatehouse/contracts'
 
-/** A peer as admins see it: never its secret. Contract: 7. */
+/** Never the secret. Contract: 7. */
 export function peerReply(peer: Peer): PeerReply {
   return {
     id: peer.id,

@@ -1,7 +1,7 @@
 import { callerOf, type AppState } from '@gatehouse/service-kit'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
 import { namedPeer } from './require-peer.ts'
 
@@ -9,20 +9,18 @@ type AdmissionDeps = Pick<Deps, 'orm' | 'provenAddresses'>
 
 export type RelayAdmission = {
   /**
-   * Admits the body of a relay before it is read: only of a peer, one at a time for each, eight in all. Anybody can name a
-   * peer, so addresses from which it has not yet signed a request share a part of their own: one body for each peer and for
-   * each address, four in all. They keep none of its bodies from being read. Throws signature_missing, peer_unknown,
-   * relay_busy.
+   * Before the body is read. One for each peer, eight in all. Unproven addresses share four: anybody can name a peer.
+   * Throws signature_missing, peer_unknown, relay_busy.
    */
   admit: Middleware<RelayState>
-  /** After `requirePeer`: the body was the peer's, and counts as such until it has been answered. Throws relay_busy. */
+  /** After `requirePeer`. Counts until answered. Throws relay_busy. */
   claim: Middleware<RelayState>
 }
 
 type RelayState = AppState & { relayBody?: ReadingBody }
 type ReadingBody = { peerId: string; address: string; isProven: boolean }
 
-/** For all relays of this process. Contract: 7, relay; docs/decisions/signed-requests.md. */
+/** Per process. Contract: 7, relay; docs/decisions/signed-requests.md. */
 export function createRelayAdmission(deps: AdmissionDeps): RelayAdmission {
   const bodies = createReadingBodies()
   return {
@@ -58,9 +56,7 @@ function createReadingBodies() {
     return alike.length >= policy.unprovenBodiesAtOnce || alike.some(({ address }) => address === body.address)
   }
   return {
-    /** False where it has to wait. */
     begin: (body: ReadingBody): boolean => !isRefused(body) && !!reading.add(body),
-    /** False where another one of the peer is under way. */
     claim: (body: ReadingBody): boolean => {
       const isOther = (other: ReadingBody) => other !== body && other.isProven && other.peerId === body.peerId
       if ([...reading].some(isOther)) return false

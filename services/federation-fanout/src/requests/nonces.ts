@@ -4,7 +4,7 @@ import { policy } from '../policy.ts'
 
 type Nonce = { origin: string; nonce: string }
 
-/** Takes a nonce for good; false when any replica has taken it before. Contract: 7. */
+/** False: used before, on any replica. Contract: 7. */
 export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: Nonce) {
   const taken = await changeRows(
     orm.em.fork(),
@@ -14,12 +14,11 @@ export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { 
   return taken === 1
 }
 
-/** Gives a nonce back whose request could not be carried out, so that the same request may come again. */
+/** The same request may come again. */
 export async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
   await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [origin, nonce])
 }
 
-/** Forgets nonces whose requests are too old to be accepted anyway. Gives how many it forgot. */
 export async function deleteExpiredNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<number> {
   return await changeRows(
     orm.em.fork(),
@@ -29,7 +28,6 @@ export async function deleteExpiredNonces({ orm, clock }: Pick<Deps, 'orm' | 'cl
   )
 }
 
-/** Forgets them every minute; any number of replicas may do so. */
 export function startNonceCleanUp(deps: Pick<Deps, 'orm' | 'clock' | 'background'>): Disposable {
   const sweep = async () => {
     while ((await deleteExpiredNonces(deps)) === policy.nonceSweepRows);

@@ -1,15 +1,12 @@
 import { changeRows, selectRows } from '@gatehouse/database'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { signerOf } from './require-peer.ts'
 
 type Limit = { name: string; requests: number; windowMs: number }
 
-/**
- * Counts one request by limit and key, in fixed windows that all replicas share, and tells the caller so with whatever
- * answer follows. Refused requests count too. Throws peer_limit. Contract: 1, 7.
- */
+/** Fixed windows, shared by all replicas. Refused requests count too. Throws rate_limited. Contract: 1, 7. */
 export async function takeFromLimit(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   ctx: Pick<Context, 'set'>,
@@ -33,16 +30,15 @@ export async function takeFromLimit(
     'RateLimit-Reset': String(retryAfter),
   })
   if (taken <= requests) return
-  const fields = { message: 'Rate limit exceeded', retryAfter }
-  throw refuse.peer_limit({ headers: { 'Retry-After': String(retryAfter) }, fields })
+  const fields = { message: 'Rate limit exceeded', retryAfter } as const
+  throw refuse.rate_limited({ headers: { 'Retry-After': String(retryAfter) }, fields })
 }
 
-/** Forgets windows that have ended. */
 export async function deleteEndedLimits({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<void> {
   await changeRows(orm.em.fork(), 'delete from federation_limits where ends_at <= ?', [new Date(clock.now())])
 }
 
-/** How many requests a peer may make; after `requirePeer`, so that no stranger uses them up. federation-wire.md 1, limits. */
+/** Use it after `requirePeer`: strangers must not use up the limit. federation-wire.md 1, limits. */
 export function limitPeer(deps: Pick<Deps, 'orm' | 'clock'>, limit: Limit): Middleware {
   return async (ctx, next) => {
     await takeFromLimit(deps, ctx, { limit, key: signerOf(ctx).id })

@@ -1,13 +1,13 @@
 import type { Clock } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
 
-/** The addresses from which peers have sent requests whose signature held. For this process, and for a day. */
+/** For this process, for a day. */
 export type ProvenAddresses = {
   note(peerId: string, address: string): void
   includes(peerId: string, address: string): boolean
 }
 
-/** A peer keeps its latest few addresses: those of a proxy pool, or of both IP versions. */
+/** Several for each peer: proxy pools, both IP versions. */
 export function createProvenAddresses(clock: Clock): ProvenAddresses {
   const lastSeen = new Map<string, Map<string, number>>()
   return {

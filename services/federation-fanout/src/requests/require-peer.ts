@@ -1,9 +1,9 @@
 import { Peer } from '@gatehouse/domain'
-import { isRefusal } from '@gatehouse/runtime'
+import { isRefusal, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
 import { activate, isConsented } from '../handshake/activate.ts'
 import {
   lacksSignature,
@@ -30,19 +30,14 @@ const refusals = {
 }
 
 export type PeerOptions = {
-  /** The epoch question: answered in every state but revoked, and never what activates a peer. */
+  /** The epoch question: refused only to revoked peers. It never activates a peer. */
   isProof?: boolean
   maxBytes?: number
-  /** How fast the body has to come. */
   pace?: BodyPace
-  /** Reads the bytes as input; a JSON object whose texts can be stored unless told. */
   parse?: (body: Buffer) => Record<string, unknown>
 }
 
-/**
- * Lets signed requests of known peers through; `signerOf` and `signedInput` then tell who and what. Throws
- * signature_missing, peer_unknown, signature_wrong, signature_stale, nonce_used. Contract: 7.
- */
+/** Throws signature_missing, peer_unknown, signature_wrong, signature_stale, nonce_used. Contract: 7. */
 export function requirePeer(
   deps: Deps,
   { isProof = false, maxBytes, pace, parse = parseBody }: PeerOptions = {},
@@ -51,7 +46,12 @@ export function requirePeer(
   const requests = deps.metrics.counter('gatehouse_federation_signed_requests_total', help, ['outcome'])
   return async (ctx, next) => {
     const body = await readRawBody(ctx, { maxBytes, pace })
-    const verification = await verifyRequest(deps, { headers: ctx.headers, body, isProof })
+    const verification = await verifyRequest(deps, {
+      headers: ctx.headers,
+      body,
+      isProof,
+      requestId: ctx.state.requestId as string,
+    })
     requests.inc({ outcome: verification.outcome })
     if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
     deps.provenAddresses.note(verification.peer.id, callerOf(ctx).address)
@@ -62,11 +62,7 @@ export function requirePeer(
   }
 }
 
-/**
- * The peer that the origin header names, as far as it may send signed requests: an active one, or one whose handshake we
- * began, for which its request may be the proof. For refusals before a body is read. Throws signature_missing,
- * peer_unknown. Contract: 7, relay.
- */
+/** For refusals before the body is read. Throws signature_missing, peer_unknown. Contract: 7, relay. */
 export async function namedPeer({ orm }: Pick<Deps, 'orm'>, headers: Context['headers']): Promise<Peer> {
   const signed = readSignedHeaders(headers)
   if (!signed) throw refuse.signature_missing()
@@ -75,23 +71,23 @@ export async function namedPeer({ orm }: Pick<Deps, 'orm'>, headers: Context['he
   return peer
 }
 
-type Received = { headers: Context['headers']; body: Buffer; isProof: boolean }
+type Received = { headers: Context['headers']; body: Buffer; isProof: boolean; requestId: string }
 
-async function verifyRequest(deps: Deps, { headers, body, isProof }: Received): Promise<Verification> {
+async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: Received): Promise<Verification> {
   const signed = readSignedHeaders(headers)
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
   const known = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
-  // A peer that was revoked reads like one that never was.
+  // A revoked peer reads like an unknown one.
   const isAllowed = known && (isProof ? known.status !== 'revoked' : known.isActive() || isOffered(known))
   if (!isAllowed) return { outcome: 'unknown_peer' }
   const now = deps.clock.now()
   const verified = verifySignature({ secrets: known.secretsAt(now), body, signed, now })
   if (verified.verdict === 'stale') return { outcome: 'stale' }
-  // What is no active peer reads like an unknown one, unless it proves our own offer.
+  // Inactive peers read like unknown ones, unless they prove our own offer.
   if (verified.verdict === 'bad') return { outcome: isProof || known.isActive() ? 'wrong' : 'unknown_peer' }
-  // After the signature: an unsigned request must not use up a peer's nonces, nor fill the table.
+  // After the signature: an unsigned request must not use up nonces.
   if (!(await claimNonce(deps, signed))) return { outcome: 'replayed' }
-  const peer = isProof ? known : await takeProof(deps, known, verified.secret)
+  const peer = isProof ? known : await takeProof(deps, known, { secret: verified.secret, requestId })
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
@@ -99,13 +95,12 @@ function isOffered({ status }: Peer): boolean {
   return status === 'pending' || status === 'awaiting_approval'
 }
 
-/**
- * A signature with the secret of our own pending offer proves it, where that may end in a peering, and one with the new
- * secret of our own rotation says that it was taken. Contract: 7, handshake, consent; federation-wire.md 2.8.
- */
-async function takeProof(deps: Deps, known: Peer, secret: string): Promise<Peer | null> {
+type Proof = { secret: string; requestId: string }
+
+/** Contract: 7, handshake, consent; federation-wire.md 2.8. */
+async function takeProof(deps: Deps, known: Peer, { secret, requestId }: Proof): Promise<Peer | null> {
   if (known.isActive() && secret !== known.nextSecret) return known
-  return await withPeer(deps, known.origin, async (em, peer) => {
+  const take = async (em: EntityManager, peer: Peer | null) => {
     const now = deps.clock.now()
     if (peer?.isActive() && peer.nextSecret === secret) {
       peer.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
@@ -113,20 +108,19 @@ async function takeProof(deps: Deps, known: Peer, secret: string): Promise<Peer 
       await activate(em, peer, { origin: peer.origin, secret }, new Date(now))
     }
     return peer?.isActive() ? peer : null
-  })
+  }
+  return await withPeer(deps, known.origin, take, { requestId })
 }
 
-/** The peer that signed the request. */
 export function signerOf(ctx: Context): Peer {
   return ctx.state.signer as Peer
 }
 
-/** What it signed, parsed. */
 export function signedInput(ctx: Context): Record<string, unknown> {
   return ctx.state.signedInput as Record<string, unknown>
 }
 
-/** Answers with JSON that is signed with the secret of the question. federation-wire.md 1, signed answers. */
+/** federation-wire.md 1, signed answers. */
 export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock' | 'random'>, reply: object): void {
   const body = Buffer.from(JSON.stringify(reply))
   const secret = ctx.state.signerSecret as string
@@ -135,7 +129,7 @@ export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock'
   ctx.body = body
 }
 
-/** A request that fails for want of a dependency leaves no trace, so that the peer may send the very same again. */
+/** A request that fails for want of a dependency releases its nonce: the peer may repeat it. */
 async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, next: () => Promise<unknown>) {
   try {
     await next()

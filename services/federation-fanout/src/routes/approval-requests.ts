@@ -7,7 +7,7 @@ import { denyRequest } from '../operations/deny-request.ts'
 import { listApprovalRequests } from '../queries/list-peers.ts'
 import { requestReply } from '../replies/approval-request-reply.ts'
 
-/** The instances that wait for an admin. Contract: 7. */
+/** Contract: 7. */
 export function approvalRequestRoutes(deps: Deps): Router {
   const router = new Router()
   router.get(endpoints.listApprovalRequests.path, async (ctx) => {
@@ -22,7 +22,8 @@ export function approvalRequestRoutes(deps: Deps): Router {
   })
   router.post(endpoints.denyRequest.path, async (ctx) => {
     const actor = requireAdmin(ctx)
-    await denyRequest(deps, { ...parseInput(endpoints.denyRequest.params, ctx.params), actor })
+    const { id } = parseInput(endpoints.denyRequest.params, ctx.params)
+    await denyRequest(deps, { id, actor, requestId: requestIdOf(ctx) })
     ctx.body = { success: true }
   })
   return router

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { acceptPeerBody, endpoints, idParams } from '@gatehouse/contracts'
-import { jsonBody, parseInput, requestIdOf, requireAdmin, requireUser } from '@gatehouse/service-kit'
+import { jsonBody, parseInput, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
 import {
@@ -18,7 +18,7 @@ import { listPeers } from '../queries/list-peers.ts'
 import { peerReply } from '../replies/peer-reply.ts'
 import { takeFromLimit } from '../requests/peer-limits.ts'
 
-/** How instances become peers. Contract: 7. */
+/** Contract: 7. */
 export function peeringRoutes(deps: Deps): Router {
   const router = new Router()
   router.post(endpoints.initiatePeer.path, jsonBody, async (ctx) => {
@@ -43,7 +43,7 @@ export function peeringRoutes(deps: Deps): Router {
   return router
 }
 
-/** The instances we know, for admins. Contract: 7. */
+/** Contract: 7. */
 export function peerRoutes(deps: Deps): Router {
   const router = new Router()
   router.get(endpoints.listPeers.path, async (ctx) => {
@@ -51,33 +51,32 @@ export function peerRoutes(deps: Deps): Router {
     ctx.body = { peers: (await listPeers(deps)).map(peerReply) }
   })
   router.delete(endpoints.revokePeer.path, async (ctx) => {
-    const actor = requireAdmin(ctx)
-    await revokePeer(deps, { ...parseInput(idParams, ctx.params), actor })
+    await revokePeer(deps, actOf(ctx))
     ctx.body = { success: true }
   })
   router.delete(endpoints.forgetPeer.path, async (ctx) => {
-    const actor = requireAdmin(ctx)
-    await forgetPeer(deps, { ...parseInput(idParams, ctx.params), actor })
+    await forgetPeer(deps, actOf(ctx))
     ctx.body = { success: true }
   })
   router.post(endpoints.resetPeer.path, async (ctx) => {
-    const actor = requireAdmin(ctx)
-    await resetPeer(deps, { ...parseInput(idParams, ctx.params), actor })
+    await resetPeer(deps, actOf(ctx))
     ctx.body = { success: true }
   })
   router.post(endpoints.recheckPeer.path, async (ctx) => {
-    const actor = requireAdmin(ctx)
-    ctx.body = { peer: peerReply(await recheckPeer(deps, { ...parseInput(idParams, ctx.params), actor })) }
+    ctx.body = { peer: peerReply(await recheckPeer(deps, actOf(ctx))) }
   })
   router.post(endpoints.rotatePeer.path, async (ctx) => {
-    const actor = requireAdmin(ctx)
-    ctx.body = { peer: peerReply(await rotatePeer(deps, { ...parseInput(idParams, ctx.params), actor })) }
+    ctx.body = { peer: peerReply(await rotatePeer(deps, actOf(ctx))) }
   })
   router.patch(endpoints.patchPeer.path, jsonBody, async (ctx) => {
-    const actor = requireAdmin(ctx)
-    const { id } = parseInput(idParams, ctx.params)
+    const act = actOf(ctx)
     const input = parseInput(endpoints.patchPeer.body, ctx.request.body)
-    ctx.body = { peer: peerReply(await setRotation(deps, { ...input, id, actor })) }
+    ctx.body = { peer: peerReply(await setRotation(deps, { ...input, ...act })) }
   })
   return router
+}
+
+function actOf(ctx: { state: AppState; params: unknown }) {
+  const actor = requireAdmin(ctx)
+  return { ...parseInput(idParams, ctx.params), actor, requestId: requestIdOf(ctx) }
 }

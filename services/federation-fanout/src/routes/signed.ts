@@ -17,7 +17,7 @@ import { limitPeer } from '../requests/peer-limits.ts'
 import { parseBatch, readRawBody } from '../requests/raw-body.ts'
 import { answerSigned, requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
 
-/** What peers ask of identities, each request signed with the shared secret. Contract: 7; federation-wire.md 3, 4. */
+/** Contract: 7; federation-wire.md 3, 4. */
 export function identityRoutes(deps: Deps): Router {
   const router = new Router()
   const requireActive = requirePeer(deps)
@@ -49,7 +49,7 @@ export function identityRoutes(deps: Deps): Router {
   return router
 }
 
-/** What peers say to each other about the peering, and the events that they relay. Contract: 7. */
+/** Contract: 7. */
 export function exchangeRoutes(deps: Deps): Router {
   const router = new Router()
   const requireActive = requirePeer(deps)
@@ -71,7 +71,7 @@ export function exchangeRoutes(deps: Deps): Router {
   const relays = createRelayAdmission(deps)
   router.post(endpoints.relay.path, relays.admit, requireBatch, relays.claim, limit, async (ctx) => {
     const input = parseInput(endpoints.relay.body, signedInput(ctx))
-    ctx.body = await relayEvents(deps, signerOf(ctx), input)
+    ctx.body = await relayEvents(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
   })
   router.post(endpoints.sync.path, requireActive, async (ctx) => {
     const input = parseInput(endpoints.sync.body, signedInput(ctx))

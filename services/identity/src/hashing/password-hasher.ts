@@ -1,9 +1,7 @@
 import { fitsHash } from '@gatehouse/contracts'
-import { commonErrors } from '@gatehouse/runtime'
-import type { Log, Metrics } from '@gatehouse/service-kit'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
+import { siteNetwork, type Log, type Metrics } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
-import { networkOf } from './network.ts'
 import { startHashingChild } from './hashing-child.ts'
 import type { Job, JobResult } from './hashing-process.ts'
 
@@ -86,7 +84,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
 
   async function enqueue(job: WithoutId<Job>, address: string): Promise<string | boolean> {
     if (closed) throw processEnded()
-    const network = networkOf(address)
+    const network = siteNetwork(address) ?? address
     const before = waiting()
     const beforeOfNetwork = before.filter((queued) => queued.network === network).length
     if (refusing === true || before.length >= capacity || beforeOfNetwork >= shareOfNetwork) throw busy()
@@ -128,5 +126,5 @@ function rejectAll(jobs: readonly QueuedJob[]): void {
 }
 
 const busy = () => refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })
-const processEnded = () => commonErrors.unavailable({ headers: retryAfter(1) })
+const processEnded = () => refuse.unavailable({ headers: retryAfter(1) })
 const retryAfter = (seconds: number) => ({ 'Retry-After': String(seconds) })

@@ -1,8 +1,8 @@
 import { enqueue } from '@gatehouse/bus'
 import type { AccountState, EventDefinition, accountEvents } from '@gatehouse/contracts'
+import type { Random } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import type { OperationContext } from '../deps.ts'
 
 type AccountEvent = (typeof accountEvents)[number]
 
@@ -15,7 +15,7 @@ type AccountFacts<E extends AccountEvent> = Omit<z.input<E['payload']>, 'userId'
  */
 export async function recordAccountEvent<E extends AccountEvent>(
   em: EntityManager,
-  { random }: Pick<OperationContext, 'random'>,
+  { random }: { random: Random },
   event: E,
   facts: AccountFacts<E>,
 ): Promise<AccountState> {

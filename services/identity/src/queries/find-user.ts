@@ -1,7 +1,7 @@
 import { normalizeUsername } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 
 const greatestId = 2n ** 63n - 1n
 

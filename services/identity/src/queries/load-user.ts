@@ -1,7 +1,7 @@
 import { batchById, bigintArray, prepareRead, selectRows } from '@gatehouse/database'
 import { User, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 
 const readById = batchById(
   prepareRead({

@@ -3,7 +3,7 @@ import { endpoints } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import { callerOf, jsonBody, parseInput, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { changePassword } from '../operations/credentials/change-password.ts'
 import { endSessions } from '../operations/credentials/end-sessions.ts'
 import { verifyPassword } from '../operations/credentials/verify-password.ts'
@@ -23,7 +23,7 @@ export function userRoutes(deps: Deps): Router<AppState> {
     const caller = requireUser(ctx)
     const given: unknown = ctx.request.body
     const changes = parseInput(endpoints.patchSelf.body, given)
-    if (Object.keys(given as object).length === 0) throw refuse.patch_empty()
+    if (Object.keys(given as object).length === 0) throw refuse.no_fields_to_update()
     ctx.body = sanitizeUser(await patchProfile(deps, { caller, changes, requestId: requestIdOf(ctx) }), true)
   })
   router.delete(endpoints.deleteSelf.path, jsonBody, async (ctx) => {

@@ -1,8 +1,7 @@
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import type { Log, Metrics } from '@gatehouse/service-kit'
 import type { JobResult } from '../child-process/jobs.ts'
 import { startSupervisedChild, type SupervisedChild } from '../child-process/supervised-child.ts'
-import { refuse } from '../errors.ts'
 import { policy } from '../policy.ts'
 import type { Conversion, ConversionJob } from './conversion-process.ts'
 import { createFairQueue } from './fair-queue.ts'
@@ -106,5 +105,5 @@ export function startImageConverter(options: ConverterOptions): ImageConverter {
   }
 }
 
-const processEnded = () => commonErrors.unavailable({ headers: { 'Retry-After': '1' } })
+const processEnded = () => refuse.unavailable({ headers: { 'Retry-After': '1' } })
 const busy = () => refuse.images_busy({ headers: { 'Retry-After': String(policy.imagesRetryAfterSeconds) } })

@@ -1,12 +1,13 @@
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileRemoval } from '@gatehouse/domain'
+import type { Resources } from '@gatehouse/service-kit'
 import { LockMode } from '@mikro-orm/postgresql'
-import type { Deps } from '../deps.ts'
+import type { IdentityConfig } from '../config.ts'
 import { policy } from '../policy.ts'
 import { isUploadName } from './upload-files.ts'
 
-export type RemovalDeps = Pick<Deps, 'orm' | 'log'> & { config: Pick<Deps['config'], 'uploadDir'> }
+export type RemovalDeps = Pick<Resources, 'orm' | 'log'> & { config: Pick<IdentityConfig, 'uploadDir'> }
 
 /**
  * Removes the files that committed transactions recorded for removal, oldest first, until none or `atMost` are left. Never
@@ -42,7 +43,7 @@ async function removeBatch({ orm, log, config }: RemovalDeps, after: string): Pr
 }
 
 /** Whether the record is done with. A name that is not of an upload is dropped: it could lead out of the folder. */
-async function removeFile(log: Deps['log'], uploadDir: string, filename: string): Promise<boolean> {
+async function removeFile(log: Resources['log'], uploadDir: string, filename: string): Promise<boolean> {
   if (!isUploadName(filename)) {
     log.warn('recorded file name is not of an upload, ignored')
     return true

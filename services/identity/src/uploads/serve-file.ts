@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { Context } from 'koa'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { isUploadName } from './upload-files.ts'
 
 /** Other files are offered as a download, so that no browser runs them. */

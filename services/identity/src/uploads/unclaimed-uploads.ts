@@ -1,7 +1,7 @@
 import { limits } from '@gatehouse/contracts'
 import { selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 
 type NewUpload = { userId: string; size: number }
 

@@ -2,12 +2,12 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { changeRows } from '@gatehouse/database'
 import { startPeriodicTask } from '@gatehouse/runtime'
-import type { Deps } from '../deps.ts'
+import type { Resources } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
 import { removeRecordedFiles, type RemovalDeps } from './recorded-files.ts'
 import { tempUploadDir } from './upload-files.ts'
 
-type CleanupDeps = RemovalDeps & Pick<Deps, 'clock'>
+type CleanupDeps = RemovalDeps & Pick<Resources, 'clock'>
 
 export type UploadCleanup = AsyncDisposable & {
   /** Runs it now; resolves at the end of the run. */

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 
 /** Where files are received and written, on the disk of the finished ones. No public name starts with a dot. */
 export function tempUploadDir(uploadDir: string): string {

@@ -2,15 +2,15 @@ import { inviteCreated, type createInviteBody } from '@gatehouse/contracts'
 import { Invite, nextId, type ActingAdmin } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { withFreshToken } from './fresh-token.ts'
 import { actAsAdmin, recordInviteChange } from './invite-change.ts'
 
-type Input = z.infer<typeof createInviteBody> & { admin: ActingAdmin }
+type Input = z.infer<typeof createInviteBody> & { admin: ActingAdmin; requestId?: string | undefined }
 
 /** Makes an invite link with a token of its own. Throws expiry_past, no_free_token. Contract: 4. */
 export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invite> {
-  const { admin, name, maxUses, expiresAt } = input
+  const { admin, name, maxUses, expiresAt, requestId } = input
   const now = deps.clock.now()
   if (expiresAt !== null && expiresAt <= now) throw refuse.expiry_past()
 
@@ -27,7 +27,8 @@ export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invi
       })
       em.persist(invite)
       const detail = { name, maxUses, expiresAt }
-      await recordInviteChange(em, deps, { event: inviteCreated, action: 'invite.created', detail, invite, admin })
+      const record = { event: inviteCreated, action: 'invite.created' as const, detail, invite, admin, requestId }
+      await recordInviteChange(em, deps, record)
       return invite
     })
   })

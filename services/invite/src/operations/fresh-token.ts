@@ -1,6 +1,5 @@
 import { violates } from '@gatehouse/database'
-import { randomToken, type Random } from '@gatehouse/runtime'
-import { refuse } from '../errors.ts'
+import { type Random, randomToken, refuse } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
 
 /**

@@ -1,11 +1,11 @@
 import { enqueue } from '@gatehouse/bus'
-import type { EventDefinition } from '@gatehouse/contracts'
+import type { AuditAction, EventDefinition } from '@gatehouse/contracts'
 import { runTransaction } from '@gatehouse/database'
 import { Invite, assertCallerCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 
 /**
  * Runs the act of an admin in a transaction: judged again inside it, before anything else. Throws as `assertCallerCurrent`
@@ -45,21 +45,22 @@ type Change<P extends z.ZodType> = {
   /** What the event tells beside the invite, the admin and the time. */
   facts?: Record<string, unknown>
   /** Of the audit log. */
-  action: string
+  action: AuditAction
   detail: Record<string, unknown>
   invite: Invite
   admin: ActingAdmin
+  requestId: string | undefined
 }
 
 /** Records a change in the audit log and in the outbox, in the transaction of `em`. Contract: 5; Design: invariant 2. */
 export async function recordInviteChange<P extends z.ZodType>(
   em: EntityManager,
   { clock, random }: Pick<ChangeDeps, 'clock' | 'random'>,
-  { event, facts, action, detail, invite, admin }: Change<P>,
+  { event, facts, action, detail, invite, admin, requestId }: Change<P>,
 ): Promise<void> {
   const at = clock.now()
   const actor = { userId: admin.userId, username: admin.username }
   recordAudit(em, { action, actor, target: { type: 'invite', id: invite.id }, detail, at: new Date(at) })
   const payload = { inviteId: invite.id, name: invite.name, at, actor, ...facts } as z.input<P>
-  await enqueue(em, event, payload, { id: random.uuid() })
+  await enqueue(em, event, payload, { id: random.uuid(), requestId })
 }

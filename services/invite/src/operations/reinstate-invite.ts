@@ -1,11 +1,11 @@
 import { inviteReinstated } from '@gatehouse/contracts'
 import { deriveInviteStatus, type Invite, type ActingAdmin } from '@gatehouse/domain'
 import type { ChangeDeps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { withFreshToken } from './fresh-token.ts'
 import { actAsAdmin, changeLimits, loadLockedInvite, recordInviteChange, type Limits } from './invite-change.ts'
 
-type Input = { id: string; change: Limits; admin: ActingAdmin }
+type Input = { id: string; change: Limits; admin: ActingAdmin; requestId?: string | undefined }
 type Reinstated = { invite: Invite; tokenRotated: boolean }
 
 /**
@@ -13,7 +13,7 @@ type Reinstated = { invite: Invite; tokenRotated: boolean }
  * the revoked link stays unusable. One that would still not be active is left unchanged. Throws invite_unknown,
  * invite_active, invite_still_ended, no_free_token. Spec: Invite status; Contract: 4, reinstate.
  */
-export async function reinstateInvite(deps: ChangeDeps, { id, change, admin }: Input): Promise<Reinstated> {
+export async function reinstateInvite(deps: ChangeDeps, { id, change, admin, requestId }: Input): Promise<Reinstated> {
   const reinstated = await withFreshToken(deps, async (freshToken) => {
     return await actAsAdmin(deps, admin, async (em) => {
       const now = deps.clock.now()
@@ -28,8 +28,8 @@ export async function reinstateInvite(deps: ChangeDeps, { id, change, admin }: I
       if (deriveInviteStatus(invite, now) !== 'active') throw refuse.invite_still_ended()
 
       const detail = { name: invite.name, endedBy, ...change, tokenRotated }
-      const record = { event: inviteReinstated, facts: { tokenRotated }, action: 'invite.reinstated', detail }
-      await recordInviteChange(em, deps, { ...record, invite, admin })
+      const record = { event: inviteReinstated, facts: { tokenRotated }, action: 'invite.reinstated' as const, detail }
+      await recordInviteChange(em, deps, { ...record, invite, admin, requestId })
       return { invite, tokenRotated }
     })
   })

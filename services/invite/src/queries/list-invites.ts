@@ -3,7 +3,7 @@ import { findPage, type Page, type PageRequest } from '@gatehouse/database'
 import { Invite, InviteRedemption, activeInvites } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 
 /** A page of the active invites, or of all the others, newest first. Contract: 4. */
 export async function listInvites(

@@ -3,10 +3,10 @@ import type { Deps } from '../deps.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 import { encodeMessage, sendText } from '../socket/send-text.ts'
 
-const adminRequired = encodeMessage({ type: 'error', message: 'Admin access required' })
-const unknownTopic = encodeMessage({ type: 'error', message: 'Unknown topic' })
+const adminRequired = encodeMessage({ type: 'error', message: 'Admin access required', code: 'admin_required' })
+const unknownTopic = encodeMessage({ type: 'error', message: 'Unknown topic', code: 'unknown_topic' })
 
-/** Starts or ends the subscription of a socket to a topic. Contract: 6, watch. */
+/** Contract: 6, watch. */
 export function handleWatch(
   deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
   socket: AuthenticatedSocket,
@@ -18,7 +18,7 @@ export function handleWatch(
   deps.sessions.adminWatchers.add(socket)
 }
 
-/** Takes over an account's name and role unless a newer one is known. The sockets of a user without it watch no longer. */
+/** Ignores older states. Sockets of users without the role stop watching. */
 export function updateAccountState({ sessions }: Pick<Deps, 'sessions'>, state: AccountState): void {
   const user = sessions.find(state.userId)
   if (!user || state.version < user.stateVersion) return
@@ -28,7 +28,6 @@ export function updateAccountState({ sessions }: Pick<Deps, 'sessions'>, state: 
   if (!user.isAdmin) for (const socket of user.sockets) sessions.adminWatchers.delete(socket)
 }
 
-/** Tells every socket that watches. */
 export function notifyAdminWatchers(
   deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
   change: Omit<AdminChangedMessage, 'type'>,

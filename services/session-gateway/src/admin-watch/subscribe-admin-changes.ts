@@ -3,7 +3,7 @@ import { durableEvents } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { notifyAdminWatchers, updateAccountState } from './admin-watch.ts'
 
-/** Follows what administrators see: accounts, invites, peers and settings. Contract: 6, watch. */
+/** Contract: 6, watch. */
 export async function subscribeAdminChanges(
   deps: Pick<Deps, 'bus' | 'sessions' | 'sessionMetrics'>,
 ): Promise<Subscription> {

@@ -8,10 +8,7 @@ type AnnouncerDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock
     node: { readonly id: string }
   }
 
-/**
- * Tells the audience on this node of presences that peers report. Every node gets every report, so each tells its own
- * users; reports of a short time share one statement. Contract: 6.
- */
+/** Every node gets every report and tells its own users. Contract: 6. */
 export class RemotePresenceAnnouncer implements AsyncDisposable {
   readonly #deps: AnnouncerDeps
   #changed = new Set<string>()
@@ -23,12 +20,10 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
     this.#deps = deps
   }
 
-  /** Takes a report of a peer. */
   take(report: { userId: string; status: 'online' | 'offline'; until: number }): void {
     if (this.#deps.remotePresences.report(report, this.#deps.clock.now())) this.#announce([report.userId])
   }
 
-  /** Ends the presences whose report has ended. */
   expire(): void {
     this.#announce(this.#deps.remotePresences.expire(this.#deps.clock.now()))
   }
@@ -62,7 +57,7 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
         presenceStore.findConnected(userIds),
       ])
       const takenAt = this.#deps.timer.now()
-      // A user with a socket here is online, whatever the home instance reports.
+      // A socket here counts more than a report.
       const changes = userIds.flatMap((userId) => {
         if (connected.has(userId)) return []
         return { userId, status: remotePresences.isOnline(userId) ? 'online' : 'offline', takenAt } as const
@@ -70,14 +65,13 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
       sendChanges(this.#deps, changes, audience)
     } catch (err) {
       log.warn({ err, users: userIds.length }, 'reported presences not announced yet')
-      // A client that missed the oldest of very many sees the truth with its next `ready`.
+      // A client sees a dropped change in its next `ready`.
       this.#changed = new Set([...userIds, ...this.#changed].slice(-policy.remotePresences))
       this.#schedule(timings.databaseRetryMs)
     }
   }
 }
 
-/** Follows what peers report of their users. */
 export async function subscribeRemotePresences(
   { bus }: Pick<Deps, 'bus'>,
   announcer: RemotePresenceAnnouncer,

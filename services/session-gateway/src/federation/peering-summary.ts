@@ -1,7 +1,7 @@
 import { selectRows } from '@gatehouse/database'
 import type { OperationContext } from '../deps.ts'
 
-/** What `ready` tells of the peers. Contract: 6, `ready`. */
+/** Contract: 6, `ready`. */
 export type PeeringSummary = Readonly<Record<(typeof listOf)[keyof typeof listOf], string[]>> & {
   readonly pendingApprovalCount: number
 }
@@ -12,7 +12,7 @@ const listOf = {
   awaiting_approval: 'awaitingApprovalPeerOrigins',
 } as const
 
-/** Reads the summary once for all handshakes of a short time. */
+/** Handshakes of a short time share one read. */
 export class PeeringReader {
   readonly #deps: Pick<OperationContext, 'orm' | 'timer' | 'timings'>
   #latest: { summary: Promise<PeeringSummary>; readAt: number } | undefined

@@ -2,11 +2,7 @@ import type { Deps, OperationContext } from '../deps.ts'
 import { isAuthenticated } from '../sessions/session-registry.ts'
 import { closeSpread } from '../socket/drain-sockets.ts'
 
-/**
- * Closes the sockets of a node that was evicted while it ran, when it has registered anew: changes of presence did not
- * name their users meanwhile, so only the next `ready` tells what they missed. They close as in a drain, and new ones are
- * taken. Disposed, it closes no more. Contract: 6, presence_update, server going away.
- */
+/** The next `ready` tells what an evicted node missed. Contract: 6, presence_update, server going away. */
 export function closeEvictedSockets(
   deps: Pick<OperationContext, 'timer' | 'timings' | 'log'> &
     Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'openSockets'>,

@@ -3,12 +3,11 @@ import type { Deps, OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
 import type { PresenceChange } from '../presence/presence-store.ts'
 
-/** `seen_at` of a dead node, whose row stays until its users are evicted; its own heartbeats no longer renew it. */
+/** Heartbeats do not renew this. The row stays until its users are evicted. */
 export const deadMark = "'-infinity'::timestamptz"
 
 type EvictionDeps = Pick<OperationContext, 'orm'> & Pick<Deps, 'broadcaster' | 'sessionMetrics'>
 
-/** Marks nodes as dead: this one, all others, or those without a heartbeat for `silentMs`. */
 export async function markDead(
   { orm }: Pick<OperationContext, 'orm'>,
   which: { id: string } | { allBut: string } | { silentMs: number },
@@ -24,12 +23,7 @@ export async function markDead(
   else await mark(`seen_at < now() - ? * interval '1 millisecond'`, which.silentMs)
 }
 
-/**
- * Takes users of dead nodes offline, a batch at a time and without waiting for locks, so that any number of nodes may
- * do it at once; rows that another transaction has locked are left for the next call. A node without users is removed.
- * `unconfirmed` keeps the users of a batch whose commit was not confirmed until the next call has published their status.
- * Contract: 6, status.
- */
+/** Skips locked rows: nodes may run it at once. The next call publishes `unconfirmed`. Contract: 6, status. */
 export async function evictDeadNodes(deps: EvictionDeps, unconfirmed: Set<string>): Promise<void> {
   await publishUnconfirmed(deps, unconfirmed)
   for (;;) {
@@ -59,7 +53,7 @@ async function evictUsers({ orm }: EvictionDeps, unconfirmed: Set<string>): Prom
       [policy.evictionBatch],
     )
     if (rows.length === 0) return { evicted: 0, changes: [] }
-    // A later statement than the one that locks, so that it sees what was committed until then.
+    // A statement after the lock sees what was committed before it.
     const changed = await selectRows<Row>(
       em,
       `with dead as (select id from session_nodes where seen_at = ${deadMark}), removed as (
@@ -80,7 +74,7 @@ async function evictUsers({ orm }: EvictionDeps, unconfirmed: Set<string>): Prom
   return eviction
 }
 
-/** Under the lock of their rows, so that no newer change has an older version. Users who are locked keep their place. */
+/** The row lock keeps a newer change from an older version. Locked users wait. */
 async function publishUnconfirmed({ orm, broadcaster }: EvictionDeps, unconfirmed: Set<string>): Promise<void> {
   if (unconfirmed.size === 0) return
   const rows = await selectRows<Row>(

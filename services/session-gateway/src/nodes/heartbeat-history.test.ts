@@ -42,6 +42,7 @@ describe('the heartbeats of a node', () => {
     expect(heartbeats.isComplete()).to.equal(false)
   })
 
+  /** Contract: 6, Status. */
   it('leave time for an eviction within 60 s of a kill', () => {
     expect(timings.nodeSilenceMs + 2 * timings.nodeHeartbeatMs).to.be.at.most(60_000 / 2)
   })

@@ -1,9 +1,6 @@
 import type { Timer } from '@gatehouse/runtime'
 
-/**
- * Whether this node's own heartbeats have succeeded for the whole time after which a silent node counts as dead. If
- * not, the database may have been away for all of them, and their silence says nothing.
- */
+/** After an interruption the silence of other nodes says nothing: the database may have been away. */
 export class HeartbeatHistory {
   readonly #timer: Timer
   readonly #silenceMs: number
@@ -15,7 +12,7 @@ export class HeartbeatHistory {
     this.#interruptedAt = timer.now()
   }
 
-  /** Runs a heartbeat. One that takes longer than that time counts as an interruption, as one that fails. */
+  /** A slow heartbeat counts as an interruption. */
   async observe(heartbeat: () => Promise<void>): Promise<void> {
     const startedAt = this.#timer.now()
     try {

@@ -1,7 +1,7 @@
 import { selectRows } from '@gatehouse/database'
 import type { Deps, OperationContext } from '../deps.ts'
 
-/** The ids of the nodes beside this one that count as alive. */
+/** Leaves dead nodes out. */
 export async function listOtherNodes({
   orm,
   node,

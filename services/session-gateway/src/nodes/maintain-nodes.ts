@@ -7,10 +7,7 @@ import { listOtherNodes } from './list-other-nodes.ts'
 
 type MaintenanceDeps = OperationContext & Pick<Deps, 'node' | 'presence' | 'broadcaster' | 'sessionMetrics'>
 
-/**
- * Sends this node's heartbeats and evicts dead nodes; disposed, it drains the node. `onlyNode`: every other row is left
- * over from an earlier run.
- */
+/** Disposed, it drains the node. `onlyNode`: other rows are of an earlier run. */
 export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): Promise<AsyncDisposable> {
   const { log, timer, timings, node } = deps
   const heartbeats = new HeartbeatHistory(timer, timings.nodeSilenceMs)
@@ -37,10 +34,7 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
   }
 }
 
-/**
- * With other nodes running, this one counts as dead after the grace period: users who reconnect by then never were
- * offline. The last node takes its users offline itself. Without the database the others find out by its silence.
- */
+/** The last node takes its users offline. Otherwise users may reconnect within the grace period. */
 async function drainNode(deps: MaintenanceDeps): Promise<void> {
   const { node, log, timings } = deps
   try {

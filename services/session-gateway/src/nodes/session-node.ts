@@ -5,13 +5,9 @@ import { deadMark } from './dead-nodes.ts'
 
 type NodeDeps = Pick<OperationContext, 'orm' | 'random' | 'timer' | 'timings'>
 
-/** Heartbeats that fit, one after another, into the time after which a silent node counts as dead. */
 const heartbeatsInSilence = 4
 
-/**
- * This process as a row of `session_nodes`: while its heartbeats are fresh, the users recorded under its id count as
- * online.
- */
+/** Users recorded under its id count as online while its heartbeats are fresh. */
 export class SessionNode {
   readonly #deps: NodeDeps
   #id = ''
@@ -26,13 +22,13 @@ export class SessionNode {
     return this.#id
   }
 
-  /** Whether its last heartbeat is recent enough that no other node counts it as dead. */
+  /** False when another node may count it as dead. */
   isFresh(): boolean {
     const { timer, timings } = this.#deps
     return timer.now() - this.#renewedAt < timings.nodeSilenceMs
   }
 
-  /** Becomes a new node, without users. */
+  /** The new node has no users. */
   async register(): Promise<void> {
     const { random, timer } = this.#deps
     const id = random.uuid()
@@ -42,7 +38,7 @@ export class SessionNode {
     this.#renewedAt = startedAt
   }
 
-  /** Renews the row, or registers the process again when the row was marked dead. */
+  /** Registers again when the row was marked dead. */
   async heartbeat(): Promise<void> {
     this.#beating ??= this.#beat().finally(() => (this.#beating = undefined))
     await this.#beating
@@ -55,7 +51,7 @@ export class SessionNode {
     else this.#renewedAt = startedAt
   }
 
-  /** A statement whose connection may have gone silent is not waited for: the next heartbeat has another one. */
+  /** A silent connection is not waited for. The next heartbeat uses another one. */
   async #change(sql: string, id: string): Promise<number> {
     const { orm, timings } = this.#deps
     const late = () => new DatabaseUnavailable('no answer to the heartbeat in time')
@@ -63,7 +59,6 @@ export class SessionNode {
   }
 }
 
-/** Registers this process; its users are recorded under the id of the node. */
 export async function registerNode(deps: NodeDeps): Promise<SessionNode> {
   const node = new SessionNode(deps)
   await node.register()

@@ -2,31 +2,26 @@ import { bigintArray, selectRowsWithin } from '@gatehouse/database'
 import type { OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
 
-/**
- * Who sees the presence of some users: the present members of their spaces, one list for each space however many of the
- * users are in it, and the present users linked to a single one. Contract: 6, presence_update.
- */
+/** A space has one list, however many of the users are in it. Contract: 6, presence_update. */
 export type Audience = {
-  /** The spaces of each user who is in one. */
   spacesOf: ReadonlyMap<string, readonly string[]>
-  /** The present members of each of these spaces. */
   membersOf: ReadonlyMap<string, readonly string[]>
-  /** The present friends and DM co-members of each user who has any. */
+  /** Friends and DM co-members. */
   linkedTo: ReadonlyMap<string, readonly string[]>
 }
 
-/** Who counts as present: users connected on one node; or those connected on any node, and others beside them. */
+/** `everywhereAnd` adds users to those connected on any node. */
 export type PresentUsers = { onNode: string } | { everywhereAnd: readonly string[] }
 
 export const emptyAudience: Audience = { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map() }
 
-/** One of several, in the order in which they were read: what a later one says of a user or a space counts. */
+/** A later audience replaces entries of an earlier one. */
 export function mergeAudiences(audiences: readonly Audience[]): Audience {
   const merge = (name: keyof Audience) => new Map(audiences.flatMap((one) => [...one[name]]))
   return { spacesOf: merge('spacesOf'), membersOf: merge('membersOf'), linkedTo: merge('linkedTo') }
 }
 
-/** The other present users who see the presence of one; undefined where more than `atMost` links lead to them. */
+/** Undefined above `atMost` links. */
 export function listRecipients(
   { spacesOf, membersOf, linkedTo }: Audience,
   userId: string,
@@ -40,7 +35,7 @@ export function listRecipients(
 
 type Kind = 'spaces' | 'members' | 'linked'
 
-/** Reads it in one statement, which the database cancels after `databaseLimitMs`. */
+/** The database cancels it after `databaseLimitMs`. */
 export async function readAudience(
   { orm, timings }: Pick<OperationContext, 'orm' | 'timings'>,
   userIds: readonly string[],
@@ -74,7 +69,7 @@ export async function readAudience(
   return audienceOf(rows)
 }
 
-/** Those of one node: where few are asked for, the planner looks each of them up instead of reading all that are present. */
+/** The planner looks up a few users one by one instead of reading all present ones. */
 function onNode(nodeId: string) {
   return { sql: 'select user_id from presences where node_id = ?', parameters: [nodeId] }
 }

@@ -4,11 +4,7 @@ import type { Deps, OperationContext } from '../deps.ts'
 
 type MissedDeps = Pick<OperationContext, 'random'> & Pick<Deps, 'bus' | 'broadcaster' | 'presenceDelivery'>
 
-/**
- * Whenever the connection to the bus is there again, has the other nodes repeat what they have published, to this node
- * alone, and repeats what this one had sent in the end: broadcasts of the time between are lost, and clients would show
- * friends as they were. Contract: 6, presence_update.
- */
+/** Broadcasts without a connection are lost, so nodes repeat theirs. Contract: 6, presence_update. */
 export async function recoverMissedChanges(deps: MissedDeps): Promise<AsyncDisposable> {
   const { bus, broadcaster, presenceDelivery } = deps
   const askedBy = deps.random.uuid()

@@ -4,28 +4,23 @@ import { needsWrite } from './presence-state.ts'
 import type { PresenceChange, PresenceStore, PresenceTransaction, UserSnapshot } from './presence-store.ts'
 import type { PresenceTracker } from './presence-tracker.ts'
 
-/** Users that are written together. */
 export type PresenceBatch = {
   users: readonly LocalUser[]
-  /** Those of them whose rows the last attempt meant to change. */
+  /** Their rows were to change in the last attempt. */
   planned: readonly LocalUser[]
 }
 
 export type BatchResult = {
-  /** The node under which it was written. */
   nodeId: string
   snapshots: Map<string, UserSnapshot>
   online: readonly LocalUser[]
   offline: readonly LocalUser[]
-  /** Users whose row another transaction has locked. */
+  /** Another transaction has locked their rows. */
   locked: ReadonlySet<LocalUser>
   changes: PresenceChange[]
 }
 
-/**
- * One transaction: locks the accounts, decides with what it reads which users are accepted, writes what follows. Nothing
- * is sent after the abort of `signal`. Throws NodeNotRegistered.
- */
+/** Sends nothing after the abort of `signal`. Throws NodeNotRegistered. */
 export async function writeBatch(
   deps: { store: PresenceStore; tracker: PresenceTracker },
   batch: PresenceBatch,
@@ -34,7 +29,7 @@ export async function writeBatch(
   return await deps.store.transaction(async (transaction) => {
     const snapshots = await transaction.lockUsers(idsOf(batch.users))
     const locked = await findLocked(transaction, batch, snapshots)
-    // What is sent later keeps the locks until PostgreSQL has decided, so that no later batch is overtaken.
+    // Later statements keep the locks until PostgreSQL has decided, so no later batch is first.
     signal.throwIfAborted()
     const free = batch.users.filter((user) => !locked.has(user))
     for (const user of free) {
@@ -50,7 +45,6 @@ export async function writeBatch(
   })
 }
 
-/** Of the users whose row was not given, those that exist. */
 async function findLocked(
   transaction: PresenceTransaction,
   { users }: PresenceBatch,
@@ -61,7 +55,7 @@ async function findLocked(
   return new Set(missing.filter(({ id }) => existing.has(id)))
 }
 
-/** Whether a socket of the user may be online: it is `ready`, or its token is live. */
+/** It needs a `ready` socket or a live token. */
 function isAccepted(local: LocalUser, snapshot: UserSnapshot | undefined): boolean {
   if (!snapshot || snapshot.user.isDeleted) return false
   for (const socket of local.sockets) {

@@ -8,26 +8,22 @@ import type { PresenceChange } from './presence-store.ts'
 
 type BroadcasterDeps = Pick<Deps, 'bus' | 'presenceDelivery' | 'sessionMetrics'>
 
-/** A change as other nodes are told of it: with its audience they need not look it up. */
+/** With the audience other nodes look nothing up. */
 export type ToldChange = PresenceChange & { audience?: string[] | undefined }
 
-/** Tells every node, this one included, of changes of presence. Contract: 6, presence_update. */
+/** This node is told too. Contract: 6, presence_update. */
 export class PresenceBroadcaster {
   readonly #deps: BroadcasterDeps
   readonly #postponed = new Map<string, PresenceChange>()
-  /** What was sent since it was last asked whether NATS has it. */
+  /** NATS has not confirmed these. */
   #sent = new Map<string, PresenceChange>()
-  /** The newest change of each user that this node has published. */
   readonly #published = new LRUCache<string, PresenceChange>({ max: policy.rememberedVersions })
 
   constructor(deps: BroadcasterDeps) {
     this.#deps = deps
   }
 
-  /**
-   * Publishes changes that are committed. Other nodes are told later while the bus is away. `audience` is that of all of
-   * them on all nodes, which this node reads already; where it cannot be read, each node looks up its own part.
-   */
+  /** The changes are committed. Without `audience` each node looks up its own part. */
   publish(changes: readonly PresenceChange[], audience?: Promise<Audience>): void {
     for (const change of changes) {
       this.#published.set(change.userId, change)
@@ -39,10 +35,7 @@ export class PresenceBroadcaster {
     else this.#broadcast(changes)
   }
 
-  /**
-   * Tells the other nodes what they could not be told, if the bus can be used, and asks whether NATS has what was sent. To be
-   * called now and then.
-   */
+  /** To be called now and then. It also asks whether NATS has what was sent. */
   retryPostponed(): void {
     const sent = this.#takeSent()
     if (sent.length > 0) void this.#deps.bus.flush().catch(() => this.#postpone(sent))
@@ -51,13 +44,13 @@ export class PresenceBroadcaster {
     this.#broadcast(changes)
   }
 
-  /** The connection was lost and is there again: NATS may not have what was sent to it in the end. */
+  /** NATS may not have the last messages of a lost connection. */
   repeatUnconfirmed(): void {
     this.#postpone(this.#takeSent())
     this.retryPostponed()
   }
 
-  /** Repeats what this node has published to one that may have missed it, which drops what it knows. */
+  /** The receiver drops what it knows. */
   async repeat(to: string): Promise<void> {
     const changes = [...this.#published.values()]
     for (let first = 0; first < changes.length; first += policy.reconcileBatch) {
@@ -74,7 +67,6 @@ export class PresenceBroadcaster {
     return sent
   }
 
-  /** This node gets it too, and knows it already. */
   #broadcast(changes: readonly ToldChange[]): void {
     if (!this.#deps.bus.ready()) return this.#postpone(changes)
     for (const change of changes) {
@@ -83,7 +75,7 @@ export class PresenceBroadcaster {
     }
   }
 
-  /** Keeps the newest change of each user, without its audience: by then that will be another one. */
+  /** The audience will be another one by then. */
   #postpone(changes: readonly ToldChange[]): void {
     for (const { audience: _audience, ...change } of changes) {
       const { version } = this.#postponed.get(change.userId) ?? { version: -1 }

@@ -11,20 +11,14 @@ type DeliveryDeps = Pick<OperationContext, 'timer' | 'timings' | 'log'> &
     node: { readonly id: string }
   }
 
-/** `audience`: where this node knows it already. */
 type Taken = PresenceChange & { takenAt: number; audience: Audience | undefined }
 
-/**
- * Sends changes of presence to those users of this node who see them. A change names its recipients where they are few;
- * else each node looks up its own part of the audience where it does not know it: at once for a change that comes alone,
- * and then once for all changes of a short time. Contract: 6, presence_update.
- */
+/** Looks up a single change at once, later ones together. Contract: 6, presence_update. */
 export class PresenceDelivery implements AsyncDisposable {
   readonly #deps: DeliveryDeps
   readonly #versions = new LRUCache<string, number>({ max: policy.rememberedVersions })
   #pending: Taken[] = []
   #scheduled: unknown
-  /** By the timer: what comes before it waits until then. */
   #nextAt = 0
   #running: Promise<void> | undefined
   #stopped = false
@@ -33,11 +27,7 @@ export class PresenceDelivery implements AsyncDisposable {
     this.#deps = deps
   }
 
-  /**
-   * Takes changes, except where it or a newer one was taken: two nodes may publish changes of one user at the same time.
-   * `audience` is that of all of them, which this node reads already, for the `ready` of the users; where it cannot be
-   * read, it is looked up once more.
-   */
+  /** Two nodes may publish one user's change, so only a newer one counts. A failed `audience` is read again. */
   take(changes: readonly PresenceChange[], audience?: Promise<Audience>): void {
     const takenAt = this.#deps.timer.now()
     const news = changes.filter((change) => this.#remember(change) && this.#isVisible(change))
@@ -46,14 +36,14 @@ export class PresenceDelivery implements AsyncDisposable {
     else keep()
   }
 
-  /** Takes a change that a node has published. One of its recipients who connects here later reads it for their `ready`. */
+  /** A recipient who connects later reads the change in `ready`. */
   takeTold({ audience, ...change }: ToldChange): void {
     const isHere = (userId: string) => this.#deps.sessions.find(userId) !== undefined
     if (audience && !isHere(change.userId) && !audience.some(isHere)) this.#remember(change)
     else this.take([change], audience && Promise.resolve(onlyLinked(change.userId, audience)))
   }
 
-  /** Sends that an account was deleted: its audience can no longer be looked up. */
+  /** The audience of a deleted account cannot be looked up. */
   sendDeletion(userId: string, audience: readonly string[]): void {
     this.#versions.set(userId, Number.MAX_SAFE_INTEGER)
     const change = { userId, status: 'offline', takenAt: this.#deps.timer.now() } as const
@@ -66,21 +56,21 @@ export class PresenceDelivery implements AsyncDisposable {
     await this.#running
   }
 
-  /** False where it or a newer one was taken. */
+  /** False unless it is newer. */
   #remember({ userId, version }: PresenceChange): boolean {
     if (version <= (this.#versions.get(userId) ?? -1)) return false
     this.#versions.set(userId, version)
     return true
   }
 
-  /** Who is connected no longer here may be so at the home instance still, whose report tells the end of that. */
+  /** A user who left this node may be online at the home instance. */
   #isVisible({ userId, status }: PresenceChange): boolean {
     return status === 'online' || !this.#deps.remotePresences.isOnline(userId)
   }
 
   #keep(changes: readonly Taken[]): void {
     const isNewest = ({ userId, version }: Taken) => version >= (this.#versions.get(userId) ?? version)
-    // Meanwhile a newer change of the same user may have been taken.
+    // A newer change may have come meanwhile.
     this.#pending.push(...changes.filter(isNewest))
     if (this.#pending.length > 0) this.#schedule()
   }
@@ -103,7 +93,7 @@ export class PresenceDelivery implements AsyncDisposable {
       await this.#send(changes)
     } catch (err) {
       log.warn({ err, changes: changes.length }, 'presence changes not delivered yet')
-      // A client that missed the oldest of very many sees the truth with its next `ready`.
+      // A client sees a dropped change in its next `ready`.
       this.#pending = [...changes, ...this.#pending].slice(-policy.rememberedVersions)
       pauseMs = timings.databaseRetryMs
     }

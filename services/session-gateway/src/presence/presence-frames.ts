@@ -2,13 +2,12 @@ import type { PresenceMessage } from '@gatehouse/contracts'
 import { encodeMessage } from '../socket/send-text.ts'
 import { textFrameHeader } from '../socket/text-frame.ts'
 
-/** A user's presence as others are to see it. */
 export type VisibleChange = { userId: string; status: 'online' | 'offline'; takenAt: number }
 
 type Encoded = { bytes: Buffer; rangesOf: ReadonlyMap<string, readonly Range[]> }
 type Range = { from: number; to: number }
 
-/** Several `presence_update` messages as the bytes of their frames: encoded once for all sockets that get them, if any. */
+/** Encoded once for all sockets. */
 export class PresenceFrames {
   readonly #changes: readonly VisibleChange[]
   #encoded: Encoded | undefined
@@ -21,7 +20,6 @@ export class PresenceFrames {
     return [this.#encode().bytes]
   }
 
-  /** The same without the messages about one user. */
   without(userId: string): Buffer[] {
     if (this.#changes.every((change) => change.userId === userId)) return []
     const { bytes, rangesOf } = this.#encode()

@@ -18,6 +18,7 @@ describe('the presence reconciler', () => {
     expect(statuses(node)).to.deep.equal(['online'])
   })
 
+  /** Contract: 6, presence_update. */
   it('presence_update: a user is offline 5 s after the last socket has closed, and not before', async () => {
     const node = nodeWith('1')
     const [one, other] = [await signIn(node, '1'), await signIn(node, '1')]

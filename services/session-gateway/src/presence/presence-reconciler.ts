@@ -13,7 +13,6 @@ import { PresenceTracker } from './presence-tracker.ts'
 import { createVisibleUsers, type VisibleUsers } from './visible-users.ts'
 import { Waiters, type Waiter } from './waiters.ts'
 
-/** What a handshake waits for: the account as it is, and the online users whom it sees. */
 export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
 
 type HandshakeWaiters = ReadonlyMap<LocalUser, Waiter<ConnectedUser | undefined>>
@@ -26,19 +25,13 @@ export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'>
   remotePresences: Pick<RemotePresences, 'onlineIds'>
 }
 
-/**
- * Brings the record of presence in line with the sockets of this node. Users whose record differs from what is desired,
- * or who have a handshake, are written in batches, one batch at a time. Changes during a batch belong to the next, which
- * gathers for a moment more: a thousand handshakes cost a few statements, and changes of one user cannot overtake each
- * other.
- */
+/** Writes one batch at a time, so changes of one user keep their order and many handshakes share statements. */
 export class PresenceReconciler implements AsyncDisposable {
   readonly #deps: ReconcilerDeps
   readonly #tracker: PresenceTracker
   readonly #waiters = new Waiters<ConnectedUser | undefined>()
   readonly #pending = new Set<LocalUser>()
   readonly #answering = new Set<Promise<void>>()
-  /** The node under whose id the users were last written. */
   #syncedAs: string
   #running: Promise<void> | undefined
   #scheduled: unknown
@@ -51,34 +44,30 @@ export class PresenceReconciler implements AsyncDisposable {
     this.#tracker = new PresenceTracker(deps, (user) => this.#enqueue(user))
   }
 
-  /** A socket was registered. Resolves with what was read after that; undefined when there is no such account. */
+  /** Resolves with what was read after the call. Undefined: no such account. */
   userConnected(user: LocalUser): Promise<ConnectedUser | undefined> {
     const connected = this.#waiters.wait(user.id)
     this.#enqueue(user)
     return connected
   }
 
-  /** A socket of the user is `ready`. */
   markOnline(user: LocalUser): void {
     this.#apply(user, 'accepted')
   }
 
-  /** A socket of the user has left. */
   userDisconnected(user: LocalUser): void {
     if (!hasReadySocket(user)) this.#apply(user, 'lastSocketClosed')
   }
 
-  /** Every socket of the user is closed by force. */
   forceOffline(user: LocalUser): void {
     this.#apply(user, 'forcedOut')
   }
 
-  /** Calls `follow` when the node was evicted and has registered anew, before a user is written under its new id. */
+  /** Runs before a user is written under the new id. */
   onReRegistered(follow: () => void): void {
     this.#onReRegistered = follow
   }
 
-  /** Writes all users again if the node was registered anew. */
   resync(): void {
     const { id } = this.#deps.node
     if (id === this.#syncedAs) return
@@ -100,7 +89,7 @@ export class PresenceReconciler implements AsyncDisposable {
     this.#enqueue(user)
   }
 
-  /** Also users with nothing to write: they are forgotten when their turn comes. */
+  /** A user with nothing to write is forgotten in its turn. */
   #enqueue(user: LocalUser): void {
     if (!this.#needsBatch(user) && !isForgettable(user)) return
     this.#pending.add(user)
@@ -120,14 +109,14 @@ export class PresenceReconciler implements AsyncDisposable {
   }
 
   async #reconcile(): Promise<void> {
-    // Handshakes wait here, in a batch that grows, rather than in the database.
+    // Handshakes wait here instead of in the database.
     if (this.#answering.size >= policy.concurrentAnswers) await Promise.race(this.#answering)
     const retryMs = await this.#reconcileBatch()
     this.#running = undefined
     if (this.#pending.size > 0) this.#schedule(retryMs ?? this.#deps.timings.gatherMs)
   }
 
-  /** Writes the next batch; after a failure, and with locked rows, gives the delay before the one after it. */
+  /** Gives the delay after a failure or locked rows. */
   async #reconcileBatch(): Promise<number | undefined> {
     const { log, timings } = this.#deps
     const waiters = new Map<LocalUser, Waiter<ConnectedUser | undefined>>()
@@ -147,9 +136,7 @@ export class PresenceReconciler implements AsyncDisposable {
     }
   }
 
-  /**
-   * Takes up to a batch of users that need one, with the handshakes that wait for it; forgets those with nothing left.
-   */
+  /** Forgets users with nothing left. */
   #takeUsers(waiters: Map<LocalUser, Waiter<ConnectedUser | undefined>>): LocalUser[] {
     const users: LocalUser[] = []
     for (const user of this.#pending) {
@@ -164,7 +151,7 @@ export class PresenceReconciler implements AsyncDisposable {
     return users
   }
 
-  /** With a limit over both attempts: a database that hangs must not hold up the next batch for longer. */
+  /** The limit covers both attempts: a database that hangs must not delay the next batch longer. */
   async #write(batch: PresenceBatch): Promise<BatchResult> {
     const { timer, timings, node, store } = this.#deps
     const limit = new AbortController()
@@ -184,9 +171,8 @@ export class PresenceReconciler implements AsyncDisposable {
     }
   }
 
-  /** Takes over what is committed, publishes it, and answers the handshakes. */
   #finish(result: BatchResult, waiters: HandshakeWaiters): void {
-    // Rows under an id that the node has lost meanwhile are gone, or will be.
+    // Rows under an id that the node has lost are gone, or will be.
     const isCurrent = result.nodeId === this.#deps.node.id
     for (const user of result.online) this.#tracker.apply(user, isCurrent ? 'onlineRecorded' : 'commitUnconfirmed')
     for (const user of result.offline) this.#tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
@@ -197,7 +183,7 @@ export class PresenceReconciler implements AsyncDisposable {
       answered.delete(user)
     }
     const { broadcaster, remotePresences, store } = this.#deps
-    // Who sees a user is whom the user sees: read once, for `ready` and for who is told.
+    // Visibility is mutual: one read serves `ready` and the recipients.
     const ids = new Set([...[...answered.keys()].map(({ id }) => id), ...result.changes.map(({ userId }) => userId)])
     const audience = store.readAudience([...ids], { everywhereAnd: remotePresences.onlineIds() })
     broadcaster.publish(result.changes, audience)
@@ -205,7 +191,6 @@ export class PresenceReconciler implements AsyncDisposable {
     this.#answering.add(answering)
   }
 
-  /** Gives the handshakes of a batch what they wait for: one list for each space, however many of them are into it. */
   async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters, reading: Promise<Audience>): Promise<void> {
     try {
       const visibleTo = createVisibleUsers(await reading)

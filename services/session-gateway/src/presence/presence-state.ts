@@ -1,28 +1,26 @@
-/** Presence of a user on this node: what its sockets ask for, and what the database has recorded. */
 export type PresenceState = {
-  /** `online` while a socket is accepted and during the grace period after the last one. */
+  /** Stays `online` during the grace period. */
   readonly desired: 'online' | 'offline'
-  /** Whether the database has a row of the user on this node; `unknown` after a commit that was not confirmed. */
+  /** The record is `unknown` after a commit that was not confirmed. */
   readonly recorded: 'online' | 'offline' | 'unknown'
-  /** End of the grace period, by the timer; undefined while none runs. */
+  /** By the timer. Undefined outside a grace period. */
   readonly offlineAfter: number | undefined
 }
 
 type Transition = {
-  /** The states to which it applies; in others nothing changes. */
+  /** The event has no effect in other states. */
   when?: { desired?: PresenceState['desired']; recorded?: PresenceState['recorded']; inGrace?: boolean }
   desired?: PresenceState['desired']
   recorded?: PresenceState['recorded']
   grace?: 'start' | 'end'
 }
 
-/** What each event changes; what is not named stays. Spec: WebSocket handshake 4; Contract: 6, presence_update. */
+/** Spec: WebSocket handshake 4; Contract: 6, presence_update. */
 export const presenceTransitions = {
-  /** The account accepts the token of a socket. */
   accepted: { desired: 'online', grace: 'end' },
-  /** The account accepts no socket of the user. A grace period goes on: these sockets were never online. */
+  /** A running grace period goes on: the rejected sockets were never online. */
   rejected: { when: { inGrace: false }, desired: 'offline' },
-  /** The last accepted socket closed by itself. A grace period that runs is not prolonged. */
+  /** A running grace period is not prolonged. */
   lastSocketClosed: { when: { desired: 'online', inGrace: false }, grace: 'start' },
   /** A forced disconnect has no grace period. */
   forcedOut: { desired: 'offline', grace: 'end' },
@@ -30,10 +28,7 @@ export const presenceTransitions = {
   onlineRecorded: { recorded: 'online' },
   offlineRecorded: { recorded: 'offline' },
   commitUnconfirmed: { recorded: 'unknown' },
-  /**
-   * The node was evicted and registered anew: the database has no row of its users. A change whose commit was not
-   * confirmed may still have to be announced.
-   */
+  /** The database has no row. An unconfirmed change may still have to be announced. */
   nodeReRegistered: { when: { recorded: 'online' }, recorded: 'offline' },
 } as const satisfies Record<string, Transition>
 
@@ -41,7 +36,7 @@ export type PresenceEvent = keyof typeof presenceTransitions
 
 export const initialPresence: PresenceState = { desired: 'offline', recorded: 'offline', offlineAfter: undefined }
 
-/** The state after an event at `now`; the same object when the event does not apply. */
+/** Gives the same object when the event has no effect. */
 export function nextPresence(
   state: PresenceState,
   event: PresenceEvent,
@@ -59,12 +54,11 @@ export function nextPresence(
   }
 }
 
-/** Whether the record differs from what is desired. During a grace period nothing is written. */
+/** Nothing is written during a grace period. */
 export function needsWrite(state: PresenceState): boolean {
   return state.desired !== state.recorded && !isInGrace(state)
 }
 
-/** Whether nothing is left to remember. */
 export function isIdle(state: PresenceState): boolean {
   return state.desired === 'offline' && state.recorded === 'offline'
 }

@@ -5,44 +5,36 @@ import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gate
 import type { OperationContext } from '../deps.ts'
 import { readAudience, type Audience, type PresentUsers } from './audience.ts'
 
-/** An account as the database has it, and what the instance calls itself. */
 export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName: string; instanceId: string }
 
-/** A change of a user's status. `version` rises with every change of the same user. */
+/** `version` rises with every change of the same user. */
 export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
 
-/** Users whose row on this node is to be added, and to be removed. */
 export type PresenceWrite = {
   online: readonly string[]
   offline: readonly string[]
-  /** Those of them whose last change may be committed without having been published: their status is given in any case. */
+  /** The last change of these may be unpublished. Their status is always given. */
   unconfirmed: readonly string[]
 }
 
 export type PresenceTransaction = {
-  /** Locks the accounts that no other transaction has locked, without waiting. */
+  /** Skips accounts that another transaction has locked. */
   lockUsers(userIds: readonly string[]): Promise<Map<string, UserSnapshot>>
-  /** Which of the users exist. */
   findExisting(userIds: readonly string[]): Promise<string[]>
-  /** Writes and commits. Throws NodeNotRegistered. */
+  /** Commits. Throws NodeNotRegistered. */
   write(nodeId: string, users: PresenceWrite): Promise<PresenceChange[]>
 }
 
-/** The record of presence. Design: docs/decisions/presence-in-postgres.md. */
+/** Design: docs/decisions/presence-in-postgres.md. */
 export type PresenceStore = {
   /** Rolls back where `work` has written nothing. */
   transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T>
-  /**
-   * Who of the present users sees the presence of the given ones, and is in their `ready`. Read it after the commit of
-   * their change: of two users who connect at the same time, the one who reads later sees the other, and the other's
-   * node is told.
-   */
+  /** Read it after the commit: of two users who connect at once, the later reader sees the other. */
   readAudience(userIds: readonly string[], present: PresentUsers): Promise<Audience>
-  /** Which of the users are connected, on any node. */
   findConnected(userIds: readonly string[]): Promise<Set<string>>
 }
 
-/** The database no longer has a row of this node: it was evicted. */
+/** Another node has evicted this one. */
 export class NodeNotRegistered extends Error {
   override readonly name = 'NodeNotRegistered'
 }
@@ -67,10 +59,7 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
   }
 }
 
-/**
- * The row locks come before the statement that writes, which therefore sees what was committed until then: two nodes
- * that change the presence of one user cannot miss each other. Contract: 6, status.
- */
+/** The locks precede the write, so two nodes cannot miss each other's change. Contract: 6, status. */
 async function lockUsers(
   transaction: ShortTransaction,
   columns: EntityColumns<User, keyof PlainUser>,
@@ -98,11 +87,7 @@ async function findExisting(transaction: ShortTransaction, userIds: readonly str
   return rows.map((row) => row.id)
 }
 
-/**
- * A row to remove may be missing: then the node was evicted, and the node that did it has announced the change. A change
- * whose commit was not confirmed was announced by nobody, and the same write changes nothing: of its users the status is
- * given as it is now.
- */
+/** The evicting node announced the removal of a missing row. Nobody announced an unconfirmed change. */
 async function writePresences(
   transaction: ShortTransaction,
   nodeId: string,
@@ -129,7 +114,6 @@ async function writePresences(
   return rows.map((row) => ({ userId: row.user_id, status: row.status, version: Number(row.version) }))
 }
 
-/** The parts of a statement that changes presences and the status of their users. */
 type StatusChange = { steps: string; result: string; parameters: string[] }
 
 function addOnline(nodeId: string, userIds: readonly string[], unconfirmed: readonly string[]): StatusChange {
@@ -165,7 +149,7 @@ function removeOffline(nodeId: string, userIds: readonly string[], unconfirmed: 
   return withStatuses(change, { step: left, name: 'left_here', parameters: [nodeId, bigintArray(unconfirmed)] })
 }
 
-/** Gives statuses also where nothing changes. `union` gives no user twice. */
+/** `union` gives no user twice. */
 function withStatuses(
   { steps, result, parameters }: StatusChange,
   statuses: { step: string; name: string; parameters: string[] },

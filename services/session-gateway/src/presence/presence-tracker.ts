@@ -3,7 +3,6 @@ import type { LocalUser } from '../sessions/session-registry.ts'
 import { TimeoutSet } from '../timeout-set.ts'
 import { nextPresence, type PresenceEvent } from './presence-state.ts'
 
-/** Applies events to the presence of users, and ends their grace periods. */
 export class PresenceTracker {
   readonly #deps: Pick<OperationContext, 'timer' | 'timings'>
   readonly #grace: TimeoutSet<LocalUser>

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { manualTimer } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
-import { timings } from '../policy.ts'
+import { policy, timings } from '../policy.ts'
 import { SessionRegistry } from '../sessions/session-registry.ts'
 import type { SessionSocket } from '../socket/session-socket.ts'
 import { emptyAudience, type Audience } from './audience.ts'
@@ -71,6 +71,27 @@ describe('presence_update on a node', () => {
 
     expect(received(socket)).to.deep.equal([])
     expect(framesIn(Buffer.concat(socket.backlog ?? []))).to.deep.equal([{ userId: '2', status: 'online' }])
+  })
+
+  it('ends a socket in its handshake for which too much waits', () => {
+    const node = nodeWith('1')
+    let terminated = 0
+    const terminate = () => void (terminated += 1)
+    const socket = Object.assign(node.sockets.get('1')!, { phase: 'authenticating' as const, terminate })
+    const send = () =>
+      sendChanges(node.deps, [earlier({ userId: '2', status: 'online' })], {
+        ...emptyAudience,
+        linkedTo: new Map([['2', ['1']]]),
+      })
+
+    send()
+    const bytes = socket.backlogBytes
+    socket.backlogBytes = policy.sendBufferBytes - bytes
+    send()
+    expect([terminated, socket.backlog?.length]).to.deep.equal([0, 2])
+    send()
+
+    expect([terminated, socket.backlog]).to.deep.equal([1, undefined])
   })
 
   it('waits for no other change when it comes alone; those soon after one share a read of their audience', async () => {
@@ -174,7 +195,15 @@ function nodeWith(...userIds: string[]) {
   const sessions = new SessionRegistry()
   const sockets = new Map<string, FakeSocket>()
   for (const userId of userIds) {
-    const socket = { phase: 'ready', readyAt: 0, readyState: 1, OPEN: 1, bufferedAmount: 0, unsentReadyBytes: 0 }
+    const socket = {
+      phase: 'ready',
+      readyAt: 0,
+      readyState: 1,
+      OPEN: 1,
+      bufferedAmount: 0,
+      unsentReadyBytes: 0,
+      backlogBytes: 0,
+    }
     const fake = Object.assign(socket, { written: [] as Buffer[], connection: {} }) as unknown as FakeSocket
     Object.assign(fake.connection!, { write: (bytes: Buffer) => void fake.written.push(bytes) })
     sessions.add(fake, userId)

@@ -1,13 +1,10 @@
 import type { Deps } from '../deps.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { sendFrames } from '../socket/send-text.ts'
+import { keepForReady, sendFrames } from '../socket/send-text.ts'
 import type { Audience } from './audience.ts'
 import { PresenceFrames, type VisibleChange } from './presence-frames.ts'
 
-/**
- * Sends `presence_update` messages to the sockets of the audience on this node, in the order of the changes. Recipients
- * of the same changes get the same bytes: in a large space that is nearly everybody.
- */
+/** Keeps the order of the changes. Recipients of the same changes share the bytes. */
 export function sendChanges(
   deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
   changes: readonly VisibleChange[],
@@ -28,7 +25,7 @@ export function sendChanges(
   }
 }
 
-/** The own change is left out where it is older than the `ready` of the socket, which told it. */
+/** Leaves out an own change that the socket's `ready` told. */
 function sendTo(
   deps: Pick<Deps, 'sessionMetrics'>,
   socket: AuthenticatedSocket,
@@ -38,15 +35,12 @@ function sendTo(
   const knowsOwn = own !== undefined && (!isReady || socket.readyAt >= own.takenAt)
   const parts = knowsOwn ? frames.without(own.userId) : frames.all()
   if (isReady) for (const part of parts) sendFrames(deps, socket, part)
-  else (socket.backlog ??= []).push(...parts)
+  else for (const part of parts) keepForReady(deps, socket, part)
 }
 
 type Group = { indexes: ReadonlySet<number>; recipients: string[] }
 
-/**
- * Recipients who see the same changes, together. A user sees the own changes too: other connections are told. An audience
- * may have members of a space on all nodes.
- */
+/** A user sees the own changes too, on other connections. An audience may include other nodes. */
 function groupRecipients(
   changesOf: ReadonlyMap<string, readonly number[]>,
   { spacesOf, membersOf, linkedTo }: Audience,
@@ -58,7 +52,7 @@ function groupRecipients(
     const spaceIds = spacesOf.get(userId) ?? []
     for (const spaceId of spaceIds) for (const index of indexes) append(inSpace, spaceId, index)
     for (const friendId of linkedTo.get(userId) ?? []) append(sourcesOf, friendId, indexes)
-    // Members of a space see their own changes through it: a source of its own would make a group of each user.
+    // Otherwise each user would form a group.
     if (spaceIds.length === 0) append(sourcesOf, userId, indexes)
   }
   for (const [spaceId, members] of membersOf) {

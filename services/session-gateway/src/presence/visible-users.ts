@@ -1,14 +1,11 @@
 import type { Audience } from './audience.ts'
 
-/** Online users as members of the JSON object `presences`, without its braces: a part that many users share, and more. */
+/** Members of the JSON object `presences`, without its braces. */
 export type VisibleUsers = { shared: Buffer; others: Buffer }
 
 type SharedList = { ids: ReadonlySet<string>; json: Buffer }
 
-/**
- * Gives for each user of an audience whom the user sees online, the user included. Users with the same spaces share one
- * encoded list: a thousand handshakes into a space of twenty thousand cost one of them.
- */
+/** A user sees itself too. Users with the same spaces share one encoded list. */
 export function createVisibleUsers(audience: Audience): (userId: string) => VisibleUsers {
   const lists = new Map<string, SharedList>()
 

@@ -6,10 +6,9 @@ import type { AuthenticatedSocket, LocalUser } from './session-registry.ts'
 
 type SessionEndingDeps = Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>
 
-/** Why sessions end: the close code, and the label of the metric. */
 type SessionEnding = { closure: Pick<Closure, 'code' | 'message'>; reason: string }
 
-/** What an event says: the second in which the sessions ended, and the version of the account's state from then on. */
+/** `version` is that of the account's state after the end. */
 export type ToldEnding = SessionEnding & { second: number; version: number }
 
 export const sessionEndings = {
@@ -18,9 +17,7 @@ export const sessionEndings = {
   UserDeleted: { closure: closures.accountDeleted, reason: 'account_deleted' },
 } as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], SessionEnding>
 
-/**
- * Closes sessions on this node as the events say. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect.
- */
+/** Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
 export async function subscribeSessionEndings(
   deps: SessionEndingDeps & Pick<Deps, 'bus' | 'presenceDelivery' | 'remotePresences'>,
 ): Promise<Subscription> {
@@ -34,11 +31,7 @@ export async function subscribeSessionEndings(
   })
 }
 
-/**
- * Closes the sockets of a user that an event ends. It may come late: tokens of a later second stay. A token of its second
- * may be the fresh one of sessions/end; which it is, the state of the account that admitted it tells. A handshake whose
- * account is still being read is judged when that is known.
- */
+/** Tokens of a later second stay. For the same second, the version that admitted the socket decides. */
 export function endSessions(deps: SessionEndingDeps, user: LocalUser, ending: ToldEnding): void {
   if (!user.ending || user.ending.version <= ending.version) user.ending = ending
   closeSessions(deps, user, { ...ending, isEnded: (socket) => isEndedBy(ending, socket) })
@@ -49,7 +42,7 @@ function isEndedBy({ second, version }: ToldEnding, { iat, stateVersion }: Authe
   return stateVersion !== undefined && stateVersion < version
 }
 
-/** The memberships went with the account, so its audience can no longer be looked up: the event carries it. */
+/** The event carries the audience, which the database no longer has. */
 function announceDeletion(
   { presenceDelivery, remotePresences }: Pick<Deps, 'presenceDelivery' | 'remotePresences'>,
   { userId, audience }: { userId: string; audience: readonly string[] },
@@ -58,7 +51,7 @@ function announceDeletion(
   presenceDelivery.sendDeletion(userId, audience)
 }
 
-/** Closes the sockets of a user whose tokens were issued before the second `issuedBefore`. */
+/** `issuedBefore` in seconds. */
 export function closeSessionsIssuedBefore(
   deps: SessionEndingDeps,
   user: LocalUser,
@@ -67,7 +60,7 @@ export function closeSessionsIssuedBefore(
   closeSessions(deps, user, { ...ending, isEnded: ({ iat }) => iat < issuedBefore })
 }
 
-/** A user without any other socket goes offline at once. */
+/** A user without another socket goes offline at once. */
 function closeSessions(
   deps: SessionEndingDeps,
   user: LocalUser,

@@ -2,7 +2,7 @@ import { closures } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { closeSocket } from '../socket/close-socket.ts'
 
-/** Closes the sockets whose token has expired. Spec: Bearer tokens; Contract: 6. */
+/** Spec: Bearer tokens; Contract: 6. */
 export function closeExpiredSessions(
   deps: Pick<Deps, 'clock' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
 ): void {

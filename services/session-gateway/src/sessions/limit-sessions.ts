@@ -3,10 +3,7 @@ import type { Deps } from '../deps.ts'
 import { closeSocket } from '../socket/close-socket.ts'
 import type { LocalUser } from './session-registry.ts'
 
-/**
- * Closes the oldest sockets of a user beyond the limit of this node. Only sockets with `ready` count: a revoked token
- * must not close those of a live one. Contract: 6.
- */
+/** Only `ready` sockets count: a revoked token must not close those of a live one. Contract: 6. */
 export function closeOldestSockets(
   deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
   user: LocalUser,

@@ -3,33 +3,29 @@ import type { SessionSocket } from '../socket/session-socket.ts'
 import type { TokenBucket } from '../socket/token-bucket.ts'
 import type { ToldEnding } from './end-sessions.ts'
 
-/** A user with sockets on this node, or whose presence here has yet to be recorded as ended. */
+/** The user may have no socket, with the end of the presence yet to be recorded. */
 export type LocalUser = {
   readonly id: string
   readonly sockets: Set<AuthenticatedSocket>
-  /** As of `stateVersion` of the account. */
+  /** As of `stateVersion`. */
   username: string
   presence: PresenceState
-  /** As of `stateVersion` of the account. */
   isAdmin: boolean
   stateVersion: number
   bucket: TokenBucket | undefined
-  /** The newest event that ended sessions: handshakes that were under way are judged by it too. */
+  /** The newest one. Handshakes under way are judged by it too. */
   ending: ToldEnding | undefined
 }
 
-/** A socket whose token was verified, until it closes. */
 export type AuthenticatedSocket = SessionSocket & { user: LocalUser }
 
 export function isAuthenticated(socket: SessionSocket): socket is AuthenticatedSocket {
   return socket.user !== undefined
 }
 
-/** Which sockets each user has on this node, and which of them follow a topic. */
 export class SessionRegistry {
   readonly #users = new Map<string, LocalUser>()
   readonly #sessions = new Map<string, AuthenticatedSocket>()
-  /** Sockets that watch the topic `admin`. */
   readonly adminWatchers = new Set<AuthenticatedSocket>()
 
   add(socket: SessionSocket, userId: string): AuthenticatedSocket {
@@ -40,7 +36,6 @@ export class SessionRegistry {
     return authenticated
   }
 
-  /** Gives the socket the id under which others know its session. */
   nameSession(socket: AuthenticatedSocket, sessionId: string): void {
     socket.sessionId = sessionId
     this.#sessions.set(sessionId, socket)
@@ -50,7 +45,6 @@ export class SessionRegistry {
     return this.#sessions.get(sessionId)
   }
 
-  /** Gives the user whose socket it was. */
   remove(socket: SessionSocket): LocalUser | undefined {
     if (!isAuthenticated(socket)) return undefined
     const { user } = socket
@@ -74,7 +68,6 @@ export class SessionRegistry {
     return this.#users.values()
   }
 
-  /** Sockets that have got their `ready`. */
   countReady(): number {
     let count = 0
     for (const user of this.#users.values()) for (const socket of user.sockets) if (socket.phase === 'ready') count += 1

@@ -6,21 +6,18 @@ import { listOtherNodes } from '../nodes/list-other-nodes.ts'
 type ListDeps = Pick<OperationContext, 'orm' | 'random' | 'log' | 'timer' | 'timings'> &
   Pick<Deps, 'bus' | 'sessions' | 'node'>
 
-/** `incomplete`: a node that counts as alive has not answered in time. */
+/** `incomplete`: a live node has not answered in time. */
 export type SocketList = { sockets: OpenSocket[]; incomplete: boolean }
 
 type Tell = (nodeId: string, sockets: readonly OpenSocket[]) => void
 
-/**
- * The sockets of one account on all nodes, asked of their memory: nothing of it is stored. Each node answers over the bus to
- * the name under which the asking process receives. Contract: 3, sockets.
- */
+/** Every node answers from memory. Contract: 3, sockets. */
 export class SocketLists implements AsyncDisposable {
   readonly #deps: ListDeps
   readonly #name: string
   readonly #subscriptions: Subscription[] = []
   readonly #questions = new Map<string, Tell>()
-  /** Requests of one account that come together share a question: they cost the other nodes one message. */
+  /** Requests of one account share a question to the other nodes. */
   readonly #asked = new Map<string, Promise<SocketList>>()
 
   constructor(deps: ListDeps) {
@@ -28,7 +25,6 @@ export class SocketLists implements AsyncDisposable {
     this.#name = deps.random.uuid()
   }
 
-  /** Receives the questions of other nodes and the answers to this one. */
   async subscribe(): Promise<void> {
     const { bus } = this.#deps
     this.#subscriptions.push(
@@ -37,7 +33,7 @@ export class SocketLists implements AsyncDisposable {
         async ({ payload }) => this.#questions.get(payload.questionId)?.(payload.nodeId, payload.sockets),
         { as: this.#name },
       ),
-      await bus.onBroadcast(socketsAsked, async ({ payload }) => this.#answer(payload)),
+      await bus.onBroadcast(socketsAsked, async ({ payload, requestId }) => this.#answer(payload, requestId)),
     )
   }
 
@@ -46,19 +42,23 @@ export class SocketLists implements AsyncDisposable {
   }
 
   /** Newest first. Resolves within `socketListMs`; never rejects. */
-  async list(userId: string): Promise<SocketList> {
-    const asked = this.#asked.get(userId) ?? this.#ask(userId).finally(() => this.#asked.delete(userId))
+  async list(userId: string, requestId: string): Promise<SocketList> {
+    const asked = this.#asked.get(userId) ?? this.#ask(userId, requestId).finally(() => this.#asked.delete(userId))
     this.#asked.set(userId, asked)
     return await asked
   }
 
-  #answer({ userId, questionId, askedBy }: { userId: string; questionId: string; askedBy: string }): void {
+  #answer(
+    { userId, questionId, askedBy }: { userId: string; questionId: string; askedBy: string },
+    requestId: string | undefined,
+  ): void {
     if (askedBy === this.#name) return
     const { bus, node } = this.#deps
-    bus.broadcast(socketsTold, { questionId, nodeId: node.id, sockets: this.#ownSockets(userId) }, { to: askedBy })
+    const told = { questionId, nodeId: node.id, sockets: this.#ownSockets(userId) }
+    bus.broadcast(socketsTold, told, { to: askedBy, requestId })
   }
 
-  async #ask(userId: string): Promise<SocketList> {
+  async #ask(userId: string, requestId: string): Promise<SocketList> {
     const { bus, random, log, timer, timings } = this.#deps
     const questionId = random.uuid()
     const told = new Map<string, readonly OpenSocket[]>()
@@ -71,7 +71,7 @@ export class SocketLists implements AsyncDisposable {
       endIfComplete()
     })
     const limit = timer.set(ended.resolve, timings.socketListMs)
-    bus.broadcast(socketsAsked, { userId, questionId, askedBy: this.#name })
+    bus.broadcast(socketsAsked, { userId, questionId, askedBy: this.#name }, { requestId })
     listOtherNodes(this.#deps).then(
       (ids) => {
         others = ids
@@ -93,7 +93,6 @@ export class SocketLists implements AsyncDisposable {
   }
 }
 
-/** Opens the lists of one process. */
 export async function openSocketLists(deps: ListDeps): Promise<SocketLists> {
   const lists = new SocketLists(deps)
   await lists.subscribe()

@@ -8,10 +8,7 @@ import type { LocalUser } from './session-registry.ts'
 
 type SweepDeps = Pick<Deps, 'orm' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>
 
-/**
- * Reads the accounts of all connected users, and does what an event should have done that was lost. Contract: 6, no
- * socket stays open.
- */
+/** Does what a lost event should have done. Contract: 6, no socket stays open. */
 export async function sweepSessions(deps: SweepDeps): Promise<void> {
   const users = [...deps.sessions.users()].filter((user) => user.sockets.size > 0)
   for (let first = 0; first < users.length; first += policy.sweepBatch) {
@@ -42,7 +39,6 @@ async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise
   }
 }
 
-/** Those of the accounts whose sessions were ended by a reset, and not by themselves. */
 async function readResets(em: EntityManager, ended: readonly { user: LocalUser }[]): Promise<Set<string>> {
   const sql = 'select id::text as id from users where id = any(?::bigint[]) and sessions_ended_by_reset'
   const rows = await selectRows<{ id: string }>(em, sql, [bigintArray(ended.map(({ user }) => user.id))])

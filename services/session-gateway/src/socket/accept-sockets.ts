@@ -1,7 +1,8 @@
-import type { IncomingMessage, Server } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { callerHeader, verifyCallerToken } from '@gatehouse/auth'
 import { limits } from '@gatehouse/contracts'
+import { refuse, type Refusal } from '@gatehouse/runtime'
 import { clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import { WebSocketServer, type ServerOptions } from 'ws'
 import type { Deps } from '../deps.ts'
@@ -14,7 +15,7 @@ import { handleMessage, parseFrame } from './handle-message.ts'
 import { authenticate, refuseHandshake } from './handshake.ts'
 import { SessionSocket, type SocketEvents } from './session-socket.ts'
 
-/** Takes the upgrades that the gateway forwards. Disposed, it takes no more and drains the open sockets. */
+/** Disposed, it drains the open sockets. */
 export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
   const { openSockets } = deps
   // `closeTimeout` is missing in the types.
@@ -34,11 +35,11 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
   server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', destroyBroken)
     const caller = verifyCallerToken(deps.keys.caller, String(request.headers[callerHeader] ?? ''), deps.clock.now())
-    if (!caller) return refuseUpgrade(connection, '403 Forbidden', 'This service is reached through the gateway only')
-    if (request.url?.split('?', 1)[0] !== '/ws') return refuseUpgrade(connection, '404 Not Found', 'Not found')
-    if (!openSockets.accepting) return refuseUpgrade(connection, '503 Service Unavailable', 'Server is restarting')
+    if (!caller) return refuseUpgrade(connection, refuse.forbidden())
+    if (request.url?.split('?', 1)[0] !== '/ws') return refuseUpgrade(connection, refuse.not_found())
+    if (!openSockets.accepting) return refuseUpgrade(connection, refuse.restarting())
     const key = clientNetwork(caller.address)
-    if (!deps.quota.take(key)) return refuseUpgrade(connection, '429 Too Many Requests', 'Too many connections')
+    if (!deps.quota.take(key)) return refuseUpgrade(connection, tooManySockets())
     const release = () => deps.quota.release(key)
     connection.once('close', release)
     upgrader.handleUpgrade(request, connection, head, (socket) => {
@@ -62,7 +63,6 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
   }
 }
 
-/** One set for all sockets. */
 function createEvents(deps: Deps): SocketEvents {
   return {
     message(socket, data, isBinary) {
@@ -80,14 +80,14 @@ function createEvents(deps: Deps): SocketEvents {
 
 function onMessage(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): void {
   socket.awaitsPong = false
-  // A message that has been read is handled, even if it is above the limit.
+  // A message that was read is handled, even above the limit.
   countFrame(deps, socket, data.length)
   if (socket.phase === 'unauthenticated') void authenticate(deps, socket, data, isBinary)
   else if (socket.phase === 'authenticating') refuseHandshake(deps, socket, 'firstMessageNotAuth')
   else if (isAuthenticated(socket)) handleMessage(deps, socket, parseFrame(data, isBinary))
 }
 
-/** A fault in the handling of a message ends its own socket, not the process with all others. */
+/** A fault ends its own socket instead of the process. */
 function endFailed(deps: Deps, socket: SessionSocket, err: unknown): void {
   deps.log.error({ err, sessionId: socket.sessionId }, 'socket message failed')
   releaseSocket(deps, socket)
@@ -100,7 +100,7 @@ function onPing(deps: Deps, socket: SessionSocket, data: Buffer): void {
   if (countFrame(deps, socket, data.length) && socket.readyState === socket.OPEN) socket.pong(data)
 }
 
-/** Pongs that nobody asked for are allowed, but a flood of them has no use. Contract: 6. */
+/** Unrequested pongs are allowed within the limit. Contract: 6. */
 function onPong(deps: Deps, socket: SessionSocket, data: Buffer): void {
   const isAnswer = socket.awaitsPong
   socket.awaitsPong = false
@@ -118,7 +118,7 @@ function onClose(deps: Deps, socket: SessionSocket): void {
   releaseSocket(deps, socket)
 }
 
-/** Of a response that `ws` writes. The gateway has given the request its id. Contract: 1. */
+/** The gateway has given the request its id. Contract: 1. */
 function answerRequestId(headers: string[], request: IncomingMessage): void {
   const id = request.headers[requestIdHeader]
   if (typeof id === 'string') headers.push(`X-Request-Id: ${id}`)
@@ -128,11 +128,13 @@ function destroyBroken(this: Duplex): void {
   this.destroy()
 }
 
-function refuseUpgrade(connection: Duplex, status: string, error: string): void {
-  const body = JSON.stringify({ error, statusCode: Number(status.slice(0, 3)) })
-  const retry = /^(429|503)/.test(status) ? 'Retry-After: 1\r\n' : ''
+const tooManySockets = (): Refusal => refuse.rate_limited({ fields: { message: 'Rate limit exceeded', retryAfter: 1 } })
+
+function refuseUpgrade(connection: Duplex, { status, body }: Refusal): void {
+  const text = JSON.stringify(body)
+  const retry = status === 429 || status === 503 ? 'Retry-After: 1\r\n' : ''
   connection.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\n${retry}` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n${retry}` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   )
 }

@@ -7,7 +7,7 @@ import type { SessionSocket } from './session-socket.ts'
 
 type DrainDeps = Pick<Deps, 'timer' | 'timings'> & Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'openSockets'>
 
-/** Closes every socket with 1012. Resolves when all connections are closed. Contract: 6, server going away. */
+/** Closes with 1012. Contract: 6, server going away. */
 export async function drainSockets(deps: DrainDeps): Promise<void> {
   const { timer, timings, openSockets } = deps
   await closeSpread(deps, openSockets.all())
@@ -15,10 +15,7 @@ export async function drainSockets(deps: DrainDeps): Promise<void> {
   for (const socket of openSockets.all()) socket.terminate()
 }
 
-/**
- * Closes sockets with 1012, spread over time so that the clients do not reconnect elsewhere all at once: longer the more
- * there are, up to the drain period. Ends early with the abort of `signal`.
- */
+/** Spreads the reconnects over at most the drain period. The abort of `signal` ends it early. */
 export async function closeSpread(
   deps: Omit<DrainDeps, 'openSockets'>,
   sockets: readonly SessionSocket[],

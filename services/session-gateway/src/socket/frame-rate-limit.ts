@@ -5,16 +5,12 @@ import type { SessionSocket } from './session-socket.ts'
 
 type LimitDeps = Pick<Deps, 'clock' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>
 
-/**
- * Counts a frame of any kind and its bytes; false when it is above the limit. A socket above it is not read further:
- * what it sends waits in the buffers of its peer, and other sockets are served meanwhile. All frames of one read arrive
- * before a pause takes effect, so each of them is worked off afterwards. Contract: 6.
- */
+/** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6. */
 export function countFrame(deps: LimitDeps, socket: SessionSocket, bytes: number): boolean {
   if (socket.phase === 'ready') return countWhenReady(deps, socket, bytes)
   socket.frames += 1
   if (socket.phase === 'closing') {
-    // Without a timer: the time limit of the closing handshake ends the connection.
+    // The time limit of the closing handshake ends the connection.
     if (socket.frames > policy.framesAfterClose) socket.pause()
     return false
   }
@@ -23,7 +19,6 @@ export function countFrame(deps: LimitDeps, socket: SessionSocket, bytes: number
   return false
 }
 
-/** Reads the socket again if all that it sent is worked off, else later. */
 export function resumeWithinLimit({ clock, timeouts }: Pick<Deps, 'clock' | 'timeouts'>, socket: SessionSocket): void {
   workOff(clock, socket)
   if (socket.frames > policy.framesPerSecond) timeouts.paused.add(socket)

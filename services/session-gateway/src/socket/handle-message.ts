@@ -2,16 +2,16 @@ import { limits } from '@gatehouse/contracts'
 import { handleWatch } from '../admin-watch/admin-watch.ts'
 import type { Deps } from '../deps.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { encodeMessage, sendText } from './send-text.ts'
+import { cutText, encodeMessage, sendText } from './send-text.ts'
 import { createTokenBucket, takeToken } from './token-bucket.ts'
 
 const pong = encodeMessage({ type: 'pong' })
-const rateLimited = encodeMessage({ type: 'error', message: 'Rate limited' })
-const invalidJson = encodeMessage({ type: 'error', message: 'Invalid JSON' })
+const rateLimited = encodeMessage({ type: 'error', message: 'Rate limited', code: 'rate_limited' })
+const invalidJson = encodeMessage({ type: 'error', message: 'Invalid JSON', code: 'invalid_json' })
 
 export const malformed = Symbol('malformed')
 
-/** A message after `ready`. `ping` is free; all others cost a token of the user, unknown types too. Contract: 6. */
+/** `ping` costs no token of the user, unknown types do. Contract: 6. */
 export function handleMessage(
   deps: Pick<Deps, 'clock' | 'sessions' | 'sessionMetrics' | 'upstreams' | 'forwarder'>,
   socket: AuthenticatedSocket,
@@ -26,10 +26,11 @@ export function handleMessage(
   if (message === malformed) return sendText(deps, socket, invalidJson)
   if (type === 'watch' || type === 'unwatch') return handleWatch(deps, socket, message)
   const upstream = deps.upstreams.ownerOf(type)
-  if (upstream) deps.forwarder.forward(socket, upstream, message as { type: string })
+  if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string })
+  sendText(deps, socket, encodeMessage(unknownType(type)))
 }
 
-/** The JSON of a frame; `malformed` when it is binary, too large or no JSON. */
+/** Gives `malformed` for a frame that is binary, too large or no JSON. */
 export function parseFrame(data: Buffer, isBinary: boolean): unknown {
   if (isBinary || data.length > limits.socketMessageBytes) return malformed
   try {
@@ -37,6 +38,11 @@ export function parseFrame(data: Buffer, isBinary: boolean): unknown {
   } catch {
     return malformed
   }
+}
+
+function unknownType(type: unknown): object {
+  const error = { type: 'error', message: 'Unknown message type', code: 'unknown_message_type' }
+  return typeof type === 'string' ? { ...error, about: cutText(type) } : error
 }
 
 function typeOf(message: unknown): unknown {

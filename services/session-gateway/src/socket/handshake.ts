@@ -11,10 +11,7 @@ import { readyMessage } from './ready-message.ts'
 import { sendFrames, sendReady } from './send-text.ts'
 import type { SessionSocket } from './session-socket.ts'
 
-/**
- * The first message carries the token. The socket is registered before the account is read, so that a reset or a
- * deletion either shows in what is read or finds the socket. Spec: WebSocket handshake 2, 3; Design: invariant 9.
- */
+/** Registers before it reads, so no reset is missed. Spec: WebSocket handshake 2, 3; Design: invariant 9. */
 export async function authenticate(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): Promise<void> {
   if (data.length > limits.socketFirstMessageBytes) return refuseHandshake(deps, socket, 'messageTooBig')
   const first = authMessage.safeParse(parseFrame(data, isBinary))
@@ -22,12 +19,12 @@ export async function authenticate(deps: Deps, socket: SessionSocket, data: Buff
   const claims = verifyToken(deps.keys.token, first.data.token, deps.clock.now())
   if (!claims) return refuseHandshake(deps, socket, 'invalidToken')
   socket.phase = 'authenticating'
-  // A handshake with a good token waits for its turn: thrown out, the client would come back with the same work.
+  // A refused client would come back with the same work.
   deps.timeouts.unauthenticated.delete(socket)
   deps.timeouts.handshakes.add(socket)
   socket.iat = claims.iat
   socket.exp = claims.exp
-  // What follows is read after `ready`: until then a client has nothing to say.
+  // A client has nothing to say before `ready`.
   socket.pause()
   try {
     await admit(deps, deps.sessions.add(socket, claims.userId))
@@ -37,24 +34,24 @@ export async function authenticate(deps: Deps, socket: SessionSocket, data: Buff
   }
 }
 
-/** Sends `ready` if the account accepts the token. Spec: WebSocket handshake 4. */
+/** Spec: WebSocket handshake 4. */
 async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   const { user } = socket
   const [connected, peering] = await Promise.all([deps.presence.userConnected(user), deps.peering.read()])
-  // The client may have left meanwhile, or a forced disconnect have closed the socket.
+  // The socket may have closed meanwhile.
   if (!isAuthenticating(socket)) return
   if (!connected) return refuseHandshake(deps, socket, 'invalidToken')
   const { state } = connected.snapshot
   const status = checkRevocation(socket, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
   socket.stateVersion = state.version
-  // It may have come after the account was read, and before now.
+  // The event may have come after the account was read.
   if (user.ending) endSessions(deps, user, user.ending)
   if (!isAuthenticating(socket)) return
   updateAccountState(deps, state)
   releaseQuota(deps, socket)
   deps.sessions.nameSession(socket, deps.random.uuid())
-  // Messages of upstreams that come meanwhile are kept for after `ready`.
+  // Messages of upstreams are kept until after `ready`.
   const parts = deps.upstreams.withReadyParts.length > 0 ? await deps.readyParts.collect(socket) : undefined
   if (parts && !isAuthenticating(socket)) return
   deps.timeouts.handshakes.delete(socket)
@@ -84,7 +81,7 @@ const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
   revoked: 'tokenRevoked',
 }
 
-/** Ends a failed handshake: an error message, then the close. Spec: WebSocket handshake 5. */
+/** Spec: WebSocket handshake 5. */
 export function refuseHandshake(
   deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
   socket: SessionSocket,

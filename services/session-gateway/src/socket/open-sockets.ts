@@ -1,10 +1,9 @@
 import type { SessionSocket } from './session-socket.ts'
 
-/** Every socket of this process that is not yet closed, whatever its phase. */
 export class OpenSockets {
   readonly #sockets = new Set<SessionSocket>()
   #emptied: PromiseWithResolvers<void> | undefined
-  /** Whether upgrades are taken: from when the service has started until it drains. */
+  /** From the start of the service until its drain. */
   accepting = false
 
   add(socket: SessionSocket): void {
@@ -20,7 +19,6 @@ export class OpenSockets {
     return [...this.#sockets]
   }
 
-  /** Resolves when there is none. */
   async emptied(): Promise<void> {
     if (this.#sockets.size === 0) return
     this.#emptied ??= Promise.withResolvers()

@@ -4,7 +4,7 @@ import { version } from '@gatehouse/service-kit'
 import type { PeeringSummary } from '../federation/peering-summary.ts'
 import type { ConnectedUser } from '../presence/presence-reconciler.ts'
 
-/** The parts that upstreams fill, as they are without one. Contract: 6, `ready`. */
+/** Contract: 6, `ready`. */
 export const emptyParts = {
   spaces: [],
   dmChannels: [],
@@ -19,14 +19,10 @@ export const emptyParts = {
   userActivities: {},
 } satisfies Partial<ReadyMessage>
 
-/** Fields that upstreams gave, and the names of those that have not yet. */
+/** `incomplete` names the upstreams that have not answered. */
 export type UpstreamParts = { fields: Record<string, unknown>; incomplete: readonly string[] }
 
-/**
- * The first message of a session as the parts of its JSON.
- * `presences` is encoded once for many users and never copied: for a large space it is nearly all of the message.
- * Contract: 6, `ready`.
- */
+/** `presences` is shared and never copied: it is most of a large message. Contract: 6, `ready`. */
 export function readyMessage(
   { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,

@@ -1,20 +1,21 @@
+import { upstreamLimits } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import type { SessionSocket } from './session-socket.ts'
 import { textFrameHeader } from './text-frame.ts'
 
-/** Sends a message, encoded once for all its receivers. A slow reader is terminated. */
+/** Terminates a slow reader. */
 export function sendText(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket, message: Buffer): void {
   if (canSend(deps, socket)) socket.send(message, { binary: false })
 }
 
-/** Sends the bytes of whole frames, encoded once for all their receivers. A slow reader is terminated. */
+/** Terminates a slow reader. */
 export function sendFrames(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
-  // ws writes each frame at once as well (there is no compression), so frames never mix.
+  // ws writes each frame at once without compression, so frames never mix.
   if (canSend(deps, socket)) socket.connection?.write(frames)
 }
 
-/** Sends `ready` as one frame of the parts: large ones are not copied. What waits of it never makes a slow reader. */
+/** Large parts are not copied. An unsent `ready` makes no slow reader. */
 export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void {
   const { connection } = socket
   if (socket.readyState !== socket.OPEN || !connection) return
@@ -29,7 +30,7 @@ export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void
   connection.uncork()
 }
 
-/** Keeps the frames of a message until the socket is `ready`. One that has too much waiting is terminated. */
+/** Terminates a socket with too much waiting. */
 export function keepForReady(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
   if (socket.readyState !== socket.OPEN) return
   socket.backlogBytes += frames.length
@@ -47,7 +48,6 @@ function canSend({ sessionMetrics }: Pick<Deps, 'sessionMetrics'>, socket: Sessi
   return false
 }
 
-/** Whether too much waits for this socket, or for all sockets of its user. */
 function isSlowReader(socket: SessionSocket): boolean {
   const waiting = waitingBytes(socket)
   if (waiting <= policy.sendBufferCheckBytes) return false
@@ -63,4 +63,9 @@ function waitingBytes(socket: SessionSocket): number {
 
 export function encodeMessage(message: object): Buffer {
   return Buffer.from(JSON.stringify(message))
+}
+
+export function cutText(text: string): string {
+  if (text.length <= upstreamLimits.errorTextMax) return text
+  return [...text.slice(0, 2 * upstreamLimits.errorTextMax)].slice(0, upstreamLimits.errorTextMax).join('')
 }

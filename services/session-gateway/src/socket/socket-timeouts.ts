@@ -6,13 +6,10 @@ import { refuseHandshake } from './handshake.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 export type SocketTimeouts = {
-  /** Sockets without a verified token. */
   unauthenticated: TimeoutSet<SessionSocket>
-  /** Sockets whose token was verified, until their `ready`. */
+  /** From a verified token until `ready`. */
   handshakes: TimeoutSet<SessionSocket>
-  /** Sockets until their next ping. */
   pings: TimeoutSet<SessionSocket>
-  /** Sockets above the frame rate limit, until they are read again. */
   paused: TimeoutSet<SessionSocket>
 }
 
@@ -25,13 +22,13 @@ export function createSocketTimeouts({ timer, timings }: Pick<OperationContext, 
   }
 }
 
-/** Ends sockets that do not authenticate in time, and those whose client is silent. Spec: WebSocket handshake 1; Contract: 6. */
+/** Spec: WebSocket handshake 1; Contract: 6. */
 export function startSocketTimeouts(
   deps: Pick<Deps, 'clock' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
 ): Disposable {
   const { unauthenticated, handshakes, pings, paused } = deps.timeouts
   unauthenticated.onTimeout((socket) => refuseHandshake(deps, socket, 'authenticationTimeout'))
-  // An account that could not be read in time is no fault of the client.
+  // The client did not cause the delay.
   handshakes.onTimeout((socket) => refuseHandshake(deps, socket, 'unavailable'))
   pings.onTimeout((socket) => pingOrTerminate(deps, socket))
   paused.onTimeout((socket) => resumeWithinLimit(deps, socket))
@@ -42,7 +39,7 @@ export function startSocketTimeouts(
   }
 }
 
-/** Terminates a socket that has not answered the last ping. Contract: 6, heartbeat. */
+/** Contract: 6, heartbeat. */
 function pingOrTerminate({ timeouts }: Pick<Deps, 'timeouts'>, socket: SessionSocket): void {
   if (socket.awaitsPong) return socket.terminate()
   socket.awaitsPong = true

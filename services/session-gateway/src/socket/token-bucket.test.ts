@@ -20,6 +20,7 @@ describe('token bucket', () => {
     )
   })
 
+  /** Contract: 6, Messages. */
   it('gives 30 at once, then one every half second', () => {
     const bucket = createTokenBucket(1_000)
 

@@ -1,14 +1,13 @@
 import { limits } from '@gatehouse/contracts'
 
-/** `tokens` as of `at`, in milliseconds. */
+/** `at` in milliseconds. */
 export type TokenBucket = { tokens: number; at: number }
 
-/** A full bucket. */
 export function createTokenBucket(now: number): TokenBucket {
   return { tokens: limits.socketBurst, at: now }
 }
 
-/** Takes a token if there is one; `now` in milliseconds. Contract: 6, 30 refilled at 2/s. */
+/** `now` in milliseconds. Contract: 6, 30 refilled at 2/s. */
 export function takeToken(bucket: TokenBucket, now: number): boolean {
   const gained = (Math.max(0, now - bucket.at) / 1000) * limits.socketRefillPerSecond
   bucket.tokens = Math.min(limits.socketBurst, bucket.tokens + gained)

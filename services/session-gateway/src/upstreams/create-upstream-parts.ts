@@ -5,7 +5,6 @@ import { OccasionalLog } from './occasional-log.ts'
 import { ReadyParts } from './ready-parts.ts'
 import { UpstreamSet } from './upstream-set.ts'
 
-/** Without NATS no upstream takes part in sockets, and nothing is requested. */
 const withoutNats = {
   prefix: '',
   request: async () => {
@@ -13,7 +12,6 @@ const withoutNats = {
   },
 }
 
-/** What sockets and handshakes use of upstreams: none yet. */
 export function createUpstreamParts(
   context: OperationContext & Pick<Deps, 'bus' | 'sessionMetrics'>,
 ): Pick<Deps, 'upstreams' | 'forwarder' | 'readyParts' | 'occasionalLog'> {

@@ -13,27 +13,20 @@ type DeliveryDeps = Pick<OperationContext, 'log'> &
 
 type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost'
 
-/** `frame`: the bytes that every socket gets. */
 type Delivery = Pick<UpstreamDelivery, 'to'> & { frame: Buffer; except: ReadonlySet<string> }
 
-/**
- * Delivers what upstreams publish to the sockets of this node: encoded once, however many they are. Messages to one space
- * come in their order, and so do those to users and sessions.
- */
+/** Messages to one space keep their order, and so do those to users and sessions. */
 export class Deliveries {
   readonly #deps: DeliveryDeps
   #received: { upstream: LiveUpstream; bytes: Uint8Array }[] = []
-  /** Of frames that wait for the members of a space. */
+  /** In frames that wait for members of a space. */
   #waitingBytes = 0
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps
   }
 
-  /**
-   * Takes what an upstream published. It is delivered when the replies that came with it have been read: a message that
-   * follows an upstream's part of `ready` comes to the socket after that part.
-   */
+  /** Replies are read first, so a message never precedes the upstream's part of `ready`. */
   receive(upstream: LiveUpstream, bytes: Uint8Array): void {
     if (this.#received.length === 0) setImmediate(() => this.#deliverReceived())
     this.#received.push({ upstream, bytes })

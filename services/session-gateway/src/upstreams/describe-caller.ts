@@ -2,7 +2,7 @@ import type { UpstreamCaller } from '@gatehouse/contracts'
 import type { OperationContext } from '../deps.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 
-/** What an upstream is told of a socket, with a request id of its own for each time. */
+/** Each call makes a request id. */
 export function describeCaller(
   { user, sessionId }: AuthenticatedSocket,
   { random }: Pick<OperationContext, 'random'>,

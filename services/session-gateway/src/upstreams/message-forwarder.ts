@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { Deps, OperationContext } from '../deps.ts'
 import { policy } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { encodeMessage, sendText } from '../socket/send-text.ts'
+import { cutText, encodeMessage, sendText } from '../socket/send-text.ts'
 import { describeCaller } from './describe-caller.ts'
 import type { LiveUpstream } from './live-upstream.ts'
 import { addWaiting, queueOf, takeWaiting, type MessageQueue, type WaitingMessage } from './message-queue.ts'
@@ -14,17 +14,13 @@ type ForwarderDeps = Pick<OperationContext, 'random' | 'timings'> &
   Pick<Deps, 'sessionMetrics' | 'occasionalLog'> & { plain: Pick<PlainSubjects, 'request'> }
 
 /** `error` goes to the socket. */
-type Result = { outcome: 'acknowledged' | 'refused' | 'unavailable' | 'too_many'; error?: string }
+type Result = { outcome: 'acknowledged' | 'refused' | 'unavailable' | 'too_many'; error?: string; code?: string }
 
-const unavailable: Result = { outcome: 'unavailable', error: 'Service unavailable' }
-const tooMany: Result = { outcome: 'too_many', error: 'Too many messages' }
-const tooDeep: Result = { outcome: 'refused', error: 'Nested too deeply' }
+const unavailable: Result = { outcome: 'unavailable', error: 'Service unavailable', code: 'service_unavailable' }
+const tooMany: Result = { outcome: 'too_many', error: 'Too many messages', code: 'too_many_messages' }
+const tooDeep: Result = { outcome: 'refused', error: 'Nested too deeply', code: 'nested_too_deeply' }
 
-/**
- * Forwards the messages of sockets to the upstreams that own their types: those of one socket to one upstream in order,
- * each after the reply to the one before. A slow upstream costs its own messages an error, and no others. Design:
- * invariant 10.
- */
+/** Messages of one socket to one upstream keep their order. Design: invariant 10. */
 export class MessageForwarder {
   readonly #deps: ForwarderDeps
 
@@ -32,10 +28,9 @@ export class MessageForwarder {
     this.#deps = deps
   }
 
-  /** Takes a message, or tells the socket that too many wait, or that this one is nested too deeply. */
   forward(socket: AuthenticatedSocket, upstream: LiveUpstream, message: { type: string }): void {
     if (!isNestedAtMost(message, upstreamLimits.nesting)) return this.#finish({ socket, upstream }, message, tooDeep)
-    // Encoded anew: of a key that stands twice in it the upstream gets the value that was judged here.
+    // An upstream might read another value of a repeated key.
     const waiting: WaitingMessage = { type: message.type, json: JSON.stringify(message) }
     const queue = queueOf(socket, upstream)
     const isFull =
@@ -65,7 +60,7 @@ export class MessageForwarder {
     this.#sendLongestBlocked(queue)
   }
 
-  /** Another queue that waits for its turn comes before the next message of this one. */
+  /** Blocked queues come before the next message of this one. */
   #sendLongestBlocked(queue: MessageQueue): void {
     const { blocked } = queue.upstream
     if (queue.waiting.length > 0) blocked.add(queue)
@@ -94,21 +89,17 @@ export class MessageForwarder {
   #finish(
     { socket, upstream }: Pick<MessageQueue, 'socket' | 'upstream'>,
     { type }: Pick<WaitingMessage, 'type'>,
-    { outcome, error }: Result,
+    { outcome, error, code = 'message_refused' }: Result,
   ): void {
     const { sessionMetrics } = this.#deps
     sessionMetrics.upstreamMessages.inc({ upstream: upstream.name, outcome })
     if (error === undefined || socket.phase !== 'ready') return
     const answer: z.infer<typeof upstreamErrorMessage> = {
       type: 'error',
-      message: cut(error),
-      requestType: cut(type),
+      message: cutText(error),
+      code,
+      requestType: cutText(type),
     }
     sendText(this.#deps, socket, encodeMessage(answer))
   }
-}
-
-function cut(text: string): string {
-  if (text.length <= upstreamLimits.errorTextMax) return text
-  return [...text.slice(0, 2 * upstreamLimits.errorTextMax)].slice(0, upstreamLimits.errorTextMax).join('')
 }

@@ -2,10 +2,9 @@ import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 import type { SessionSocket } from '../socket/session-socket.ts'
 import type { LiveUpstream } from './live-upstream.ts'
 
-/** `json`: the whole message. */
 export type WaitingMessage = { type: string; json: string }
 
-/** The messages of one socket to one upstream: one is under way, the others wait for its reply. */
+/** One message is under way, the others wait for its reply. */
 export type MessageQueue = {
   readonly socket: AuthenticatedSocket
   readonly upstream: LiveUpstream
@@ -13,7 +12,6 @@ export type MessageQueue = {
   isSending: boolean
 }
 
-/** The queue of a socket to an upstream, made where there is none. */
 export function queueOf(socket: AuthenticatedSocket, upstream: LiveUpstream): MessageQueue {
   const queues = (socket.messageQueues ??= new Map<LiveUpstream, MessageQueue>())
   const queue = queues.get(upstream) ?? { socket, upstream, waiting: [], isSending: false }
@@ -32,7 +30,7 @@ export function takeWaiting(queue: MessageQueue): WaitingMessage | undefined {
   return message
 }
 
-/** Drops what waits of a socket that ends: nothing is sent for a session that was revoked. Design: invariant 1. */
+/** Nothing is sent for a revoked session. Design: invariant 1. */
 export function dropMessages(socket: SessionSocket): void {
   for (const queue of socket.messageQueues?.values() ?? []) {
     queue.upstream.blocked.delete(queue)

@@ -2,7 +2,7 @@ import type { Context } from '@gatehouse/service-kit'
 import type { Timer } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
 
-/** A log for faults that may repeat with every message: each kind is written once a minute, with the number of the others. */
+/** Writes each kind once a minute, with the number of the others. */
 export class OccasionalLog {
   readonly #deps: Pick<Context, 'log'> & { timer: Timer }
   readonly #kinds = new Map<string, { nextAt: number; suppressed: number }>()
@@ -11,7 +11,7 @@ export class OccasionalLog {
     this.#deps = deps
   }
 
-  /** There must be few values of `kind`: each is kept. */
+  /** Every value of `kind` is kept. */
   warn(kind: string, fields: object, message: string): void {
     const { log, timer } = this.#deps
     const now = timer.now()

@@ -14,20 +14,19 @@ type ReadyDeps = Pick<OperationContext, 'random' | 'timer' | 'timings'> &
 
 type Fields = Record<string, unknown>
 
-/** `unavailable`: not asked, or nobody was there; asking again may help. `failed`: no reply, or none that can be used. */
+/** `unavailable`: asking again may help. `failed`: no usable reply. */
 type Reply = Fields | 'unavailable' | 'failed'
 
 type Question = { upstream: LiveUpstream; askedAt: number; reply: Promise<Reply>; fields: Fields | undefined }
 
-/** What upstreams gave for `ready` in time, and what follows. */
 export type CollectedParts = {
   fields: Fields
-  /** Names of the upstreams whose part is missing. */
+  /** The upstreams whose part is missing. */
   incomplete: readonly string[]
   late: readonly Question[]
 }
 
-/** Asks upstreams for their parts of `ready`, all at once, and sends what comes late. Contract: 6, `ready`. */
+/** Contract: 6, `ready`. */
 export class ReadyParts {
   readonly #deps: ReadyDeps
 
@@ -35,7 +34,7 @@ export class ReadyParts {
     this.#deps = deps
   }
 
-  /** Resolves when every upstream has replied, and within the deadline in any case; never rejects. */
+  /** Resolves within the deadline; never rejects. */
   async collect(socket: AuthenticatedSocket): Promise<CollectedParts> {
     const { timer, timings, upstreams, sessionMetrics } = this.#deps
     const questions = upstreams.withReadyParts.map((upstream) => this.#ask(upstream, socket))
@@ -54,7 +53,6 @@ export class ReadyParts {
     }
   }
 
-  /** Sends the parts that were missing in the `ready` of a socket, each when it comes. */
   sendLate(socket: AuthenticatedSocket, { late }: CollectedParts): void {
     for (const question of late) void this.#sendLatePart(socket, question)
   }
@@ -102,7 +100,7 @@ export class ReadyParts {
   }
 }
 
-/** The fields that the upstream owns. Throws when the reply is too large or no object, or a field of the wrong kind. */
+/** Throws when the reply is too large, no object, or has a field of the wrong kind. */
 function readFields({ definition }: LiveUpstream, reply: Uint8Array): Fields {
   if (reply.length > upstreamLimits.readyBytes) throw new TypeError('the part of ready is too large')
   const given = upstreamReadyReply.parse(readJson(reply))
@@ -116,7 +114,6 @@ function readFields({ definition }: LiveUpstream, reply: Uint8Array): Fields {
   return fields
 }
 
-/** Clients read the fields that `ready` always has as a list, a record or a number. */
 function isSameKind(name: string, value: unknown): boolean {
   const empty: unknown = (emptyParts as Fields)[name]
   if (empty === undefined || empty === null) return true

@@ -4,10 +4,7 @@ import { policy } from '../policy.ts'
 
 type Members = readonly string[]
 
-/**
- * The members of spaces, read when they are asked for: nothing is kept. One statement runs at a time, for all spaces that
- * were asked for during the one before, so that messages to spaces take one connection to the database at most.
- */
+/** Keeps nothing. One statement at a time uses at most one database connection. */
 export class SpaceMembers {
   readonly #deps: Pick<OperationContext, 'orm'>
   readonly #asked = new Map<string, PromiseWithResolvers<Members>>()
@@ -17,7 +14,7 @@ export class SpaceMembers {
     this.#deps = deps
   }
 
-  /** Who is a member at some moment after the call. Rejects when the database cannot be read. */
+  /** The members at a moment after the call. Rejects when the database cannot be read. */
   list(spaceId: string): Promise<Members> {
     const asked = this.#asked.get(spaceId) ?? Promise.withResolvers<Members>()
     this.#asked.set(spaceId, asked)

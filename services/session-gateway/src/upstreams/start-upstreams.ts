@@ -6,10 +6,7 @@ import { UpstreamConnections, type ConnectionDeps } from './upstream-connections
 
 const noNats = 'NATS_URL: is needed: upstreams of GATEHOUSE_UPSTREAMS have messages, ready or events'
 
-/**
- * Reads the file of upstreams, now and on SIGHUP, and connects them with the sockets of this node. Throws
- * ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS.
- */
+/** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
 export async function startUpstreams(
   deps: ConnectionDeps & Pick<Deps, 'bus'>,
   file: string | undefined,
@@ -26,7 +23,7 @@ export async function startUpstreams(
   }
   upstreams.replace(watch.current)
   const connections = opening.use(new UpstreamConnections(deps, plain))
-  // Until it succeeds: NATS may be away when the file changes.
+  // NATS may be away when the file changes.
   const task = { name: 'upstream connections', everyMs: timings.upstreamRetryMs, log, timer }
   const reconciling = opening.use(startPeriodicTask(task, () => connections.reconcile()))
   await reconciling.runNow()

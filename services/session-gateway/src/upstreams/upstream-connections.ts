@@ -8,7 +8,6 @@ import { SpaceMembers } from './space-members.ts'
 export type ConnectionDeps = Pick<Deps, 'orm' | 'log' | 'timer' | 'timings'> &
   Pick<Deps, 'sessions' | 'sessionMetrics' | 'upstreams' | 'occasionalLog'>
 
-/** What exists at NATS for the upstreams in force: the subscriptions of this node, and the durable consumers. */
 export class UpstreamConnections implements AsyncDisposable {
   readonly #deps: ConnectionDeps
   readonly #plain: PlainSubjects
@@ -23,7 +22,7 @@ export class UpstreamConnections implements AsyncDisposable {
     this.#deliveries = new Deliveries({ ...deps, spaceMembers: new SpaceMembers(deps) })
   }
 
-  /** Brings it in line with the file in force. Throws when NATS does not let it. */
+  /** Throws when NATS refuses. */
   async reconcile(): Promise<void> {
     for (const [upstream, subscription] of this.#subscriptions) {
       if (!upstream.isRemoved) continue
@@ -52,7 +51,7 @@ export class UpstreamConnections implements AsyncDisposable {
     this.#consumers = undefined
     const wanted = [...this.#deps.upstreams.all()].flatMap(consumersOf)
     const names = wanted.map(({ name }) => name)
-    // Those of the file before, at once. Others are deleted when no node renews them any more.
+    // Other consumers expire when no node renews them.
     const unwanted = this.#consumerNames.filter((name) => !names.includes(name))
     if (unwanted.length > 0) await this.#plain.deleteConsumers(unwanted)
     this.#consumerNames = names
@@ -62,7 +61,7 @@ export class UpstreamConnections implements AsyncDisposable {
   }
 }
 
-/** One for each event: a server before 2.10 filters by one subject only. docs/decisions/upstream-events.md. */
+/** A server before 2.10 filters by one subject only. docs/decisions/upstream-events.md. */
 function consumersOf({ subjects, definition }: LiveUpstream): { name: string; subject: string }[] {
   const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
   return named.map(({ name, subject }) => ({ name: `${subjects.consumer}_${name}`, subject }))

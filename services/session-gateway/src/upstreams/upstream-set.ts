@@ -1,14 +1,11 @@
 import type { Upstream } from '@gatehouse/contracts'
 import { LiveUpstream, messagePrefixOf } from './live-upstream.ts'
 
-/** The upstreams that the file in force names. */
 export class UpstreamSet {
   readonly #busPrefix: string
   #byName = new Map<string, LiveUpstream>()
   #byMessagePrefix = new Map<string, LiveUpstream>()
-  /** The file itself. */
   definitions: readonly Upstream[] = []
-  /** Those that fill fields of `ready`. */
   withReadyParts: readonly LiveUpstream[] = []
 
   constructor(busPrefix: string) {
@@ -19,13 +16,12 @@ export class UpstreamSet {
     return this.#byName.values()
   }
 
-  /** The upstream whose messages have this type. */
   ownerOf(type: unknown): LiveUpstream | undefined {
     if (this.#byMessagePrefix.size === 0 || typeof type !== 'string') return undefined
     return this.#byMessagePrefix.get(messagePrefixOf(type))
   }
 
-  /** Takes over a file. What is under way for an upstream that it still names goes on. */
+  /** Work for an upstream that is still named goes on. */
   replace(definitions: readonly Upstream[]): void {
     const previous = this.#byName
     this.definitions = definitions

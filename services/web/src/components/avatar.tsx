@@ -1,4 +1,4 @@
-import type { User } from '@gatehouse/client'
+import { parseFederatedUsername, type User } from '@gatehouse/client'
 import '../styles/avatar.css'
 import { useClient } from '../context.ts'
 
@@ -33,14 +33,14 @@ export function UserAvatar({ user, size = 'normal' }: { user: User; size?: Avata
     <Avatar
       name={displayNameOf(user)}
       color={user.avatarColor}
-      src={client.api.uploads.url(user.avatar)}
+      src={client.uploadUrl(user.avatar)}
       size={size}
       deleted={user.isDeleted === true}
     />
   )
 }
 
-/** The display name, else the username. */
+/** The display name, else the username without the instance, which stands beside it. */
 export function displayNameOf(user: Pick<User, 'displayName' | 'username'>): string {
-  return user.displayName ?? user.username
+  return user.displayName ?? parseFederatedUsername(user.username).baseName
 }

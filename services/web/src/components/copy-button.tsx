@@ -1,9 +1,11 @@
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { Button } from './button.tsx'
 import { t } from '../language/language.ts'
 
+type Props = ComponentProps<typeof Button> & { text: string; label: string }
+
 /** Copies a text to the clipboard; over plain http, where the clipboard API is missing, by `execCommand`. */
-export function CopyButton({ text, label, small = false }: { text: string; label: string; small?: boolean }) {
+export function CopyButton({ text, label, ...button }: Props) {
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     setCopied(await copyText(text))
@@ -11,12 +13,7 @@ export function CopyButton({ text, label, small = false }: { text: string; label
   }
   return (
     <>
-      <Button
-        icon={copied ? 'check' : 'copy'}
-        size={small ? 'small' : 'normal'}
-        aria-label={label}
-        onClick={() => void copy()}
-      >
+      <Button {...button} icon={copied ? 'check' : 'copy'} aria-label={label} onClick={() => void copy()}>
         {copied ? t('Copied') : t('Copy')}
       </Button>
       <span className="visually-hidden" role="status">
@@ -31,6 +28,7 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
+    const focused = document.activeElement
     const field = document.createElement('textarea')
     field.value = text
     // A modal dialog makes everything outside it inert, and an inert field cannot be selected.
@@ -40,6 +38,7 @@ async function copyText(text: string): Promise<boolean> {
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way without the clipboard API
     const done = document.execCommand('copy')
     field.remove()
+    if (focused instanceof HTMLElement) focused.focus()
     return done
   }
 }

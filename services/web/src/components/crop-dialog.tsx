@@ -1,7 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from 'react'
-import { Button } from './button.tsx'
 import { clampView, dragView, maxZoom, initialView, visibleSquare } from './crop-geometry.ts'
-import { Dialog, DialogActions } from './dialog.tsx'
+import { Dialog } from './dialog.tsx'
 import { t } from '../language/language.ts'
 
 const outputSide = 512
@@ -34,7 +33,7 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
   const crop = () => canvas.current?.toBlob((blob) => blob && onCrop(blob), 'image/png')
 
   return (
-    <Dialog title={t('Crop picture')} onClose={onClose}>
+    <Dialog title={t('Crop picture')} submit={t('Use this picture')} focus="submit" onSubmit={crop} onClose={onClose}>
       <canvas
         ref={canvas}
         className="crop-canvas"
@@ -64,12 +63,6 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
         />
       </label>
       <p className="small muted">{t('Drag the picture, or use the arrow keys.')}</p>
-      <DialogActions>
-        <Button onClick={onClose}>{t('Cancel')}</Button>
-        <Button variant="primary" onClick={crop}>
-          {t('Use this picture')}
-        </Button>
-      </DialogActions>
     </Dialog>
   )
 }

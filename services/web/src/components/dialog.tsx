@@ -1,95 +1,180 @@
 import '../styles/dialog.css'
-import { type ReactNode, useEffect, useId, useRef } from 'react'
-import type { Mutation } from '../hooks/use-mutation.ts'
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
+import { type Mutation, useMutation } from '../hooks/use-mutation.ts'
+import { t } from '../language/language.ts'
 import { Button, IconButton } from './button.tsx'
 import { MutationError, submitLabel } from './error-message.tsx'
-import { t } from '../language/language.ts'
+import { useToast } from './toaster.tsx'
 
-type DialogProps = { title: string; onClose: () => void; children: ReactNode; wide?: boolean; locked?: boolean }
+type Props = {
+  title: string
+  children?: ReactNode
+  wide?: boolean
+  onClose: () => void
+  /** The label of the button that closes: “Cancel”, without `onSubmit` “Done”. */
+  closeLabel?: string
+  /** Makes the body a form. The dialog stays open until its owner removes it. */
+  onSubmit?: () => unknown
+  submit?: string
+  submitDisabled?: boolean
+  dangerous?: boolean
+  /** Whose error and progress the dialog shows. While it runs, the dialog stays open unless `interruptible`. */
+  mutation?: Mutation
+  interruptible?: boolean
+  /** Buttons before the one that submits. */
+  actions?: ReactNode
+  /** What has the focus first: the first field, in its absence the button that closes. */
+  focus?: 'field' | 'submit'
+  /** Whether closing would lose something. By default, whether a field differs from what it was at first. */
+  changed?: boolean | undefined
+}
 
-/** The browser's modal dialog: traps the focus, closes on Escape, restores the focus. `locked` prevents closing. */
-export function Dialog({ title, onClose, children, wide = false, locked = false }: DialogProps) {
+/** A modal dialog: keeps the focus inside, gives it back to the opener, and asks before it drops what was entered. */
+export function Dialog(props: Props) {
+  const { title, children, wide = false, onClose, onSubmit, mutation, focus = 'field', changed } = props
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  const initialFields = useRef('')
+  const [isAsking, setAsking] = useState(false)
+  const locked = mutation?.busy === true && !props.interruptible
+
+  useLayoutEffect(() => {
     const dialog = ref.current
     const opener = document.activeElement
-    if (dialog && !dialog.open) dialog.showModal()
+    if (!dialog) return
+    dialog.showModal()
+    initialFields.current = readFields(dialog)
+    findFirstFocus(dialog, focus)?.focus()
     return () => {
-      dialog?.close()
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
+      // Closed already with the dialog around it.
+      if (!dialog.open) return
+      for (const inner of dialog.querySelectorAll('dialog')) inner.close()
+      dialog.close()
+      const target = opener?.isConnected ? opener : document.getElementById('main')
+      if (target instanceof HTMLElement) target.focus()
     }
   }, [])
+
+  const close = () => {
+    if (locked) return
+    if (changed ?? (ref.current !== null && readFields(ref.current) !== initialFields.current)) setAsking(true)
+    else onClose()
+  }
+  const body = (
+    <>
+      {children}
+      <div className="dialog__actions">
+        {mutation && <MutationError mutation={mutation} />}
+        <div className="dialog__buttons">
+          <Button className="dialog__close" onClick={close} disabled={locked}>
+            {props.closeLabel ?? (onSubmit ? t('Cancel') : t('Done'))}
+          </Button>
+          {props.actions}
+          {onSubmit && (
+            <Button
+              type="submit"
+              variant={props.dangerous ? 'danger-solid' : 'primary'}
+              busy={mutation?.busy ?? false}
+              aria-disabled={props.submitDisabled || (mutation?.waitSeconds ?? 0) > 0}
+            >
+              {mutation ? submitLabel(mutation, props.submit ?? '') : props.submit}
+            </Button>
+          )}
+        </div>
+      </div>
+    </>
+  )
   return (
     <dialog
       ref={ref}
       className={wide ? 'dialog dialog--wide' : 'dialog'}
       aria-labelledby={id}
       onCancel={(event) => {
+        // That of a file chooser comes from inside.
+        if (event.target !== event.currentTarget) return
         event.preventDefault()
-        if (!locked) onClose()
+        close()
       }}
       onKeyDown={(event) => {
+        event.stopPropagation()
+        if (event.key !== 'Escape') return
         // Chromium closes a dialog on the second Escape even if `cancel` was prevented.
-        if (event.key === 'Escape') event.preventDefault()
-        if (event.key === 'Escape' && !locked) onClose()
+        event.preventDefault()
+        close()
       }}
     >
       <header className="dialog__header">
         <h2 id={id}>{title}</h2>
-        <IconButton icon="close" label={t('Close')} onClick={onClose} disabled={locked} />
+        <IconButton icon="close" label={t('Close')} onClick={close} disabled={locked} />
       </header>
-      <div className="dialog__body">{children}</div>
+      {onSubmit ? (
+        <form
+          className="dialog__body"
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault()
+            // Dialogs can stand in a form.
+            event.stopPropagation()
+            onSubmit()
+          }}
+        >
+          {body}
+        </form>
+      ) : (
+        <div className="dialog__body">{body}</div>
+      )}
+      {isAsking && (
+        <Dialog
+          title={t('Discard your changes?')}
+          submit={t('Discard')}
+          dangerous
+          closeLabel={t('Keep editing')}
+          onSubmit={onClose}
+          onClose={() => setAsking(false)}
+        >
+          <p>{t('What you entered here is not saved.')}</p>
+        </Dialog>
+      )}
     </dialog>
   )
 }
 
-/** The buttons of a dialog, with the error beside them. They stay visible while the body scrolls. */
-export function DialogActions({ mutation, children }: { mutation?: Mutation; children: ReactNode }) {
-  return (
-    <div className="dialog__actions">
-      {mutation && <MutationError mutation={mutation} />}
-      <div className="dialog__buttons">{children}</div>
-    </div>
-  )
+const field = (types: string) => `:is(input${types}, textarea, select):enabled:not([tabindex='-1'], [readonly])`
+const typedField = field(':not([type=checkbox], [type=radio], [type=range], [type=color], [type=file])')
+
+function findFirstFocus(dialog: HTMLElement, focus: 'field' | 'submit'): HTMLElement | null {
+  if (focus === 'submit') return dialog.querySelector<HTMLElement>('[type=submit]')
+  const selectors = [typedField, field(''), '[data-first-focus]', '.dialog__close']
+  for (const selector of selectors) {
+    const found = dialog.querySelector<HTMLElement>(selector)
+    if (found) return found
+  }
+  return null
 }
 
-type ConfirmDialogProps = {
-  title: string
-  mutation: Mutation
-  confirmLabel: string
+/** What the fields hold. The sliders and file inputs of a picture do not count. */
+function readFields(dialog: HTMLElement): string {
+  const fields = [...dialog.querySelectorAll<HTMLInputElement>(field(':not([type=range], [type=file])'))]
+  return JSON.stringify(fields.map(({ type, value, checked }) => (/^(checkbox|radio)$/.test(type) ? checked : value)))
+}
+
+type ConfirmProps = Pick<Props, 'title' | 'children' | 'submit' | 'onClose'> & {
+  act: () => Promise<unknown>
+  /** Said when it is done. */
+  done?: string
+  onDone?: () => void
   dangerous?: boolean
-  onConfirm: () => void
-  onClose: () => void
-  children: ReactNode
 }
 
-/** Asks for confirmation before `onConfirm`. */
-export function ConfirmDialog({
-  title,
-  mutation,
-  confirmLabel,
-  dangerous = true,
-  onConfirm,
-  onClose,
-  children,
-}: ConfirmDialogProps) {
-  return (
-    <Dialog title={title} onClose={onClose} locked={mutation.busy}>
-      {children}
-      <DialogActions mutation={mutation}>
-        <Button onClick={onClose} disabled={mutation.busy}>
-          {t('Cancel')}
-        </Button>
-        <Button
-          variant={dangerous ? 'danger-solid' : 'primary'}
-          busy={mutation.busy}
-          aria-disabled={mutation.waitSeconds > 0}
-          onClick={onConfirm}
-        >
-          {submitLabel(mutation, confirmLabel)}
-        </Button>
-      </DialogActions>
-    </Dialog>
-  )
+/** Asks before it runs `act`. */
+export function ConfirmDialog({ act, done, onDone, onClose, dangerous = true, ...rest }: ConfirmProps) {
+  const mutation = useMutation()
+  const showToast = useToast()
+  const confirm = async () => {
+    if (!(await mutation.run(act))) return
+    if (done) showToast(done)
+    onClose()
+    onDone?.()
+  }
+  return <Dialog {...rest} mutation={mutation} dangerous={dangerous} onSubmit={confirm} onClose={onClose} />
 }

@@ -5,7 +5,7 @@ import { Button } from './button.tsx'
 import { formatCountdown } from './format-time.ts'
 import { Icon } from './icon.tsx'
 import { Notice } from './notice.tsx'
-import { t, translate } from '../language/language.ts'
+import { t, translateRefusal } from '../language/language.ts'
 
 /** The error of a mutation. Takes its space without an error too, so that the layout does not shift. */
 export function MutationError({ mutation }: { mutation: Mutation }) {
@@ -47,6 +47,6 @@ export function formatError(error: Error): string {
       : t('{who} could not be reached. Check your connection and try again.', { who })
   }
   if (error instanceof ApiError)
-    return error.status === 503 ? t('The instance is busy. Try again in a moment.') : translate(error.message)
+    return error.status === 503 ? t('The instance is busy. Try again in a moment.') : translateRefusal(error)
   return t('Something went wrong. Try again.')
 }

@@ -1,13 +1,22 @@
 import { type RefObject, useEffect } from 'react'
+import { useInstanceInfo } from './use-instance-info.ts'
+
+/** Whether a key or a button was pressed since the document was loaded. `navigator.userActivation` outlives a load. */
+let isUsed = false
+for (const type of ['keydown', 'pointerdown']) {
+  addEventListener(type, () => void (isUsed = true), { capture: true, once: true })
+}
 
 /**
- * Shows a new page from its top, with its `title` in the window's, and gives `target` the focus that the page before it had,
- * so that screen readers announce it. What has the focus on the new page keeps it.
+ * Shows a new page from its top and with its `title` and the name of the instance. `target` takes the focus that was lost with the page before, so that
+ * screen readers announce it; on the first page, where nobody did anything yet, the first Tab goes to the first link.
  */
 export function useNewPage(target: RefObject<HTMLElement | null>, title: string): void {
+  const { info } = useInstanceInfo()
+  const name = info?.name ?? 'Gatehouse'
+  useEffect(() => void (document.title = `${title} · ${name}`), [title, name])
   useEffect(() => {
-    document.title = `${title} · Gatehouse`
     window.scrollTo(0, 0)
-    if (document.activeElement === document.body) target.current?.focus({ preventScroll: true })
+    if (isUsed && document.activeElement === document.body) target.current?.focus({ preventScroll: true })
   }, [target, title])
 }

@@ -50,8 +50,8 @@ export const german = {
   'Change banner': 'Banner ändern',
   'Change password': 'Passwort ändern',
   'Change picture': 'Bild ändern',
-  'Changing your password ends your sessions everywhere else.':
-    'Wenn du dein Passwort änderst, enden deine Sitzungen überall sonst.',
+  'Changing your password ends every other login. What is open elsewhere notices when it next asks for something.':
+    'Wenn du dein Passwort änderst, endet jede andere Anmeldung. Was anderswo offen ist, merkt es bei der nächsten Anfrage.',
   'Checking…': 'Wird geprüft …',
   'Choose a new password': 'Neues Passwort wählen',
   'Choose banner': 'Banner wählen',
@@ -100,6 +100,8 @@ export const german = {
   'Denied: {host}.': 'Abgelehnt: {host}.',
   Deny: 'Ablehnen',
   'Deny {host}': '{host} ablehnen',
+  Discard: 'Verwerfen',
+  'Discard your changes?': 'Änderungen verwerfen?',
   Disconnect: 'Trennen',
   'Disconnect them now': 'Jetzt trennen',
   'Disconnect {host}': '{host} trennen',
@@ -159,6 +161,7 @@ export const german = {
   'Joined from': 'Beigetreten ab',
   'Joined until': 'Beigetreten bis',
   'Joined {time}': 'Beigetreten {time}',
+  'Keep editing': 'Weiter bearbeiten',
   'Keep my messages': 'Meine Nachrichten behalten',
   Language: 'Sprache',
   'Leave them': 'So lassen',
@@ -328,6 +331,8 @@ export const german = {
   'This ends every session of your account but this one, at once. Your password stays the same.':
     'Das beendet sofort jede Sitzung deines Kontos außer dieser. Dein Passwort bleibt.',
   'This file could not be read as a picture.': 'Diese Datei ließ sich nicht als Bild lesen.',
+  'This instance gives no answer at the moment. Reconnecting…':
+    'Diese Instanz antwortet gerade nicht. Die Verbindung wird wiederhergestellt …',
   'This instance': 'Diese Instanz',
   'This instance could not be reached when you changed your password and still has the old one.':
     'Diese Instanz war nicht erreichbar, als du dein Passwort geändert hast, und hat noch das alte.',
@@ -375,6 +380,7 @@ export const german = {
   'Welcome!': 'Willkommen!',
   'Welcome! Your picture could not be saved. Try again in your profile.':
     'Willkommen! Dein Bild ließ sich nicht speichern. Versuche es in deinem Profil noch einmal.',
+  'What you entered here is not saved.': 'Was du hier eingegeben hast, ist nicht gespeichert.',
   'When off, an admin approves or denies each request under Federation.':
     'Wenn aus, entscheidet ein Admin unter Föderation über jede Anfrage.',
   'Where you are logged in': 'Wo du angemeldet bist',

@@ -42,7 +42,9 @@ describe('The languages of the web app', () => {
   })
 
   it('know the messages of the client library and of the server by their words', () => {
-    const folders = ['libs/client/src', 'services', 'gateway/src'].map((folder) => join(root, folder))
+    const folders = ['libs/client/src', 'libs/contracts/src', 'services', 'gateway/src'].map((folder) =>
+      join(root, folder),
+    )
     const said = new Set(folders.flatMap(listSources).flatMap(listLiterals))
     for (const entry of [
       { username: 'a', password: '', confirmation: 'b' },
@@ -80,7 +82,7 @@ function listLiterals(file: string): string[] {
   return collect(file, (node) => (ts.isStringLiteralLike(node) ? [node.text] : []))
 }
 
-const shownAttributes = /^(label|title|subtitle|hint|legend|confirmLabel|placeholder|alt|aria-label)$/
+const shownAttributes = /^(label|title|subtitle|hint|legend|submit|closeLabel|done|placeholder|alt|aria-label)$/
 const untranslated = new Set(['chat.example', 'Gatehouse'])
 
 /** Text between tags, in an attribute that is shown, or given to what shows it, that does not go through the catalogue. */

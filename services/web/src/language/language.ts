@@ -1,3 +1,4 @@
+import type { ApiError } from '@gatehouse/client'
 import type { german } from './german.ts'
 
 /** A text of the app, in English. The catalogue has it in the other languages: one that it lacks is a type error. */
@@ -13,6 +14,7 @@ export const languages: ReadonlyArray<readonly [language: Language, name: string
 const storageKey = 'gatehouse_language'
 let current: Language = 'en'
 let catalogue: Readonly<Record<string, string>> = {}
+let refusalTexts: Readonly<Record<string, string>> = {}
 const listeners = new Set<() => void>()
 
 export function currentLanguage(): Language {
@@ -37,8 +39,11 @@ export async function chooseLanguage(language: Language): Promise<void> {
 
 /** Loads a language: the one chosen before, else the first of the browser's that there is, else English. */
 export async function loadLanguage(language: Language = preferredLanguage()): Promise<void> {
-  const loaded = language === 'de' ? await Promise.all([import('./german.ts'), import('./german-answers.ts')]) : null
+  const german = () =>
+    Promise.all([import('./german.ts'), import('./german-answers.ts'), import('./german-refusals.ts')])
+  const loaded = language === 'de' ? await german() : null
   catalogue = loaded ? { ...loaded[0].german, ...loaded[1].germanAnswers } : {}
+  refusalTexts = loaded ? loaded[2].germanRefusals : {}
   current = language
   document.documentElement.lang = language
   for (const listener of [...listeners]) listener()
@@ -71,4 +76,11 @@ export function t(text: Text, values: Readonly<Record<string, string | number>> 
 /** A text that comes from the server, in the current language when the catalogue has it. */
 export function translate(text: string): string {
   return catalogue[text] ?? text
+}
+
+/** What the server refused, in the current language by its code; its own text when the code is unknown. */
+export function translateRefusal({ fields, message }: Pick<ApiError, 'fields' | 'message'>): string {
+  const text = refusalTexts[String(fields['code'])] ?? translate(message)
+  const { answer } = fields
+  return typeof answer === 'string' ? `${text}: ${answer}` : text
 }

@@ -1,16 +1,32 @@
 import { Link } from 'wouter'
+import { PageFrame } from '../components/page-frame.tsx'
+import { useClient, useStore } from '../context.ts'
 import { AuthFrame } from './auth/auth-frame.tsx'
 import { t } from '../language/language.ts'
 
 export function NotFoundPage() {
+  const { user } = useStore(useClient().session)
+  const title = t('Page not found')
+  const text = t('There is no page at this address. Check the link, or go to the start page.')
+  const link = (
+    <Link href="/" className="button button--primary">
+      {t('Go to the start page')}
+    </Link>
+  )
+  if (!user) {
+    return (
+      <AuthFrame title={title} subtitle={text}>
+        {link}
+      </AuthFrame>
+    )
+  }
   return (
-    <AuthFrame
-      title={t('Page not found')}
-      subtitle={t('There is no page at this address. Check the link, or go to the start page.')}
-    >
-      <Link href="/" className="button button--primary">
-        {t('Go to the start page')}
-      </Link>
-    </AuthFrame>
+    <PageFrame user={user} title={title}>
+      <div className="stack">
+        <h1>{title}</h1>
+        <p className="muted">{text}</p>
+        <p>{link}</p>
+      </div>
+    </PageFrame>
   )
 }

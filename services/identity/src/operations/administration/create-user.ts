@@ -1,8 +1,7 @@
-import { isLocalUsername, normalizeUsername } from '@gatehouse/contracts'
+import { normalizeUsername } from '@gatehouse/contracts'
 import { violates } from '@gatehouse/database'
 import { operator, recordAudit, type User } from '@gatehouse/domain'
-import { randomToken } from '@gatehouse/runtime'
-import { refuse } from '../../errors.ts'
+import { randomToken, refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 import {
   insertAccount,
@@ -10,6 +9,7 @@ import {
   refuseTakenName,
   type RegistrationDeps,
 } from '../registration/insert-account.ts'
+import { requireLocalUsername } from '../registration/username-form.ts'
 
 type NewUser = {
   username: string
@@ -21,7 +21,7 @@ type NewUser = {
 
 /**
  * The operator makes a local account, whatever the gates say. Without a password it gets a temporary one, which its
- * person has to replace. The first local account becomes admin here too. Throws username_invalid, username_taken,
+ * person has to replace. The first local account becomes admin here too. Throws username_length_invalid, username_characters_invalid, username_taken,
  * hashing_busy. Spec: Registration 1, 9.
  */
 export async function createUser(
@@ -29,7 +29,7 @@ export async function createUser(
   account: NewUser,
 ): Promise<{ user: User; temporaryPassword: string | null }> {
   const username = normalizeUsername(account.username)
-  if (!isLocalUsername(username)) throw refuse.username_invalid()
+  requireLocalUsername(username)
   await refuseTakenName(deps.orm.em.fork(), username)
   const temporaryPassword = account.password ? null : randomToken(deps.random, policy.temporaryPasswordBytes)
   const passwordHash = await deps.hasher.hash(account.password ?? temporaryPassword ?? '', account.address)

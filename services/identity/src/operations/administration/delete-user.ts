@@ -1,14 +1,14 @@
 import { runTransaction } from '@gatehouse/database'
 import { User, assertCallerCurrent, assertCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { lockLocalAdmins } from '../../queries/lock-local-admins.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 
 /**
  * An admin deletes another account, by the rules for one's own but for the password. Throws own_account, user_unknown,
- * target_deleted, account_owns_spaces, last_admin_deleted, and as `assertCallerCurrent` does. Contract: 5.
+ * target_deleted, account_deletion_blocked_owned_spaces, last_admin_deleted, and as `assertCallerCurrent` does. Contract: 5.
  */
 export async function deleteUser(
   deps: DeletionDeps,
@@ -23,7 +23,8 @@ export async function deleteUser(
     const user = requireDeletable(await lockUser(em, userId))
     const wasAdmin = user.isAdmin
     const deleted = await deleteLockedAccount(deps, em, { user, mode: 'full', actor, requestId })
-    if (deleted.ownedSpaces) throw refuse.account_owns_spaces({ fields: { ownedSpaces: deleted.ownedSpaces } })
+    if (deleted.ownedSpaces)
+      throw refuse.account_deletion_blocked_owned_spaces({ fields: { ownedSpaces: deleted.ownedSpaces } })
     const at = new Date(deps.clock.now())
     recordAudit(em, { action: 'user.deleted', actor, target: { type: 'user', id: userId }, at })
     await em.flush()

@@ -3,7 +3,7 @@ import { runTransaction } from '@gatehouse/database'
 import { User, accountStateOf, assertCurrent, type ActingCaller } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { recordAccountEvent } from '../account-events.ts'
 import { verifyOwnPassword } from './verify-own-password.ts'
 
@@ -19,7 +19,7 @@ type PasswordChange = {
 /**
  * Replaces the own password; every earlier token is revoked when this resolves. Of concurrent changes one succeeds.
  * `issuedAt`, in milliseconds, is the time of the change: the fresh token is issued at it, so that the next change revokes
- * it. Throws current_password_required, password_incorrect, password_changed_meanwhile, account_deleted, token_revoked,
+ * it. Throws current_password_required, current_password_incorrect, password_changed_meanwhile, account_deleted, token_revoked,
  * hashing_busy.
  * Spec: change-password 1-4.
  */
@@ -31,8 +31,12 @@ export async function changePassword(
   const before = await deps.orm.em.fork().findOne(User, { id: userId })
   assertCurrent(before, caller)
   if (before.isLocal()) {
-    const missing = refuse.current_password_required
-    await verifyOwnPassword(deps, before, { password: currentPassword, address, missing })
+    await verifyOwnPassword(deps, before, {
+      password: currentPassword,
+      address,
+      missing: 'current_password_required',
+      wrong: 'current_password_incorrect',
+    })
   }
   const passwordHash = await deps.hasher.hash(newPassword, address)
 
@@ -55,6 +59,6 @@ export async function changePassword(
  * is then outdated; of a federated user, whose hash may also be refreshed from home, the token of the request is revoked.
  */
 function refuseOutdated(before: User, now: User): void {
-  if (before.isLocal() && now.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
+  if (before.isLocal() && now.passwordHash !== before.passwordHash) throw refuse.current_password_incorrect()
   if (now.passwordChangedAt !== before.passwordChangedAt) throw refuse.password_changed_meanwhile()
 }

@@ -3,16 +3,8 @@ import { runTransaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
-import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts'
-
-export type LoginAttempt = {
-  username: string
-  password: string
-  /** The client's, for its share of the hashing queue. */
-  address: string
-  requestId?: string | undefined
-}
+import { refuse } from '@gatehouse/runtime'
+import { refreshPasswordFromHome, type LoginAttempt, type RefreshDeps } from './refresh-password.ts'
 
 /** `issuedAt`, in milliseconds, is the time of issue of the token; `refreshed`: the home instance verified the password. */
 export type LoggedIn = { user: User; issuedAt: number; refreshed: boolean }
@@ -21,8 +13,8 @@ export type LoggedIn = { user: User; issuedAt: number; refreshed: boolean }
 export const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 
 /**
- * Verifies username and password. Throws credentials_wrong, account_deleted, hashing_busy. A stub is refused without
- * asking its home: it becomes an account by registration only. Spec: Login 1-6.
+ * Verifies username and password. Throws invalid_credentials, account_deleted, hashing_busy, `Unavailable`. A stub is
+ * refused without asking its home: it becomes an account by registration only. Spec: Login 1-6.
  */
 export async function logIn(deps: RefreshDeps, attempt: LoginAttempt): Promise<LoggedIn> {
   const found = await deps.orm.em.fork().findOne(User, { username: normalizeUsername(attempt.username) })
@@ -30,7 +22,7 @@ export async function logIn(deps: RefreshDeps, attempt: LoginAttempt): Promise<L
   const account = found && !found.isStub() ? found : null
 
   const fits = await deps.hasher.verify(attempt.password, account?.passwordHash ?? dummyHash, attempt.address)
-  if (!account || (!fits && account.isLocal())) throw refuse.credentials_wrong()
+  if (!account || (!fits && account.isLocal())) throw refuse.invalid_credentials()
   const verifiedHash = fits ? account.passwordHash : await refreshPasswordFromHome(deps, account, attempt)
   return { ...(await reloadLocked(deps, account.id, verifiedHash)), refreshed: !fits }
 }
@@ -43,7 +35,7 @@ async function reloadLocked({ orm, databaseTime }: OperationContext, id: string,
   const reload = async (em: EntityManager) => {
     const user = await em.findOne(User, { id }, { lockMode: LockMode.PESSIMISTIC_READ })
     if (user?.isDeleted) throw refuse.account_deleted()
-    if (!user || user.passwordHash !== verifiedHash) throw refuse.credentials_wrong()
+    if (!user || user.passwordHash !== verifiedHash) throw refuse.invalid_credentials()
     return { user, issuedAt: Math.max(await databaseTime(em), user.passwordChangedAt ?? 0) }
   }
   return await runTransaction(orm, reload, { accountId: id })

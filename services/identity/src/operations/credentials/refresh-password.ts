@@ -2,20 +2,26 @@ import { baseUsername, checkHomeEpoch, fitsHash } from '@gatehouse/contracts'
 import { runTransaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
-import { Unavailable } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
 import { policy } from '../../policy.ts'
-import type { LoginAttempt } from './log-in.ts'
 
 export type RefreshDeps = OperationContext & Pick<Deps, 'hasher' | 'outbound' | 'config' | 'bus'>
+
+export type LoginAttempt = {
+  username: string
+  password: string
+  /** The client's, for its share of the hashing queue. */
+  address: string
+  requestId?: string | undefined
+}
 
 /**
  * Asks the home instance of a federated account whether a password that does not fit the local hash is right, and if so
  * replaces the local hash. Tokens stay valid: at home it has been the password all along. Gives the hash that the
- * password fits. Throws credentials_wrong, hashing_busy. Spec: Login 5.
+ * password fits. Throws invalid_credentials, hashing_busy, `Unavailable`. Spec: Login 5.
  */
 export async function refreshPasswordFromHome(
   deps: RefreshDeps,
@@ -23,8 +29,8 @@ export async function refreshPasswordFromHome(
   { password, address, requestId }: LoginAttempt,
 ): Promise<string> {
   // bcrypt ignores what exceeds its limit: an overlong password is wrong, whatever the home instance answers.
-  if (!fitsHash(password)) throw refuse.credentials_wrong()
-  if (!(await verifyAtHome(deps, user, { password, requestId }))) throw refuse.credentials_wrong()
+  if (!fitsHash(password)) throw refuse.invalid_credentials()
+  if (!(await verifyAtHome(deps, user, { password, requestId }))) throw refuse.invalid_credentials()
 
   const freshHash = await deps.hasher.hash(password, address)
   if (!(await replaceHash(deps, user, freshHash))) return await reverify(deps, user.id, { password, address })
@@ -78,16 +84,14 @@ function isCredentials({ status, body }: OutboundAnswer): boolean {
 
 type Question = { host: string; requestId?: string | undefined; timeoutMs: number }
 
-/** Whether the home is the instance that it was, as far as this can be told. What cannot be asked counts as another one. */
+/**
+ * Whether the home is the instance that it was, as far as this can be told. Throws `Unavailable` where nobody can be asked:
+ * the password may be right.
+ */
 async function isKnownInstance({ bus, log }: RefreshDeps, { host, requestId, timeoutMs }: Question): Promise<boolean> {
-  try {
-    const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, { requestId, timeoutMs })
-    if (outcome === 'same' || outcome === 'unknown') return true
-    log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
-  } catch (error) {
-    if (!(error instanceof Unavailable)) throw error
-    log.warn({ err: error, homeInstance: host, requestId }, 'home instance not checked at login')
-  }
+  const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, { requestId, timeoutMs })
+  if (outcome === 'same' || outcome === 'unknown') return true
+  log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
   return false
 }
 
@@ -114,6 +118,6 @@ async function reverify(
   { password, address }: Pick<LoginAttempt, 'password' | 'address'>,
 ): Promise<string> {
   const now = await orm.em.fork().findOne(User, { id, isDeleted: false })
-  if (!now || !(await hasher.verify(password, now.passwordHash, address))) throw refuse.credentials_wrong()
+  if (!now || !(await hasher.verify(password, now.passwordHash, address))) throw refuse.invalid_credentials()
   return now.passwordHash
 }

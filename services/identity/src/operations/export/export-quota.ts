@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 
 /** Limits the exports under way in this process: one of each account, and a number in all. */

@@ -1,4 +1,12 @@
-import { avatarColors, countCodePoints, limits, profileChanged, type applyRemoteProfiles } from '@gatehouse/contracts'
+import {
+  avatarColors,
+  countCodePoints,
+  homeFields,
+  pictureFields,
+  profileChanged,
+  profileFields,
+  type applyRemoteProfiles,
+} from '@gatehouse/contracts'
 import { runTransaction } from '@gatehouse/database'
 import { User, accountStateOf } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -16,7 +24,7 @@ type ProfileDeps = OperationContext &
   Pick<Deps, 'afterCommit' | 'uploadCleanup'> & { remotePictures: Pick<RemotePictures, 'fetchLater'> }
 
 /**
- * Brings the replicas of a peer's users up to date, stubs included: all six fields of a profile that is newer than what is
+ * Brings the replicas of a peer's users up to date, stubs included: what the home manages, where it is newer than what is
  * shown; names never change. Pictures follow when they have been fetched. Unknown users, those of another home instance and
  * detached ones are passed by. Gives how many were changed. Contract: 7, relay; federation-wire.md 3.
  */
@@ -33,7 +41,7 @@ export async function applyProfiles(
     const user = await runTransaction(deps.orm, apply, { accountId: known.id })
     if (!user) continue
     if (profile.profileUpdatedAt > known.profileUpdatedAt) applied += 1
-    for (const field of ['avatar', 'banner'] as const) {
+    for (const field of pictureFields) {
       const url = profile[field]
       if (url && url !== user[`${field}Source`]) deps.remotePictures.fetchLater({ user, field, url, origin })
     }
@@ -56,29 +64,41 @@ async function applyTexts(
   if (!user || user.isDeleted || user.isLocal() || user.homeUserId !== homeUserId) return null
   if (profileUpdatedAt <= user.profileUpdatedAt) return profileUpdatedAt === user.profileUpdatedAt ? user : null
   const now = deps.clock.now()
-  const pictures = {
-    ...(profile.avatar ? {} : { avatar: null, avatarSource: null }),
-    ...(profile.banner ? {} : { banner: null, bannerSource: null }),
-  }
+  const texts = textsOf(profile)
+  const removed = pictureFields.filter((field) => !profile[field])
+  const pictures = Object.fromEntries(removed.map((field) => [field, null]))
   await updateUploadReferences(em, { user, changes: pictures, now: new Date(now) })
-  Object.assign(user, { ...textsOf(profile), ...pictures, profileUpdatedAt })
+  for (const field of removed) user[`${field}Source`] = null
+  Object.assign(user, { ...texts, ...pictures, profileUpdatedAt })
   await em.flush()
-  const changed = ['displayName', 'bio', 'accentColor', 'avatarColor', ...Object.keys(pictures).filter(isPublicField)]
+  const changed = [...Object.keys(texts), ...removed]
   const facts = { state: accountStateOf(user), at: now, profileUpdatedAt, changed, requestId }
   await recordAccountEvent(em, deps, profileChanged, facts)
   return user
 }
 
-const isPublicField = (field: string) => !field.endsWith('Source')
+type HomeField = (typeof homeFields)[number]
+type Texts = Exclude<HomeField, (typeof pictureFields)[number]>
 
-/** Other instances have other limits: an overlong text is cut, an unknown color is none. */
-export function textsOf(profile: Pick<RemoteProfile, 'displayName' | 'bio' | 'accentColor' | 'avatarColor'>) {
-  return {
-    displayName: shortened(profile.displayName, limits.displayNameMax),
-    bio: shortened(profile.bio, limits.bioMax),
-    accentColor: profile.accentColor && /^#[0-9a-fA-F]{6}$/.test(profile.accentColor) ? profile.accentColor : null,
-    avatarColor: avatarColors.find((color) => color === profile.avatarColor) ?? null,
-  }
+/**
+ * The fields that the profile names, but the pictures, as they are shown here. Other instances have other limits: an
+ * overlong text is cut, an unknown color is none.
+ */
+export function textsOf(profile: { [N in Texts]?: string | null | undefined }): Partial<Pick<User, Texts>> {
+  const named = homeFields.flatMap((name): [Texts, unknown][] => {
+    if (!isText(name) || profile[name] === undefined) return []
+    return [[name, shownValue(name, profile[name])]]
+  })
+  return Object.fromEntries(named)
+}
+
+const isText = (name: HomeField): name is Texts => profileFields[name].kind !== 'picture'
+
+function shownValue(name: Texts, value: string | null): string | null {
+  const field = profileFields[name]
+  if (field.kind === 'text') return shortened(value, field.max)
+  if (field.kind === 'avatarColor') return avatarColors.find((color) => color === value) ?? null
+  return value && /^#[0-9a-fA-F]{6}$/.test(value) ? value : null
 }
 
 /** A trimmed text of at most `max` code points, null when nothing is left. */

@@ -3,7 +3,7 @@ import { isHost, normalizeHost } from '@gatehouse/contracts'
 import { runTransaction } from '@gatehouse/database'
 import { AttachProof, assertCurrent, type ActingCaller } from '@gatehouse/domain'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 
@@ -12,7 +12,7 @@ type ProofRequest = { caller: ActingCaller; targetDomain: string }
 /**
  * A token by which another instance learns that a native account here asks for a detached account there: random, for a
  * minute, once, and for that instance alone. Only its hash is stored; federation-fanout answers the question and uses it up.
- * Throws proof_target_invalid, proof_not_native, account_deleted, token_revoked. federation-wire.md 4, attach 1.
+ * Throws target_domain_invalid, native_account_required, account_deleted, token_revoked. federation-wire.md 4, attach 1.
  */
 export async function issueAttachProof(
   { orm, clock, random, config }: OperationContext & Pick<Deps, 'config'>,
@@ -20,13 +20,13 @@ export async function issueAttachProof(
 ): Promise<string> {
   const targetDomain = normalizeHost(given.trim())
   const isOwn = targetDomain === config.publicAddress.domain
-  if (!isHost(targetDomain) || isOwn) throw refuse.proof_target_invalid()
+  if (!isHost(targetDomain) || isOwn) throw refuse.target_domain_invalid()
   const token = random.bytes(policy.attachProofBytes).toString('hex')
   const tokenHash = createHash('sha256').update(token).digest('hex')
   const issue = async (em: Parameters<typeof lockUser>[0]) => {
     const user = await lockUser(em, caller.userId)
     assertCurrent(user, caller)
-    if (!user.isNative()) throw refuse.proof_not_native()
+    if (!user.isNative()) throw refuse.native_account_required()
     const expiresAt = new Date(clock.now() + policy.attachProofMs)
     await em.insert(AttachProof, { tokenHash, userId: user.id, targetDomain, expiresAt })
   }

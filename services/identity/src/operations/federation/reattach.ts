@@ -4,6 +4,7 @@ import {
   limits,
   lookUpByHomeId,
   normalizeUsername,
+  pictureFields,
   profileChanged,
   verifyAttachProof,
 } from '@gatehouse/contracts'
@@ -12,7 +13,7 @@ import { User, accountStateOf, assertCurrent, type ActingCaller } from '@gatehou
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { recordAccountEvent } from '../account-events.ts'
@@ -102,24 +103,14 @@ async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Bind
   const isFree = !owner || owner.id === user.id
   user.reattachToHome({ ...identity, username: isFree ? identity.username : user.username })
   const profile = lookup?.outcome === 'found' ? lookup.profile : undefined
-  if (profile) {
-    const { displayName = null, bio = null, avatarColor = null } = profile
-    Object.assign(user, { ...textsOf({ displayName, bio, avatarColor, accentColor: user.accentColor ?? null }) })
-  }
+  const texts = textsOf(profile ?? {})
+  Object.assign(user, texts)
   await em.flush()
-  const changed = [
-    'homeInstance',
-    'homeUserId',
-    'federationHomeOrphaned',
-    'username',
-    ...(profile ? profileFields : []),
-  ]
+  const changed = ['homeInstance', 'homeUserId', 'federationHomeOrphaned', 'username', ...Object.keys(texts)]
   const facts = { state: accountStateOf(user), at: deps.clock.now(), profileUpdatedAt: user.profileUpdatedAt, changed }
   await recordAccountEvent(em, deps, profileChanged, { ...facts, requestId })
   return { user, stubState }
 }
-
-const profileFields = ['displayName', 'bio', 'avatarColor']
 
 /** Another real account of the identity is not touched. Throws identity_held. */
 async function endStub(
@@ -140,7 +131,7 @@ async function endStub(
 }
 
 function fetchPictures({ remotePictures }: ReattachDeps, user: User, lookup: Lookup | undefined): void {
-  for (const field of ['avatar', 'banner'] as const) {
+  for (const field of pictureFields) {
     const url = lookup?.profile?.[field]
     const origin = url ? URL.parse(url)?.origin : undefined
     if (url && origin) remotePictures.fetchLater({ user, field, url, origin })

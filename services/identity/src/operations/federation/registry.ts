@@ -4,7 +4,7 @@ import { FederationRegistry, accountStateOf, assertCurrent, type ActingCaller, t
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { lockUser } from '../../queries/load-user.ts'
 import { recordAccountEvent } from '../account-events.ts'
 import { withoutOrigins } from '../profile/replicated-instances.ts'
@@ -20,7 +20,7 @@ export async function readRegistry({ orm }: Pick<OperationContext, 'orm'>, userI
 
 /**
  * Replaces the list by a newer one; of two clients that write at once the one with the earlier time is refused. An instance
- * that is newly named is to get the profile. Throws account_deleted, token_revoked, registry_outdated. federation-wire.md 5.
+ * that is newly named is to get the profile. Throws account_deleted, token_revoked, registry_conflict. federation-wire.md 5.
  */
 export async function putRegistry(
   deps: OperationContext & Pick<Deps, 'afterCommit'>,
@@ -30,7 +30,7 @@ export async function putRegistry(
     const user = await lockUser(em, caller.userId)
     assertCurrent(user, caller)
     const stored = await em.findOne(FederationRegistry, { userId: user.id })
-    if (stored && updatedAt <= stored.updatedAt) throw refuse.registry_outdated()
+    if (stored && updatedAt <= stored.updatedAt) throw refuse.registry_conflict()
     const isNewInstance = namesNewInstance(stored?.entries ?? [], registry)
     await em.upsert(FederationRegistry, { userId: user.id, entries: registry, updatedAt })
     if (isNewInstance) await recordNewInstance(deps, em, { user, requestId })

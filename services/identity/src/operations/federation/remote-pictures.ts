@@ -1,13 +1,18 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limits, profileChanged } from '@gatehouse/contracts'
+import { limits, profileChanged, type pictureFields } from '@gatehouse/contracts'
 import { runTransaction } from '@gatehouse/database'
 import { Upload, accountStateOf, type User } from '@gatehouse/domain'
+import type { Outbound } from '@gatehouse/outbound'
+import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Deps, OperationContext } from '../../deps.ts'
+import type { AfterCommit } from '../../after-commit.ts'
+import type { IdentityConfig } from '../../config.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { createFairQueue } from '../../uploads/fair-queue.ts'
+import type { ImageConverter } from '../../uploads/image-converter.ts'
+import type { UploadCleanup } from '../../uploads/upload-cleanup.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
 import { recordAccountEvent } from '../account-events.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
@@ -15,7 +20,7 @@ import { updateUploadReferences } from '../profile/update-upload-references.ts'
 export type RemotePicture = {
   /** The replica as it was when its profile was applied. */
   user: Pick<User, 'id' | 'profileUpdatedAt'>
-  field: 'avatar' | 'banner'
+  field: (typeof pictureFields)[number]
   url: string
   /** Of the home: pictures of other origins are left alone. */
   origin: string
@@ -28,8 +33,14 @@ export type RemotePictures = AsyncDisposable & {
   idle(): Promise<void>
 }
 
-export type PictureDeps = OperationContext &
-  Pick<Deps, 'outbound' | 'images' | 'config' | 'afterCommit' | 'uploadCleanup' | 'freeDiskBytes'>
+type PictureDeps = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & {
+  outbound: Outbound
+  images: ImageConverter
+  config: Pick<IdentityConfig, 'uploadDir'>
+  afterCommit: Pick<AfterCommit, 'publishEvents'>
+  uploadCleanup: Pick<UploadCleanup, 'removeRecordedFiles'>
+  freeDiskBytes: (folder: string) => Promise<number>
+}
 
 /**
  * Fetches the pictures of replicas and converts them like uploads, one at a time. They do not hold up the answer to the

@@ -1,10 +1,9 @@
 import { limits, type resolveStubBody } from '@gatehouse/contracts'
 import { User, nextId, stubPasswordHash } from '@gatehouse/domain'
-import { commonErrors } from '@gatehouse/runtime'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
 import { policy } from '../../policy.ts'
 import { findIdentity } from '../../queries/find-federated-user.ts'
 import { shortened } from './apply-remote-profiles.ts'
@@ -28,7 +27,7 @@ export async function resolveReplicatedUser(
     const known = await findLive(em, identity)
     if (known) return { id: known.id, created: false }
     const username = stubUsername(base, { host, attempt })
-    if (!username) throw commonErrors.invalid_input({ message: 'homeInstance is too long for a username' })
+    if (!username) throw refuse.home_instance_invalid()
     const stub = { ...identity, homeInstance: host, username, createdAt: new Date(clock.now()) }
     const id = await insertStub(em, stub)
     if (id) return { id, created: true }
@@ -38,7 +37,7 @@ export async function resolveReplicatedUser(
 
 async function findLive(em: EntityManager, identity: RemoteIdentity): Promise<User | null> {
   const user = await findIdentity(em, identity)
-  if (user?.isDeleted) throw commonErrors.not_found()
+  if (user?.isDeleted) throw refuse.not_found()
   return user
 }
 

@@ -2,7 +2,7 @@ import { baseUsername, lookUpByHomeId } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 
 type NewIdentity = { userId: string; homeUserId: string; requestId?: string | undefined }

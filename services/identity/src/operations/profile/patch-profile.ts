@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { profileChanged, type ProfileBody } from '@gatehouse/contracts'
+import { homeFields, profileChanged, type ProfileBody } from '@gatehouse/contracts'
 import { runTransaction, violates } from '@gatehouse/database'
 import { accountStateOf, assertCurrent, type ActingCaller, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { recordAccountEvent } from '../account-events.ts'
@@ -15,12 +15,9 @@ import { updateUploadReferences } from './update-upload-references.ts'
 type ProfileDeps = OperationContext & Pick<Deps, 'config' | 'afterCommit' | 'uploadCleanup' | 'bus'>
 type ProfileChange = { caller: ActingCaller; changes: ProfileBody; requestId?: string | undefined }
 
-/** Fields of a federated account that its home instance decides. Contract: 3, PATCH. */
-const homeManagedFields = ['displayName', 'avatar', 'banner', 'accentColor', 'avatarColor', 'bio'] as const
-
 /**
  * Changes the own profile: fields that are absent stay. Replaced files leave the disk. The event names the fields whose
- * value changed. Throws account_deleted, token_revoked, profile_managed_at_home, file_not_own, origin_invalid, and those of
+ * value changed. Throws account_deleted, token_revoked, profile_managed_by_home, file_not_own, origin_invalid, and those of
  * `checkNewIdentity`. Contract: 3, PATCH.
  */
 export async function patchProfile(deps: ProfileDeps, change: ProfileChange): Promise<User> {
@@ -47,7 +44,7 @@ async function applyChange(
 ): Promise<{ user: User; replacedFiles: number }> {
   const user = await lockUser(em, caller.userId)
   assertCurrent(user, caller)
-  if (!user.isLocal() && homeManagedFields.some((field) => field in changes)) throw refuse.profile_managed_at_home()
+  if (!user.isLocal() && homeFields.some((field) => field in changes)) throw refuse.profile_managed_by_home()
   if (Object.keys(values).length === 0) return { user, replacedFiles: 0 }
   if (values.homeUserId) await refuseHeldIdentity(em, requireOwnIdentity(user, values.homeUserId), user.id)
   const now = deps.clock.now()

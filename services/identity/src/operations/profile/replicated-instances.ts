@@ -1,6 +1,6 @@
 import { normalizeOrigin, type ProfileBody } from '@gatehouse/contracts'
 import type { ReplicatedInstance } from '@gatehouse/domain'
-import { refuse } from '../../errors.ts'
+import { invalidInput } from '@gatehouse/runtime'
 
 type Submitted = NonNullable<ProfileBody['replicatedInstances']>
 
@@ -16,7 +16,11 @@ export function normalizeReplicatedInstances(
   for (const { origin: given, username } of submitted) {
     const origin = normalizeOrigin(given)
     const isAllowed = origin?.startsWith('https://') || (allowHttp && origin?.startsWith('http://'))
-    if (!origin || !isAllowed || username === '') throw refuse.origin_invalid()
+    if (!origin || !isAllowed || username === '')
+      throw invalidInput(
+        { field: 'replicatedInstances', reason: 'invalid' },
+        { text: 'replicatedInstances must hold https origins and usernames' },
+      )
     if (!byOrigin.has(origin)) byOrigin.set(origin, { origin, username })
   }
   return [...byOrigin.values()]

@@ -1,12 +1,12 @@
-import type { ProfileBody } from '@gatehouse/contracts'
+import { pictureFields, type ProfileBody } from '@gatehouse/contracts'
 import { FileRemoval, Upload, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 
 type ReferenceUpdate = {
   /** Locked, as it is before the change. */
   user: User
-  changes: Pick<ProfileBody, 'avatar' | 'banner'>
+  changes: Pick<ProfileBody, (typeof pictureFields)[number]>
   now: Date
 }
 
@@ -18,8 +18,8 @@ export async function updateUploadReferences(
   em: EntityManager,
   { user, changes, now }: ReferenceUpdate,
 ): Promise<number> {
-  const before = [user.avatar, user.banner]
-  const after = [changes.avatar, changes.banner].map((name, index) => (name === undefined ? before[index] : name))
+  const before = pictureFields.map((field) => user[field])
+  const after = pictureFields.map((field) => (changes[field] === undefined ? user[field] : changes[field]))
   const isFilename = (name: string | null | undefined): name is string => Boolean(name)
   const added = new Set(after.filter(isFilename).filter((name) => !before.includes(name)))
   const removed = new Set(before.filter(isFilename).filter((name) => !after.includes(name)))

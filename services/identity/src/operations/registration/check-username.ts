@@ -1,12 +1,13 @@
-import { isLocalUsername, normalizeUsername } from '@gatehouse/contracts'
+import { normalizeUsername, refusals } from '@gatehouse/contracts'
 import { prepareRead } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import type { Deps } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse, type Refusal } from '@gatehouse/runtime'
 import { loadSettings } from '../../queries/load-settings.ts'
 import { isRegistrationOpen } from './registration-gates.ts'
+import { findLocalFault } from './username-form.ts'
 
-export type Availability = { available: true } | { available: false; reason: string }
+export type Availability = { available: true } | { available: false; reason: string; code?: string }
 
 const readByName = prepareRead({
   name: 'username_taken',
@@ -15,24 +16,25 @@ const readByName = prepareRead({
   where: 'users.username = $1',
 })
 
-const unavailable = ({ message: reason }: { message: string }): Availability => ({ available: false, reason })
-
 /**
  * Whether a local name could be registered now: its form first, then the gate, then whether it is taken. Throws
- * username_missing and username_check_closed, which carry the same fields. Spec: check-username; Contract: 3.
+ * username_required and registration_closed, which carry the same fields. Spec: check-username; Contract: 3.
  */
 export async function checkUsername(
   { orm, config }: Pick<Deps, 'orm' | 'config'>,
   requested: string | undefined,
 ): Promise<Availability> {
   const username = normalizeUsername(requested ?? '')
-  if (username === '') throw withReason(refuse.username_missing)
-  if (!isLocalUsername(username)) return unavailable(refuse.username_invalid())
-  if (!isRegistrationOpen(await loadSettings(orm.em), config)) throw withReason(refuse.username_check_closed)
+  if (username === '') throw withReason('username_required')
+  const fault = findLocalFault(username)
+  if (fault) return unavailable(fault)
+  if (!isRegistrationOpen(await loadSettings(orm.em), config)) throw withReason('registration_closed')
   const [taken] = await readByName(orm.em, [username])
   return taken ? unavailable(refuse.username_taken()) : { available: true }
 }
 
-function withReason(refusal: typeof refuse.username_missing) {
-  return refusal({ fields: unavailable(refusal()) })
+const unavailable = ({ message: reason, code }: Refusal): Availability => ({ available: false, reason, code })
+
+function withReason(code: 'username_required' | 'registration_closed'): Refusal {
+  return refuse[code]({ fields: { available: false, reason: refusals[code].text } })
 }

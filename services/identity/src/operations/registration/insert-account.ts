@@ -1,12 +1,15 @@
-import { avatarColors, userCreated, type AvatarColor } from '@gatehouse/contracts'
+import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
 import { InstanceSettings, User, accountStateOf, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { recordAccountEvent } from '../account-events.ts'
 
 /** What a registration uses. */
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'afterCommit'>
+
+export type Registration = z.output<typeof registerBody> & { address: string; requestId?: string | undefined }
 
 /** `issuedAt`, in milliseconds, is the time of issue of the token: never later than the account was seen. */
 export type Registered = { user: User; created: boolean; issuedAt: number }

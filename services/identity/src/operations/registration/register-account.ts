@@ -1,10 +1,6 @@
-import type { registerBody } from '@gatehouse/contracts'
-import type { z } from 'zod'
-import type { Registered, RegistrationDeps } from './insert-account.ts'
+import type { Registered, Registration, RegistrationDeps } from './insert-account.ts'
 import { registerFederated } from './register-federated.ts'
 import { registerLocal } from './register-local.ts'
-
-export type Registration = z.output<typeof registerBody> & { address: string; requestId?: string | undefined }
 
 /** Registers an account; `homeInstance` decides which kind. Spec: Registration 9. */
 export async function registerAccount(deps: RegistrationDeps, registration: Registration): Promise<Registered> {

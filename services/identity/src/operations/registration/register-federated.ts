@@ -11,7 +11,7 @@ import { violates } from '@gatehouse/database'
 import { parseInput } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { findFederatedUser, type FederatedIdentity } from '../../queries/find-federated-user.ts'
 import { recordAccountEvent } from '../account-events.ts'
 import {
@@ -20,17 +20,18 @@ import {
   refuseTakenName,
   type NewAccount,
   type Registered,
+  type Registration,
   type RegistrationDeps,
 } from './insert-account.ts'
-import type { Registration } from './register-account.ts'
 import { checkFederatedRegistrationOpen } from './registration-gates.ts'
+import { federatedFault } from './username-form.ts'
 
 type FederatedRegistration = Registration & { homeInstance: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 
 /**
  * Registers an account whose home is another instance, or upgrades the stub that already stands for it; an invite token
- * is ignored. Throws federated_username_invalid, home_instance_invalid, home_instance_is_here,
+ * is ignored. Throws the faults of a username, home_instance_invalid, home_instance_is_here,
  * federated_registration_closed, federated_account_exists, username_taken, hashing_busy. Spec: Registration 2, 5, 9, 10.
  */
 export async function registerFederated(
@@ -61,7 +62,7 @@ function parseIdentity({ config }: Pick<RegistrationDeps, 'config'>, given: Fede
   const username = normalizeUsername(given.username)
   if (!isHost(given.homeInstance)) throw refuse.home_instance_invalid()
   if (homeInstance.replace(/\.+$/, '') === config.publicAddress.domain) throw refuse.home_instance_is_here()
-  if (!isFederatedUsername(username)) throw refuse.federated_username_invalid()
+  if (!isFederatedUsername(username)) throw federatedFault(username)
   const { homeUserId } = parseInput(registeredIdentity, given)
   return { homeInstance, homeUserId, username }
 }

@@ -1,29 +1,30 @@
-import { inviteRedeemed, isLocalUsername, normalizeUsername } from '@gatehouse/contracts'
+import { inviteRedeemed, normalizeUsername } from '@gatehouse/contracts'
 import { enqueue } from '@gatehouse/bus'
 import { violates } from '@gatehouse/database'
 import { lockActiveInvite, recordRedemption, type Invite, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import {
   insertAccount,
   pickAvatarColor,
   refuseTakenName,
   type NewAccount,
   type Registered,
+  type Registration,
   type RegistrationDeps,
 } from './insert-account.ts'
-import type { Registration } from './register-account.ts'
 import { checkLocalRegistrationOpen } from './registration-gates.ts'
+import { requireLocalUsername } from './username-form.ts'
 
 /**
  * Registers a native account. While registration is closed an active invite admits it and is redeemed in the same
- * transaction. Throws username_invalid, registration_closed, invite_unavailable, username_taken, hashing_busy.
+ * transaction. Throws username_length_invalid, username_characters_invalid, invite_required, invite_invalid, username_taken, hashing_busy.
  * Spec: Registration 1, 3, 4, 9, 11.
  */
 export async function registerLocal(deps: RegistrationDeps, registration: Registration): Promise<Registered> {
   const username = normalizeUsername(registration.username)
-  if (!isLocalUsername(username)) throw refuse.username_invalid()
+  requireLocalUsername(username)
   const inviteToken = await checkLocalRegistrationOpen(deps, registration.inviteToken)
   await refuseTakenName(deps.orm.em.fork(), username)
 
@@ -39,7 +40,7 @@ export async function registerLocal(deps: RegistrationDeps, registration: Regist
   return { user, created: true, issuedAt: user.createdAt.getTime() }
 }
 
-/** Of concurrent registrations of one name the unique constraint admits one. Throws username_taken, invite_unavailable. */
+/** Of concurrent registrations of one name the unique constraint admits one. Throws username_taken, invite_invalid. */
 async function insertUniquely(deps: OperationContext, inviteToken: string | null, account: NewAccount): Promise<User> {
   const { orm, clock } = deps
   try {

@@ -1,7 +1,7 @@
-import { findInvite, inviteUnavailable, type InstanceSettings } from '@gatehouse/domain'
+import { findInvite, type InstanceSettings } from '@gatehouse/domain'
 import type { IdentityConfig } from '../../config.ts'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '../../errors.ts'
+import { refuse } from '@gatehouse/runtime'
 import { loadSettings } from '../../queries/load-settings.ts'
 
 /** Whether local registration needs no invite: the settings decide, else the environment. Spec: Registration 3. */
@@ -15,17 +15,17 @@ export function isRegistrationOpen(
 /**
  * Checks the gate of local registration. Gives the token of the invite to redeem, or null while the gate is open and the
  * token is ignored. An unusable token is refused before the password is hashed; the redemption decides. Throws
- * registration_closed, invite_unavailable. Spec: Registration 4, 7.
+ * invite_required, invite_invalid. Spec: Registration 4, 7.
  */
 export async function checkLocalRegistrationOpen(
   { orm, clock, config }: OperationContext & Pick<Deps, 'config'>,
   inviteToken: unknown,
 ): Promise<string | null> {
   if (isRegistrationOpen(await loadSettings(orm.em), config)) return null
-  if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.registration_closed()
-  if (typeof inviteToken !== 'string') throw inviteUnavailable()
+  if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.invite_required()
+  if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
   const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
-  if (found?.status !== 'active') throw inviteUnavailable()
+  if (found?.status !== 'active') throw refuse.invite_invalid()
   return inviteToken
 }
 

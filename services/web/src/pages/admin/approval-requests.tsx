@@ -46,7 +46,7 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
   const showToast = useToast()
   const host = hostOf(request.origin)
   const decide = async (verdict: 'approve' | 'deny') => {
-    const done = await mutation.run(() => client.api.peers[verdict](request.id))
+    const done = await mutation.run(() => client.call(`${verdict}Request`, { params: { id: request.id } }))
     if (done)
       showToast(
         verdict === 'approve'

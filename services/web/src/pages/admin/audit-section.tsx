@@ -16,7 +16,7 @@ import { t } from '../../language/language.ts'
 export function AuditSection() {
   const client = useClient()
   const query = useInfiniteQuery<AuditEntry>('audit', async (cursor, signal) => {
-    const page = await client.api.admin.listAudit(cursor ? { cursor } : {}, { signal })
+    const page = await client.call('listAudit', { query: cursor ? { cursor } : {}, signal })
     return { items: page.entries, nextCursor: page.nextCursor }
   })
   useAdminChanges(null, query.refetch)

@@ -20,8 +20,8 @@ export function FederationSection() {
   const client = useClient()
   const query = useQuery('peers', async (signal) => {
     const [{ peers }, { requests }] = await Promise.all([
-      client.api.peers.list({ signal }),
-      client.api.peers.listApprovalRequests({ signal }),
+      client.call('listPeers', { signal }),
+      client.call('listApprovalRequests', { signal }),
     ])
     return { peers, requests }
   })
@@ -77,7 +77,7 @@ function PeerForm({ onSent }: { onSent: () => void }) {
     setSubmitted(true)
     if (!origin) return
     const done = await mutation.run(async () => {
-      const { peer } = await client.api.peers.initiate(origin)
+      const { peer } = await client.call('initiatePeer', { body: { remoteOrigin: origin } })
       showToast(peer.status === 'active' ? t('The instances are now peers.') : t('Request sent.'))
     })
     onSent()

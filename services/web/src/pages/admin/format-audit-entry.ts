@@ -1,9 +1,10 @@
 import type { AuditEntry } from '@gatehouse/client'
+import type { AuditAction } from '@gatehouse/contracts/constants'
 import { formatDateTime, formatNumber } from '../../components/format-time.ts'
 import { t, type Text } from '../../language/language.ts'
 import { hostOf } from '../../components/instance-address.ts'
 
-const actionTexts: Readonly<Record<string, Text>> = {
+const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'settings.changed': '{actor} changed the settings',
   'user.deleted': '{actor} deleted the user {target}',
   'user.password-reset': '{actor} reset the password of the user {target}',
@@ -37,7 +38,9 @@ export function formatAuditEntry(entry: Pick<AuditEntry, 'action' | 'targetId' |
   const target = typeof name === 'string' ? name : typeof origin === 'string' ? hostOf(origin) : entry.targetId
   const told = Object.entries(others).map(([key, value]) => formatDetail(key, value))
   return {
-    text: actionTexts[entry.action] ?? `{actor} ${entry.action.replace(/[._-]+/g, ' ')} {target}`,
+    text:
+      (actionTexts as Readonly<Record<string, Text>>)[entry.action] ??
+      `{actor} ${entry.action.replace(/[._-]+/g, ' ')} {target}`,
     target: target ?? '',
     details: told.join(', '),
   }

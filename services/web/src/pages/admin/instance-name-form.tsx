@@ -17,7 +17,7 @@ export function InstanceNameForm({ name, onSaved }: { name: string; onSaved: (se
     event.preventDefault()
     if (!typed.trim()) return
     await mutation.run(async (signal) => {
-      onSaved(await client.api.admin.changeSettings({ instanceName: typed.trim() }, { signal }))
+      onSaved(await client.call('patchSettings', { body: { instanceName: typed.trim() }, signal }))
       showToast(t('Instance name saved.'))
     })
   }

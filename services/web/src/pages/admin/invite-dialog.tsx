@@ -1,9 +1,7 @@
 import type { Invite } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import { type SubmitEvent, useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { useState } from 'react'
+import { Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/field.tsx'
 import { fromDateTimeInput, toDateTimeInput } from '../../components/format-time.ts'
 import { useToast } from '../../components/toaster.tsx'
@@ -32,13 +30,14 @@ export function InviteDialog({
   const [initialLimits] = useState(() => invite ?? { maxUses: 1, expiresAt: now() + weekMs })
   const inviteLimits = useInviteLimits(initialLimits)
 
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     setSubmitted(true)
     if (!name.trim() || inviteLimits.problem) return
     const values = { name: name.trim(), ...inviteLimits.values }
     const done = await mutation.run(() =>
-      invite ? client.api.invites.change(invite.id, values) : client.api.invites.create(values),
+      invite
+        ? client.call('patchInvite', { params: { id: invite.id }, body: values })
+        : client.call('createInvite', { body: values }),
     )
     if (!done) return
     showToast(invite ? t('Invite saved.') : t('Invite created.'))
@@ -48,30 +47,22 @@ export function InviteDialog({
   return (
     <Dialog
       title={invite ? t('Edit {name}', { name: invite.name }) : t('New invite')}
+      submit={invite ? t('Save') : t('Create invite')}
+      mutation={mutation}
+      onSubmit={submit}
       onClose={onClose}
-      locked={mutation.busy}
     >
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <Field
-          label={t('Name')}
-          name="invite-name"
-          autoComplete="off"
-          maxLength={limits.inviteNameMax}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={submitted && !name.trim() ? t('Enter a name.') : null}
-          hint={t('Shown to the people you invite when they register.')}
-        />
-        <InviteLimitFields limits={inviteLimits} submitted={submitted} />
-        <DialogActions mutation={mutation}>
-          <Button onClick={onClose} disabled={mutation.busy}>
-            {t('Cancel')}
-          </Button>
-          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, invite ? t('Save') : t('Create invite'))}
-          </Button>
-        </DialogActions>
-      </form>
+      <Field
+        label={t('Name')}
+        name="invite-name"
+        autoComplete="off"
+        maxLength={limits.inviteNameMax}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={submitted && !name.trim() ? t('Enter a name.') : null}
+        hint={t('Shown to the people you invite when they register.')}
+      />
+      <InviteLimitFields limits={inviteLimits} submitted={submitted} />
     </Dialog>
   )
 }
@@ -105,7 +96,7 @@ export function InviteLimitFields({
   submitted: boolean
 }) {
   return (
-    <div className="stack stack--tight">
+    <>
       <Field
         label={t('Uses')}
         name="max-uses"
@@ -127,6 +118,6 @@ export function InviteLimitFields({
         onChange={(event) => limits.setExpiry(event.target.value)}
         hint={t('Empty: never.')}
       />
-    </div>
+    </>
   )
 }

@@ -1,8 +1,6 @@
 import type { Invite } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { ConfirmDialog, Dialog, DialogActions } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { useState } from 'react'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useAppContext, useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
@@ -13,20 +11,13 @@ type Props = { invite: Invite; onClose: () => void; onChanged: () => void }
 
 export function RevokeDialog({ invite, onClose, onChanged }: Props) {
   const client = useClient()
-  const mutation = useMutation()
-  const showToast = useToast()
-  const confirm = async () => {
-    if (!(await mutation.run(() => client.api.invites.revoke(invite.id)))) return
-    showToast(t('{name} was revoked.', { name: invite.name }))
-    onClose()
-    onChanged()
-  }
   return (
     <ConfirmDialog
       title={t('Revoke {name}', { name: invite.name })}
-      confirmLabel={t('Revoke')}
-      mutation={mutation}
-      onConfirm={() => void confirm()}
+      submit={t('Revoke')}
+      done={t('{name} was revoked.', { name: invite.name })}
+      act={() => client.call('revokeInvite', { params: { id: invite.id } })}
+      onDone={onChanged}
       onClose={onClose}
     >
       <p>{t('The link stops working at once. If you reinstate the invite later, it gets a new link.')}</p>
@@ -36,20 +27,13 @@ export function RevokeDialog({ invite, onClose, onChanged }: Props) {
 
 export function DeleteInviteDialog({ invite, onClose, onChanged }: Props) {
   const client = useClient()
-  const mutation = useMutation()
-  const showToast = useToast()
-  const confirm = async () => {
-    if (!(await mutation.run(() => client.api.invites.remove(invite.id)))) return
-    showToast(t('{name} was deleted.', { name: invite.name }))
-    onClose()
-    onChanged()
-  }
   return (
     <ConfirmDialog
       title={t('Delete {name}', { name: invite.name })}
-      confirmLabel={t('Delete')}
-      mutation={mutation}
-      onConfirm={() => void confirm()}
+      submit={t('Delete')}
+      done={t('{name} was deleted.', { name: invite.name })}
+      act={() => client.call('deleteInvite', { params: { id: invite.id } })}
+      onDone={onChanged}
       onClose={onClose}
     >
       <p>{t('The link stops working, and the list of who used it is deleted. The accounts are kept.')}</p>
@@ -66,12 +50,11 @@ export function ReinstateDialog({ invite, onClose, onChanged }: Props) {
   const [submitted, setSubmitted] = useState(false)
   const [initialLimits] = useState(() => extendLimits(invite, now()))
   const limits = useInviteLimits(initialLimits)
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     setSubmitted(true)
     if (limits.problem) return
     const done = await mutation.run(async () => {
-      const { tokenRotated } = await client.api.invites.reinstate(invite.id, limits.values)
+      const { tokenRotated } = await client.call('reinstateInvite', { params: { id: invite.id }, body: limits.values })
       showToast(
         tokenRotated
           ? t('{name} is active again, with a new link.', { name: invite.name })
@@ -83,23 +66,19 @@ export function ReinstateDialog({ invite, onClose, onChanged }: Props) {
     onChanged()
   }
   return (
-    <Dialog title={t('Reinstate {name}', { name: invite.name })} onClose={onClose} locked={mutation.busy}>
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <p>
-          {invite.status === 'revoked'
-            ? t('The invite gets a new link. The old link stays invalid.')
-            : t('The link stays the same.')}
-        </p>
-        <InviteLimitFields limits={limits} submitted={submitted} />
-        <DialogActions mutation={mutation}>
-          <Button onClick={onClose} disabled={mutation.busy}>
-            {t('Cancel')}
-          </Button>
-          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, t('Reinstate'))}
-          </Button>
-        </DialogActions>
-      </form>
+    <Dialog
+      title={t('Reinstate {name}', { name: invite.name })}
+      submit={t('Reinstate')}
+      mutation={mutation}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <p>
+        {invite.status === 'revoked'
+          ? t('The invite gets a new link. The old link stays invalid.')
+          : t('The link stays the same.')}
+      </p>
+      <InviteLimitFields limits={limits} submitted={submitted} />
     </Dialog>
   )
 }

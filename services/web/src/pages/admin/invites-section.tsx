@@ -23,11 +23,11 @@ export function InvitesSection() {
   const [status, setStatus] = useState<'active' | 'archived'>('active')
   const [creating, setCreating] = useState(false)
   const query = useInfiniteQuery<Invite>(status, async (cursor, signal) => {
-    const page = await client.api.invites.list({ status, ...(cursor ? { cursor } : {}) }, { signal })
+    const page = await client.call('listInvites', { query: { status, ...(cursor ? { cursor } : {}) }, signal })
     return { items: page.invites, nextCursor: page.nextCursor }
   })
   useAdminChanges('invites', query.refetch)
-  const info = useQuery('instance', (signal) => client.api.instance.info({ signal }))
+  const info = useQuery('instance', (signal) => client.call('instanceInfo', { signal }))
   return (
     <section className="stack" aria-label={t('Invites')}>
       <h2 className="visually-hidden">{t('Invites')}</h2>

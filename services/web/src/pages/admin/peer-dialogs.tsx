@@ -1,7 +1,7 @@
 import type { Peer } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { ConfirmDialog, Dialog, DialogActions } from '../../components/dialog.tsx'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { submitLabel } from '../../components/error-message.tsx'
 import { Field } from '../../components/field.tsx'
 import { hostOf } from '../../components/instance-address.ts'
@@ -14,18 +14,21 @@ type DialogProps = { peer: Peer; onClose: () => void; onChanged: () => void }
 
 const confirmations = {
   revoke: {
+    endpoint: 'revokePeer',
     label: 'Revoke',
     title: (host: string) => t('Revoke {name}', { name: host }),
     done: (host: string) => t('{host} is no longer a peer.', { host }),
     text: 'The two instances refuse each other’s requests from now on. Accounts are not changed.',
   },
   reset: {
+    endpoint: 'resetPeer',
     label: 'Reset',
     title: (host: string) => t('Reset {name}', { name: host }),
     done: (host: string) => t('{host} was reset.', { host }),
     text: 'This instance forgets the peering. A new request is needed to become peers again.',
   },
   forget: {
+    endpoint: 'forgetPeer',
     label: 'Forget',
     title: (host: string) => t('Forget {name}', { name: host }),
     done: (host: string) => t('{host} was forgotten.', { host }),
@@ -38,22 +41,15 @@ export type ConfirmedAct = keyof typeof confirmations
 /** Asks before an act that ends or forgets a peering. */
 export function PeerActDialog({ act, peer, onClose, onChanged }: DialogProps & { act: ConfirmedAct }) {
   const client = useClient()
-  const mutation = useMutation()
-  const showToast = useToast()
-  const { label, title, done, text } = confirmations[act]
+  const { label, title, done, text, endpoint } = confirmations[act]
   const host = hostOf(peer.origin)
-  const confirm = async () => {
-    if (!(await mutation.run(() => client.api.peers[act](peer.id)))) return
-    showToast(done(host))
-    onClose()
-    onChanged()
-  }
   return (
     <ConfirmDialog
       title={title(host)}
-      confirmLabel={t(label)}
-      mutation={mutation}
-      onConfirm={() => void confirm()}
+      submit={t(label)}
+      done={done(host)}
+      act={() => client.call(endpoint, { params: { id: peer.id } })}
+      onDone={onChanged}
       onClose={onClose}
     >
       <p>{t(text)}</p>
@@ -78,38 +74,41 @@ export function RotationDialog({ peer, onClose, onChanged }: DialogProps) {
     onChanged()
   }
   const rotate = async () => {
-    if (await rotation.run(() => client.api.peers.rotate(peer.id))) finish(t('The secret was rotated.'))
+    if (await rotation.run(() => client.call('rotatePeer', { params: { id: peer.id } })))
+      finish(t('The secret was rotated.'))
   }
-  const save = async (event: SubmitEvent) => {
-    event.preventDefault()
-    if (valid && (await saving.run(() => client.api.peers.setRotation(peer.id, days)))) finish(t('Saved.'))
+  const save = async () => {
+    if (
+      valid &&
+      (await saving.run(() =>
+        client.call('patchPeer', { params: { id: peer.id }, body: { autoRotateIntervalDays: days } }),
+      ))
+    )
+      finish(t('Saved.'))
   }
   return (
     <Dialog
       title={t('Secret of {host}', { host: hostOf(peer.origin) })}
+      submit={t('Save')}
+      mutation={rotation.busy || rotation.error ? rotation : saving}
+      actions={
+        <Button busy={rotation.busy} aria-disabled={rotation.waitSeconds > 0} onClick={() => void rotate()}>
+          {submitLabel(rotation, t('Rotate now'))}
+        </Button>
+      }
+      onSubmit={save}
       onClose={onClose}
-      locked={rotation.busy || saving.busy}
     >
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void save(event)}>
-        <p>{t('The secret signs the requests between the two instances. Rotating it interrupts nothing.')}</p>
-        <Field
-          label={t('Rotate every … days')}
-          name="rotation-days"
-          inputMode="numeric"
-          autoComplete="off"
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
-          error={valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })}
-        />
-        <DialogActions mutation={rotation.error ? rotation : saving}>
-          <Button busy={rotation.busy} aria-disabled={rotation.waitSeconds > 0} onClick={() => void rotate()}>
-            {submitLabel(rotation, t('Rotate now'))}
-          </Button>
-          <Button type="submit" variant="primary" busy={saving.busy} aria-disabled={saving.waitSeconds > 0}>
-            {submitLabel(saving, t('Save'))}
-          </Button>
-        </DialogActions>
-      </form>
+      <p>{t('The secret signs the requests between the two instances. Rotating it interrupts nothing.')}</p>
+      <Field
+        label={t('Rotate every … days')}
+        name="rotation-days"
+        inputMode="numeric"
+        autoComplete="off"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        error={valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })}
+      />
     </Dialog>
   )
 }

@@ -44,7 +44,7 @@ export function PeerRow({ peer, onChanged }: Props) {
   const close = () => setOpenAct(null)
   const runRecheck = async () => {
     const done = await recheck.run(async () => {
-      const { status } = (await client.api.peers.recheck(peer.id)).peer
+      const { status } = (await client.call('recheckPeer', { params: { id: peer.id } })).peer
       showToast(
         status === 'active'
           ? t('{host} is active again.', { host })

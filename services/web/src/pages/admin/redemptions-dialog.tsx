@@ -13,7 +13,11 @@ import { t } from '../../language/language.ts'
 export function RedemptionsDialog({ invite, onClose }: { invite: Invite; onClose: () => void }) {
   const client = useClient()
   const query = useInfiniteQuery<InviteRedemption>(invite.id, async (cursor, signal) => {
-    const page = await client.api.invites.listRedemptions(invite.id, cursor ? { cursor } : {}, { signal })
+    const page = await client.call('listRedemptions', {
+      params: { id: invite.id },
+      query: cursor ? { cursor } : {},
+      signal,
+    })
     return { items: page.redemptions, nextCursor: page.nextCursor }
   })
   return (

@@ -30,8 +30,8 @@ export function SettingsSection() {
   const client = useClient()
   const query = useQuery('settings', async (signal) => {
     const [settings, info] = await Promise.all([
-      client.api.admin.settings({ signal }),
-      client.api.instance.info({ signal }),
+      client.call('getSettings', { signal }),
+      client.call('instanceInfo', { signal }),
     ])
     return { settings, registrationOpen: info.registrationOpen }
   })
@@ -44,8 +44,8 @@ export function SettingsSection() {
     // Optimistic: shown at once, reverted on an error.
     setPending(changed)
     await mutation.run(async (signal) => {
-      const settings = await client.api.admin.changeSettings(changed, { signal })
-      const { registrationOpen } = await client.api.instance.info({ signal })
+      const settings = await client.call('patchSettings', { body: changed, signal })
+      const { registrationOpen } = await client.call('instanceInfo', { signal })
       query.setData({ settings, registrationOpen: settings.registrationOpen ?? registrationOpen })
       showToast(t('Saved.'))
     })

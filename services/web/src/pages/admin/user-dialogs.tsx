@@ -1,9 +1,8 @@
 import { listOwnedSpaces, type User } from '@gatehouse/client'
 import { useState } from 'react'
-import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { OwnedSpaces } from '../../components/deletion-results.tsx'
-import { ConfirmDialog, Dialog, DialogActions } from '../../components/dialog.tsx'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
@@ -14,18 +13,8 @@ type RoleDialogProps = { user: User; isSelf: boolean; onClose: () => void; onCha
 
 export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps) {
   const client = useClient()
-  const mutation = useMutation()
-  const showToast = useToast()
   const promote = !user.isAdmin
-  const confirm = async () => {
-    const done = await mutation.run(() => client.api.admin.setRole(user.id, promote))
-    if (!done) return
-    showToast(
-      promote
-        ? t('{username} is now an admin.', { username: user.username })
-        : t('{username} is no longer an admin.', { username: user.username }),
-    )
-    onClose()
+  const follow = () => {
     const self = client.session.getSnapshot().user
     if (isSelf && self) client.session.setUser({ ...self, isAdmin: promote })
     else onChanged()
@@ -37,10 +26,15 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps
           ? t('Make {username} an admin', { username: user.username })
           : t('Remove admin rights of {username}', { username: user.username })
       }
-      confirmLabel={promote ? t('Make admin') : t('Remove admin')}
+      submit={promote ? t('Make admin') : t('Remove admin')}
       dangerous={!promote}
-      mutation={mutation}
-      onConfirm={() => void confirm()}
+      done={
+        promote
+          ? t('{username} is now an admin.', { username: user.username })
+          : t('{username} is no longer an admin.', { username: user.username })
+      }
+      act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}
+      onDone={follow}
       onClose={onClose}
     >
       <p>
@@ -63,13 +57,16 @@ export function ResetPasswordDialog({ user, isSelf, onClose }: { user: User; isS
     return <TemporaryPassword username={user.username} password={temporaryPassword} onClose={onClose} />
 
   const reset = () =>
-    mutation.run(async () => setTemporaryPassword((await client.api.admin.resetPassword(user.id)).temporaryPassword))
+    mutation.run(async () =>
+      setTemporaryPassword((await client.call('resetPassword', { params: { id: user.id } })).temporaryPassword),
+    )
   return (
-    <ConfirmDialog
+    <Dialog
       title={t('Reset the password of {username}', { username: user.username })}
-      confirmLabel={t('Reset password')}
+      submit={t('Reset password')}
+      dangerous
       mutation={mutation}
-      onConfirm={() => void reset()}
+      onSubmit={reset}
       onClose={onClose}
     >
       <p>
@@ -77,7 +74,7 @@ export function ResetPasswordDialog({ user, isSelf, onClose }: { user: User; isS
           ? t('This would log you out before you see the new password. Change your password on your home page instead.')
           : t('This logs the user out everywhere. You get a temporary password to pass on.')}
       </p>
-    </ConfirmDialog>
+    </Dialog>
   )
 }
 
@@ -91,7 +88,7 @@ function TemporaryPassword({
   onClose: () => void
 }) {
   return (
-    <Dialog title={t('New password for {username}', { username })} onClose={onClose}>
+    <Dialog title={t('New password for {username}', { username })} closeLabel={t('I have saved it')} onClose={onClose}>
       <Notice tone="warning">
         <p>{t('This password is shown only once. Pass it on over a channel that you trust.')}</p>
       </Notice>
@@ -99,13 +96,8 @@ function TemporaryPassword({
         <code className="secret-value__text" data-testid="temporary-password">
           {password}
         </code>
-        <CopyButton text={password} label={t('Copy the temporary password')} />
+        <CopyButton text={password} label={t('Copy the temporary password')} data-first-focus />
       </div>
-      <DialogActions>
-        <Button variant="primary" onClick={onClose}>
-          {t('I have saved it')}
-        </Button>
-      </DialogActions>
     </Dialog>
   )
 }
@@ -118,17 +110,18 @@ export function DeleteUserDialog({ user, onClose, onChanged }: DeleteUserDialogP
   const showToast = useToast()
   const spaces = listOwnedSpaces(mutation.error)
   const confirm = async () => {
-    if (!(await mutation.run(() => client.api.admin.deleteUser(user.id)))) return
+    if (!(await mutation.run(() => client.call('deleteUser', { params: { id: user.id } })))) return
     showToast(t('{username} was deleted.', { username: user.username }))
     onClose()
     onChanged()
   }
   return (
-    <ConfirmDialog
+    <Dialog
       title={t('Delete {username}', { username: user.username })}
-      confirmLabel={t('Delete permanently')}
+      submit={t('Delete permanently')}
+      dangerous
       mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
-      onConfirm={() => void confirm()}
+      onSubmit={confirm}
       onClose={onClose}
     >
       <p>
@@ -137,6 +130,6 @@ export function DeleteUserDialog({ user, onClose, onChanged }: DeleteUserDialogP
         )}
       </p>
       <OwnedSpaces spaces={spaces} ofOther />
-    </ConfirmDialog>
+    </Dialog>
   )
 }

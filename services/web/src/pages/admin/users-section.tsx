@@ -21,9 +21,9 @@ export function UsersSection({ self }: { self: User }) {
   const [page, setPage] = useState(1)
   const debouncedFilter = useDebounced(filter, 250)
   const query = useQuery(JSON.stringify([debouncedFilter, page]), (signal) =>
-    client.api.admin.listUsers({ ...toParameters(debouncedFilter), page, pageSize }, { signal }),
+    client.call('listUsers', { query: { ...toParameters(debouncedFilter), page, pageSize }, signal }),
   )
-  const instances = useQuery('user instances', (signal) => client.api.admin.listUserInstances({ signal }))
+  const instances = useQuery('user instances', (signal) => client.call('listUserInstances', { signal }))
   useAdminChanges('users', query.refetch)
   const change = (next: UserFilter) => {
     setFilter(next)

@@ -9,7 +9,7 @@ import { useClient, useStore } from '../../context.ts'
 import type { Mutation } from '../../hooks/use-mutation.ts'
 import { InviteNotice } from './invite-notice.tsx'
 import type { InviteEntry } from './use-invite.ts'
-import { t, translate } from '../../language/language.ts'
+import { t, translate, translateRefusal } from '../../language/language.ts'
 
 export type AccountEntry = RegistrationEntry
 
@@ -98,10 +98,10 @@ const translated = (problem: string | undefined) => problem && translate(problem
 /** The message of the server by the field that it is about; empty if it is about none. */
 function findRefusedField(error: Error | null): { username?: string; password?: string } {
   if (!(error instanceof ApiError)) return {}
-  if (error.status === 409) return { username: translate(error.message) }
+  if (error.status === 409) return { username: translateRefusal(error) }
   if (error.status !== 400) return {}
-  if (/password/i.test(error.message)) return { password: translate(error.message) }
-  return /username/i.test(error.message) ? { username: translate(error.message) } : {}
+  if (/password/i.test(error.message)) return { password: translateRefusal(error) }
+  return /username/i.test(error.message) ? { username: translateRefusal(error) } : {}
 }
 
 const usernameHint = () =>

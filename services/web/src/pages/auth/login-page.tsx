@@ -11,7 +11,7 @@ import { useInstanceInfo } from '../../hooks/use-instance-info.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
 import { loadHomePage } from '../../load-pages.ts'
 import { AuthFrame } from './auth-frame.tsx'
-import { t, translate } from '../../language/language.ts'
+import { t, translate, translateRefusal } from '../../language/language.ts'
 
 /** Shows wrong credentials at the fields and a rate limit as a countdown on the button. Spec: POST /api/auth/login. */
 export function LoginPage() {
@@ -63,7 +63,7 @@ export function LoginPage() {
           inputRef={passwordInput}
           value={password}
           onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-          error={submitted && !password ? t('Enter your password.') : refused ? translate(refused.message) : null}
+          error={submitted && !password ? t('Enter your password.') : refused ? translateRefusal(refused) : null}
         />
         <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
         <Button type="submit" variant="primary" wide busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>

@@ -19,7 +19,7 @@ export function useInvite(tokenInUrl: string): InviteEntry {
   const client = useClient()
   const [token, setToken] = useState(tokenInUrl)
   const query = useQuery(`invite ${token}`, async (signal) => {
-    return token ? await client.api.auth.checkInvite(token, { signal }) : null
+    return token ? await client.call('checkInvite', { query: { token }, signal }) : null
   })
   return {
     token,

@@ -1,14 +1,12 @@
 import { ApiError } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { useState } from 'react'
+import { Dialog } from '../../components/dialog.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
 import { hostOf, parseInstanceAddress } from '../../components/instance-address.ts'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
-import { t, translate } from '../../language/language.ts'
+import { t, translateRefusal } from '../../language/language.ts'
 
 /** Connects to a new instance, or to the listed one at `origin` if it is not empty, with the password used here. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
@@ -21,8 +19,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
   const target = parseInstanceAddress(address)
   const refused = isAboutPassword(mutation.error) ? mutation.error : null
 
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     setSubmitted(true)
     if (!target || !password) return
     const done = await mutation.run((signal) => client.connections.connect(target, password, { signal }))
@@ -33,43 +30,35 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
   return (
     <Dialog
       title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
+      submit={t('Connect')}
+      mutation={refused ? { ...mutation, error: null } : mutation}
+      onSubmit={submit}
       onClose={onClose}
-      locked={mutation.busy}
     >
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <p className="muted">
-          {t('This creates an identity for you on that instance, linked to this account, with the same password.')}
-        </p>
-        <Field
-          label={t('Address of the instance')}
-          name="instance-address"
-          placeholder="chat.example"
-          inputMode="url"
-          autoCapitalize="none"
-          autoComplete="off"
-          spellCheck={false}
-          value={address}
-          disabled={origin !== ''}
-          onChange={(event) => (setAddress(event.target.value), mutation.clear())}
-          error={submitted && !target ? t('Enter the address of an instance, like chat.example.') : null}
-        />
-        <PasswordField
-          label={t('Your password')}
-          name="connect-password"
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-          error={submitted && !password ? t('Enter your password.') : refused && translate(refused.message)}
-        />
-        <DialogActions mutation={refused ? { ...mutation, error: null } : mutation}>
-          <Button onClick={onClose} disabled={mutation.busy}>
-            {t('Cancel')}
-          </Button>
-          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, t('Connect'))}
-          </Button>
-        </DialogActions>
-      </form>
+      <p className="muted">
+        {t('This creates an identity for you on that instance, linked to this account, with the same password.')}
+      </p>
+      <Field
+        label={t('Address of the instance')}
+        name="instance-address"
+        placeholder="chat.example"
+        inputMode="url"
+        autoCapitalize="none"
+        autoComplete="off"
+        spellCheck={false}
+        value={address}
+        disabled={origin !== ''}
+        onChange={(event) => (setAddress(event.target.value), mutation.clear())}
+        error={submitted && !target ? t('Enter the address of an instance, like chat.example.') : null}
+      />
+      <PasswordField
+        label={t('Your password')}
+        name="connect-password"
+        autoComplete="current-password"
+        value={password}
+        onChange={(event) => (setPassword(event.target.value), mutation.clear())}
+        error={submitted && !password ? t('Enter your password.') : refused && translateRefusal(refused)}
+      />
     </Dialog>
   )
 }

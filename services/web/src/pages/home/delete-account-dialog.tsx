@@ -1,9 +1,8 @@
 import { listOwnedSpaces, type User } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/field.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { hostOf } from '../../components/instance-address.ts'
@@ -28,8 +27,7 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props) {
   const usernameMismatch = username.trim().toLowerCase() !== user.username.toLowerCase()
   const spaces = listOwnedSpaces(mutation.error)
 
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     setSubmitted(true)
     if (!ownPassword.submit() || usernameMismatch) return
     await mutation.run(async () => {
@@ -40,44 +38,41 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props) {
     })
   }
   return (
-    <Dialog title={t('Delete this account')} onClose={onClose} locked={mutation.busy}>
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <p>
-          <Phrase
-            text="This deletes your profile, messages and friendships, here and on connected instances. The username {name} becomes available to others."
-            values={{ name: <strong>{user.username}</strong> }}
-          />
-        </p>
-        <p>
-          <Button size="small" onClick={onExport}>
-            {t('Download your data first')}
-          </Button>
-        </p>
-        {user.isAdmin && <LastAdminNotice />}
-        <NotConnectedNotice />
-        <OwnedSpaces spaces={spaces} />
-        {remoteResults && <DeletionResults results={remoteResults} />}
-        <Field
-          label={t('Your username')}
-          name="delete-username"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          value={username}
-          onChange={(event) => setUsername(event.target.value)}
-          error={submitted && usernameMismatch ? t('Type {username} to confirm.', { username: user.username }) : null}
-          hint={t('Type {username} to confirm.', { username: user.username })}
+    <Dialog
+      title={t('Delete this account')}
+      submit={t('Delete permanently')}
+      dangerous
+      mutation={spaces.length > 0 ? { ...mutation, error: null } : ownPassword.mutation}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <p>
+        <Phrase
+          text="This deletes your profile, messages and friendships, here and on connected instances. The username {name} becomes available to others."
+          values={{ name: <strong>{user.username}</strong> }}
         />
-        {ownPassword.field}
-        <DialogActions mutation={spaces.length > 0 ? { ...mutation, error: null } : ownPassword.mutation}>
-          <Button onClick={onClose} disabled={mutation.busy}>
-            {t('Cancel')}
-          </Button>
-          <Button type="submit" variant="danger-solid" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, t('Delete permanently'))}
-          </Button>
-        </DialogActions>
-      </form>
+      </p>
+      <p>
+        <Button size="small" onClick={onExport}>
+          {t('Download your data first')}
+        </Button>
+      </p>
+      {user.isAdmin && <LastAdminNotice />}
+      <NotConnectedNotice />
+      <OwnedSpaces spaces={spaces} />
+      {remoteResults && <DeletionResults results={remoteResults} />}
+      <Field
+        label={t('Your username')}
+        name="delete-username"
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        value={username}
+        onChange={(event) => setUsername(event.target.value)}
+        error={submitted && usernameMismatch ? t('Type {username} to confirm.', { username: user.username }) : null}
+        hint={t('Type {username} to confirm.', { username: user.username })}
+      />
+      {ownPassword.field}
     </Dialog>
   )
 }
@@ -102,7 +97,9 @@ function NotConnectedNotice() {
 /** Nobody else can make an admin then, but the operator. */
 function LastAdminNotice() {
   const client = useClient()
-  const query = useQuery('admins', (signal) => client.api.admin.listUsers({ role: 'admin', pageSize: 1 }, { signal }))
+  const query = useQuery('admins', (signal) =>
+    client.call('listUsers', { query: { role: 'admin', pageSize: 1 }, signal }),
+  )
   if (query.data?.total !== 1) return null
   return (
     <Notice tone="warning">

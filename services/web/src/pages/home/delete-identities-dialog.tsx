@@ -1,9 +1,7 @@
 import type { DeletionMode, RemoteInstance } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
-import { Button } from '../../components/button.tsx'
+import { useState } from 'react'
 import { DeletionResults, useDeletionResults } from '../../components/deletion-results.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { hostOf } from '../../components/instance-address.ts'
 import { RadioGroup } from '../../components/radio-group.tsx'
 import { useClient } from '../../context.ts'
@@ -35,49 +33,43 @@ export function DeleteIdentitiesDialog({
     if (!next.delete(origin)) next.add(origin)
     setSelected(next)
   }
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     if (origins.length === 0) return
     await mutation.run(async (signal) =>
       addResults(await client.deleteFederationIdentities({ origins, mode }, { signal })),
     )
   }
   return (
-    <Dialog title={t('Delete identities on other instances')} onClose={onClose} locked={mutation.busy}>
-      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
-        <fieldset className="stack stack--tight">
-          <legend className="field__label">{t('Delete my identity on')}</legend>
-          {remotes.map((remote) => (
-            <label key={remote.origin} className="checkbox">
-              <input
-                type="checkbox"
-                name="delete-identity"
-                id={`delete-identity-${hostOf(remote.origin)}`}
-                value={remote.origin}
-                checked={selected.has(remote.origin)}
-                onChange={() => toggle(remote.origin)}
-              />
-              {hostOf(remote.origin)}
-            </label>
-          ))}
-          {remotes.length === 0 && <p className="muted">{t('No connected instances.')}</p>}
-        </fieldset>
-        <RadioGroup legend={t('My messages')} name="deletion-mode" value={mode} options={modes} onPick={setMode} />
-        <div role="status">{results && <DeletionResults results={results} />}</div>
-        <DialogActions mutation={mutation}>
-          <Button onClick={onClose} disabled={mutation.busy}>
-            {results ? t('Done') : t('Cancel')}
-          </Button>
-          <Button
-            type="submit"
-            variant="danger-solid"
-            busy={mutation.busy}
-            aria-disabled={origins.length === 0 || mutation.waitSeconds > 0}
-          >
-            {submitLabel(mutation, t('Delete identities'))}
-          </Button>
-        </DialogActions>
-      </form>
+    <Dialog
+      title={t('Delete identities on other instances')}
+      submit={t('Delete identities')}
+      submitDisabled={origins.length === 0}
+      dangerous
+      closeLabel={results ? t('Done') : t('Cancel')}
+      mutation={mutation}
+      changed={results ? false : undefined}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <fieldset className="stack stack--tight">
+        <legend className="field__label">{t('Delete my identity on')}</legend>
+        {remotes.map((remote) => (
+          <label key={remote.origin} className="checkbox">
+            <input
+              type="checkbox"
+              name="delete-identity"
+              id={`delete-identity-${hostOf(remote.origin)}`}
+              value={remote.origin}
+              checked={selected.has(remote.origin)}
+              onChange={() => toggle(remote.origin)}
+            />
+            {hostOf(remote.origin)}
+          </label>
+        ))}
+        {remotes.length === 0 && <p className="muted">{t('No connected instances.')}</p>}
+      </fieldset>
+      <RadioGroup legend={t('My messages')} name="deletion-mode" value={mode} options={modes} onPick={setMode} />
+      <div role="status">{results && <DeletionResults results={results} />}</div>
     </Dialog>
   )
 }

@@ -1,8 +1,6 @@
 import type { User } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { useState } from 'react'
+import { Dialog } from '../../components/dialog.tsx'
 import { formatBytes } from '../../components/format-bytes.ts'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
@@ -18,15 +16,11 @@ export function ExportDialog({ user, onClose }: { user: User; onClose: () => voi
   const showToast = useToast()
   const [received, setReceived] = useState(0)
 
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     if (!ownPassword.submit()) return
     setReceived(0)
     const done = await mutation.run(async (signal) => {
-      const archive = await client.api.account.exportData(
-        { password: ownPassword.password },
-        { signal, onProgress: setReceived },
-      )
+      const archive = await client.exportData({ password: ownPassword.password }, { signal, onProgress: setReceived })
       saveFile(archive, `${user.username}.zip`)
     })
     if (!done) return
@@ -34,27 +28,26 @@ export function ExportDialog({ user, onClose }: { user: User; onClose: () => voi
     onClose()
   }
   return (
-    <Dialog title={t('Download your data')} onClose={onClose}>
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <p>
-          {t(
-            'One archive with your profile, uploads, invites, friends, spaces and the messages that you wrote. You can download it twice a day.',
-          )}
-        </p>
-        {ownPassword.field}
-        {mutation.busy && (
-          <div role="status" className="progress">
-            <progress aria-label={t('Download')} />
-            <span className="small muted tabular">{t('{number} received', { number: formatBytes(received) })}</span>
-          </div>
+    <Dialog
+      title={t('Download your data')}
+      submit={t('Download')}
+      mutation={ownPassword.mutation}
+      interruptible
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <p>
+        {t(
+          'One archive with your profile, uploads, invites, friends, spaces and the messages that you wrote. You can download it twice a day.',
         )}
-        <DialogActions mutation={ownPassword.mutation}>
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, t('Download'))}
-          </Button>
-        </DialogActions>
-      </form>
+      </p>
+      {ownPassword.field}
+      {mutation.busy && (
+        <div role="status" className="progress">
+          <progress aria-label={t('Download')} />
+          <span className="small muted tabular">{t('{number} received', { number: formatBytes(received) })}</span>
+        </div>
+      )}
     </Dialog>
   )
 }

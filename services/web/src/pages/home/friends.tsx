@@ -56,6 +56,6 @@ export function Friends({ user }: { user: User }) {
 
 /** Users that are not found, for example because they were deleted meanwhile, are left out. */
 async function findUsers(client: Client, ids: string[], signal: AbortSignal): Promise<Map<string, User>> {
-  const found = await Promise.allSettled(ids.map((id) => client.api.users.find(id, { signal })))
+  const found = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))
   return new Map(found.flatMap((result) => (result.status === 'fulfilled' ? [[result.value.id, result.value]] : [])))
 }

@@ -1,9 +1,9 @@
 import type { RemoteInstance } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
+import { useState } from 'react'
 import { Badge, type BadgeTone, StatusDot } from '../../components/badge.tsx'
 import { Button, IconButton } from '../../components/button.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { formatError, submitLabel } from '../../components/error-message.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { formatError } from '../../components/error-message.tsx'
 import { PasswordField } from '../../components/field.tsx'
 import { hostOf } from '../../components/instance-address.ts'
 import { useToast } from '../../components/toaster.tsx'
@@ -102,8 +102,7 @@ function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void
   const showToast = useToast()
   const [password, setPassword] = useState('')
   const [submitted, setSubmitted] = useState(false)
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     setSubmitted(true)
     if (!password) return
     const done = await mutation.run((signal) => client.passwordPropagation.resend(origin, password, { signal }))
@@ -114,30 +113,22 @@ function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void
   return (
     <Dialog
       title={t('Send your password to {host}', { host: hostOf(origin) })}
+      submit={t('Send')}
+      mutation={mutation}
+      onSubmit={submit}
       onClose={onClose}
-      locked={mutation.busy}
     >
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <p className="muted">
-          {t('This instance could not be reached when you changed your password and still has the old one.')}
-        </p>
-        <PasswordField
-          label={t('Your current password')}
-          name="resend-password"
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-          error={submitted && !password ? t('Enter your password.') : null}
-        />
-        <DialogActions mutation={mutation}>
-          <Button onClick={onClose} disabled={mutation.busy}>
-            {t('Cancel')}
-          </Button>
-          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, t('Send'))}
-          </Button>
-        </DialogActions>
-      </form>
+      <p className="muted">
+        {t('This instance could not be reached when you changed your password and still has the old one.')}
+      </p>
+      <PasswordField
+        label={t('Your current password')}
+        name="resend-password"
+        autoComplete="current-password"
+        value={password}
+        onChange={(event) => setPassword(event.target.value)}
+        error={submitted && !password ? t('Enter your password.') : null}
+      />
     </Dialog>
   )
 }

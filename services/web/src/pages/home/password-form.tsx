@@ -45,8 +45,8 @@ export function PasswordForm({ user, onChanged }: Props) {
     const self = client.session.getSnapshot().user
     const passwordChangedAt = now()
     if (self) client.session.setUser({ ...self, passwordChangeRequired: false, passwordChangedAt })
-    showToast(t('Your password was changed.'))
-    onChanged?.(entry.next)
+    if (onChanged) onChanged(entry.next)
+    else showToast(t('Your password was changed.'))
   }
   const problems = submitted ? allProblems : {}
   return (

@@ -16,9 +16,15 @@ export function PasswordSection({ user }: { user: User }) {
     <section className="card" aria-labelledby="password-head">
       <div className="card__header">
         <h2 id="password-head">{t('Password')}</h2>
-        <p>{t('Changing your password ends your sessions everywhere else.')}</p>
+        <p>
+          {t(
+            'Changing your password ends every other login. What is open elsewhere notices when it next asks for something.',
+          )}
+        </p>
       </div>
-      {changedTo !== null && <CloseOthers password={changedTo} onDone={() => setChangedTo(null)} />}
+      <div role="status">
+        {changedTo !== null && <CloseOthers password={changedTo} onDone={() => setChangedTo(null)} />}
+      </div>
       <PasswordForm user={user} onChanged={setChangedTo} />
     </section>
   )

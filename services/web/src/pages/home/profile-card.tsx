@@ -12,7 +12,7 @@ export function ProfileCard({ user }: { user: User }) {
   const client = useClient()
   const [editing, setEditing] = useState(false)
   const { phase } = useStore(client.live)
-  const banner = client.api.uploads.url(user.banner)
+  const banner = client.uploadUrl(user.banner)
   return (
     <section className="card profile" aria-label={t('Profile')}>
       <div className="profile__banner" style={user.accentColor ? { backgroundColor: user.accentColor } : {}}>

@@ -1,16 +1,14 @@
 import type { User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import { type SubmitEvent, useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { Dialog, DialogActions } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { useState } from 'react'
+import { Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/field.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { Switch } from '../../components/switch.tsx'
 import { useToast } from '../../components/toaster.tsx'
 import { useClient } from '../../context.ts'
 import { useMutation } from '../../hooks/use-mutation.ts'
-import { useProfileDraft } from './profile-draft.ts'
+import { changedFields, useProfileDraft } from './profile-draft.ts'
 import { ProfileFields } from './profile-fields.tsx'
 import { Phrase } from '../../language/phrase.tsx'
 import { t } from '../../language/language.ts'
@@ -23,9 +21,11 @@ export function ProfileDialog({ user, onClose }: { user: User; onClose: () => vo
   const showToast = useToast()
   const [submitted, setSubmitted] = useState(false)
   const { values, set } = draft
+  const pictures = [draft.avatar.src, draft.banner.src].join()
+  const [initial] = useState({ values, pictures })
+  const isChanged = pictures !== initial.pictures || Object.keys(changedFields(initial.values, values)).length > 0
 
-  const submit = async (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault()
+  const submit = async () => {
     setSubmitted(true)
     if (draft.problem) return
     const saved = await mutation.run(async (signal) => {
@@ -36,51 +36,49 @@ export function ProfileDialog({ user, onClose }: { user: User; onClose: () => vo
     onClose()
   }
   return (
-    <Dialog title={t('Edit profile')} onClose={onClose} wide locked={mutation.busy}>
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        {user.homeInstance ? (
-          <Notice>
-            <p>
-              <Phrase
-                text="Your name, pictures and colors are managed by your home instance, {host}. Change them there."
-                values={{ host: <strong>{user.homeInstance}</strong> }}
-              />
-            </p>
-          </Notice>
-        ) : (
-          <ProfileFields draft={draft} problem={submitted ? draft.problem : null} />
-        )}
-        <Field
-          label={t('Status')}
-          name="custom-status"
-          autoComplete="off"
-          optional
-          maxLength={limits.customStatusMax}
-          value={values.customStatus}
-          onChange={(event) => set({ customStatus: event.target.value })}
-          hint={t('A short text beside your name.')}
-        />
-        <Switch
-          label={t('Show me in searches')}
-          hint={t('Other users of this instance can find your account.')}
-          on={values.discoverable}
-          onChange={(discoverable) => set({ discoverable })}
-        />
-        <Switch
-          label={t('Show my activity')}
-          hint={t('Friends can see what you are doing.')}
-          on={values.showActivity}
-          onChange={(showActivity) => set({ showActivity })}
-        />
-        <DialogActions mutation={mutation}>
-          <Button onClick={onClose} disabled={mutation.busy}>
-            {t('Cancel')}
-          </Button>
-          <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-            {submitLabel(mutation, t('Save'))}
-          </Button>
-        </DialogActions>
-      </form>
+    <Dialog
+      title={t('Edit profile')}
+      wide
+      submit={t('Save')}
+      mutation={mutation}
+      changed={isChanged}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {user.homeInstance ? (
+        <Notice>
+          <p>
+            <Phrase
+              text="Your name, pictures and colors are managed by your home instance, {host}. Change them there."
+              values={{ host: <strong>{user.homeInstance}</strong> }}
+            />
+          </p>
+        </Notice>
+      ) : (
+        <ProfileFields draft={draft} problem={submitted ? draft.problem : null} />
+      )}
+      <Field
+        label={t('Status')}
+        name="custom-status"
+        autoComplete="off"
+        optional
+        maxLength={limits.customStatusMax}
+        value={values.customStatus}
+        onChange={(event) => set({ customStatus: event.target.value })}
+        hint={t('A short text beside your name.')}
+      />
+      <Switch
+        label={t('Show me in searches')}
+        hint={t('Other users of this instance can find your account.')}
+        on={values.discoverable}
+        onChange={(discoverable) => set({ discoverable })}
+      />
+      <Switch
+        label={t('Show my activity')}
+        hint={t('Friends can see what you are doing.')}
+        on={values.showActivity}
+        onChange={(showActivity) => set({ showActivity })}
+      />
     </Dialog>
   )
 }

@@ -1,5 +1,10 @@
-import type { AvatarColor, ProfileChange, User } from '@gatehouse/client'
-import { limits } from '@gatehouse/contracts/constants'
+import type { ProfileChange, User } from '@gatehouse/client'
+import {
+  profileFieldNames,
+  profileFields,
+  type pictureFields,
+  type ProfileFieldName,
+} from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useClient } from '../../context.ts'
 import { useImageFile } from '../../hooks/use-image-file.ts'
@@ -11,12 +16,12 @@ function useProfilePicture(saved: string | null) {
   const selected = useImageFile()
   const [removed, setRemoved] = useState(false)
   return {
-    src: selected.src ?? (removed ? null : client.api.uploads.url(saved)),
+    src: selected.src ?? (removed ? null : client.uploadUrl(saved)),
     pick: (blob: Blob) => (selected.set(blob), setRemoved(false)),
     remove: () => (selected.set(null), setRemoved(true)),
     /** Uploads a selected picture and gives its file name; null if it was removed, undefined if nothing changed. */
     upload: async (signal: AbortSignal): Promise<string | null | undefined> => {
-      if (selected.blob) return (await client.api.uploads.send(selected.blob, { signal })).filename
+      if (selected.blob) return (await client.upload(selected.blob, { signal })).filename
       return removed && saved ? null : undefined
     },
   }
@@ -37,34 +42,30 @@ export function useProfileDraft(user: User) {
     if (newBanner !== undefined) change.banner = newBanner
     return change
   }
-  const problem =
-    [...values.bio].length > limits.bioMax ? t('Use at most {count} characters.', { count: limits.bioMax }) : null
+  const { max } = profileFields.bio
+  const problem = [...values.bio].length > max ? t('Use at most {count} characters.', { count: max }) : null
   return { username: user.username, values, set, avatar, banner, problem, toChange }
 }
 
 export type ProfileDraft = ReturnType<typeof useProfileDraft>
 
-function valuesOf(user: User): ProfileValues {
-  return {
-    displayName: user.displayName ?? '',
-    bio: user.bio ?? '',
-    customStatus: user.customStatus ?? '',
-    accentColor: user.accentColor,
-    avatarColor: user.avatarColor,
-    discoverable: user.discoverable,
-    showActivity: user.showActivity ?? true,
-  }
-}
+type DraftName = Exclude<ProfileFieldName, (typeof pictureFields)[number]>
+const isDraftName = (name: ProfileFieldName): name is DraftName => profileFields[name].kind !== 'picture'
+const draftNames = profileFieldNames.filter(isDraftName)
 
 /** The values of the profile form; an empty text stands for null. */
 export type ProfileValues = {
-  displayName: string
-  bio: string
-  customStatus: string
-  accentColor: string | null
-  avatarColor: AvatarColor | null
-  discoverable: boolean
-  showActivity: boolean
+  [N in DraftName]: (typeof profileFields)[N]['kind'] extends 'text' ? string : Exclude<User[N], undefined>
+}
+
+function valuesOf(user: User): ProfileValues {
+  return Object.fromEntries(draftNames.map((name) => [name, draftValue(user, name)])) as ProfileValues
+}
+
+function draftValue(user: User, name: DraftName) {
+  const { kind } = profileFields[name]
+  if (kind === 'text') return user[name] ?? ''
+  return kind === 'flag' ? (user[name] ?? true) : user[name]
 }
 
 /** The changed fields only, so that saving does not undo an edit made elsewhere meanwhile. Empty texts become null. */

@@ -18,7 +18,7 @@ export function SessionsSection({ user }: { user: User }) {
   const { sessionId } = useStore(client.live)
   const [ending, setEnding] = useState(false)
   // Again with each socket of this page, and after the end of all sessions, which brings a new one.
-  const query = useQuery(`sockets ${sessionId}`, (signal) => client.api.account.sockets({ signal }))
+  const query = useQuery(`sockets ${sessionId}`, (signal) => client.call('listSockets', { signal }))
   return (
     <section className="card" aria-labelledby="sessions-head">
       <div className="card__header">

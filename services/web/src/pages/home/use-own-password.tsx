@@ -2,7 +2,7 @@ import { ApiError, type User } from '@gatehouse/client'
 import { useState } from 'react'
 import { PasswordField } from '../../components/field.tsx'
 import type { Mutation } from '../../hooks/use-mutation.ts'
-import { t, translate } from '../../language/language.ts'
+import { t, translateRefusal } from '../../language/language.ts'
 
 /**
  * The password of the own account, by which an operation is confirmed; a federated account has none here, and gets no
@@ -38,5 +38,5 @@ export function useOwnPassword(user: User, mutation: Mutation, name: string) {
 
 /** The text of a 403, which is the refusal of a password. */
 export function describeRefusal(error: unknown): string | null {
-  return error instanceof ApiError && error.status === 403 ? translate(error.message) : null
+  return error instanceof ApiError && error.status === 403 ? translateRefusal(error) : null
 }

@@ -12,7 +12,7 @@ export function useRegistry(user: User, remotes: readonly RemoteInstance[]) {
   const { client, now } = useAppContext()
   const isHome = user.homeInstance === null
   const query = useQuery(`registry ${isHome}`, async (signal) =>
-    isHome ? client.api.account.registry({ signal }) : null,
+    isHome ? client.call('getRegistry', { signal }) : null,
   )
   const stored = query.data
 
@@ -21,7 +21,7 @@ export function useRegistry(user: User, remotes: readonly RemoteInstance[]) {
     const updatedAt = Math.max(now(), stored.updatedAt + 1)
     query.setData({ registry, updatedAt })
     // Refused when another client has stored a newer list: that one is read then.
-    await client.api.account.saveRegistry({ registry, updatedAt }).catch(query.refetch)
+    await client.call('putRegistry', { body: { registry, updatedAt } }).catch(query.refetch)
   }
   useEffect(() => {
     const merged = stored && mergeRegistry(stored.registry, remotes, now())
@@ -29,7 +29,7 @@ export function useRegistry(user: User, remotes: readonly RemoteInstance[]) {
   }, [stored, remotes])
 
   return {
-    elsewhere: stored ? findElsewhere(stored.registry, remotes, client.api.origin) : [],
+    elsewhere: stored ? findElsewhere(stored.registry, remotes, client.origin) : [],
     forget: (origin: string) => save((stored?.registry ?? []).filter((entry) => entry.origin !== origin)),
   }
 }

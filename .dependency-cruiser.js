@@ -1,0 +1,61 @@
+// The layers of the packages, and no circle of imports, those of types included. `npm run check` holds the code to it.
+
+/** The libraries from the lowest layer to the highest; those of one layer do not import each other. */
+export const layers = [
+  ['contracts'],
+  ['runtime'],
+  ['outbound', 'local-servers', 'client', 'upstream'],
+  ['domain'],
+  ['database'],
+  ['bus'],
+  ['auth'],
+  ['service-kit'],
+  ['test-kit'],
+]
+
+const anyPackage = '^(gateway|(?:services|libs)/[^/]+)/'
+const tests = '\\.test\\.tsx?$|/test/'
+// Its parts name each other's types by way of deps.ts: reported until they are moved, and no reason to fail.
+const circles = '^services/session-gateway/'
+const pathOf = (/** @type {string[]} */ names) => `^libs/(${names.join('|')})/`
+
+export default {
+  forbidden: [
+    {
+      name: 'no-circle',
+      comment: 'State and types belong to the folder that changes them.',
+      severity: 'error',
+      from: { pathNot: `${tests}|${circles}` },
+      to: { circular: true },
+    },
+    { name: 'known-circle', severity: 'warn', from: { path: circles, pathNot: tests }, to: { circular: true } },
+    {
+      name: 'package-by-name',
+      comment: 'Another package is imported by its name.',
+      severity: 'error',
+      from: { path: anyPackage },
+      to: { path: anyPackage, pathNot: '^$1/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'no-service',
+      comment: 'Services talk over the bus and HTTP.',
+      severity: 'error',
+      from: { path: anyPackage },
+      to: { path: '^(gateway|services/[^/]+)/', pathNot: '^$1/' },
+    },
+    ...layers.map((_, index) => ({
+      name: `layer-${index}`,
+      comment: 'A library imports lower layers.',
+      severity: 'error',
+      from: { path: pathOf(layers[index]), pathNot: tests },
+      to: { path: pathOf(layers.slice(index).flat()), pathNot: '^libs/$1/' },
+    })),
+  ],
+  options: {
+    exclude: { path: 'node_modules|/dist/' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },
+    moduleSystems: ['es6'],
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+}

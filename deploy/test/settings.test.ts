@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { listSettings, type Reader, type settings } from '@gatehouse/service-kit'
+import { readClusterConfig } from '../cluster/config.ts'
+import { roles } from '../cluster/roles.ts'
+import { readBase, readCompose, readConfigOf, readKustomization } from './read-manifests.ts'
+
+/** A value of each setting that is not its default. */
+const samples: Record<keyof typeof settings, string> = {
+  PORT: '18080',
+  HOST: '127.0.0.9',
+  PUBLIC_ORIGIN: 'https://sample.example',
+  DOMAIN: 'sample.example',
+  TRUST_PROXY: '192.0.2.1',
+  DATABASE_URL: 'postgres://sample/sample',
+  NATS_URL: 'nats://sample:4222',
+  REDIS_URL: 'redis://sample:6379',
+  JWT_SECRET: 's'.repeat(40),
+  INTERNAL_SECRET: 's'.repeat(41),
+  JWT_SECRET_PREVIOUS: 's'.repeat(42),
+  INTERNAL_SECRET_PREVIOUS: 's'.repeat(43),
+  JWT_EXPIRES_IN: '7h',
+  REGISTRATION_OPEN: 'false',
+  HASHING_THREADS: '97',
+  HASHING_QUEUE: '98',
+  FEDERATION_ALLOW_PRIVATE: '192.0.2.0/24',
+  FEDERATION_RESOLVE: 'peer.example=192.0.2.3:8443',
+  GATEHOUSE_DATA: 'sample',
+  UPLOAD_DIR: '/sample/uploads',
+  WEB_ROOT: '/sample/web',
+  IDENTITY_URL: 'http://sample:1',
+  INVITE_URL: 'http://sample:2',
+  SESSION_GATEWAY_URL: 'http://sample:3',
+  FEDERATION_FANOUT_URL: 'http://sample:4',
+  SERVICE_DNS: '192.0.2.53:53',
+  IDENTITY_PORT: '18081',
+  INVITE_PORT: '18082',
+  SESSION_GATEWAY_PORT: '18083',
+  FEDERATION_FANOUT_PORT: '18084',
+  GATEHOUSE_UPSTREAMS: '/sample/upstreams.yaml',
+  OPS_HOST: '127.0.0.8',
+  OPS_PORT: '19090',
+  LOG_LEVEL: 'warn',
+  LOG_ADDRESSES: 'true',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'http://sample:4318',
+  OTEL_TRACES_SAMPLER_ARG: '0.5',
+  OTEL_EXPORTER_OTLP_HEADERS: 'api-key=sample',
+}
+
+/** The library of OpenTelemetry takes it from the environment. */
+const readByLibraries = ['OTEL_EXPORTER_OTLP_HEADERS']
+
+/** What a setting needs beside itself to be told. */
+const beside: Record<string, Record<string, string>> = {
+  OTEL_TRACES_SAMPLER_ARG: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
+}
+
+const sampleOf = (name: string): string => samples[name as keyof typeof samples]
+
+describe('each setting', () => {
+  let folder: string
+  let base: Record<string, string>
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gatehouse-settings-'))
+    base = {
+      GATEHOUSE_DATA: folder,
+      DATABASE_URL: 'postgres://base/base',
+      NATS_URL: 'nats://base:4222',
+      REDIS_URL: 'redis://base:6379',
+      IDENTITY_URL: 'http://base:1',
+      INVITE_URL: 'http://base:2',
+      SESSION_GATEWAY_URL: 'http://base:3',
+      FEDERATION_FANOUT_URL: 'http://base:4',
+      JWT_SECRET: 'b'.repeat(32),
+      INTERNAL_SECRET: 'b'.repeat(32),
+    }
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  /** Whether the configuration of a process differs by a setting alone. */
+  const hears = (reader: Reader, name: string, given: Record<string, string>): boolean => {
+    const without = { ...base, ...beside[name] }
+    const value = name === 'GATEHOUSE_DATA' ? join(folder, 'sample') : given[name]!
+    const read = (environment: Record<string, string>) => JSON.stringify(readConfigOf(reader, environment))
+    return read({ ...without, [name]: value }) !== read(without)
+  }
+
+  for (const { name, readers, chosenBy = [], isSecret } of listSettings()) {
+    const sample = sampleOf(name)
+    const forms = (['cluster', 'compose', 'kubernetes'] as const).filter((form) => !chosenBy.includes(form))
+
+    it(`${name} is heard by each of its readers`, () => {
+      for (const reader of readers) {
+        expect(hears(reader, name, { [name]: sample }), reader).to.equal(!readByLibraries.includes(name))
+      }
+    })
+
+    if (forms.includes('cluster')) {
+      it(`${name} reaches the processes of a cluster, from a file too`, () => {
+        const file = join(folder, name)
+        writeFileSync(file, sample)
+        expect(readClusterConfig([], { [name]: sample }).forwarded).to.deep.equal({ [name]: sample })
+        expect(readClusterConfig([], { [`${name}_FILE`]: file }).forwarded).to.deep.equal({ [name]: sample })
+      })
+    }
+
+    if (forms.includes('compose')) {
+      it(`${name} reaches its containers by Docker Compose`, () => {
+        for (const role of roles.filter((one) => (readers as readonly string[]).includes(one))) {
+          const environment = readCompose().services[role]!.environment!
+          if (isSecret) {
+            expect(environment[`${name}_FILE`], role).to.equal(`/run/secrets/${name.toLowerCase()}`)
+            continue
+          }
+          const [, variable] = /^\$\{(\w+):-[^}]*\}$/.exec(String(environment[name])) ?? []
+          expect(variable, role).to.equal(name)
+        }
+      })
+    }
+
+    if (forms.includes('kubernetes')) {
+      it(`${name} reaches its pods by Kubernetes`, () => {
+        const maps = readKustomization('base').configMapGenerator
+        for (const role of roles.filter((one) => (readers as readonly string[]).includes(one))) {
+          const deployment = readBase().find((one) => one.kind === 'Deployment' && one.metadata.name === role)!
+          const { env, envFrom } = deployment.spec.template.spec.containers[0] as {
+            env: { name: string; valueFrom?: { secretKeyRef?: object } }[]
+            envFrom: { configMapRef: { name: string } }[]
+          }
+          const literals = envFrom.flatMap(
+            ({ configMapRef }) => maps.find((map) => map.name === configMapRef.name)!.literals,
+          )
+          const has = isSecret
+            ? env.some((one) => one.name === name && one.valueFrom?.secretKeyRef)
+            : literals.some((literal) => literal.startsWith(`${name}=`))
+          expect(has, role).to.equal(true)
+        }
+      })
+    }
+  }
+})

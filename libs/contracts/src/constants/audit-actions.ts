@@ -1,0 +1,26 @@
+/** The web app needs a text for each. Contract: 5. */
+export const auditActions = [
+  'settings.changed',
+  'user.deleted',
+  'user.password-reset',
+  'user.promoted',
+  'user.demoted',
+  'user.created',
+  'user.sessions-ended',
+  'instance.imported',
+  'invite.created',
+  'invite.changed',
+  'invite.revoked',
+  'invite.reinstated',
+  'invite.deleted',
+  'peer.initiated',
+  'peer.revoked',
+  'peer.reset',
+  'peer.forgotten',
+  'peer.rotated',
+  'peer.changed',
+  'peer.rechecked',
+  'approval-request.approved',
+  'approval-request.denied',
+] as const
+export type AuditAction = (typeof auditActions)[number]

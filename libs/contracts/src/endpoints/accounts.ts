@@ -1,0 +1,187 @@
+import type { EndpointDeclaration } from '../define.ts'
+import { fanoutBody, fanoutReply } from '../federation.ts'
+import * as identities from '../identities.ts'
+import { attachTokenBody } from '../relay.ts'
+import { socketsReply } from '../sockets.ts'
+import * as users from '../users.ts'
+import type { EndpointName } from './table.ts'
+
+/** Contract: 3. */
+export const accountDeclarations = {
+  register: {
+    summary: 'Register an account',
+    body: users.registerBody,
+    replies: { 200: users.credentialsReply, 201: users.credentialsReply },
+    refusals: [
+      'username_length_invalid',
+      'username_characters_invalid',
+      'username_local_part_invalid',
+      'username_domain_part_invalid',
+      'username_too_long',
+      'replicated_username_format_required',
+      'username_required',
+      'password_required',
+      'password_too_short',
+      'display_name_too_long',
+      'home_instance_invalid',
+      'home_instance_is_here',
+      'username_taken',
+      'federated_account_exists',
+      'invite_required',
+      'invite_invalid',
+      'federated_registration_closed',
+      'hashing_busy',
+    ],
+  },
+  checkUsername: {
+    summary: 'Whether a username is free',
+    query: users.checkUsernameQuery,
+    replies: { 200: users.checkUsernameReply },
+    refusals: ['username_required', 'registration_closed'],
+  },
+  checkInvite: {
+    summary: 'Whether an invite can still be used',
+    query: users.checkInviteQuery,
+    replies: { 200: users.checkInviteReply },
+  },
+  login: {
+    summary: 'Log in with username and password',
+    body: users.loginBody,
+    replies: { 200: users.credentialsReply },
+    refusals: ['username_required', 'password_required', 'invalid_credentials', 'account_deleted', 'hashing_busy'],
+  },
+  getSelf: { summary: 'The current user', replies: { 200: users.userReply }, refusals: ['user_unknown'] },
+  patchSelf: {
+    summary: 'Change the own profile',
+    body: users.profileBody,
+    replies: { 200: users.userReply },
+    refusals: [
+      'display_name_too_long',
+      'bio_too_long',
+      'custom_status_too_long',
+      'accent_color_invalid',
+      'avatar_color_invalid',
+      'avatar_url_invalid',
+      'banner_url_invalid',
+      'no_fields_to_update',
+      'file_not_own',
+      'profile_managed_by_home',
+      'identity_is_local',
+      'identity_fixed',
+      'identity_unconfirmed',
+      'identity_held',
+    ],
+  },
+  getUser: {
+    summary: 'Another user',
+    params: users.userParams,
+    replies: { 200: users.userReply },
+    refusals: ['user_unknown'],
+  },
+  verifyPassword: {
+    summary: 'Verify the own password',
+    body: users.verifyPasswordBody,
+    replies: { 200: users.verifyPasswordReply },
+    refusals: ['password_required', 'hashing_busy'],
+  },
+  changePassword: {
+    summary: 'Change the own password; every earlier token is revoked',
+    body: users.changePasswordBody,
+    replies: { 200: users.tokenReply },
+    refusals: [
+      'password_required',
+      'password_too_short',
+      'current_password_required',
+      'current_password_incorrect',
+      'password_changed_meanwhile',
+      'hashing_busy',
+    ],
+  },
+  deleteSelf: {
+    summary: 'Delete the own account for good',
+    body: users.deleteSelfBody,
+    replies: { 200: users.successReply },
+    refusals: [
+      'username_confirmation_required',
+      'username_confirmation_mismatch',
+      'password_required',
+      'account_deletion_password_incorrect',
+      'account_deletion_blocked_owned_spaces',
+      'hashing_busy',
+    ],
+  },
+  deleteFederationIdentity: {
+    summary: 'Delete the own identity on other instances',
+    body: fanoutBody,
+    replies: { 200: fanoutReply },
+    refusals: ['not_at_home'],
+  },
+  upload: {
+    summary: 'Upload an image for the own profile',
+    body: 'multipart',
+    replies: { 201: users.uploadReply },
+    refusals: [
+      'form_required',
+      'file_missing',
+      'image_unreadable',
+      'image_too_large',
+      'image_too_costly',
+      'too_many_unclaimed_uploads',
+      'too_many_uploads',
+      'disk_full',
+      'images_busy',
+    ],
+  },
+  getUpload: {
+    summary: 'An uploaded image',
+    params: users.uploadParams,
+    replies: { 200: 'file', 206: 'file' },
+    refusals: ['upload_unknown', 'range_not_satisfiable'],
+  },
+  instanceInfo: {
+    summary: 'The name of this instance, and which registrations are open',
+    replies: { 200: users.instanceInfoReply },
+  },
+  endSessions: {
+    summary: 'End all own sessions: every earlier token is revoked and every socket closes',
+    body: users.endSessionsBody,
+    replies: { 200: users.tokenReply },
+    refusals: ['password_required', 'password_incorrect', 'hashing_busy'],
+  },
+  listSockets: { summary: 'The own sockets that are open now', replies: { 200: socketsReply } },
+  exportData: {
+    summary: 'Everything of the own account, as a ZIP archive',
+    body: users.exportBody,
+    replies: { 200: 'archive' },
+    refusals: ['password_required', 'password_incorrect', 'export_under_way', 'exports_busy', 'hashing_busy'],
+  },
+  getRegistry: {
+    summary: 'The instances to which the own clients have connected',
+    replies: { 200: identities.registryReply },
+  },
+  putRegistry: {
+    summary: 'Replace the list of connected instances',
+    body: identities.registryBody,
+    replies: { 200: identities.putRegistryReply },
+    refusals: ['registry_conflict'],
+  },
+  attachProof: {
+    summary: 'A proof for another instance that the own account is the home of an account there',
+    body: identities.attachProofBody,
+    replies: { 200: users.tokenReply },
+    refusals: ['target_domain_required', 'target_domain_invalid', 'native_account_required'],
+  },
+  reattach: {
+    summary: 'Bind the own detached account to its new home account',
+    body: attachTokenBody,
+    replies: { 200: identities.reattachReply },
+    refusals: [
+      'not_detached',
+      'admin_stays_local',
+      'home_not_peered',
+      'home_unreachable',
+      'proof_invalid',
+      'identity_held',
+    ],
+  },
+} as const satisfies Partial<Record<EndpointName, EndpointDeclaration>>

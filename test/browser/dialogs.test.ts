@@ -1,0 +1,369 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { answered, launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import sharp from 'sharp'
+import type { Browser, Page } from 'playwright-core'
+import ts from 'typescript'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const password = 'a long password'
+const typed = 'my pass'
+
+type DialogCase = {
+  component: string
+  path: string
+  /** The button that opens it. */
+  opener: string
+  /** What has the focus first. */
+  first: string
+  /** Whether that takes text, so that typing must not close the dialog and closing must not drop the text. */
+  takesText: boolean
+  open?: (page: Page) => Promise<void>
+}
+
+const home = '/channels/@me'
+const cases: DialogCase[] = [
+  { component: 'ProfileDialog', path: home, opener: 'Edit profile', first: 'Display name', takesText: true },
+  { component: 'ConnectDialog', path: home, opener: 'Connect', first: 'Address of the instance', takesText: true },
+  { component: 'ConnectDialog', path: home, opener: 'Connect b.example', first: 'Your password', takesText: true },
+  {
+    component: 'ResendDialog',
+    path: home,
+    opener: 'Send password again',
+    first: 'Your current password',
+    takesText: true,
+  },
+  { component: 'EndSessionsDialog', path: home, opener: 'Log out everywhere', first: 'Your password', takesText: true },
+  { component: 'ExportDialog', path: home, opener: 'Download', first: 'Your password', takesText: true },
+  {
+    component: 'DeleteIdentitiesDialog',
+    path: home,
+    opener: 'Choose instances',
+    first: 'b.example',
+    takesText: false,
+  },
+  { component: 'DeleteAccountDialog', path: home, opener: 'Delete account', first: 'Your username', takesText: true },
+  { component: 'RoleDialog', path: '/admin/users', opener: 'Make admin: bert', first: 'Cancel', takesText: false },
+  {
+    component: 'ResetPasswordDialog',
+    path: '/admin/users',
+    opener: 'Reset password of bert',
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'TemporaryPassword',
+    path: '/admin/users',
+    opener: 'Reset password of bert',
+    first: 'Copy the temporary password',
+    takesText: false,
+    open: async (page) => {
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.getByTestId('temporary-password').waitFor()
+    },
+  },
+  { component: 'DeleteUserDialog', path: '/admin/users', opener: 'Delete bert', first: 'Cancel', takesText: false },
+  { component: 'InviteDialog', path: '/admin/invites', opener: 'New invite', first: 'Name', takesText: true },
+  { component: 'InviteDialog', path: '/admin/invites', opener: 'Edit Friends', first: 'Name', takesText: true },
+  { component: 'RevokeDialog', path: '/admin/invites', opener: 'Revoke Friends', first: 'Cancel', takesText: false },
+  {
+    component: 'DeleteInviteDialog',
+    path: '/admin/invites',
+    opener: 'Delete Friends',
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'RedemptionsDialog',
+    path: '/admin/invites',
+    opener: 'Who used it: Friends',
+    first: 'Done',
+    takesText: false,
+  },
+  { component: 'ReinstateDialog', path: '/admin/invites', opener: 'Reinstate Old', first: 'Uses', takesText: true },
+  {
+    component: 'RotationDialog',
+    path: '/admin/federation',
+    opener: 'Secret of b.example',
+    first: 'Rotate every … days',
+    takesText: true,
+  },
+  {
+    component: 'PeerActDialog',
+    path: '/admin/federation',
+    opener: 'Revoke b.example',
+    first: 'Cancel',
+    takesText: false,
+  },
+]
+
+/** Those with a test of their own, and the parts of which the others are made. */
+const otherwise = ['CropDialog', 'ConfirmDialog', 'Dialog']
+
+describe('every dialog by keyboard alone', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+  let page: Page
+  let changes: string[]
+
+  before(async () => {
+    instance = resources.use(await startInstance('dialogs'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    const { token, user } = await register('alice')
+    await register('bert')
+    await instance.runSql(
+      `insert into peers (id, origin, host, secret, status, activated_at)
+       values (1, 'https://b.example', 'b.example', 'none', 'active', now())`,
+    )
+    await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
+    await answered(postJson(instance, '/api/admin/invites', { name: 'Old', maxUses: 3, expiresAt: null }, token))
+    await instance.runSql("update invites set expires_at = now() - interval '1 day' where name = 'Old'")
+    await instance.runSql("update users set replicated_instances = ? where username = 'alice'", [
+      JSON.stringify([{ origin: 'https://b.example', username: 'alice' }]),
+    ])
+    page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
+    const remote = { origin: 'https://b.example', username: 'alice', token: null, pendingPasswordSync: true }
+    await page.addInitScript(
+      ([storedToken, remotes]) => {
+        localStorage.setItem('service_token', storedToken)
+        localStorage.setItem('service_remotes', remotes)
+      },
+      [token, JSON.stringify({ userId: user.id, remotes: [remote] })] as const,
+    )
+    page.setDefaultTimeout(10_000)
+    // Nothing that a key could set off reaches the instance.
+    await page.route('**/api/**', (route) => {
+      const request = route.request()
+      if (request.method() === 'GET') return route.continue()
+      changes.push(new URL(request.url()).pathname)
+      if (request.url().endsWith('/reset-password')) return route.fulfill({ json: { temporaryPassword: 'for a day' } })
+      return route.abort()
+    })
+  })
+
+  beforeEach(() => {
+    changes = []
+  })
+
+  // What a failed test leaves open would fail the others.
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await page.goto('about:blank')
+  })
+
+  after(() => resources.disposeAsync())
+
+  it('is in this list', () => {
+    const tested = [...cases.map(({ component }) => component), ...otherwise]
+
+    expect(findDialogs().filter((component) => !tested.includes(component))).to.deep.equal([])
+    expect(tested.filter((component) => !findDialogs().includes(component) && component !== 'Dialog')).to.deep.equal([])
+  })
+
+  for (const entry of cases) {
+    const { component, opener, first, takesText } = entry
+    it(`${component} by “${opener}” focuses “${first}”, keeps the focus inside, and gives it back`, async () => {
+      await openByKeyboard(entry)
+      expect(await focusedName(page)).to.equal(first)
+
+      for (let presses = 0; presses < 25; presses += 1) {
+        await page.keyboard.press('Tab')
+        expect(await isFocusInside(page), 'the focus stays in the dialog').to.equal(true)
+      }
+      await page.keyboard.press('Escape')
+
+      await expectClosed(opener)
+      expect(changes.filter((path) => !path.endsWith('/reset-password'))).to.deep.equal([])
+    })
+
+    if (takesText) {
+      it(`${component} by “${opener}” takes what is typed, and asks before it drops it`, async () => {
+        await openByKeyboard(entry)
+        const field = page.locator(`#${await page.evaluate(() => document.activeElement?.id)}`)
+        const before = await field.inputValue()
+        await page.keyboard.type(typed)
+        expect(await field.inputValue()).to.equal(before + typed)
+
+        for (const leave of [
+          () => page.keyboard.press('Escape'),
+          () => page.keyboard.press('Escape'),
+          () => pressButton(page, 'Cancel'),
+          () => pressButton(page, 'Close'),
+        ]) {
+          await leave()
+          await question(page).waitFor()
+          expect(await focusedName(page)).to.equal('Keep editing')
+          await page.keyboard.press('Escape')
+          await question(page).waitFor({ state: 'detached' })
+          expect(await isFocusInside(page)).to.equal(true)
+        }
+        expect(await field.inputValue()).to.equal(before + typed)
+
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('Tab')
+        expect(await focusedName(page)).to.equal('Discard')
+        await page.keyboard.press('Enter')
+
+        await expectClosed(opener)
+        expect(changes).to.deep.equal([])
+      })
+
+      it(`${component} by “${opener}” stays open when Enter could not send it`, async () => {
+        await openByKeyboard(entry)
+        await page.keyboard.type(typed)
+        await page.keyboard.press('Enter')
+
+        await page.getByRole('dialog').locator('[aria-invalid=true], .form-message--error .icon').first().waitFor()
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('Tab')
+        await page.keyboard.press('Enter')
+        await expectClosed(opener)
+      })
+    } else if (first === 'Cancel' || first === 'Done') {
+      it(`${component} by “${opener}” does nothing on the space of somebody who types, nor on Enter`, async () => {
+        await openByKeyboard(entry)
+        await page.keyboard.type(typed.slice(0, 3))
+        await expectClosed(opener)
+        await openByKeyboard(entry)
+        await page.keyboard.press('Enter')
+        await expectClosed(opener)
+        expect(changes).to.deep.equal([])
+      })
+    }
+  }
+
+  it('CropDialog takes the picture with Enter, and Escape leaves the dialog behind it open', async () => {
+    const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: 'teal' } })
+      .png()
+      .toBuffer()
+    const choose = () =>
+      page.locator('#avatar-file').setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: picture })
+    const crop = page.getByRole('dialog', { name: 'Crop picture' })
+    await openByKeyboard(cases[0]!)
+    await choose()
+    await crop.waitFor()
+    expect(await focusedName(page)).to.equal('Use this picture')
+    await page.keyboard.press('Escape')
+    await crop.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Choose picture' }).waitFor()
+
+    await choose()
+    await crop.waitFor()
+    await page.keyboard.press('Enter')
+
+    await crop.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Change picture' }).waitFor()
+    await page.keyboard.press('Escape')
+    await question(page).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await expectClosed('Edit profile')
+    expect(changes).to.deep.equal([])
+  })
+
+  it('stays open when a file chooser is cancelled, asks for a switch that was turned, and not when nothing differs', async () => {
+    await openByKeyboard(cases[0]!)
+    const dialog = page.getByRole('dialog')
+    await page.locator('#banner-file').dispatchEvent('cancel', { bubbles: true })
+    expect(await dialog.count()).to.equal(1)
+
+    const shown = page.getByRole('switch', { name: 'Show me in searches' })
+    await shown.focus()
+    await page.keyboard.press('Space')
+    await page.keyboard.press('Escape')
+    await question(page).waitFor()
+    await page.keyboard.press('Enter')
+    await question(page).waitFor({ state: 'detached' })
+    expect(await focusedName(page)).to.equal('Show me in searches')
+    await page.keyboard.press('Space')
+    await page.keyboard.press('Escape')
+
+    await expectClosed('Edit profile')
+  })
+
+  it('gives the focus back where one dialog follows another', async () => {
+    await openByKeyboard(cases.find(({ component }) => component === 'DeleteAccountDialog')!)
+    await pressButton(page, 'Download your data first')
+    await page.getByRole('dialog', { name: 'Download your data' }).waitFor()
+    expect(await focusedName(page)).to.equal('Your password')
+
+    await page.keyboard.press('Escape')
+
+    await expectClosed('Delete account')
+  })
+
+  it('comes after the link that skips to the content, the first on every fresh page', async () => {
+    for (const path of [home, '/admin/users', '/admin/settings', '/']) {
+      await page.goto(instance.origin + path)
+      await page.getByRole('contentinfo').getByText('Connected').waitFor()
+      await page.keyboard.press('Tab')
+      expect(await focusedName(page), path).to.equal('Skip to content')
+    }
+  })
+
+  async function register(username: string): Promise<{ token: string; user: { id: string } }> {
+    return (await postJson(instance, '/api/auth/register', { username, password })).json() as never
+  }
+
+  async function openByKeyboard({ path, opener, open }: DialogCase): Promise<void> {
+    if (page.url() !== instance.origin + path) await page.goto(instance.origin + path)
+    if (opener === 'Reinstate Old') await actions.click(page, 'Archived')
+    else if (path === '/admin/invites') await actions.click(page, 'Active')
+    await page.getByRole('button', { name: opener, exact: true, disabled: false }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await open?.(page)
+  }
+
+  async function expectClosed(opener: string): Promise<void> {
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await focusedName(page)).to.equal(opener)
+  }
+})
+
+const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' })
+
+async function pressButton(page: Page, name: string): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name, exact: true }).focus()
+  await page.keyboard.press('Enter')
+}
+
+/** Tab may leave a modal dialog for the browser's own controls, and for nothing else of the page. */
+function isFocusInside(page: Page): Promise<boolean> {
+  return page.evaluate(() => !!document.activeElement?.closest('dialog, body:not(:focus-within)'))
+}
+
+/** The name of what has the focus, as far as labels and texts tell it. */
+function focusedName(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const focused = document.activeElement as HTMLInputElement
+    const labelledBy = document.getElementById(focused.getAttribute('aria-labelledby') ?? '')?.textContent
+    const label = focused.getAttribute('aria-label') ?? labelledBy ?? focused.labels?.[0]?.textContent
+    return (label ?? focused.textContent).replace('(optional)', '').trim()
+  })
+}
+
+/** The components of the web app that show a dialog, found in its sources. */
+function findDialogs(): string[] {
+  const folder = join(import.meta.dirname, '../../services/web/src')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.tsx'))
+  return [...new Set(files.flatMap((file) => findDialogsOf(join(folder, file))))].sort()
+}
+
+function findDialogsOf(file: string): string[] {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX)
+  const found: string[] = []
+  const visit = (node: ts.Node, component: string) => {
+    const inside = ts.isFunctionDeclaration(node) && node.name ? node.name.text : component
+    const isElement = ts.isJsxOpeningElement(node) || ts.isJsxSelfClosingElement(node)
+    if (isElement && /^(Confirm)?Dialog$|^dialog$/.test(node.tagName.getText())) found.push(inside)
+    ts.forEachChild(node, (child) => visit(child, inside))
+  }
+  visit(source, '')
+  return found
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import WebSocket from 'ws'
+
+/** A session of the account that is probed, by what a request shows. */
+export type Credential = Record<string, string>
+
+/** How one kind of server is asked. Methods throw when the server refuses what the probe needs. */
+export type Adapter = {
+  /** Registers an account, or logs in to the one that was named. */
+  prepare(origin: string): Promise<void>
+  logIn(origin: string): Promise<Credential>
+  /** The acts that revoke, by name: `run` ends with the server's answer. */
+  acts: Record<string, { endsSockets: boolean; run: (origin: string, credential: Credential) => Promise<void> }>
+  /** A request that reads the account. */
+  read: { path: string }
+  /** An authenticated socket. Only asked where an act ends sockets. */
+  openSocket(origin: string, credential: Credential): Promise<ProbedSocket>
+}
+
+export type ProbedSocket = {
+  onClose(listener: () => void): void
+  close(): void
+}
+
+export type Account = { username: string; password: string }
+
+async function post(url: string, body: object, headers: Credential = {}): Promise<Response> {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  }
+  const response = await fetch(url, init)
+  if (!response.ok) throw new Error(`POST ${url} was answered with ${response.status}: ${await response.text()}`)
+  return response
+}
+
+/** Gatehouse, and every server that speaks its API. docs/contract.md 3 and 6. */
+export function gatehouse(account?: Account): Adapter {
+  const username = account?.username ?? `probe_${randomBytes(6).toString('hex')}`
+  let password = account?.password ?? newPassword()
+  const withToken = (token: unknown): Credential => ({ authorization: `Bearer ${String(token)}` })
+  return {
+    prepare: async (origin) => {
+      if (!account) await post(`${origin}/api/auth/register`, { username, password })
+    },
+    logIn: async (origin) => {
+      const response = await post(`${origin}/api/auth/login`, { username, password })
+      return withToken(((await response.json()) as { token: string }).token)
+    },
+    acts: {
+      'change of password': {
+        endsSockets: false,
+        run: async (origin, credential) => {
+          const body = { currentPassword: password, newPassword: newPassword() }
+          await post(`${origin}/api/users/@me/change-password`, body, credential)
+          password = body.newPassword
+        },
+      },
+      'end of all sessions': {
+        endsSockets: true,
+        run: async (origin, credential) => {
+          await post(`${origin}/api/users/@me/sessions/end`, { password }, credential)
+        },
+      },
+    },
+    read: { path: '/api/users/@me' },
+    openSocket: async (origin, credential) => await openSocket(origin, credential['authorization']?.slice(7) ?? ''),
+  }
+}
+
+async function openSocket(origin: string, token: string): Promise<ProbedSocket> {
+  const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/ws`)
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', () => socket.send(JSON.stringify({ type: 'auth', token })))
+    socket.once('error', reject)
+    socket.once('close', (code) => reject(new Error(`the socket at ${origin} was closed with ${code}`)))
+    // The first message is `ready`, or the error before the close.
+    socket.once('message', () => resolve())
+  })
+  return {
+    onClose: (listener) => void socket.on('close', listener),
+    close: () => socket.terminate(),
+  }
+}
+
+/** better-auth with e-mail and password; its sessions are cookies. */
+export function betterAuth(account?: Account): Adapter {
+  const email = account?.username ?? `probe-${randomBytes(6).toString('hex')}@probe.example`
+  let password = account?.password ?? newPassword()
+  return {
+    prepare: async (origin) => {
+      if (!account) await post(`${origin}/api/auth/sign-up/email`, { email, password, name: 'Probe' }, { origin })
+    },
+    logIn: async (origin) => {
+      const response = await post(`${origin}/api/auth/sign-in/email`, { email, password }, { origin })
+      return {
+        origin,
+        cookie: response.headers
+          .getSetCookie()
+          .map((cookie) => cookie.split(';')[0])
+          .join('; '),
+      }
+    },
+    acts: {
+      'change of password': {
+        endsSockets: false,
+        run: async (origin, credential) => {
+          const body = { currentPassword: password, newPassword: newPassword(), revokeOtherSessions: true }
+          await post(`${origin}/api/auth/change-password`, body, credential)
+          password = body.newPassword
+        },
+      },
+      'end of all sessions': {
+        endsSockets: false,
+        run: async (origin, credential) => {
+          await post(`${origin}/api/auth/revoke-sessions`, {}, credential)
+        },
+      },
+    },
+    read: { path: '/api/auth/get-session' },
+    openSocket: async () => await Promise.reject(new Error('better-auth has no sockets')),
+  }
+}
+
+const newPassword = (): string => randomBytes(18).toString('base64url')

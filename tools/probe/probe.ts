@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Adapter, Credential, ProbedSocket } from './adapters.ts'
+
+/** What still worked after the answer to an act; times in milliseconds after that answer. */
+export type Result = {
+  act: string
+  /** Requests with the old credential that were sent after the answer, and how many of them were accepted. */
+  requests: number
+  accepted: number
+  lastAcceptedMs: number
+  sockets: number
+  /** Null where a socket stayed open. */
+  lastClosedMs: number | null
+}
+
+export type ProbeOptions = {
+  adapter: Adapter
+  /** The first is asked to revoke; the old credential is tried at all of them. */
+  origins: readonly [string, ...string[]]
+  rounds: number
+  /** How long the old credential is tried after the answer. */
+  watchMs: number
+  /** Requests under way at each origin. */
+  concurrency?: number
+}
+
+/** Tokens name their second: one of the second of the act stays valid. docs/specification.md, Bearer tokens. */
+const sameSecondMs = 1_100
+
+/** Revokes a session `rounds` times by each act of the adapter while every origin is asked with the old credential. */
+export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4 }: ProbeOptions): Promise<Result[]> {
+  await adapter.prepare(origins[0])
+  const results: Result[] = []
+  for (const [name, { endsSockets, run }] of Object.entries(adapter.acts)) {
+    const result: Result = { act: name, requests: 0, accepted: 0, lastAcceptedMs: 0, sockets: 0, lastClosedMs: 0 }
+    results.push(result)
+    for (let round = 0; round < rounds; round += 1) {
+      const old = await adapter.logIn(origins[0])
+      const actor = await adapter.logIn(origins[0])
+      const sockets = endsSockets ? await Promise.all(origins.map((origin) => adapter.openSocket(origin, old))) : []
+      await pause(sameSecondMs)
+      await probeOnce({ adapter, origins, sockets, old, concurrency, watchMs, result }, () => run(origins[0], actor))
+    }
+  }
+  return results
+}
+
+type Round = Omit<Required<ProbeOptions>, 'rounds'> & { sockets: ProbedSocket[]; old: Credential; result: Result }
+
+async function probeOnce(
+  { adapter, origins, sockets, old, concurrency, watchMs, result }: Round,
+  act: () => Promise<void>,
+) {
+  let answeredAt = Infinity
+  const stopping = new AbortController()
+  const since = () => performance.now() - answeredAt
+
+  async function ask(url: string): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const sentAt = performance.now()
+      const isAccepted = await fetch(url, { headers: old, signal: stopping.signal }).then(hasSession, () => false)
+      if (sentAt < answeredAt) continue
+      result.requests += 1
+      if (!isAccepted) continue
+      result.accepted += 1
+      result.lastAcceptedMs = Math.max(result.lastAcceptedMs, since())
+    }
+  }
+
+  function watch(socket: ProbedSocket): () => void {
+    let closedMs: number | null = null
+    socket.onClose(() => (closedMs = Math.max(0, since())))
+    return () => {
+      result.sockets += 1
+      result.lastClosedMs =
+        closedMs === null || result.lastClosedMs === null ? null : Math.max(result.lastClosedMs, closedMs)
+      socket.close()
+    }
+  }
+
+  for (const origin of origins) {
+    const response = await fetch(origin + adapter.read.path, { headers: old })
+    if (!(await hasSession(response))) throw new Error(`${origin} does not accept a session before it is revoked`)
+  }
+  const watched = sockets.map(watch)
+  const asking = origins.flatMap((origin) => Array.from({ length: concurrency }, () => ask(origin + adapter.read.path)))
+  await act()
+  answeredAt = performance.now()
+  await pause(watchMs)
+  stopping.abort()
+  await Promise.all(asking)
+  for (const stop of watched) stop()
+}
+
+/** better-auth answers a request without a session with 200 and `null`. */
+const hasSession = async (response: Response): Promise<boolean> => (await response.text()) !== 'null' && response.ok

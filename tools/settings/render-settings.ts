@@ -1,0 +1,73 @@
+import { listSettings } from '@gatehouse/service-kit/start'
+
+type Row = ReturnType<typeof listSettings>[number]
+
+const width = 118
+
+/** Variables that Docker Compose reads itself, with the section that they follow. */
+const composeOnly = `# --- Docker Compose only
+# Where the gateway's port is on this machine. 8080 is open on all its addresses, by plain http. Behind a proxy on this
+# machine: 127.0.0.1:8080, and for two gateways 127.0.0.1:8080-8081
+PUBLISH=8080
+# The subnet between the gateway and the published port. A proxy on this machine has its first address, .1
+EDGE_SUBNET=10.203.141.0/28
+# How many containers of each. They are kept here, because \`docker compose up\` goes back to one without it.
+GATEWAY_REPLICAS=1
+IDENTITY_REPLICAS=1
+INVITE_REPLICAS=1
+SESSION_GATEWAY_REPLICAS=1
+FEDERATION_FANOUT_REPLICAS=1
+# What NATS is configured with, ./deploy/secrets/nats.conf once make-secrets.sh has made a user for each upstream.
+NATS_CONF=./deploy/nats/nats.conf
+`
+
+const intro = `# Every variable that Gatehouse reads, made by \`npm run settings\`. \`npm start\` needs none of them; Docker Compose reads the
+# file .env in the project's root. A variable that is empty counts as unset. For a variable of a process, NAME_FILE may name
+# the file that holds it.
+`
+
+export function renderEnvExample(): string {
+  const sections = Map.groupBy(listSettings(), ({ section }) => section)
+  const texts = [...sections].map(([section, rows]) => `# --- ${section}\n${rows.map(renderVariable).join('')}`)
+  return [intro, ...texts, composeOnly].join('\n')
+}
+
+function renderVariable(row: Row): string {
+  const { name, meaning, note, preset } = row
+  const unset = preset === undefined || valueOf(row) !== '' ? '' : ` (unset: ${preset.replaceAll('`', '')})`
+  const text = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}${unset}.${note ? ` ${note}` : ''}`
+  return `${wrap(text)}${name}=${valueOf(row)}\n`
+}
+
+/** The value that stands for the default; empty where it depends on the form or the machine. */
+function valueOf({ kind, embedded, preset }: Row): string {
+  if (embedded !== undefined || preset !== undefined) return ''
+  return textOf(kind)
+}
+
+function wrap(text: string): string {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + word.length < width) lines.push(`${lines.pop()} ${word}`)
+    else lines.push(word)
+  }
+  return lines.map((line) => `# ${line}\n`).join('')
+}
+
+export function renderTable(): string {
+  const rows = listSettings().map((row) => `| \`${row.name}\` | ${presetOf(row)} | ${row.meaning} |`)
+  return ['| variable | default | meaning |', '| --- | --- | --- |', ...rows].join('\n')
+}
+
+function presetOf({ kind, embedded, preset }: Row): string {
+  if (preset !== undefined) return preset
+  const text = textOf(kind)
+  if (embedded) return `\`${textOf(embedded)}\` (distributed: \`${text}\`)`
+  return text === '' ? 'none' : `\`${text}\``
+}
+
+function textOf(kind: Row['kind']): string {
+  const value = kind.parse(undefined) as string | number | boolean | readonly string[] | undefined
+  return String(value ?? '')
+}

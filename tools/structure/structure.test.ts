@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { layers } from '../../.dependency-cruiser.js'
+import { root } from '../setup/project.js'
+
+type Violation = { from: string; rule: { name: string } }
+
+describe('the structure of the packages', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gatehouse-structure-'))
+    await mkdir(join(folder, 'node_modules/@gatehouse'), { recursive: true })
+    for (const name of ['libs/runtime', 'libs/bus', 'libs/domain', 'libs/test-kit', 'services/invite', 'gateway']) {
+      const short = name.split('/').at(-1)!
+      await create(`${name}/src/index.ts`, 'export const value = 1')
+      await create(`${name}/package.json`, JSON.stringify({ name: `@gatehouse/${short}`, exports: './src/index.ts' }))
+      await symlink(join(folder, name), join(folder, 'node_modules/@gatehouse', short))
+    }
+    await create('tsconfig.json', '{}')
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  async function create(path: string, source: string): Promise<void> {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), source)
+  }
+
+  /** The names of the rules that each file violates. */
+  async function check(): Promise<Record<string, string[]>> {
+    const program = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs')
+    const config = join(root, '.dependency-cruiser.js')
+    const args = [program, 'gateway', 'services', 'libs', '--config', config, '--output-type', 'json']
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder }).catch((error: unknown) => {
+      return error as { stdout: string }
+    })
+    const { violations } = (JSON.parse(stdout) as { summary: { violations: Violation[] } }).summary
+    const names: Record<string, string[]> = {}
+    for (const { from, rule } of violations) (names[from] ??= []).push(rule.name)
+    return names
+  }
+
+  it('lets a package import lower layers and itself, and its tests every library', async () => {
+    await create('libs/bus/src/relay.ts', `import '@gatehouse/domain'; import './index.ts'`)
+    await create('libs/bus/test/contract.test.ts', `import '@gatehouse/test-kit'`)
+    await create('services/invite/src/service.ts', `import '@gatehouse/bus'`)
+
+    expect(await check()).to.deep.equal({})
+  })
+
+  it('keeps it from services, from its own and higher layers, and from paths into another package', async () => {
+    await create('libs/domain/src/upwards.ts', `import '@gatehouse/bus'`)
+    await create('libs/bus/src/kit.ts', `import '@gatehouse/test-kit'`)
+    await create('libs/bus/src/path.ts', `import '../../runtime/src/index.ts'`)
+    await create('libs/bus/src/service.ts', `import '@gatehouse/invite'`)
+    await create('services/invite/test/harness.ts', `import '@gatehouse/gateway'`)
+
+    expect(await check()).to.deep.equal({
+      'libs/domain/src/upwards.ts': ['layer-3'],
+      'libs/bus/src/kit.ts': ['layer-5'],
+      'libs/bus/src/path.ts': ['package-by-name'],
+      'libs/bus/src/service.ts': ['no-service'],
+      'services/invite/test/harness.ts': ['no-service'],
+    })
+  })
+
+  it('has no circle, not even of types', async () => {
+    await create('libs/bus/src/one.ts', `import type { Two } from './two.ts'; export type One = Two | 1`)
+    await create('libs/bus/src/two.ts', `import type { One } from './one.ts'; export type Two = One | 2`)
+
+    expect(await check()).to.deep.equal({ 'libs/bus/src/one.ts': ['no-circle'] })
+  })
+
+  it('has a layer for every library', () => {
+    expect(layers.flat()).to.have.members(readdirSync(join(root, 'libs')))
+  })
+})
