@@ -52,6 +52,8 @@ export const policy = {
   denialAttempts: 60,
 
   relayEventsMax: 50,
+  /** A thousand for each event: lists, objects and commas of a batch, before it is parsed. Contract: 1. */
+  relayValuesMax: 50_000,
   relayBodyBytes: 10 * 1024 * 1024,
   relayBodiesAtOnce: 8,
   /** For addresses from which no peer has signed a request. */

@@ -85,4 +85,15 @@ describe('ten thousand events of a peer in 200 relays', function () {
     expect((first.body as { accepted: string[] }).accepted).to.have.length(50)
     expect((await relay(busy, batchOf(busy, 1))).status).to.equal(200)
   })
+
+  it('a batch that would cost too much is refused before it is parsed, and the next one is taken', async () => {
+    const [many, deep] = [Array.from({ length: 60_000 }, () => []), { event: {} }]
+    for (let level = 0; level < 40; level += 1) deep.event = { event: deep.event }
+
+    for (const event of [many, deep]) {
+      const { status, body } = await relay(busy, [event])
+      expect([status, (body as { code: string }).code]).to.deep.equal([400, 'validation_failed'])
+    }
+    expect(await relay(busy, batchOf(busy, 0))).to.have.property('status', 200)
+  })
 })

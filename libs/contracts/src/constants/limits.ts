@@ -1,4 +1,5 @@
 export const jsonBodyBytes = 64 * 1024
+export const jsonDepth = 32
 export const passwordMinCodePoints = 8
 export const passwordMaxBytes = 72
 export const localUsernameMin = 3

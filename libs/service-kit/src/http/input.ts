@@ -8,6 +8,7 @@ import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import getRawBody from 'raw-body'
 import type { z } from 'zod'
+import { costsAtMost } from './json-cost.ts'
 import { asFormRefusal } from './parser-errors.ts'
 
 /** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1. */
@@ -27,8 +28,11 @@ async function readJson(ctx: Context): Promise<unknown> {
   return bytes.length === 0 ? {} : parseJson(bytes)
 }
 
-/** Drops `__proto__` keys. Throws invalid_input. Contract: 1. */
-export function parseJson(bytes: Uint8Array): unknown {
+/** Drops `__proto__` keys. `values` is how many it may hold, as `costsAtMost` counts. Throws validation_failed. Contract: 1. */
+export function parseJson(bytes: Uint8Array, { values = bytes.length } = {}): unknown {
+  if (!costsAtMost(bytes, { depth: limits.jsonDepth, values })) {
+    throw invalidInput({ field: 'body', reason: 'too_large' }, { text: 'The body holds too many values, or too deep' })
+  }
   try {
     return Bourne.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), { protoAction: 'remove' })
   } catch (cause) {

@@ -2,6 +2,7 @@ import { limits } from '@gatehouse/contracts'
 import { invalidInput, refuse } from '@gatehouse/runtime'
 import { asObject, parseJson } from '@gatehouse/service-kit'
 import type { Context } from 'koa'
+import { policy } from '../policy.ts'
 
 export type BodyPace = { graceMs: number; bytesPerSecond: number; totalMs: number }
 
@@ -25,7 +26,7 @@ export async function readRawBody(
 
 /** Each event is judged alone: one unreadable text does not refuse the others. */
 export function parseBatch(body: Buffer): Record<string, unknown> {
-  const value = parseJson(body)
+  const value = parseJson(body, { values: policy.relayValuesMax })
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw invalidInput({ field: 'body', reason: 'wrong_type' }, { text: 'The body must be a JSON object' })
 }
