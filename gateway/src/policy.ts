@@ -44,8 +44,6 @@ export const policy = {
   /** The client's connection, the one to the session gateway, and in the embedded form the other end of that. */
   descriptorsPerSocket: 3,
   socketShare: 0.75,
-  drainPerSocketMs: 2,
-  drainPauseMs: 20,
   drainSpreadMs: 15_000,
   drainReceiveMs: 5_000,
   operatorDrainMs: 500,

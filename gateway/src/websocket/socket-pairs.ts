@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { closures } from '@gatehouse/contracts'
+import { runSpread, systemTimer } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
 import { FrameBoundary, maskedCloseFrame } from './frame-boundary.ts'
 
@@ -43,21 +44,11 @@ export function createSocketPairs(): SocketPairs {
     drain: async (timeoutMs) => {
       draining = true
       if (open.size === 0) return
-      await closeInWaves([...open.values()])
+      await runSpread(systemTimer, [...open.values()], { maxMs: policy.drainSpreadMs }, (pair) => pair.close())
       const giveUp = new AbortController()
       await Promise.race([emptied.promise, pause(timeoutMs, undefined, giveUp)]).finally(() => giveUp.abort())
       for (const client of open.keys()) client.destroySoon()
     },
-  }
-}
-
-async function closeInWaves(pairs: readonly Pair[]): Promise<void> {
-  const spreadMs = Math.min(policy.drainSpreadMs, pairs.length * policy.drainPerSocketMs)
-  const waves = Math.max(1, Math.floor(spreadMs / policy.drainPauseMs))
-  const perWave = Math.ceil(pairs.length / waves)
-  for (let first = 0; first < pairs.length; first += perWave) {
-    if (first > 0) await pause(policy.drainPauseMs)
-    for (const pair of pairs.slice(first, first + perWave)) pair.close()
   }
 }
 

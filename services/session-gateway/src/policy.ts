@@ -70,8 +70,6 @@ export const policy = {
   rememberedVersions: 20_000,
   /** In users. Further reports are dropped. */
   remotePresences: 20_000,
-  drainPerSocketMs: 2,
-  drainPauseMs: 20,
   /** Per upstream. */
   upstreamWaitingBytes: 32 * 1024 * 1024,
   spacesPerStatement: 100,

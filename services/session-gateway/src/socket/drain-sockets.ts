@@ -1,7 +1,6 @@
 import { closures } from '@gatehouse/contracts'
-import { delay } from '@gatehouse/runtime'
+import { delay, runSpread } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
-import { policy } from '../policy.ts'
 import { closeSocket } from './close-socket.ts'
 import type { SessionSocket } from './session-socket.ts'
 
@@ -22,14 +21,7 @@ export async function closeSpread(
   signal?: AbortSignal,
 ): Promise<void> {
   const { timer, timings } = deps
-  const spreadMs = Math.min(timings.drainMs, sockets.length * policy.drainPerSocketMs)
-  const rounds = Math.max(1, Math.floor(spreadMs / policy.drainPauseMs))
-  const perRound = Math.ceil(sockets.length / rounds)
-  for (let first = 0; first < sockets.length; first += perRound) {
-    if (first > 0) await delay(timer, policy.drainPauseMs)
-    if (signal?.aborted) return
-    for (const socket of sockets.slice(first, first + perRound)) {
-      if (socket.phase !== 'closing') closeSocket(deps, socket, closures.goingAway)
-    }
-  }
+  await runSpread(timer, sockets, { maxMs: timings.drainMs, signal }, (socket) => {
+    if (socket.phase !== 'closing') closeSocket(deps, socket, closures.goingAway)
+  })
 }
