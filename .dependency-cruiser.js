@@ -13,6 +13,9 @@ export const layers = [
   ['test-kit'],
 ]
 
+/** The programs of deploy/, likewise. */
+export const programs = [['calls'], ['embedded'], ['cli', 'cluster', 'example']]
+
 const anyPackage = '^(gateway|(?:services|libs)/[^/]+)/'
 const tests = '\\.test\\.tsx?$|/test/'
 // Its parts name each other's types by way of deps.ts: reported until they are moved, and no reason to fail.
@@ -49,6 +52,13 @@ export default {
       severity: 'error',
       from: { path: pathOf(layers[index]), pathNot: tests },
       to: { path: pathOf(layers.slice(index).flat()), pathNot: '^libs/$1/' },
+    })),
+    ...programs.map((_, index) => ({
+      name: `program-${index}`,
+      comment: 'A program imports lower layers.',
+      severity: 'error',
+      from: { path: `^deploy/(${programs[index]?.join('|')})/`, pathNot: tests },
+      to: { path: `^deploy/(${programs.slice(index).flat().join('|')})/`, pathNot: '^deploy/$1/' },
     })),
   ],
   options: {

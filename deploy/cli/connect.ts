@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { createCallerKey } from '@gatehouse/auth'
 import { ConfigurationError, readVariables, settings } from '@gatehouse/service-kit'
-import { callService, type Calls } from './calls/operator-calls.ts'
-import { createSocketCalls } from './calls/socket-calls.ts'
+import { callService, type Calls } from '../calls/operator-calls.ts'
+import { createSocketCalls } from '../calls/socket-calls.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
 

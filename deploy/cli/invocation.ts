@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { ServiceUnreachable, type Calls, type OperatorCall } from './calls/operator-calls.ts'
+import type { Calls, OperatorCall } from '../calls/operator-calls.ts'
 import { CommandFailure } from './failure.ts'
 import { confirm, type Terminal } from './terminal.ts'
 
@@ -13,7 +13,7 @@ export type Invocation = {
   environment: Environment
   terminal: Terminal
   now(): number
-  /** Calls an endpoint of the instance and gives the body. Throws CommandFailure. */
+  /** Calls an endpoint of the instance and gives the body. Throws CommandFailure and InstanceUnreachable. */
   call(call: OperatorCall): Promise<Record<string, unknown>>
   /** Asks first. Throws CommandFailure. */
   confirm(question: string): Promise<void>
@@ -49,10 +49,7 @@ export function createInvocation({ environment, terminal, now, connect, isConfir
 }
 
 async function answerOf(calls: Calls, call: OperatorCall): Promise<Record<string, unknown>> {
-  const { status, body } = await calls.send(call).catch((error: unknown) => {
-    if (error instanceof ServiceUnreachable) throw new CommandFailure('unreachable', error.message, { cause: error })
-    throw error
-  })
+  const { status, body } = await calls.send(call)
   if (status < 300) return body
   const message = typeof body['error'] === 'string' ? body['error'] : `the instance answered with status ${status}`
   const spaces = body['ownedSpaces'] as { id: string; name: string }[] | undefined

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import type { Calls } from './calls/operator-calls.ts'
+import { InstanceUnreachable, type Calls } from '../calls/operator-calls.ts'
 import { defineBackupCommands } from './commands/backup.ts'
 import { defineCheckCommand, UnhealthyInstance } from './commands/check.ts'
 import { defineImportCommand } from './commands/import.ts'
@@ -27,9 +27,9 @@ export async function runCommandLine(args: readonly string[], context: Context):
     return exitCodes.done
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    if (error instanceof CommandFailure) {
+    if (error instanceof CommandFailure || error instanceof InstanceUnreachable) {
       terminal.errors.write(`${printable(error.message)}\n`)
-      return error.exitCode
+      return error instanceof CommandFailure ? error.exitCode : exitCodes.unreachable
     }
     terminal.errors.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
     return exitCodes.failed

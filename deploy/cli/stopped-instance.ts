@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { connectDatabase, DatabaseUnavailable, migrateDatabase, prepareDatabase } from '@gatehouse/database'
 import { publicAddress, readVariables, settings } from '@gatehouse/service-kit'
 import type { KeptSecrets } from './archive/secrets-file.ts'
-import { findRunningInstance } from './calls/socket-calls.ts'
+import { findRunningInstance } from '../calls/socket-calls.ts'
 import { configured, dataFolderOf, isDistributed } from './connect.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
@@ -26,7 +26,7 @@ export type StoppedInstance = OpenInstance & {
 
 /**
  * Opens the data of an instance that runs or does not: through the socket of a running embedded one, else as
- * `openStoppedInstance` does. Throws CommandFailure.
+ * `openStoppedInstance` does. Throws CommandFailure and InstanceUnreachable.
  */
 export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
   if (isDistributed(environment))

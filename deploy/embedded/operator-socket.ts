@@ -5,8 +5,8 @@ import { createCallerKey } from '@gatehouse/auth'
 import { limits, type ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
-import { callService, operatorCall, type CallAnswer } from '../cli/calls/operator-calls.ts'
-import { maxSocketPath, socketPathOf, type RunningInstance } from '../cli/calls/socket-calls.ts'
+import { callService, operatorCall, type CallAnswer } from '../calls/operator-calls.ts'
+import { maxSocketPath, socketPathOf, type RunningInstance } from '../calls/socket-calls.ts'
 
 type Options = {
   /** This process holds its lock. */

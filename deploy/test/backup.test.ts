@@ -180,7 +180,7 @@ async function fillInstance(dataFolder: string) {
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ avatar: uploaded.filename }),
   })
-  const { findRunningInstance } = await import('../cli/calls/socket-calls.ts')
+  const { findRunningInstance } = await import('../calls/socket-calls.ts')
   const { databaseUrl } = (await findRunningInstance(dataFolder))!
   await query(
     databaseUrl,

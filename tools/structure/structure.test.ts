@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { layers } from '../../.dependency-cruiser.js'
+import { layers, programs } from '../../.dependency-cruiser.js'
 import { root } from '../setup/project.js'
 
 type Violation = { from: string; rule: { name: string } }
@@ -21,6 +21,7 @@ describe('the structure of the packages', () => {
       await create(`${name}/package.json`, JSON.stringify({ name: `@gatehouse/${short}`, exports: './src/index.ts' }))
       await symlink(join(folder, name), join(folder, 'node_modules/@gatehouse', short))
     }
+    for (const name of ['calls', 'embedded', 'cli', 'cluster']) await create(`deploy/${name}/main.ts`, 'export {}')
     await create('tsconfig.json', '{}')
   })
   afterEach(() => rm(folder, { recursive: true }))
@@ -34,7 +35,7 @@ describe('the structure of the packages', () => {
   async function check(): Promise<Record<string, string[]>> {
     const program = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs')
     const config = join(root, '.dependency-cruiser.js')
-    const args = [program, 'gateway', 'services', 'libs', '--config', config, '--output-type', 'json']
+    const args = [program, 'gateway', 'services', 'libs', 'deploy', '--config', config, '--output-type', 'json']
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder }).catch((error: unknown) => {
       return error as { stdout: string }
     })
@@ -75,7 +76,26 @@ describe('the structure of the packages', () => {
     expect(await check()).to.deep.equal({ 'libs/bus/src/one.ts': ['no-circle'] })
   })
 
-  it('has a layer for every library', () => {
+  it('lets the command line and the cluster import an embedded instance, and not the other way round', async () => {
+    await create('deploy/cli/allowed.ts', `import '../embedded/main.ts'; import '../calls/main.ts'`)
+    await create('deploy/embedded/upwards.ts', `import '../cli/main.ts'`)
+    await create('deploy/calls/upwards.ts', `import '../embedded/main.ts'`)
+    await create('deploy/cluster/sidewards.ts', `import '../cli/main.ts'`)
+
+    expect(await check()).to.deep.equal({
+      'deploy/embedded/upwards.ts': ['program-1'],
+      'deploy/calls/upwards.ts': ['program-0'],
+      'deploy/cluster/sidewards.ts': ['program-2'],
+    })
+  })
+
+  it('has a layer for every library and every program', () => {
+    const folders = readdirSync(join(root, 'deploy'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    const ofPrograms = folders
+      .map(({ name }) => name)
+      .filter((name) => existsSync(join(root, 'deploy', name, 'main.ts')))
+
     expect(layers.flat()).to.have.members(readdirSync(join(root, 'libs')))
+    expect(programs.flat()).to.include.members(ofPrograms)
   })
 })

@@ -2,8 +2,7 @@ import { request } from 'node:http'
 import { relative, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { z } from 'zod'
-import { CommandFailure } from '../failure.ts'
-import { ServiceUnreachable, type CallAnswer, type Calls } from './operator-calls.ts'
+import { InstanceUnreachable, type CallAnswer, type Calls } from './operator-calls.ts'
 
 /** The longest path that a Unix socket may have on every system. */
 export const maxSocketPath = 103
@@ -15,14 +14,14 @@ export function socketPathOf(dataFolder: string): string {
   return fromHere.length < path.length ? fromHere : path
 }
 
-/** Calls through the socket in the data folder of a running embedded instance. Throws ServiceUnreachable. */
+/** Calls through the socket in the data folder of a running embedded instance. Throws InstanceUnreachable. */
 export function createSocketCalls(dataFolder: string): Calls {
   return {
     send: async (call) => {
       try {
         return (await exchange(dataFolder, '/call', call)) as CallAnswer
       } catch (cause) {
-        throw new ServiceUnreachable(explain(cause, dataFolder), { cause })
+        throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
       }
     },
   }
@@ -35,13 +34,13 @@ const runningInstance = z.object({
 })
 export type RunningInstance = z.infer<typeof runningInstance>
 
-/** Where the data of the instance that runs on this folder are; null when none runs. Throws CommandFailure. */
+/** Where the data of the instance that runs on this folder are; null when none runs. Throws InstanceUnreachable. */
 export async function findRunningInstance(dataFolder: string): Promise<RunningInstance | null> {
   try {
     return runningInstance.parse((await exchange(dataFolder, '/instance', {})).body)
   } catch (cause) {
     if (isAbsent(cause)) return null
-    throw new CommandFailure('unreachable', explain(cause, dataFolder), { cause })
+    throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
   }
 }
 

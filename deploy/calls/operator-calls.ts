@@ -22,9 +22,9 @@ export type OperatorCall = z.input<typeof operatorCall>
 export type CallAnswer = { status: number; body: Record<string, unknown> }
 export type Calls = { send(call: OperatorCall): Promise<CallAnswer> }
 
-/** No replica of the service answered. */
-export class ServiceUnreachable extends Error {
-  override readonly name = 'ServiceUnreachable'
+/** Neither a replica of the service nor the socket of an embedded instance answered. */
+export class InstanceUnreachable extends Error {
+  override readonly name = 'InstanceUnreachable'
 }
 
 /** A peer may take its time: the longest call is a handshake with an instance that does not answer. */
@@ -36,7 +36,7 @@ type CallDeps = {
   clock: Pick<Clock, 'now'>
 }
 
-/** Sends a call to its service as the operator; the next replica gets it when one cannot be reached. Throws ServiceUnreachable. */
+/** Sends a call to its service as the operator; the next replica gets it when one cannot be reached. Throws InstanceUnreachable. */
 export async function callService({ services, callerKey, clock }: CallDeps, call: OperatorCall): Promise<CallAnswer> {
   const { endpoint: name, params, query, body } = operatorCall.parse(call)
   const endpoint = callable.get(name)
@@ -53,12 +53,8 @@ export async function callService({ services, callerKey, clock }: CallDeps, call
       cause = error
     }
   }
-  throw new ServiceUnreachable(
-    `the service ${endpoint.service} cannot be reached at ${replicas.join(', ') || 'no URL'}`,
-    {
-      cause,
-    },
-  )
+  const urls = replicas.join(', ') || 'no URL'
+  throw new InstanceUnreachable(`the service ${endpoint.service} cannot be reached at ${urls}`, { cause })
 }
 
 function addressOf({ path }: Endpoint, params: Record<string, string>, query: Record<string, unknown>): string {
