@@ -2,27 +2,28 @@
 type JsonCost = { depth: number; values: number }
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
-const openers = [0x5b, 0x7b]
-const closers = [0x5d, 0x7d]
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** Whether parsing these bytes costs at most so much. Stops at the first byte that is too much. Contract: 1. */
 export function costsAtMost(bytes: Uint8Array, most: JsonCost): boolean {
   let [depth, values] = [0, 0]
-  let [isText, isEscaped] = [false, false]
-  for (const byte of bytes) {
-    if (isText) {
-      if (isEscaped) isEscaped = false
-      else if (byte === backslash) isEscaped = true
-      else if (byte === quote) isText = false
-    } else if (byte === quote) {
-      isText = true
-    } else if (closers.includes(byte)) {
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index]
+    if (byte === quote) {
+      index = endOfText(bytes, index + 1)
+    } else if (byte === closeList || byte === closeObject) {
       depth -= 1
-    } else if (byte === comma || openers.includes(byte)) {
+    } else if (byte === comma || byte === openList || byte === openObject) {
       if (byte !== comma) depth += 1
       values += 1
       if (depth > most.depth || values > most.values) return false
     }
   }
   return true
+}
+
+function endOfText(bytes: Uint8Array, start: number): number {
+  let index = start
+  while (index < bytes.length && bytes[index] !== quote) index += bytes[index] === backslash ? 2 : 1
+  return index
 }
