@@ -36,7 +36,7 @@ const users = [
     username: 'ada',
     is_admin: 1,
     home_user_id: ada,
-    display_name: 'A\0da',
+    display_name: '\u202eA\0da\n',
     avatar: `/api/uploads/${ada}.png`,
   },
   { ...local, id: bob, username: 'bob', password_changed_at: changedAt, replicated_instances: '{broken' },

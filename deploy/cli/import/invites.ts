@@ -6,6 +6,7 @@ import {
   optionalTimestamp,
   readId,
   readInteger,
+  readName,
   readOptionalTime,
   readText,
   readTime,
@@ -53,7 +54,7 @@ async function importLinks(context: ImportContext): Promise<ReadonlySet<string>>
       return {
         id,
         token,
-        name: readText(row['name']) ?? '',
+        name: readName(row['name']) ?? '',
         ...readUses(row, tell),
         expires_at: optionalTimestamp(expiresAt),
         revoked_at: optionalTimestamp(readOptionalTime(row['revoked_at'])),

@@ -1,5 +1,5 @@
 import type { ImportContext } from './context.ts'
-import { readInteger, readText } from './values.ts'
+import { readInteger, readName, readText } from './values.ts'
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -23,7 +23,7 @@ export async function importSettings({ source, client, report }: ImportContext):
     [
       isKnown ? instanceId : null,
       isWorker ? Number(workerId) : null,
-      readText(row['instance_name'])?.trim() || null,
+      readName(row['instance_name']),
       open === null ? null : open !== 0n,
       (readInteger(row['federated_registration_open']) ?? 1n) !== 0n,
       (readInteger(row['auto_accept_peering']) ?? 1n) !== 0n,

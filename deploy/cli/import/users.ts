@@ -9,6 +9,7 @@ import {
   readFlag,
   readId,
   readInteger,
+  readName,
   readOptionalTime,
   readText,
   readTime,
@@ -107,11 +108,11 @@ function profileOf({ report, files }: ImportContext, id: string, row: SourceRow,
     else files.push({ name, owner: { userId: id, column } })
   }
   return {
-    display_name: readText(row['display_name']),
+    display_name: readName(row['display_name']),
     avatar: null,
     banner: null,
     bio: readText(row['bio']),
-    custom_status: readText(row['custom_status']),
+    custom_status: readName(row['custom_status']),
     accent_color: readText(row['accent_color']),
     avatar_color: isKnown ? color : null,
   }

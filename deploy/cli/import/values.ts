@@ -1,3 +1,5 @@
+import { inOneLine } from '@gatehouse/contracts'
+
 /** The first millisecond of ids. Contract: 1. */
 const idEpochMs = 1_704_067_200_000n
 const greatestId = 2n ** 63n - 1n
@@ -12,6 +14,9 @@ export function readText(value: unknown): string | null {
   const text = String(scalar)
   return text.replaceAll('\0', '').toWellFormed()
 }
+
+/** A text that stands in one line; null when nothing is left. Contract: 3. */
+export const readName = (value: unknown): string | null => inOneLine(readText(value) ?? '').trim() || null
 
 /** Whether a text lost something by `readText`. */
 export const isChangedText = (value: unknown): boolean => typeof value === 'string' && readText(value) !== value

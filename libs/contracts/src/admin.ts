@@ -57,7 +57,7 @@ export const settingsReply = z.object({
   maxUploadSizeMb: z.literal(8),
 })
 export const settingsBody = z.object({
-  instanceName: trimmedText('instanceName', 64)
+  instanceName: trimmedText('instanceName', 64, 'one')
     .refine((value) => value.length > 0, { error: 'instanceName is required' })
     .optional(),
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),

@@ -34,7 +34,7 @@ export const redemptionReply = z.object({
 })
 export type RedemptionReply = z.infer<typeof redemptionReply>
 
-const inviteName = trimmedText('name', limits.inviteNameMax).refine((value) => countCodePoints(value) >= 1, {
+const inviteName = trimmedText('name', limits.inviteNameMax, 'one').refine((value) => countCodePoints(value) >= 1, {
   error: 'name is required',
 })
 const maxUses = z

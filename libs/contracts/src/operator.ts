@@ -18,7 +18,7 @@ export const operatorEndpoints = {
     ...identity('POST', '/internal/operator/users', 'admin'),
     body: z.object({
       username: text('username'),
-      displayName: optionalText('displayName', limits.displayNameMax).optional(),
+      displayName: optionalText('displayName', limits.displayNameMax, 'one').optional(),
       password: newPassword('password').optional(),
     }),
     replies: { 201: z.object({ user: userReply, temporaryPassword: z.string().nullable() }) },

@@ -1,10 +1,41 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { countCodePoints, isStorableText } from './constants/text.ts'
+import { countCodePoints, inOneLine, isStorableText } from './constants/text.ts'
 import { optionalText, snowflake, text, trimmedText } from './text.ts'
 
 /** Any text, broken surrogates and control characters included. */
 const anyText = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) })
+
+/** Contract: 3, Names in a line. */
+describe('A name', () => {
+  it('loses what would turn or break its line, and keeps joiners and four marks on a character', () => {
+    const bidi = [
+      '\u202a',
+      '\u202e',
+      '\u2066',
+      '\u2069',
+      '\u200e',
+      '\u200f',
+      '\ufeff',
+      '\u00ad',
+      '\n',
+      '\r',
+      '\u2028',
+      '\x85',
+    ]
+    for (const removed of bidi) expect(inOneLine(`a${removed}b`), JSON.stringify(removed)).to.equal('ab')
+    for (const kept of ['👩\u200d🚀', 'می\u200cخواهم', 'ｅ\u0301', '❤\ufe0f', 'שלום', 'a\tb'])
+      expect(inOneLine(kept)).to.equal(kept)
+    expect(inOneLine(`Z${'\u0301'.repeat(200)}o\u0308`)).to.equal(`Z${'\u0301'.repeat(4)}o\u0308`)
+  })
+
+  it('is cleaned before it is measured, and absent when nothing is left; a text of many lines stays', () => {
+    expect(optionalText('displayName', 3, 'one').parse('\u202eabc\u2069\n')).to.equal('abc')
+    expect(optionalText('displayName', 3, 'one').parse('\u202e \u2069')).to.equal(null)
+    expect(optionalText('bio', 3).parse('a\nb')).to.equal('a\nb')
+    expect(trimmedText('name', 3, 'one').safeParse('abcd').success).to.equal(false)
+  })
+})
 
 describe('Texts', () => {
   it('are counted in code points', () => {

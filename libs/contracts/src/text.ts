@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countCodePoints, isStorableText } from './constants/text.ts'
+import { countCodePoints, inOneLine, isStorableText } from './constants/text.ts'
 
 export function text(name: string) {
   return z.string({ error: ({ input }) => describeType(name, input) }).refine(isStorableText, {
@@ -14,10 +14,10 @@ export function describeType(name: string, input: unknown): string | undefined {
   return input === undefined ? `${name} is required` : `${name} must be a string`
 }
 
-/** `max` in code points. */
-export function trimmedText(name: string, max: number) {
+/** `max` in code points. `lines`: of one, whatever would break or turn it is removed. */
+export function trimmedText(name: string, max: number, lines: 'one' | 'many' = 'many') {
   return text(name)
-    .trim()
+    .overwrite((value) => (lines === 'one' ? inOneLine(value) : value).trim())
     .refine((value) => countCodePoints(value) <= max, {
       error: `${name} must be at most ${max} characters`,
       params: { reason: 'too_long', max },
@@ -25,8 +25,8 @@ export function trimmedText(name: string, max: number) {
 }
 
 /** Empty means null. */
-export function optionalText(name: string, max: number) {
-  return trimmedText(name, max)
+export function optionalText(name: string, max: number, lines?: 'one' | 'many') {
+  return trimmedText(name, max, lines)
     .nullable()
     .transform((value) => value || null)
 }

@@ -73,7 +73,7 @@ const anyValue = <Expected>() => (z.unknown() as z.ZodType<unknown, Expected | n
 export const registerBody = z.object({
   username: text('username'),
   password: newPassword('password'),
-  displayName: optionalText('displayName', limits.displayNameMax).optional(),
+  displayName: optionalText('displayName', limits.displayNameMax, 'one').optional(),
   avatarColor: anyValue<AvatarColor>(),
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: anyValue<string>(),
@@ -120,7 +120,7 @@ const clearableFile = z
   .optional()
 
 const editedValues = {
-  text: (name: string, max: number) => optionalText(name, max).optional(),
+  text: (name: string, max: number, lines: 'one' | 'many') => optionalText(name, max, lines).optional(),
   picture: () => clearableFile,
   accentColor: (name: string) =>
     z
@@ -141,7 +141,10 @@ type EditedValues = { [K in ProfileKind]: ReturnType<(typeof editedValues)[K]> }
 const editedFields = Object.fromEntries(
   profileFieldNames.map((name) => {
     const field = profileFields[name]
-    return [name, field.kind === 'text' ? editedValues.text(name, field.max) : editedValues[field.kind](name)]
+    return [
+      name,
+      field.kind === 'text' ? editedValues.text(name, field.max, field.lines) : editedValues[field.kind](name),
+    ]
   }),
 ) as ByKind<EditedValues>
 

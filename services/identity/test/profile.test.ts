@@ -91,6 +91,13 @@ describe('profiles', () => {
     }
   })
 
+  it('PATCH removes what would turn or break the line of a name, and leaves the lines of a bio', async () => {
+    const user = await buildUser(identity, { customStatus: 'away' })
+
+    const { body } = await patch(user, { displayName: 'A\u202eda\n', customStatus: '\u2066\u2069', bio: 'one\ntwo' })
+    expect(body).to.include({ displayName: 'Ada', customStatus: null, bio: 'one\ntwo' })
+  })
+
   it('PATCH publishes the fields whose value changed, and nothing when none did', async () => {
     const instances = [{ origin: 'https://a.example', username: 'ada' }]
     const user = await buildUser(identity, { bio: 'stays', replicatedInstances: instances })

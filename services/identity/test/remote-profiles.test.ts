@@ -99,6 +99,12 @@ describe('Profiles that a peer reports', () => {
     expect(await now()).to.include(shown)
   })
 
+  it('lose what would turn or break the line of a name', async () => {
+    await apply({ displayName: ' I\u202e\nvy\u2069', bio: 'one\ntwo' })
+
+    expect(await now()).to.include({ displayName: 'Ivy', bio: 'one\ntwo' })
+  })
+
   it('reach stubs too, and neither users of other homes nor local, detached and deleted ones', async () => {
     const stub = await buildStub(identity, { homeUserId: 'stub' })
     const other = { username: 'x@away.example', homeInstance: 'away.example', homeUserId: 'away' }

@@ -17,7 +17,7 @@ export {
 } from './profile-fields.ts'
 export type { ProfileField, ProfileFieldName } from './profile-fields.ts'
 export { normalizeHost, normalizeOrigin } from './origins.ts'
-export { countCodePoints, fitsHash, isStorableText } from './text.ts'
+export { countCodePoints, fitsHash, inOneLine, isStorableText } from './text.ts'
 export {
   baseUsername,
   isFederatedUsername,

@@ -9,7 +9,7 @@ export type ProfileField = {
   /** Unknown to the release before: its messages on the bus lack it. */
   isNew?: true
 } & (
-  | { kind: 'text'; max: number; managedBy: 'home' | 'person' }
+  | { kind: 'text'; max: number; lines: 'one' | 'many'; managedBy: 'home' | 'person' }
   | { kind: 'accentColor' | 'avatarColor' | 'picture'; managedBy: 'home' | 'person' }
   | { kind: 'flag'; managedBy: 'person' }
 )
@@ -20,14 +20,22 @@ export type ProfileField = {
  * Contract: 2, 3, 7; federation-wire.md 3, 4.
  */
 export const profileFields = {
-  displayName: { kind: 'text', max: limits.displayNameMax, managedBy: 'home', inLookup: true, shownTo: 'everybody' },
+  displayName: {
+    kind: 'text',
+    lines: 'one',
+    max: limits.displayNameMax,
+    managedBy: 'home',
+    inLookup: true,
+    shownTo: 'everybody',
+  },
   avatar: { kind: 'picture', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
   banner: { kind: 'picture', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
   accentColor: { kind: 'accentColor', managedBy: 'home', inLookup: false, shownTo: 'everybody' },
   avatarColor: { kind: 'avatarColor', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
-  bio: { kind: 'text', max: limits.bioMax, managedBy: 'home', inLookup: true, shownTo: 'everybody' },
+  bio: { kind: 'text', lines: 'many', max: limits.bioMax, managedBy: 'home', inLookup: true, shownTo: 'everybody' },
   customStatus: {
     kind: 'text',
+    lines: 'one',
     max: limits.customStatusMax,
     managedBy: 'person',
     inLookup: false,

@@ -2,6 +2,7 @@ import {
   avatarColors,
   countCodePoints,
   homeFields,
+  inOneLine,
   pictureFields,
   profileChanged,
   profileFields,
@@ -96,14 +97,17 @@ const isText = (name: HomeField): name is Texts => profileFields[name].kind !== 
 
 function shownValue(name: Texts, value: string | null): string | null {
   const field = profileFields[name]
-  if (field.kind === 'text') return shortened(value, field.max)
+  if (field.kind === 'text') return shortened(value, field)
   if (field.kind === 'avatarColor') return avatarColors.find((color) => color === value) ?? null
   return value && /^#[0-9a-fA-F]{6}$/.test(value) ? value : null
 }
 
 /** A trimmed text of at most `max` code points, null when nothing is left. */
-export function shortened(text: string | null | undefined, max: number): string | null {
-  const trimmed = text?.trim() ?? ''
+export function shortened(
+  text: string | null | undefined,
+  { max, lines }: { max: number; lines: string },
+): string | null {
+  const trimmed = (lines === 'one' ? inOneLine(text ?? '') : (text ?? '')).trim()
   const fitting = countCodePoints(trimmed) <= max ? trimmed : [...trimmed].slice(0, max).join('').trim()
   return fitting || null
 }

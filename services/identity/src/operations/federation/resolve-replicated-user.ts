@@ -1,4 +1,4 @@
-import { limits, type resolveStubBody } from '@gatehouse/contracts'
+import { profileFields, type resolveStubBody } from '@gatehouse/contracts'
 import { User, nextId, stubPasswordHash } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -47,7 +47,7 @@ type NewStub = RemoteIdentity & { username: string; createdAt: Date }
 async function insertStub(em: EntityManager, stub: NewStub): Promise<string | undefined> {
   const { username, homeInstance, homeUserId, createdAt } = stub
   const id = await nextId(em)
-  const displayName = shortened(stub.displayName, limits.displayNameMax)
+  const displayName = shortened(stub.displayName, profileFields.displayName)
   const row = { id, username, passwordHash: stubPasswordHash, displayName, homeInstance, homeUserId, createdAt }
   const result = await em
     .createQueryBuilder(User)
