@@ -1,4 +1,6 @@
 export { backoffMs } from './backoff.ts'
+export { createFairQueue } from './fair-queue.ts'
+export type { FairQueue } from './fair-queue.ts'
 export { startPeriodicTask } from './periodic-task.ts'
 export type { PeriodicTask, PeriodicTaskOptions } from './periodic-task.ts'
 export { createQuota } from './quota.ts'

@@ -53,7 +53,7 @@ describe('createQuota', () => {
     const maxima = fc.record({ ofKey: fc.nat(8), inAll: fc.nat(16) })
     fc.assert(
       fc.property(maxima, fc.array(step, { maxLength: 60 }), fc.infiniteStream(fc.nat()), (max, steps, picks) => {
-        const quota = createQuota(max.ofKey, max.inAll)
+        const quota = createQuota(max.ofKey, () => max.inAll)
         const taken: { key: string; amount: number }[] = []
         const sum = (of?: string) =>
           taken.filter((one) => !of || one.key === of).reduce((all, one) => all + one.amount, 0)

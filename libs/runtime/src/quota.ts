@@ -8,14 +8,14 @@ export type Quota = {
   total(): number
 }
 
-/** A key that holds nothing takes no memory. */
-export function createQuota(maxOfKey: number, maxInAll = Infinity): Quota {
+/** A key that holds nothing takes no memory. Maxima are functions, because the capacity of a service changes. */
+export function createQuota(maxOfKey: number | (() => number), maxInAll: number | (() => number) = Infinity): Quota {
   const held = new Map<string, number>()
   let total = 0
   return {
     take: (key, amount = 1) => {
       const next = (held.get(key) ?? 0) + amount
-      if (next > maxOfKey || total + amount > maxInAll) return false
+      if (next > valueOf(maxOfKey) || total + amount > valueOf(maxInAll)) return false
       held.set(key, next)
       total += amount
       return true
@@ -30,3 +30,5 @@ export function createQuota(maxOfKey: number, maxInAll = Infinity): Quota {
     total: () => total,
   }
 }
+
+const valueOf = (maximum: number | (() => number)): number => (typeof maximum === 'number' ? maximum : maximum())

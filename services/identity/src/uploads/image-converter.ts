@@ -1,10 +1,9 @@
-import { refuse } from '@gatehouse/runtime'
+import { createFairQueue, refuse } from '@gatehouse/runtime'
 import type { Log, Metrics } from '@gatehouse/service-kit'
 import type { JobResult } from '../child-process/jobs.ts'
 import { startSupervisedChild, type SupervisedChild } from '../child-process/supervised-child.ts'
 import { policy } from '../policy.ts'
 import type { Conversion, ConversionJob } from './conversion-process.ts'
-import { createFairQueue } from './fair-queue.ts'
 import { limitProcess } from './limit-process.ts'
 
 export type ImageConverter = AsyncDisposable & {

@@ -4,13 +4,13 @@ import { limits, profileChanged, type pictureFields } from '@gatehouse/contracts
 import { runTransaction } from '@gatehouse/database'
 import { Upload, accountStateOf, type User } from '@gatehouse/domain'
 import type { Outbound } from '@gatehouse/outbound'
+import { createFairQueue } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AfterCommit } from '../../after-commit.ts'
 import type { IdentityConfig } from '../../config.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
-import { createFairQueue } from '../../uploads/fair-queue.ts'
 import type { ImageConverter } from '../../uploads/image-converter.ts'
 import type { UploadCleanup } from '../../uploads/upload-cleanup.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
@@ -68,7 +68,7 @@ export function createRemotePictures(deps: PictureDeps): RemotePictures {
   }
 
   function takeNext(): RemotePicture | undefined {
-    const key = turns.take(running)
+    const key = turns.take((origin) => !running.has(origin))
     if (key === undefined) return undefined
     const picture = waiting.get(key)
     waiting.delete(key)
