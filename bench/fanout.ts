@@ -1,11 +1,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { createLocalBus } from '@gatehouse/bus'
 import { systemClock, randomToken, systemRandom } from '@gatehouse/runtime'
-import { forgetReplicatedInstances } from '@gatehouse/contracts'
 import { openDatabase } from '@gatehouse/database'
-import { deleteRemoteIdentities } from '@gatehouse/federation-fanout/fan-out'
+import { deleteAtPeers } from '@gatehouse/federation-fanout/fan-out'
 import { createOutbound, parseCidrs } from '@gatehouse/outbound'
 import { createLog, createMetrics } from '@gatehouse/service-kit'
 import { Agent, request } from 'undici'
@@ -57,7 +55,7 @@ async function measureStalled(opened: FanOut): Promise<Line> {
   })
 }
 
-type Deps = Omit<Parameters<typeof deleteRemoteIdentities>[0], 'outbound'>
+type Deps = Omit<Parameters<typeof deleteAtPeers>[0], 'outbound'>
 
 function ourFanOut(deps: Deps, peers: Peer[]): FanOut {
   const resolveTable = Object.fromEntries(
@@ -65,12 +63,11 @@ function ourFanOut(deps: Deps, peers: Peer[]): FanOut {
   )
   const outbound = createOutbound({ allowPrivate: parseCidrs('loopback'), resolve: resolveTable })
   const origins = peers.map(({ origin }) => origin)
-  const caller = { userId: rosa, tokenIssuedAt: Math.floor(Date.now() / 1_000) }
   return {
     run: async () => {
-      const results = await deleteRemoteIdentities({ ...deps, outbound }, { caller, origins, mode: 'soft' })
-      const failed = Object.values(results).filter((result) => !result.success)
-      if (Object.keys(results).length !== peers.length || failed.length > 1) throw new Error('The fan-out went wrong')
+      const results = await deleteAtPeers({ ...deps, outbound }, { userId: rosa, origins, mode: 'soft' })
+      const failed = results.filter(({ result }) => !result.success)
+      if (results.length !== peers.length || failed.length > 1) throw new Error('The fan-out went wrong')
     },
     [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
   }
@@ -107,7 +104,6 @@ async function openDeps(opening: AsyncDisposableStack, peers: Peer[]): Promise<D
   const database = opening.use(await migratedDatabase())
   const orm = opening.adopt(await openDatabase({ url: database.url }), (open) => open.close())
   const em = orm.em.fork()
-  await em.execute("insert into users (id, username, password_hash) values (?, 'rosa', '!')", [rosa])
   for (const { origin } of peers) {
     const values = [origin, new URL(origin).hostname, randomToken(systemRandom, 32)]
     await em.execute(
@@ -116,11 +112,9 @@ async function openDeps(opening: AsyncDisposableStack, peers: Peer[]): Promise<D
     )
   }
   const log = createLog({ level: 'info', service: 'bench', destination: { write: () => undefined } })
-  const bus = opening.use(createLocalBus({ log }))
-  await bus.respond(forgetReplicatedInstances, async () => ({}))
   const publicAddress = { origin: 'http://home.test', domain: 'home.test' }
   const config = { publicAddress, reach: { allowPrivate: [], resolve: {} } }
-  return { orm, bus, log, config, metrics: createMetrics(), clock: systemClock, random: systemRandom }
+  return { orm, log, config, metrics: createMetrics(), clock: systemClock, random: systemRandom }
 }
 
 function lineOf({ ours, bare }: Times): Line {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { accountState } from './accounts.ts'
 import { homeFields, isNewField } from './constants/profile-fields.ts'
 import { defineCall } from './define.ts'
-import { deleteIdentityBody, resolveStubBody } from './federation.ts'
+import { deleteIdentityBody, deletionMode, fanoutResult, resolveStubBody } from './federation.ts'
 import { shapeOf } from './relay.ts'
 import { snowflake, timestampMs } from './text.ts'
 
@@ -32,7 +32,7 @@ export const resolveReplicatedUser = defineCall({
   reply: z.object({ id: snowflake, created: z.boolean() }),
 })
 
-/** Asks identity to drop origins from a user's replicatedInstances. Contract: 7, fan-out. */
+/** The federation-fanout of release 0.2.0 asks identity to drop origins from a user's lists. Unused since. */
 export const forgetReplicatedInstances = defineCall({
   subject: 'call.identity.forget-replicated-instances.v1',
   request: z.object({ userId: snowflake, origins: z.array(z.string()) }),
@@ -67,6 +67,13 @@ export const checkHomeEpoch = defineCall({
   subject: 'call.federation.check-home-epoch.v1',
   request: z.object({ host: z.string(), timeoutMs: z.number().int().positive() }),
   reply: z.object({ outcome: z.enum(['unknown', 'same', 'changed', 'unverified']) }),
+})
+
+/** Asks federation-fanout to delete a user's identity at peers. Each origin, as spelled, has a result. Contract: 7, fan-out. */
+export const deleteIdentitiesAtPeers = defineCall({
+  subject: 'call.federation.delete-identities.v1',
+  request: z.object({ userId: snowflake, origins: z.array(z.string()), mode: deletionMode }),
+  reply: z.object({ results: z.array(z.object({ origin: z.string(), result: fanoutResult })) }),
 })
 
 /** Asks federation-fanout for the user of a peer by id (users/by-home-id). `no_peer` when the host is no active peer. */

@@ -9,13 +9,13 @@ const dayMs = 24 * hourMs
 export const policy = {
   /** Includes the name lookup. Contract: 7, fan-out. */
   fanoutTimeoutMs: 15_000,
+  /** Of each peer: the answers of a hundred fit into one message of NATS. */
+  ownedSpacesBytes: 8_000,
   /** A peer gives up after 15 s. */
   deleteCallTimeoutMs: 14_000,
   identityCallTimeoutMs: 5_000,
   /** Includes fetching pictures. */
   profileCallTimeoutMs: 25_000,
-  forgetCallTimeoutMs: 3_000,
-  forgetAttempts: 3,
   /** Longer than the other side's proof. */
   offerTimeoutMs: 14_000,
   /** An existing instance waits 10 s. federation-wire.md 1, outbound requests. */

@@ -12,7 +12,6 @@ import { consumeProfileChanges } from './relay/enqueue-profiles.ts'
 import { startNonceCleanUp } from './requests/nonces.ts'
 import { createProvenAddresses } from './requests/proven-addresses.ts'
 import { approvalRequestRoutes } from './routes/approval-requests.ts'
-import { fanOutRoutes } from './routes/fan-out.ts'
 import { peeringRoutes, peerRoutes } from './routes/peers.ts'
 import { exchangeRoutes, identityRoutes } from './routes/signed.ts'
 
@@ -38,7 +37,7 @@ export async function startFederationFanout(
   opening.use(await consumeProfileChanges(deps))
   const routers = [
     ...[peeringRoutes(deps), peerRoutes(deps), approvalRequestRoutes(deps)],
-    ...[exchangeRoutes(deps), identityRoutes(deps), fanOutRoutes(deps)],
+    ...[exchangeRoutes(deps), identityRoutes(deps)],
   ]
   const http = opening.use(
     await startHttpService(

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
-import { forgetReplicatedInstances } from '@gatehouse/contracts'
+import { deleteIdentitiesAtPeers, type DeletionMode } from '@gatehouse/contracts'
 import { createOutbound, parseCidrs, type OutboundRequest } from '@gatehouse/outbound'
 import { expect } from 'chai'
 import { readSignedHeaders, verifySignature } from '../src/peers/signature.ts'
 import { buildPeer, secretOfPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
-import { buildUser, startTestInstance, type TestAnswer, type TestInstance } from './harness.ts'
+import { startTestInstance, type TestInstance } from './harness.ts'
 
-const path = '/api/users/@me/federation-identity/delete'
-const rosa = { id: '4242', username: 'rosa' }
+const rosa = '4242'
+const requestId = 'a-request'
 const names = ['b', 'c', 'slow']
 const drips = 'a body that drips'
 
@@ -15,7 +15,6 @@ describe('federation-identity/delete: deletes an identity on other instances and
   let instance: TestInstance
   let peers: FakePeer[]
   let asked: OutboundRequest[]
-  let forgotten: unknown[]
 
   before(async () => {
     const resolve = Object.fromEntries(names.map((name) => [`${name}.test`, { address: '127.0.0.1' }]))
@@ -30,17 +29,10 @@ describe('federation-identity/delete: deletes an identity on other instances and
       },
     }
     instance = await startTestInstance('a', { overrides: { outbound: impatient } })
-    await buildUser(instance, rosa)
-    await buildUser(instance, { id: '4243', username: 'rosa@b.test', homeInstance: 'b.test' })
-    await instance.deps.bus.respond(forgetReplicatedInstances, async (request) => {
-      forgotten.push(request)
-      return {}
-    })
   })
   after(() => instance[Symbol.asyncDispose]())
   beforeEach(async () => {
     asked = []
-    forgotten = []
     peers = await Promise.all(names.map((name) => startFakePeer(name)))
     for (const peer of peers) await buildPeer(instance, { host: peer.host, origin: peer.origin })
   })
@@ -48,18 +40,18 @@ describe('federation-identity/delete: deletes an identity on other instances and
     await Promise.all(peers.map((peer) => peer[Symbol.asyncDispose]()))
   })
 
-  const fanOut = (origins: unknown, given: { mode?: unknown; as?: string } = {}) =>
-    instance.call('POST', path, {
-      as: { id: given.as ?? rosa.id, username: 'rosa' },
-      body: { origins, mode: given.mode ?? 'soft' },
-    })
-  const resultsOf = ({ body }: TestAnswer) => body.results as Record<string, unknown>
+  const fanOut = async (origins: string[], mode: DeletionMode = 'soft') => {
+    const options = { requestId, timeoutMs: 20_000 }
+    const asked = { userId: rosa, origins, mode }
+    const { results } = await instance.deps.bus.request(deleteIdentitiesAtPeers, asked, options)
+    expect(results.map(({ origin }) => origin)).to.deep.equal(origins)
+    return Object.fromEntries(results.map(({ origin, result }) => [origin, result]))
+  }
 
   it('sends each a signed request that says whose identity it is', async () => {
-    const answer = await fanOut(peers.map(({ origin }) => origin))
+    const results = await fanOut(peers.map(({ origin }) => origin))
 
-    expect(answer.status).to.equal(200)
-    expect(resultsOf(answer)).to.deep.equal(Object.fromEntries(peers.map(({ origin }) => [origin, { success: true }])))
+    expect(results).to.deep.equal(Object.fromEntries(peers.map(({ origin }) => [origin, { success: true }])))
     for (const peer of peers) {
       const [request, ...more] = peer.received
       const signed = readSignedHeaders(request!.headers)!
@@ -70,12 +62,12 @@ describe('federation-identity/delete: deletes an identity on other instances and
       expect(more).to.deep.equal([])
       expect(request).to.include({ method: 'DELETE', path: '/api/federation/identity' })
       expect(JSON.parse(request!.body.toString())).to.deep.equal({
-        homeUserId: rosa.id,
+        homeUserId: rosa,
         homeInstance: 'a.test',
         mode: 'soft',
       })
       expect([signed.origin, verdict]).to.deep.equal([instance.origin, 'ok'])
-      expect(request?.headers['x-request-id']).to.equal(answer.headers.get('x-request-id'))
+      expect(request?.headers['x-request-id']).to.equal(requestId)
     }
   })
 
@@ -91,9 +83,9 @@ describe('federation-identity/delete: deletes an identity on other instances and
       }
     }
 
-    const answer = await fanOut([slow.origin, peers[0]!.origin, peers[1]!.origin])
+    const results = await fanOut([slow.origin, peers[0]!.origin, peers[1]!.origin])
 
-    expect(resultsOf(answer)).to.deep.equal({
+    expect(results).to.deep.equal({
       [slow.origin]: { success: false, error: 'timeout' },
       [peers[0]!.origin]: { success: true },
       [peers[1]!.origin]: { success: true },
@@ -150,9 +142,9 @@ describe('federation-identity/delete: deletes an identity on other instances and
       const peer = name === drips ? slow : peers[1]!
       peer.answer = (_request, response) => void reply(response)
 
-      const answer = await fanOut([peer.origin, other.origin])
+      const results = await fanOut([peer.origin, other.origin])
 
-      expect(resultsOf(answer)).to.deep.equal({ [peer.origin]: result, [other.origin]: { success: true } })
+      expect(results).to.deep.equal({ [peer.origin]: result, [other.origin]: { success: true } })
     })
   }
 
@@ -162,11 +154,11 @@ describe('federation-identity/delete: deletes an identity on other instances and
     await buildPeer(instance, { host: 'r.example', status: 'revoked' })
     const others = ['https://p.example', 'https://r.example', 'https://stranger.example', 'no origin', '__proto__']
 
-    const answer = await fanOut([active.origin, ...others])
+    const results = await fanOut([active.origin, ...others])
 
-    expect(resultsOf(answer)[active.origin]).to.deep.equal({ success: true })
+    expect(results[active.origin]).to.deep.equal({ success: true })
     for (const origin of others) {
-      const result = Object.getOwnPropertyDescriptor(resultsOf(answer), origin)?.value as unknown
+      const result = Object.getOwnPropertyDescriptor(results, origin)?.value as unknown
       expect(result).to.deep.equal({ success: false, error: 'no_active_peer' })
     }
     expect(asked).to.have.length(1)
@@ -177,44 +169,31 @@ describe('federation-identity/delete: deletes an identity on other instances and
     const [peer] = peers as [FakePeer]
     const spellings = [peer.origin, `${peer.origin}/`, peer.origin.toUpperCase(), peer.origin]
 
-    const answer = await fanOut(spellings)
+    const results = await fanOut(spellings)
 
     expect(peer.received).to.have.length(1)
-    expect(Object.keys(resultsOf(answer))).to.have.members([...new Set(spellings)])
-    expect(Object.values(resultsOf(answer))).to.deep.equal(Array(3).fill({ success: true }))
+    expect(Object.keys(results)).to.have.members([...new Set(spellings)])
+    expect(Object.values(results)).to.deep.equal(Array(3).fill({ success: true }))
   })
 
-  it('has the instances forgotten where the identity is gone, and no others', async () => {
-    const [gone, kept] = peers as [FakePeer, FakePeer]
-    kept.answer = (_request, response) => void sendJson(response, 500, { error: 'broken' })
+  it('names as many owned spaces as fit into one message of the bus', async () => {
+    const [peer] = peers as [FakePeer]
+    const ownedSpaces = Array.from({ length: 800 }, (_, index) => ({ id: String(index), name: 'A space of rosa' }))
+    peer.answer = (_request, response) => void sendJson(response, 409, { error: 'owns_spaces', ownedSpaces })
 
-    await fanOut([`${gone.origin}/`, kept.origin, 'https://stranger.example'])
+    const { [peer.origin]: result } = await fanOut([peer.origin])
 
-    expect(forgotten).to.deep.equal([{ userId: rosa.id, origins: [gone.origin] }])
+    expect(JSON.stringify(result).length).to.be.within(7_500, 8_100)
+    expect(result).to.have.nested.property('ownedSpaces[0]').that.deep.equals(ownedSpaces[0])
   })
 
-  it('is 400 for what is no list of 1 to 100 origins, and for an unknown mode', async () => {
-    const many = Array.from({ length: 101 }, (_, index) => `https://i${index}.example`)
+  it('asks the clients of a gateway of release 0.2.0 to repeat it, and changes nothing', async () => {
+    const body = { origins: peers.map(({ origin }) => origin), mode: 'soft' }
+    const call = instance.call('POST', '/api/users/@me/federation-identity/delete', { as: { id: rosa }, body })
 
-    const refused = await Promise.all([
-      fanOut([]),
-      fanOut(many),
-      fanOut('https://b.test'),
-      fanOut([7]),
-      fanOut(['https://b.test'], { mode: 'half' }),
-    ])
-    const hundred = await fanOut(many.slice(1))
+    const { status, headers } = await call
 
-    expect(refused.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400])
-    expect(hundred.status).to.equal(200)
-    expect(Object.keys(resultsOf(hundred))).to.have.length(100)
-  })
-
-  it('is for those who are at home here', async () => {
-    const federated = await fanOut([peers[0]!.origin], { as: '4243' })
-    const nobody = await instance.call('POST', path, { body: { origins: [peers[0]!.origin], mode: 'soft' } })
-
-    expect([federated.status, nobody.status]).to.deep.equal([403, 401])
+    expect([status, headers.get('retry-after')]).to.deep.equal([503, '5'])
     expect(asked).to.deep.equal([])
   })
 
@@ -227,22 +206,5 @@ describe('federation-identity/delete: deletes an identity on other instances and
 
   it('never logs a secret', () => {
     expect(JSON.stringify(instance.logLines)).to.not.include(secretOfPeer)
-  })
-})
-
-describe('federation-identity/delete: while identity cannot be asked', () => {
-  it('tells the results all the same', async () => {
-    await using instance = await startTestInstance('a')
-    await using peer = await startFakePeer('b')
-    await buildUser(instance, rosa)
-    await buildPeer(instance, { host: peer.host, origin: peer.origin })
-
-    const answer = await instance.call('POST', path, {
-      as: { id: rosa.id },
-      body: { origins: [peer.origin], mode: 'full' },
-    })
-
-    expect(answer.body).to.deep.equal({ results: { [peer.origin]: { success: true } } })
-    expect(instance.logLines.some(({ msg }) => /replicated instances not updated/.test(String(msg)))).to.equal(true)
   })
 })

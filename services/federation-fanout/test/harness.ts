@@ -104,20 +104,6 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
   }
 }
 
-/** An account in the database of an instance. */
-export async function buildUser(
-  instance: TestInstance,
-  user: { id: string; username: string; homeInstance?: string },
-): Promise<void> {
-  await instance.deps.orm.em
-    .fork()
-    .execute("insert into users (id, username, password_hash, home_instance) values (?, ?, '!', ?)", [
-      user.id,
-      user.username,
-      user.homeInstance ?? null,
-    ])
-}
-
 async function seed(orm: FederationResources['orm'], autoAccept: boolean): Promise<void> {
   const em = orm.em.fork()
   await em.execute('update instance_settings set auto_accept_peering = ?, instance_id = gen_random_uuid()', [

@@ -413,17 +413,4 @@ describe('the states of a peer', () => {
     expect([last?.status, last?.headers.get('retry-after')]).to.deep.equal([429, '60'])
     expect(last?.body).to.include({ statusCode: 429, retryAfter: 60 })
   })
-
-  it('leaving an instance sends nothing and succeeds', async () => {
-    const user = await insertUser(instance.deps)
-    await build()
-
-    const { body } = await instance.call('POST', '/api/users/@me/federation-identity/delete', {
-      ...{ as: { id: user.id }, body: { origins: [remote.origin, 'https://stranger.example'], mode: 'leave' } },
-    })
-
-    const success = { success: true }
-    expect(body).to.deep.equal({ results: { [remote.origin]: success, 'https://stranger.example': success } })
-    expect(remote.received).to.deep.equal([])
-  })
 })

@@ -18,6 +18,8 @@ export const policy = {
   homeCheckTimeoutMs: 10_000,
   /** federation-fanout has 10 s for the other instance. Contract: 3, PATCH, homeUserId; 7, reattach. */
   lookupCallTimeoutMs: 12_000,
+  /** Peers have 15 s. Contract: 7, fan-out. */
+  fanoutCallTimeoutMs: 20_000,
   /** federation-wire.md 4, attach 1. */
   attachProofBytes: 32,
   attachProofMs: 60_000,

@@ -97,6 +97,7 @@ describe('a caller is judged again when the request is acted upon', () => {
       exportData: { password: testPassword },
       deleteSelf: { username: user.username, password: testPassword },
       putRegistry: { registry: [], updatedAt: 1 },
+      deleteFederationIdentity: { origins: ['https://away.example'], mode: 'soft' },
       attachProof: { targetDomain: 'away.example' },
       reattach: { token: 'a'.repeat(64) },
       setRole: { isAdmin: true },

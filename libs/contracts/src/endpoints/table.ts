@@ -42,7 +42,7 @@ export const endpointTable = {
   verifyPassword: identity('POST', '/api/users/@me/verify-password', 'bearer', { requests: 15, windowSeconds: 120 }),
   changePassword: identity('POST', '/api/users/@me/change-password', 'bearer', { requests: 5, windowSeconds: 900 }),
   deleteSelf: identity('DELETE', '/api/users/@me', 'bearer', { requests: 3, windowSeconds: 900 }),
-  deleteFederationIdentity: federation('POST', '/api/users/@me/federation-identity/delete', 'bearer', {
+  deleteFederationIdentity: identity('POST', '/api/users/@me/federation-identity/delete', 'bearer', {
     requests: 5,
     windowSeconds: 900,
   }),

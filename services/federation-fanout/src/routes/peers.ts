@@ -1,5 +1,6 @@
 import Router from '@koa/router'
 import { acceptPeerBody, endpoints, idParams } from '@gatehouse/contracts'
+import { refuse } from '@gatehouse/runtime'
 import { jsonBody, parseInput, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
@@ -39,6 +40,10 @@ export function peeringRoutes(deps: Deps): Router {
     await takeFromLimit(deps, ctx, { limit: policy.ensures, key: caller.userId })
     const input = parseInput(endpoints.ensurePeer.body, ctx.request.body)
     ctx.body = await ensurePeering(deps, { ...input, caller, requestId: requestIdOf(ctx) })
+  })
+  // A gateway of release 0.2.0 asks here what identity does now. Its clients repeat the request.
+  router.post(endpoints.deleteFederationIdentity.path, () => {
+    throw refuse.unavailable({ headers: { 'Retry-After': '5' } })
   })
   return router
 }

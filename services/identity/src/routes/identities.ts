@@ -3,6 +3,7 @@ import { endpoints } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import { jsonBody, parseInput, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import { deleteRemoteIdentities } from '../operations/federation/delete-remote-identities.ts'
 import { issueAttachProof } from '../operations/federation/issue-attach-proof.ts'
 import { reattach } from '../operations/federation/reattach.ts'
 import { putRegistry, readRegistry } from '../operations/federation/registry.ts'
@@ -17,6 +18,11 @@ export function identityRoutes(deps: Deps): Router<AppState> {
     const caller = requireUser(ctx)
     const list = parseInput(endpoints.putRegistry.body, ctx.request.body)
     ctx.body = { ok: true, updatedAt: await putRegistry(deps, { ...list, caller, requestId: requestIdOf(ctx) }) }
+  })
+  router.post(endpoints.deleteFederationIdentity.path, jsonBody, async (ctx) => {
+    const caller = requireUser(ctx)
+    const input = parseInput(endpoints.deleteFederationIdentity.body, ctx.request.body)
+    ctx.body = { results: await deleteRemoteIdentities(deps, { ...input, caller, requestId: requestIdOf(ctx) }) }
   })
   router.post(endpoints.attachProof.path, jsonBody, async (ctx) => {
     const caller = requireUser(ctx)

@@ -8,8 +8,8 @@ import {
 import type { Deps } from '../deps.ts'
 import { applyProfiles } from '../operations/federation/apply-remote-profiles.ts'
 import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'
+import { forgetInstances } from '../operations/federation/delete-remote-identities.ts'
 import { detachHome } from '../operations/federation/detach-home.ts'
-import { forgetReplicatedInstances } from '../operations/federation/forget-replicated-instances.ts'
 import { resolveReplicatedUser } from '../operations/federation/resolve-replicated-user.ts'
 
 /** Responds to the calls of federation-fanout until disposed. Contract: 7. */
@@ -23,7 +23,7 @@ export async function respondToFederation(deps: Deps): Promise<AsyncDisposable> 
   opening.use(await deps.bus.respond(resolveReplicatedUserCall, (input) => resolveReplicatedUser(deps, input)))
   opening.use(
     await deps.bus.respond(forgetReplicatedInstancesCall, async (input, { requestId }) => {
-      await forgetReplicatedInstances(deps, { ...input, requestId })
+      await forgetInstances(deps, { ...input, requestId })
       return {}
     }),
   )

@@ -1,6 +1,7 @@
 import { ownedSpaces, type FanoutResult } from '@gatehouse/contracts'
 import type { OutboundAnswer, OutboundFailureKind } from '@gatehouse/outbound'
-import { jsonOf, messageOf } from '../peers/remote-json.ts'
+import { jsonOf, messageOf } from './remote-json.ts'
+import { policy } from '../policy.ts'
 
 /** Needs JSON with `success`: any web server may answer 200. Spec: federation-identity/delete; Contract: 7, fan-out. */
 export function readResult(answer: OutboundAnswer): FanoutResult {
@@ -8,7 +9,9 @@ export function readResult(answer: OutboundAnswer): FanoutResult {
   if (answer.status === 200 && json?.success === true) return { success: true }
   if (answer.status === 409 && (json?.error === 'owns_spaces' || json?.ownedSpaces !== undefined)) {
     const spaces = ownedSpaces.safeParse(json.ownedSpaces)
-    return { success: false, error: 'owns_spaces', ownedSpaces: spaces.success ? spaces.data : [] }
+    let bytesLeft = policy.ownedSpacesBytes
+    const isFitting = (space: object) => (bytesLeft -= Buffer.byteLength(JSON.stringify(space)) + 1) >= 0
+    return { success: false, error: 'owns_spaces', ownedSpaces: (spaces.data ?? []).filter(isFitting) }
   }
   return { success: false, error: messageOf(answer) }
 }
