@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { movableClock } from '@gatehouse/runtime'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
-import { isAnythingDue } from '../src/maintenance/is-due.ts'
+import { isAnythingDue } from '../src/maintenance/due.ts'
 
 const peer = (status: string, column: string) =>
   `insert into peers (id, origin, host, secret, status, ${column}) values (2, 'https://b.test', 'b.test', 's', '${status}', ?)`

@@ -1,28 +1,30 @@
-import { changeRows } from '@gatehouse/database'
-import { ApprovalRequest, Peer } from '@gatehouse/domain'
+import { changeRows, selectRows } from '@gatehouse/database'
+import { ApprovalRequest } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { rejectOrigin } from '../operations/deny-request.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import { deleteEndedLimits } from '../requests/peer-limits.ts'
+import { due } from './due.ts'
+
+type Ending = { id: string; origin: string }
+
+export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
+  for (const rows of due.expired) await changeRows(orm.em.fork(), `delete from ${rows}`, [new Date(clock.now())])
+}
 
 /** Origins of undecided requests are told. Contract: 7. */
 export async function expireOld(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
-  const old = { expiresAt: { $lte: new Date(deps.clock.now()) } }
-  await em.nativeDelete(ApprovalRequest, { ...old, status: 'unproven' })
-  await changeRows(em, 'delete from attach_proofs where expires_at <= ?', [new Date(deps.clock.now())])
-  await deleteEndedLimits(deps)
-  const limit = policy.duePerRun
-  const requests = await em.find(ApprovalRequest, { ...old, status: 'pending' }, { limit })
-  for (const { id, sourceOrigin } of requests) await expireRequest(deps, { id, sourceOrigin })
-  const peers = await em.find(Peer, { ...old, status: 'pending' }, { limit })
-  for (const { origin } of peers) await expirePeer(deps, origin)
+  const parameters = [new Date(deps.clock.now()), policy.duePerRun]
+  const requests = `select id::text as id, source_origin as origin from ${due.endsOfRequests} limit ?`
+  for (const request of await selectRows<Ending>(em, requests, parameters)) await expireRequest(deps, request)
+  const peers = `select id::text as id, origin from ${due.endsOfPeers} limit ?`
+  for (const { origin } of await selectRows<Ending>(em, peers, parameters)) await expirePeer(deps, origin)
 }
 
-async function expireRequest(deps: Deps, { id, sourceOrigin }: { id: string; sourceOrigin: string }): Promise<void> {
-  await withPeer(deps, sourceOrigin, async (em) => {
+async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> {
+  await withPeer(deps, origin, async (em) => {
     const lockMode = LockMode.PESSIMISTIC_WRITE
     const request = await em.findOne(ApprovalRequest, { id, status: 'pending' }, { lockMode })
     if (!request) return

@@ -4,10 +4,9 @@ import type { Deps } from '../deps.ts'
 import { continueHandshake } from '../handshake/attempt-handshake.ts'
 import { policy } from '../policy.ts'
 import { deliverDue } from '../relay/deliver-profiles.ts'
-import { claimDue } from './claim-due.ts'
 import { detachFormerAccounts } from './detach-former-accounts.ts'
-import { expireOld } from './expire.ts'
-import { isAnythingDue } from './is-due.ts'
+import { claimDue, isAnythingDue } from './due.ts'
+import { deleteExpired, expireOld } from './expire.ts'
 import { probePeer } from './probe-peer.ts'
 import { proveStoredOffer } from './prove-stored-offer.ts'
 import { rotateSecret } from './rotate-secret.ts'
@@ -38,6 +37,7 @@ const requestSteps: Record<string, Step<ApprovalRequest>> = {
 /** One task for each instance: a slow one delays no other. Any number of replicas may run it. */
 export async function runDue(deps: Deps): Promise<void> {
   if (!(await isAnythingDue(deps))) return
+  await deleteExpired(deps)
   start(deps, 'expiry', () => expireOld(deps))
   const em = deps.orm.em.fork()
   const peers = await em.find(Peer, { id: { $in: await claimDue(deps, 'peers') } })

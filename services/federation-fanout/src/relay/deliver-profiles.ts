@@ -3,6 +3,7 @@ import { loadInstanceSettings, Peer } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
 import { endpoints, relayReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
+import { due } from '../maintenance/due.ts'
 import { jsonOf } from '../peers/remote-json.ts'
 import { sendToPeer } from '../peers/send-signed.ts'
 import { withPeer } from '../peers/with-peer.ts'
@@ -21,15 +22,10 @@ const finalReasons = new Set([
   'self_target_invalid',
 ])
 
-export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
-  where d.next_attempt_at <= ? and p.status = 'active'`
-
 export async function deliverDue(deps: Deps): Promise<void> {
-  const em = deps.orm.em.fork()
-  const now = new Date(deps.clock.now())
-  await changeRows(em, 'delete from federation_deliveries where expires_at <= ?', [now])
-  const due = await selectRows<{ id: string }>(em, `select distinct p.id::text as id from ${dueDeliveries}`, [now])
-  for (const { id } of due) deps.background.start(`relay ${id}`, () => deliverAll(deps, id))
+  const sql = `select distinct p.id::text as id from ${due.deliveries}`
+  const peers = await selectRows<{ id: string }>(deps.orm.em.fork(), sql, [new Date(deps.clock.now())])
+  for (const { id } of peers) deps.background.start(`relay ${id}`, () => deliverAll(deps, id))
 }
 
 async function deliverAll(deps: Deps, peerId: string): Promise<void> {
@@ -100,10 +96,10 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
     if (removed === 0) await makeDue(deps, { peerId, userId })
   }
   for (const { userId, version, attempts } of kept) {
-    const due = new Date(deps.clock.now() + delayAfter(policy.deliveryDelaysMs, attempts))
+    const next = new Date(deps.clock.now() + delayAfter(policy.deliveryDelaysMs, attempts))
     const sql = `update federation_deliveries set attempts = attempts + 1, next_attempt_at = ?
       where peer_id = ? and user_id = ? and version = ?`
-    await changeRows(em, sql, [due, peerId, userId, version])
+    await changeRows(em, sql, [next, peerId, userId, version])
   }
 }
 

@@ -1,4 +1,4 @@
-import { changeRows, selectRows } from '@gatehouse/database'
+import { selectRows } from '@gatehouse/database'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
@@ -32,10 +32,6 @@ export async function takeFromLimit(
   if (taken <= requests) return
   const fields = { message: 'Rate limit exceeded', retryAfter } as const
   throw refuse.rate_limited({ headers: { 'Retry-After': String(retryAfter) }, fields })
-}
-
-export async function deleteEndedLimits({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<void> {
-  await changeRows(orm.em.fork(), 'delete from federation_limits where ends_at <= ?', [new Date(clock.now())])
 }
 
 /** Use it after `requirePeer`: strangers must not use up the limit. federation-wire.md 1, limits. */

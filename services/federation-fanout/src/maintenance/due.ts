@@ -1,0 +1,54 @@
+import { selectRows } from '@gatehouse/database'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+
+type Queue = { table: string; key: string; time: string; condition: string }
+const rowsOf = ({ table, time, condition }: Queue) => `${table} where ${time} <= ? and ${condition}`
+
+/** A replica that claims a row puts its time off. */
+const queues = {
+  peers: { table: 'peers', key: 'id', time: 'next_attempt_at', condition: 'true' },
+  rotations: { table: 'peers', key: 'id', time: 'next_rotation_at', condition: "status = 'active'" },
+  requests: { table: 'approval_requests', key: 'id', time: 'next_attempt_at', condition: 'true' },
+  resets: { table: 'peer_resets', key: 'origin', time: 'next_attempt_at', condition: 'true' },
+}
+
+/** Further rows that are due. The parameter is the time. */
+export const due = {
+  deliveries: `federation_deliveries d join peers p on p.id = d.peer_id
+    where d.next_attempt_at <= ? and p.status = 'active'`,
+  endsOfRequests: "approval_requests where expires_at <= ? and status = 'pending'",
+  endsOfPeers: "peers where expires_at <= ? and status = 'pending'",
+  /** They are only deleted. */
+  expired: [
+    "approval_requests where expires_at <= ? and status = 'unproven'",
+    'attach_proofs where expires_at <= ?',
+    'federation_limits where ends_at <= ?',
+    'federation_deliveries where expires_at <= ?',
+  ],
+}
+
+const dueRows = [...Object.values(queues).map(rowsOf), ...Object.values(due).flat()]
+const anyDue = `select ${dueRows.map((rows) => `exists (select from ${rows})`).join(' or ')} as "isDue"`
+
+/** Nearly always false: it saves most statements at rest. */
+export async function isAnythingDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<boolean> {
+  const now = new Date(clock.now())
+  const [row] = await selectRows<{ isDue: boolean }>(orm.em.fork(), anyDue, Array(dueRows.length).fill(now))
+  return row?.isDue === true
+}
+
+/** One replica gets each row until its lease ends. Returns the keys. */
+export async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: keyof typeof queues) {
+  const queue = queues[name]
+  const { table, key, time } = queue
+  const now = clock.now()
+  const rows = await selectRows<{ key: string }>(
+    orm.em.fork(),
+    `update ${table} set ${time} = ? where ${key} in (
+       select ${key} from ${rowsOf(queue)} order by ${time} limit ? for update skip locked)
+     returning ${key}::text as key`,
+    [new Date(now + policy.leaseMs), new Date(now), policy.duePerRun],
+  )
+  return rows.map((row) => row.key)
+}
