@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { assertNoTransaction } from './pool-connections.ts'
+import { assertNoTransaction } from './driver.ts'
 import type { PreparedRead } from './prepared-reads.ts'
 import { bigintArray } from './rows.ts'
 

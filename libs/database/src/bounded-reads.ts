@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
-import { poolOf, withConnection } from './pool-connections.ts'
+import { withConnection, withStatementLimit } from './driver.ts'
 
 /** PostgreSQL cancels after `statementMs`, and sorts within `workMem`. */
 export type ReadLimits = { statementMs: number; workMem: `${number}MB` }
@@ -14,9 +14,9 @@ export async function selectRowsWithin<Row>(
 ): Promise<Row[]> {
   const statement = em.getPlatform().formatQuery(sql, parameters)
   const limits = `set local statement_timeout = ${statementMs}; set local work_mem = '${workMem}'`
-  return await withConnection(await poolOf(em), async (client) => {
+  return await withConnection(em, async (client) => {
     // The message has several statements; the types know one.
-    const results: unknown = await client.query(`${limits}; ${statement}`)
+    const results: unknown = await withStatementLimit(statementMs, () => client.query(`${limits}; ${statement}`))
     const [, , read] = results as [QueryResult, QueryResult, QueryResult]
     return read.rows as Row[]
   })

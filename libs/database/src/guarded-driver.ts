@@ -1,5 +1,5 @@
 import { PostgreSqlDriver, type DriverException, type PostgreSqlConnection } from '@mikro-orm/postgresql'
-import { DatabaseUnavailable } from './connection-faults.ts'
+import { DatabaseUnavailable } from './driver.ts'
 import { connectionsForReads, defaultConnections, transactionWaitMs } from './policy.ts'
 import { createSlots } from './slots.ts'
 

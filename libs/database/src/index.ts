@@ -1,7 +1,7 @@
 export { batchById } from './batch-by-id.ts'
 export { selectRowsWithin } from './bounded-reads.ts'
 export type { ReadLimits } from './bounded-reads.ts'
-export { DatabaseUnavailable, reclaimDeadConnections } from './connection-faults.ts'
+export { DatabaseUnavailable } from './driver.ts'
 export { grants } from './grants.ts'
 export { connectDatabase, databaseOptions, migrateDatabase, openDatabase, prepareDatabase } from './open-database.ts'
 export type { DatabaseOptions } from './open-database.ts'

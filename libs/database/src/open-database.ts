@@ -1,8 +1,7 @@
 import { entities } from '@gatehouse/domain'
 import { Migrator } from '@mikro-orm/migrations'
 import { MikroORM, type Options } from '@mikro-orm/postgresql'
-import type { Pool } from 'pg'
-import { DatabaseUnavailable, guardPool } from './connection-faults.ts'
+import { DatabaseUnavailable, poolOptions } from './driver.ts'
 import { applyGrants } from './grants.ts'
 import { GuardedDriver } from './guarded-driver.ts'
 import { Migration20261121Accounts } from './migrations/migration-20261121-accounts.ts'
@@ -15,9 +14,9 @@ import { Migration20261122OwnData } from './migrations/migration-20261122-own-da
 import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
 import { Migration20261123AuditIds } from './migrations/migration-20261123-audit-ids.ts'
 import { Migration20261123PeerResets } from './migrations/migration-20261123-peer-resets.ts'
-import { connectTimeoutMs, defaultConnections, keepAliveMs, sessionTimeouts } from './policy.ts'
-import { DatabaseSocket } from './remembered-addresses.ts'
+import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
+import { limitTransaction } from './run-transaction.ts'
 import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
 export type DatabaseOptions = {
@@ -53,12 +52,7 @@ export function databaseOptions(options: DatabaseOptions, ssl: DatabaseTls = fal
     pool: { min: 0, max: options.connections ?? defaultConnections },
     driverOptions: {
       application_name: options.applicationName ?? 'gatehouse',
-      connectionTimeoutMillis: connectTimeoutMs,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: keepAliveMs,
-      ...sessionTimeouts,
-      onPoolCreated: (pool: Pool) => guardPool(pool),
-      stream: () => new DatabaseSocket(),
+      ...poolOptions,
       ssl,
     },
     forceUtcTimezone: true,
@@ -110,8 +104,7 @@ const migrationLock = 0x6761_7465
 /** Many callers may run it at once. Gives the names of the applied migrations. */
 export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
-    await em.execute('set local lock_timeout = 0')
-    await em.execute('set local statement_timeout = 0')
+    await limitTransaction(em, { lockMs: 0, statementMs: 0 })
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
     const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
     await applyGrants(em)

@@ -1,6 +1,6 @@
 import type { EntityClass, EntityManager } from '@mikro-orm/postgresql'
-import { DatabaseError, type Pool } from 'pg'
-import { poolOf, withConnection } from './pool-connections.ts'
+import { DatabaseError } from 'pg'
+import { withConnection } from './driver.ts'
 import { columnsOf } from './rows.ts'
 
 /** `em` is in no transaction. A function for `values` is called when the read has a connection. */
@@ -31,7 +31,7 @@ export function prepareRead<T extends object, P extends keyof T & string>(
   return async (em, values) => {
     compiled ??= compile(em, statement)
     const { text, read } = compiled
-    const rows = await runPrepared(await poolOf(em), { name, text, values })
+    const rows = await runPrepared(em, { name, text, values })
     return rows.map(read)
   }
 }
@@ -50,10 +50,10 @@ type Query = { name: string; text: string; values: Values | (() => Values) }
 /** A migration changed a column after the connection prepared the statement. */
 const planOutdated = '0A000'
 
-async function runPrepared(pool: Pool, query: Query, isRepeated = false): Promise<object[]> {
+async function runPrepared(em: EntityManager, query: Query, isRepeated = false): Promise<object[]> {
   let { values } = query
   try {
-    return await withConnection(pool, async (client) => {
+    return await withConnection(em, async (client) => {
       if (typeof values === 'function') values = values()
       const { rows } = await client.query<object>({ ...query, values: [...values] })
       return rows
@@ -61,6 +61,6 @@ async function runPrepared(pool: Pool, query: Query, isRepeated = false): Promis
   } catch (error) {
     const isOutdated = error instanceof DatabaseError && error.code === planOutdated
     if (!isOutdated || isRepeated) throw error
-    return await runPrepared(pool, { ...query, values }, true)
+    return await runPrepared(em, { ...query, values }, true)
   }
 }

@@ -1,5 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
-import { DatabaseUnavailable } from './connection-faults.ts'
+import { DatabaseUnavailable, withStatementLimit } from './driver.ts'
 import { accountWaitMs, deadlockRetries, longWork, transactionsPerAccount } from './policy.ts'
 import { createSlots, type Slots } from './slots.ts'
 
@@ -21,10 +21,18 @@ export async function runTransaction<T>(
   return await inTurn(orm, accountId, () => runWithRetries(orm, transaction, retries))
 }
 
-/** For deletions, which change many rows. The limit of `closeSilentConnections` follows. */
+/** For deletions, which change many rows. */
 export async function allowLongWork(em: EntityManager): Promise<void> {
-  await em.execute(`set local lock_timeout = ${longWork.lockMs}`)
-  await em.execute(`set local statement_timeout = ${longWork.statementMs}`)
+  await limitTransaction(em, longWork)
+}
+
+/** For the rest of the transaction. 0 is no limit. */
+export async function limitTransaction(
+  em: EntityManager,
+  { lockMs, statementMs }: { lockMs: number; statementMs: number },
+): Promise<void> {
+  const sql = `set local lock_timeout = ${lockMs}; set local statement_timeout = ${statementMs}`
+  await withStatementLimit(statementMs, () => em.execute(sql))
 }
 
 /** In milliseconds: one clock for all replicas. Contract: 3. */

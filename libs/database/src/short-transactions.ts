@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
-import { poolOf, withConnection } from './pool-connections.ts'
+import { withConnection } from './driver.ts'
 
 export type ShortTransaction = {
   select<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>
@@ -17,7 +17,7 @@ export async function runShortTransaction<T>(
   work: (transaction: ShortTransaction) => Promise<T>,
 ): Promise<T> {
   const platform = em.getPlatform()
-  return await withConnection(await poolOf(em), async (client) => {
+  return await withConnection(em, async (client) => {
     const state = { isOpen: false }
 
     async function run<Row>(sql: string, parameters: unknown[] = [], isLast = false): Promise<Row[]> {

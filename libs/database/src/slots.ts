@@ -1,4 +1,4 @@
-import { DatabaseUnavailable } from './connection-faults.ts'
+import { DatabaseUnavailable } from './driver.ts'
 
 export type Slots = {
   /** Gives what returns the slot. Throws DatabaseUnavailable after `waitMs`. */

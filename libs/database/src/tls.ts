@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
 import pg from 'pg'
-import { DatabaseUnavailable } from './connection-faults.ts'
+import { DatabaseUnavailable } from './driver.ts'
 import { connectTimeoutMs } from './policy.ts'
 
 export type DatabaseTls = false | ConnectionOptions

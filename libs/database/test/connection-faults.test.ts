@@ -3,7 +3,7 @@ import { freePort, openMigratedDatabase, testDatabase } from '@gatehouse/test-ki
 import { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import pg from 'pg'
-import { DatabaseUnavailable } from '../src/connection-faults.ts'
+import { DatabaseUnavailable } from '../src/driver.ts'
 import { connectDatabase, databaseOptions } from '../src/open-database.ts'
 import { selectRows, violates } from '../src/rows.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { User, loadInstanceSettings } from '@gatehouse/domain'
 import { openMigratedDatabase, testDatabase } from '@gatehouse/test-kit'
-import { DatabaseUnavailable } from '../src/connection-faults.ts'
+import { DatabaseUnavailable } from '../src/driver.ts'
 import { connectDatabase, migrateDatabase, openDatabase } from '../src/open-database.ts'
 import { selectRows } from '../src/rows.ts'
 

@@ -4,7 +4,7 @@ import type { EntityClass, EntityManager, MikroORM } from '@mikro-orm/postgresql
 import { expect } from 'chai'
 import { batchById } from '../src/batch-by-id.ts'
 import { selectRowsWithin } from '../src/bounded-reads.ts'
-import { DatabaseUnavailable } from '../src/connection-faults.ts'
+import { DatabaseUnavailable } from '../src/driver.ts'
 import { connectDatabase } from '../src/open-database.ts'
 import { prepareRead } from '../src/prepared-reads.ts'
 

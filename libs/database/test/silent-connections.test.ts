@@ -1,12 +1,12 @@
 import { openMigratedDatabase, startTcpProxy } from '@gatehouse/test-kit'
 import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import pg, { type Pool } from 'pg'
+import pg from 'pg'
 import { selectRowsWithin } from '../src/bounded-reads.ts'
-import { DatabaseUnavailable, guardPool } from '../src/connection-faults.ts'
+import { DatabaseUnavailable } from '../src/driver.ts'
 import { databaseOptions } from '../src/open-database.ts'
 import { selectRows } from '../src/rows.ts'
-import { allowLongWork } from '../src/run-transaction.ts'
+import { allowLongWork, limitTransaction } from '../src/run-transaction.ts'
 import { runShortTransaction } from '../src/short-transactions.ts'
 
 /** After a second without an answer a connection is given up here; the server would end a statement after 15. */
@@ -58,7 +58,7 @@ describe('Connections that go silent', () => {
         await em.execute(sleepPastLimit)
       }),
       database.orm.em.fork().transactional(async (em) => {
-        await em.execute('set local statement_timeout = 0')
+        await limitTransaction(em, { lockMs: 0, statementMs: 0 })
         await em.execute(sleepPastLimit)
       }),
     ])
@@ -94,7 +94,7 @@ async function openBehindProxy(connections: number) {
   await observer.connect()
   opening.defer(() => observer.end())
   const options = databaseOptions({ url: proxy.url, connections })
-  const driverOptions = { ...options.driverOptions, onPoolCreated: (pool: Pool) => guardPool(pool, limits) }
+  const driverOptions = { ...options.driverOptions, answerLimits: limits }
   const orm = opening.adopt(new MikroORM({ ...options, driverOptions }), (open) => open.close(true))
   const asleep = `from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
   const open = opening.move()
