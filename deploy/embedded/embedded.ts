@@ -1,15 +1,21 @@
 import { createMemoryCache } from '@gatehouse/auth'
-import { traceBus } from '@gatehouse/bus'
+import { connectNats, createLocalBus, traceBus, type Bus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { connectDatabase, prepareDatabase, urlForRole } from '@gatehouse/database'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { startGateway } from '@gatehouse/gateway'
 import { startIdentity } from '@gatehouse/identity'
 import { startInvite } from '@gatehouse/invite'
-import { createLog, createMetrics, openTracing, type Log, type Resources } from '@gatehouse/service-kit'
+import {
+  ConfigurationError,
+  createLog,
+  createMetrics,
+  openTracing,
+  type Log,
+  type Resources,
+} from '@gatehouse/service-kit'
 import { startSessionGateway } from '@gatehouse/session-gateway'
 import type { EmbeddedConfig } from './config.ts'
-import { openBus } from './open-bus.ts'
 import { openOperatorSocket } from './operator-socket.ts'
 
 /** How long the hashing queue may go on after a signal: less than a drain, so that what it refuses is answered. */
@@ -28,7 +34,7 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const url = urlForRole(databaseUrl, 'embedded')
   const orm = await connectDatabase({ url, connections: 20, applicationName: 'gatehouse' })
   opening.defer(() => orm.close())
-  const bus = opening.use(await openBus({ natsUrl: config.natsUrl, log }))
+  const bus = opening.use(await openBus(config.natsUrl, log))
   const resources: Resources = {
     ...(tracing && { tracing }),
     orm,
@@ -53,6 +59,20 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
     port: gateway.port,
     deps: identity.deps,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+/**
+ * The bus of an embedded instance: within the process, or over NATS where upstreams are to take part in sockets and
+ * events. Throws ConfigurationError when NATS refuses. docs/decisions/embedded-bus.md.
+ */
+async function openBus(natsUrl: string | undefined, log: Log): Promise<Bus> {
+  if (natsUrl === undefined) return createLocalBus({ log })
+  try {
+    return await connectNats({ url: natsUrl, name: 'gatehouse', log })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ConfigurationError([`NATS_URL: ${reason}; check the variable and that the server runs`], { cause })
   }
 }
 

@@ -132,7 +132,6 @@ const rows = {
       id: idOf(33),
       origin: 'https://asks.example',
       hmac_secret: 'e'.repeat(64),
-      status: 'pending',
       direction: 'inbound',
       requested_at: createdAt,
       expires_at: 4_000_000_000_000,

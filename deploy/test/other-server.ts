@@ -12,8 +12,7 @@ const tables: Record<string, string> = {
   invite_redemptions: 'id primary key, invite_id, user_id, registrant_username, redeemed_at',
   federation_peers: `id primary key, origin, hmac_secret, pending_hmac_secret, status, instance_name, peer_instance_id,
     needs_attention_reason, auto_rotate_interval_days, created_at`,
-  peer_approval_requests:
-    'id primary key, origin, hmac_secret, status, direction, instance_name, requested_at, expires_at',
+  peer_approval_requests: 'id primary key, origin, hmac_secret, direction, instance_name, requested_at, expires_at',
   federation_outbox: 'id primary key, payload',
   spaces: 'id primary key, name, owner_id, icon',
   space_members: 'space_id, user_id, joined_at',

@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import type { Random } from '@gatehouse/runtime'
-import { insertInto } from './insert-rows.ts'
 import type { ReportWriter } from './report.ts'
 import type { Source, SourceRow } from './source.ts'
+import { readId, readText } from './values.ts'
 
 /** A file that a row names, to be copied before the commit. */
 export type FileUse = { name: string; owner: { userId: string; column: 'avatar' | 'banner' } | null }
 
-/** What the parts of an import share; each adds the ids that later parts refer to. */
+/** What the parts of an import share. */
 export type ImportContext = {
   source: Source
   client: pg.ClientBase
@@ -16,63 +16,93 @@ export type ImportContext = {
   now: number
   domain: string
   progress(line: string): void
-  /** Live accounts and stubs, and tombstones. */
+  /** Accounts, stubs and tombstones. */
+  users: Set<string>
+  /** Those that are not deleted. */
   liveUsers: Set<string>
-  deletedUsers: Set<string>
   files: FileUse[]
 }
 
-export const isUser = ({ liveUsers, deletedUsers }: ImportContext, id: string | null): id is string =>
-  id !== null && (liveUsers.has(id) || deletedUsers.has(id))
+export type Ids = { has(id: string): boolean }
 
-/** A live user, or null. */
-export const userOrNull = (context: ImportContext, id: string | null): string | null =>
-  isUser(context, id) ? id : null
-
-type TableImport = {
-  from: string
-  to: string
-  columns: readonly string[]
-  /** Names a row in the report. */
-  key?: (row: SourceRow) => unknown
-  /** The row here; a text says why it is skipped, `double` that it is there already, `leftBehind` what has no place. */
-  map(row: SourceRow): Record<string, unknown> | string | Double | LeftBehind
+/** An id of those that were imported, else null. */
+export function known(ids: Ids, value: unknown): string | null {
+  const id = readId(value)
+  return id !== null && ids.has(id) ? id : null
 }
-/** Rows of a kind that has no place here: counted, and none is told. */
+
+/** Rows of a kind that has no place here: they are only counted. */
 export class LeftBehind {
   readonly what: string
   constructor(what: string) {
     this.what = what
   }
 }
-export type Double = typeof double
-export const double = Symbol('double')
 
-/** Undefined the first time, and then `double`. */
-export function once(seen: Set<string>, key: string): typeof double | undefined {
-  if (seen.has(key)) return double
-  seen.add(key)
-  return undefined
+type TableImport = {
+  from: string
+  to: string
+  /** Columns here in which no two rows are the same. */
+  unique?: readonly (readonly string[])[]
+  /** The row here, or why it is skipped. */
+  map(row: SourceRow): Record<string, unknown> | string | LeftBehind
 }
 
-/** Carries one table over: every row is imported, a double, or skipped with its reason. */
-export async function importTable(context: ImportContext, table: TableImport): Promise<void> {
+/** Carries one table over, and gives the first unique columns of its rows. */
+export async function importTable(context: ImportContext, table: TableImport): Promise<ReadonlySet<string>> {
   const { report, source, client, progress } = context
-  const { from, to, columns, key = (row) => row['id'], map } = table
-  const inserter = insertInto(client, to, columns)
+  const { from, to, unique = [['id']], map } = table
+  const inserter = insertInto(client, to)
+  const seen = unique.map(() => new Set<string>())
   let read = 0
   for (const row of source.rows(from)) {
     read += 1
     if (read % 100_000 === 0) progress(`${to}: ${read} rows`)
     const mapped = map(row)
-    if (!(mapped instanceof LeftBehind)) report.read(to)
-    if (mapped === double) report.double(to)
-    else if (mapped instanceof LeftBehind) report.leaveBehind(mapped.what, 1)
-    else if (typeof mapped === 'string') report.skip(to, key(row), mapped)
-    else {
-      report.imported(to)
-      await inserter.add(mapped)
+    if (mapped instanceof LeftBehind) {
+      report.leaveBehind(mapped.what, 1)
+      continue
     }
+    report.read(to)
+    if (typeof mapped === 'string') {
+      report.skip(to, nameOf(row), mapped)
+      continue
+    }
+    const keys = unique.map((columns) => columns.map((column) => mapped[column]).join(' '))
+    if (keys.some((key, index) => seen[index]?.has(key))) {
+      report.double(to)
+      continue
+    }
+    keys.forEach((key, index) => seen[index]?.add(key))
+    report.imported(to)
+    await inserter.add(mapped)
   }
   await inserter.flush()
+  return seen[0] ?? new Set()
+}
+
+/** What a row is called in the report. */
+function nameOf(row: SourceRow): string {
+  const ids = Object.keys(row).filter((column) => column.endsWith('_id'))
+  return readText(row['origin'] ?? row['id']) ?? ids.map((column) => readText(row[column])).join('/')
+}
+
+const batchRows = 2_000
+
+/** Inserts rows of one table in batches, in the transaction of `client`. The names of columns are those of this program. */
+export function insertInto(client: pg.ClientBase, table: string) {
+  let rows: object[] = []
+  async function flush(): Promise<void> {
+    const list = Object.keys(rows[0] ?? {}).join(', ')
+    const sql = `insert into ${table} (${list}) select ${list} from json_populate_recordset(null::${table}, $1::json)`
+    if (rows.length > 0) await client.query(sql, [JSON.stringify(rows)])
+    rows = []
+  }
+  return {
+    flush,
+    add: async (row: object) => {
+      rows.push(row)
+      if (rows.length >= batchRows) await flush()
+    },
+  }
 }

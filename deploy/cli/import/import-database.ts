@@ -6,15 +6,14 @@ import { CommandFailure } from '../failure.ts'
 import { fillEmptyInstance } from '../fill-empty-instance.ts'
 import type { ImportContext } from './context.ts'
 import { importConversations } from './conversations.ts'
-import { importFriends } from './friends.ts'
 import { importInvites } from './invites.ts'
 import { importPeers } from './peers.ts'
-import { importReadStates } from './read-states.ts'
 import { createReport, type ImportReport } from './report.ts'
 import { finishSettings, importSettings } from './settings.ts'
 import { openSource, type Source } from './source.ts'
 import { importSpaces } from './spaces.ts'
 import { importFiles } from './upload-files.ts'
+import { importFriends, importReadStates } from './user-data.ts'
 import { importUsers } from './users.ts'
 
 export type ImportOptions = {
@@ -38,13 +37,8 @@ export type ImportOptions = {
 const tablesWithoutPlace = [
   ...['federation_outbox', 'federation_file_queue', 'federation_mutation_log', 'federation_reset_events'],
   ...['federation_attach_proofs', 'peer_approval_subscribers', 'peer_approval_notifications'],
-  ...[
-    'user_federation_registry',
-    'channel_categories',
-    'category_overrides',
-    'space_folder_members',
-    'user_space_layout',
-  ],
+  ...['user_federation_registry', 'channel_categories', 'category_overrides', 'space_folder_members'],
+  'user_space_layout',
 ]
 
 /**
@@ -75,8 +69,8 @@ async function runImport(client: pg.Client, source: Source, options: ImportOptio
   const { random, now, domain, progress } = options
   const report = createReport()
   for (const remark of source.remarks) report.note(remark)
-  const sets = { liveUsers: new Set<string>(), deletedUsers: new Set<string>(), files: [] }
-  const context: ImportContext = { source, client, report, random, now, domain, progress, ...sets }
+  const found = { users: new Set<string>(), liveUsers: new Set<string>(), files: [] }
+  const context: ImportContext = { source, client, report, random, now, domain, progress, ...found }
   const parts = {
     settings: importSettings,
     accounts: importUsers,

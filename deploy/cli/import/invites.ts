@@ -1,4 +1,4 @@
-import { importTable, userOrNull, type ImportContext } from './context.ts'
+import { importTable, known, type ImportContext } from './context.ts'
 import type { SourceRow } from './source.ts'
 import {
   clamp,
@@ -17,36 +17,19 @@ const greatestInteger = 2_147_483_647n
 
 /** Invite links with their tokens, and who used them. */
 export async function importInvites(context: ImportContext): Promise<void> {
-  await importRedemptions(context, await importLinks(context))
-}
-
-function readLastRedemptions({ source }: ImportContext): ReadonlyMap<string, number> {
+  const { report, source, users } = context
   const lastRedeemed = new Map<string, number>()
   for (const row of source.rows('invite_redemptions')) {
     const [inviteId, at] = [readText(row['invite_id']) ?? '', readOptionalTime(row['redeemed_at']) ?? 0]
     lastRedeemed.set(inviteId, Math.max(at, lastRedeemed.get(inviteId) ?? at))
   }
-  return lastRedeemed
-}
-
-async function importLinks(context: ImportContext): Promise<ReadonlySet<string>> {
-  const { report } = context
-  const lastRedeemed = readLastRedemptions(context)
-  const invites = new Set<string>()
-  const tokens = new Set<string>()
-  await importTable(context, {
+  const invites = await importTable(context, {
     from: 'invite_links',
     to: 'invites',
-    columns: [
-      ...['id', 'token', 'name', 'max_uses', 'used_count', 'expires_at', 'revoked_at', 'created_by', 'created_at'],
-      'last_redeemed_at',
-    ],
+    unique: [['id'], ['token']],
     map: (row) => {
-      const id = readId(row['id'])
-      const token = readText(row['token'])
-      if (id === null || invites.has(id) || !token || tokens.has(token)) return 'its id or token cannot be read'
-      invites.add(id)
-      tokens.add(token)
+      const [id, token] = [readId(row['id']), readText(row['token'])]
+      if (id === null || !token) return 'its id or token cannot be read'
       const tell = (what: string) => report.tell('invites', id, what)
       if (!/^[A-Za-z0-9_-]{22}$/.test(token)) tell('its token has another form: it is kept')
       if (isBeyondTime(row['expires_at'])) tell('it expires beyond any date: it never expires here')
@@ -58,34 +41,24 @@ async function importLinks(context: ImportContext): Promise<ReadonlySet<string>>
         ...readUses(row, tell),
         expires_at: optionalTimestamp(expiresAt),
         revoked_at: optionalTimestamp(readOptionalTime(row['revoked_at'])),
-        created_by: userOrNull(context, readId(row['created_by'])),
+        created_by: known(users, row['created_by']),
         created_at: timestamp(readTime(row['created_at'], id)),
         last_redeemed_at: optionalTimestamp(lastRedeemed.get(id) ?? null),
       }
     },
   })
-  return invites
-}
-
-async function importRedemptions(context: ImportContext, invites: ReadonlySet<string>): Promise<void> {
-  const redemptions = new Set<string>()
   await importTable(context, {
     from: 'invite_redemptions',
     to: 'invite_redemptions',
-    columns: ['id', 'invite_id', 'user_id', 'registrant_username', 'redeemed_at'],
     map: (row) => {
-      const [id, inviteId] = [readId(row['id']), readId(row['invite_id'])]
-      if (id === null || redemptions.has(id) || inviteId === null || !invites.has(inviteId))
-        return 'its invite is missing'
-      redemptions.add(id)
-      const user = userOrNull(context, readId(row['user_id']))
-      const at = timestamp(readTime(row['redeemed_at'], id))
+      const [id, invite] = [readId(row['id']), known(invites, row['invite_id'])]
+      if (!id || !invite) return 'its invite is missing'
       return {
         id,
-        invite_id: inviteId,
-        user_id: user,
+        invite_id: invite,
+        user_id: known(users, row['user_id']),
         registrant_username: readText(row['registrant_username']) ?? '',
-        redeemed_at: at,
+        redeemed_at: timestamp(readTime(row['redeemed_at'], id)),
       }
     },
   })

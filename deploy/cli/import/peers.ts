@@ -1,5 +1,5 @@
 import { normalizeOrigin } from '@gatehouse/contracts'
-import { double, importTable, type ImportContext } from './context.ts'
+import { importTable, type ImportContext } from './context.ts'
 import type { SourceRow } from './source.ts'
 import { clamp, readId, readInteger, readOptionalTime, readText, readTime, timestamp } from './values.ts'
 
@@ -8,69 +8,78 @@ const ended = ['rejected', 'revoked', 'needs_attention']
 
 /** Peers with their secrets. What any user could cause there is no peer here. */
 export async function importPeers(context: ImportContext): Promise<void> {
-  await importPeerRows(context)
-  await importRequests(context)
-}
-
-/** Of several rows of one origin the trusted one is its peer, then the latest. */
-function choosePeers({ source }: ImportContext): ReadonlyMap<string, { id: unknown }> {
-  const origins = new Map<string, { status: string; created: number; id: unknown }>()
-  const rank = ({ status, created }: { status: string; created: number }) =>
-    (trusted.includes(status) ? 1e15 : 0) + created
-  for (const row of source.rows('federation_peers')) {
-    const origin = originOf(row['origin'])
-    const entry = {
-      status: readText(row['status']) ?? '',
-      created: readOptionalTime(row['created_at']) ?? 0,
-      id: row['id'],
-    }
-    const known = origin && origins.get(origin)
-    if (origin && (!known || rank(entry) > rank(known))) origins.set(origin, entry)
-  }
-  return origins
-}
-
-async function importPeerRows(context: ImportContext): Promise<void> {
-  const { report } = context
-  const origins = choosePeers(context)
-  const used = new Set<string>()
+  const { report, now } = context
+  const chosen = choosePeers(context)
   await importTable(context, {
     from: 'federation_peers',
     to: 'peers',
-    columns: [
-      ...['id', 'origin', 'host', 'secret', 'status', 'instance_name', 'instance_id', 'created_at', 'activated_at'],
-      ...['revoked_at', 'admin_decided', 'attempts', 'failed_deliveries', 'refused_deliveries', 'rotated_at'],
-      ...['next_rotation_at', 'auto_rotate_interval_days', 'profile_checkpoint'],
-    ],
-    key: (row) => row['origin'],
     map: (row) => {
       const origin = originOf(row['origin'])
       const status = readText(row['status']) ?? ''
       if (origin === null) return 'its origin cannot be read'
       if (new URL(origin).hostname === context.domain) return 'it is this instance itself'
-      if (origins.get(origin)?.id !== row['id']) return 'another row is the same origin'
+      if (chosen.get(origin)?.id !== row['id']) return 'another row is the same origin'
       const secret = readText(row['pending_hmac_secret']) ?? readText(row['hmac_secret'])
       const isActive = trusted.includes(status)
       if (!isActive && !ended.includes(status)) return `it is ${status}: an admin can initiate it again`
       if (isActive && !secret) return 'it has no secret'
       if (status === 'needs_attention')
         report.tell('peers', origin, `needed attention (${readText(row['needs_attention_reason'])}): revoked here`)
-      const id = readId(row['id']) ?? freshId(context)
-      if (used.has(id)) return 'another peer has its id'
-      used.add(id)
-      return { id, origin, ...peerOf(context, row, { id, origin, secret: isActive ? secret : null }) }
+      return peerOf(context, row, { origin, secret: isActive ? secret : null })
+    },
+  })
+  await importTable(context, {
+    from: 'peer_approval_requests',
+    to: 'approval_requests',
+    unique: [['source_origin']],
+    map: (row) => {
+      const [origin, secret] = [originOf(row['origin']), readText(row['hmac_secret'])]
+      const expiresAt = readOptionalTime(row['expires_at']) ?? now
+      if ((readText(row['direction']) ?? 'inbound') !== 'inbound' || !secret || origin === null)
+        return 'a wish of users here'
+      if ((readText(row['status']) ?? 'pending') !== 'pending' || expiresAt < now) return 'decided or expired'
+      report.tell(
+        'approval_requests',
+        origin,
+        'after approving, initiate it too: it waits for a token that was not kept',
+      )
+      return {
+        id: readId(row['id']) ?? freshId(context),
+        source_origin: origin,
+        secret,
+        instance_name: readText(row['instance_name']),
+        status: 'pending',
+        created_at: timestamp(readOptionalTime(row['requested_at']) ?? now),
+        direction: 'inbound',
+        expires_at: timestamp(expiresAt),
+        attempts: 0,
+      }
     },
   })
 }
 
-type FoundPeer = { id: string; origin: string; secret: string | null }
+/** Of several rows of one origin the trusted one is its peer, then the latest. */
+function choosePeers({ source }: ImportContext): ReadonlyMap<string, { id: unknown }> {
+  const chosen = new Map<string, { rank: number; id: unknown }>()
+  for (const row of source.rows('federation_peers')) {
+    const origin = originOf(row['origin'])
+    const isTrusted = trusted.includes(readText(row['status']) ?? '')
+    const rank = (isTrusted ? 1e15 : 0) + (readOptionalTime(row['created_at']) ?? 0)
+    if (origin && rank > (chosen.get(origin)?.rank ?? -Infinity)) chosen.set(origin, { rank, id: row['id'] })
+  }
+  return chosen
+}
 
 /** A peer without a secret of its own is an ended one; its new one is known to nobody. */
-function peerOf({ random, now }: ImportContext, row: SourceRow, { id, origin, secret }: FoundPeer) {
+function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { origin: string; secret: string | null }) {
+  const { random, now } = context
+  const id = readId(row['id']) ?? freshId(context)
   const created = timestamp(readTime(row['created_at'], id))
   const days = Number(clamp(readInteger(row['auto_rotate_interval_days']) ?? 90n, 1n, 365n))
   const isActive = secret !== null
   return {
+    id,
+    origin,
     host: new URL(origin).hostname,
     secret: secret ?? Buffer.from(random.bytes(32)).toString('hex'),
     status: isActive ? 'active' : 'revoked',
@@ -88,43 +97,6 @@ function peerOf({ random, now }: ImportContext, row: SourceRow, { id, origin, se
     auto_rotate_interval_days: days,
     profile_checkpoint: '0',
   }
-}
-
-/** Offers of other instances that wait for an admin. */
-async function importRequests(context: ImportContext): Promise<void> {
-  const { report, now } = context
-  const known = new Set<string>()
-  await importTable(context, {
-    from: 'peer_approval_requests',
-    to: 'approval_requests',
-    columns: [
-      ...['id', 'source_origin', 'secret', 'instance_name', 'status', 'created_at', 'direction', 'expires_at'],
-      'attempts',
-    ],
-    key: (row) => originOf(row['origin']),
-    map: (row) => {
-      const [origin, secret] = [originOf(row['origin']), readText(row['hmac_secret'])]
-      const expiresAt = readOptionalTime(row['expires_at']) ?? now
-      if ((readText(row['direction']) ?? 'inbound') !== 'inbound' || !secret || origin === null)
-        return 'a wish of users here'
-      if (known.has(origin)) return double
-      if (readText(row['status']) !== 'pending' || expiresAt < now) return 'decided or expired'
-      known.add(origin)
-      const advice = 'after approving, initiate it too: it waits for a token that was not kept'
-      report.tell('approval_requests', origin, advice)
-      return {
-        id: readId(row['id']) ?? freshId(context),
-        source_origin: origin,
-        secret,
-        instance_name: readText(row['instance_name']),
-        status: 'pending',
-        created_at: timestamp(readOptionalTime(row['requested_at']) ?? now),
-        direction: 'inbound',
-        expires_at: timestamp(expiresAt),
-        attempts: 0,
-      }
-    },
-  })
 }
 
 function originOf(value: unknown): string | null {

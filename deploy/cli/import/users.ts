@@ -1,9 +1,8 @@
 import { avatarColors, normalizeHost, normalizeOrigin, normalizeUsername } from '@gatehouse/contracts'
-import type { ImportContext } from './context.ts'
-import { insertInto } from './insert-rows.ts'
+import { insertInto, type ImportContext } from './context.ts'
+import type { SourceRow } from './source.ts'
 import { readChange, readHash, unverifiable } from './user-credentials.ts'
 import { settleIdentities, settleNames, type User } from './user-names.ts'
-import type { SourceRow } from './source.ts'
 import {
   isChangedText,
   readFlag,
@@ -15,14 +14,6 @@ import {
   readTime,
   timestamp,
 } from './values.ts'
-
-const columns = [
-  ...['id', 'username', 'password_hash', 'display_name', 'avatar', 'banner', 'bio', 'custom_status', 'accent_color'],
-  ...['avatar_color', 'is_admin', 'is_deleted', 'password_changed_at', 'state_version', 'status', 'home_instance'],
-  ...['home_user_id', 'replicated_instances', 'discoverable', 'show_activity', 'profile_updated_at', 'created_at'],
-  ...['federation_home_orphaned', 'former_home_instance', 'former_home_user_id', 'password_change_required'],
-  'sessions_ended_by_reset',
-]
 
 /** Carries the accounts over: ids, names, hashes and times as they are. */
 export async function importUsers(context: ImportContext): Promise<void> {
@@ -36,11 +27,12 @@ export async function importUsers(context: ImportContext): Promise<void> {
   }
   settleNames(context, [...users.values()])
   settleIdentities(context, [...users.values()])
-  const inserter = insertInto(client, 'users', columns)
+  const inserter = insertInto(client, 'users')
   for (const { created, isExact: _, ...user } of users.values()) {
     await inserter.add({ ...user, created_at: timestamp(created) })
     report.imported('users')
-    ;(user.is_deleted ? context.deletedUsers : context.liveUsers).add(user.id)
+    context.users.add(user.id)
+    if (!user.is_deleted) context.liveUsers.add(user.id)
   }
   await inserter.flush()
   if (![...users.values()].some((user) => user.is_admin)) {
@@ -51,9 +43,12 @@ export async function importUsers(context: ImportContext): Promise<void> {
 function readUser(context: ImportContext, id: string, row: SourceRow): User {
   const { report } = context
   const tell = (what: string) => report.tell('users', id, what)
-  const created = readTime(row['created_at'], id)
   if (Object.values(row).some(isChangedText)) tell('characters that cannot be stored were removed')
-  if (readFlag(row['is_deleted'])) return readTombstone(context, id, row, created)
+  const tombstone = readTombstone(context, id, row)
+  if (readFlag(row['is_deleted'])) {
+    if (readFlag(row['is_admin'])) tell('a deleted account cannot be an admin: the role is dropped')
+    return tombstone
+  }
 
   const isDetached = readFlag(row['federation_home_orphaned'])
   const home = homeOf(row)
@@ -71,16 +66,13 @@ function readUser(context: ImportContext, id: string, row: SourceRow): User {
   // The names of tombstones are theirs: one that is deleted later must find its own free.
   const username = given && !given.startsWith('!deleted:') ? given : `user_${id}`
   return {
+    ...tombstone,
     ...profileOf(context, id, row, isLocal),
-    id,
     username,
     isExact: readText(row['username']) === username,
     password_hash: readHash(context, id, row, isLocal),
     is_admin: isAdmin && isLocal,
     is_deleted: false,
-    password_changed_at: readChange(context, id, row),
-    state_version: 1,
-    status: 'offline',
     home_instance: isDetached ? null : home,
     home_user_id: isLocal ? null : homeUserId,
     federation_home_orphaned: isDetached && home !== null,
@@ -88,11 +80,7 @@ function readUser(context: ImportContext, id: string, row: SourceRow): User {
     former_home_user_id: isDetached && home !== null ? homeUserId : null,
     replicated_instances: JSON.stringify(readReplicated(row, tell)),
     discoverable: (readInteger(row['discoverable']) ?? 1n) !== 0n,
-    show_activity: (readInteger(row['show_activity']) ?? 1n) !== 0n,
     profile_updated_at: readOptionalTime(row['profile_updated_at']) ?? 0,
-    password_change_required: false,
-    sessions_ended_by_reset: false,
-    created,
   }
 }
 
@@ -118,10 +106,9 @@ function profileOf({ report, files }: ImportContext, id: string, row: SourceRow,
   }
 }
 
-function readTombstone(context: ImportContext, id: string, row: SourceRow, created: number): User {
+/** Of an account that is not deleted, what a tombstone keeps. */
+function readTombstone(context: ImportContext, id: string, row: SourceRow) {
   const home = homeOf(row)
-  if (readFlag(row['is_admin']))
-    context.report.tell('users', id, 'a deleted account cannot be an admin: the role is dropped')
   const nothing = { display_name: null, avatar: null, banner: null, bio: null, custom_status: null, accent_color: null }
   return {
     ...nothing,
@@ -143,10 +130,10 @@ function readTombstone(context: ImportContext, id: string, row: SourceRow, creat
     replicated_instances: '[]',
     discoverable: false,
     show_activity: (readInteger(row['show_activity']) ?? 1n) !== 0n,
-    profile_updated_at: '0',
+    profile_updated_at: 0,
     password_change_required: false,
     sessions_ended_by_reset: false,
-    created,
+    created: readTime(row['created_at'], id),
   }
 }
 
