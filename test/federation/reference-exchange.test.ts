@@ -65,7 +65,7 @@ describe('events with the reference peer', function () {
     await using pair = await startPeers()
     await using profiles = await answerProfiles(pair)
     const reported: unknown[] = []
-    await using _listening = await pair.gate.deps.bus.onBroadcast(
+    await using _listening = await pair.gate.deps.bus.subscribe(
       remotePresenceReported,
       async ({ payload, requestId }) => {
         reported.push({ ...payload, requestId })

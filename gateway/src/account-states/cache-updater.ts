@@ -10,8 +10,12 @@ export async function startCacheUpdater({
   clock,
   gatewayMetrics,
 }: Pick<Deps, 'bus' | 'accountStateCache' | 'clock' | 'gatewayMetrics'>): Promise<AsyncDisposable> {
-  return await bus.consume(accountEvents, 'account-states', async ({ name, payload }) => {
-    await accountStateCache.put(payload.state)
-    if (revocations.has(name)) gatewayMetrics.revocationApplied(Math.max(0, clock.now() - payload.at) / 1000)
-  })
+  return await bus.subscribe(
+    accountEvents,
+    async ({ name, payload }) => {
+      await accountStateCache.put(payload.state)
+      if (revocations.has(name)) gatewayMetrics.revocationApplied(Math.max(0, clock.now() - payload.at) / 1000)
+    },
+    { group: 'account-states' },
+  )
 }

@@ -1,4 +1,5 @@
 import type { CallDefinition, EventDefinition } from '@gatehouse/contracts'
+import { Unavailable } from '@gatehouse/runtime'
 import type { z } from 'zod'
 
 export type Context = {
@@ -27,37 +28,25 @@ export type BusLog = { warn(fields: object, message: string): void; error(fields
 
 /** Payloads are JSON. Both ends parse them with the definition's schemas. */
 export type Bus = AsyncDisposable & {
-  /** One `id` (a uuid) within two minutes is one event. Throws `BusUnavailable`; the event may be stored all the same. */
+  /**
+   * One `id` (a uuid) within two minutes is one event. Rejects with `BusUnavailable`; the event may be stored all the same.
+   * A broadcast is sent at once or lost. With `to`, only subscribers under that name get it; without, only those without.
+   */
   publish<P extends z.ZodType>(
     event: EventDefinition<P>,
     payload: z.input<P>,
-    options: Context & { id: string },
+    options?: Context & { id?: string | undefined; to?: string | undefined },
   ): Promise<void>
 
   /**
-   * One member of `group` gets each event at least once. The event is repeated while the handler throws or its process
-   * dies. A new group may get older events too. Handlers must be idempotent.
+   * Every subscriber gets each later event in order. An event that a handler fails on is not repeated. With `group`, one
+   * member of it gets each event at least once: it is repeated while the handler throws or its process dies, and a new
+   * group may get older events too. Handlers must be idempotent. `as` is the name for broadcasts.
    */
-  consume<E extends EventDefinition>(
+  subscribe<E extends EventDefinition>(
     events: E | readonly E[],
-    group: string,
     handler: EventHandler<E>,
-  ): Promise<Subscription>
-
-  /** Every subscriber gets each later event in order. An event that a handler fails on is not repeated. */
-  subscribe<E extends EventDefinition>(events: E | readonly E[], handler: EventHandler<E>): Promise<Subscription>
-
-  /** Broadcasts may be lost. With `to`, only receivers under that name get it; without, only receivers without a name. */
-  broadcast<P extends z.ZodType>(
-    event: EventDefinition<P>,
-    payload: z.input<P>,
-    options?: Context & { to?: string | undefined },
-  ): void
-
-  onBroadcast<E extends EventDefinition>(
-    event: E,
-    handler: EventHandler<E>,
-    options?: { as?: string | undefined },
+    options?: { group?: string; as?: string },
   ): Promise<Subscription>
 
   request<Q extends z.ZodType, A extends z.ZodType>(
@@ -104,4 +93,23 @@ export type PulledConsumers = {
   /** An event without an acknowledgment is then redelivered. */
   ackWaitMs: number
   renewMs?: number
+}
+
+export type UnavailableReason = 'no-responders' | 'timeout' | 'disconnected'
+
+const messages: Record<UnavailableReason, string> = {
+  'no-responders': 'no process responds to the call',
+  timeout: 'no response in time',
+  disconnected: 'no connection to NATS',
+}
+
+/** No responder, no response in time, or no connection. Contract: 1. */
+export class BusUnavailable extends Unavailable {
+  override readonly name = 'BusUnavailable'
+  readonly reason: UnavailableReason
+
+  constructor(reason: UnavailableReason, cause?: unknown) {
+    super(`Bus unavailable: ${messages[reason]}`, cause === undefined ? {} : { cause })
+    this.reason = reason
+  }
 }

@@ -1,5 +1,5 @@
 import type { EventDefinition } from '@gatehouse/contracts'
-import type { EventHandler, Received } from './bus.ts'
+import type { BusLog, EventHandler, Received } from './bus.ts'
 
 export type EventMessage = {
   id: string
@@ -12,18 +12,30 @@ export type EventMessage = {
 /** Rejects when the payload does not fit the schema. */
 export type MessageHandler = (message: EventMessage) => Promise<void>
 
-export function messageHandler<E extends EventDefinition>(event: E, handler: EventHandler<E>): MessageHandler {
-  return async ({ json, ...message }) => {
-    const payload = event.payload.parse(JSON.parse(json))
-    // The schema has checked it; the compiler does not resolve the conditional type.
-    await handler({ ...message, name: event.name, payload } as unknown as Received<E>)
-  }
-}
-
 export function messageHandlers<E extends EventDefinition>(
   events: E | readonly E[],
   handler: EventHandler<E>,
-): ReadonlyMap<string, MessageHandler> {
+): { event: E; handle: MessageHandler }[] {
   const list = 'kind' in events ? [events] : events
-  return new Map(list.map((event) => [event.subject, messageHandler(event, handler)]))
+  return list.map((event) => ({
+    event,
+    async handle({ json, ...message }) {
+      const payload = event.payload.parse(JSON.parse(json))
+      // The schema has checked it; the compiler does not resolve the conditional type.
+      await handler({ ...message, name: event.name, payload } as unknown as Received<E>)
+    },
+  }))
+}
+
+/** Handles one message after the other. A failure is logged and does not stop the next. */
+export function createSequence(log: BusLog) {
+  let work = Promise.resolve()
+  return {
+    add(event: string, message: EventMessage, handle: MessageHandler): void {
+      const { id, requestId } = message
+      const logFailure = (err: unknown) => log.error({ err, event, id, requestId }, 'event handler failed')
+      work = work.then(() => handle(message)).catch(logFailure)
+    },
+    finished: () => work,
+  }
 }

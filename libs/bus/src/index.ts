@@ -1,4 +1,6 @@
-export { traceBus } from './trace-bus.ts'
+import type { connectNats as connect } from './nats/connect-nats.ts'
+
+export { BusUnavailable } from './bus.ts'
 export type {
   Bus,
   BusLog,
@@ -8,11 +10,14 @@ export type {
   PulledConsumers,
   Received,
   Subscription,
+  UnavailableReason,
 } from './bus.ts'
-export { BusUnavailable } from './bus-unavailable.ts'
-export type { UnavailableReason } from './bus-unavailable.ts'
-export { connectNats } from './nats/load-nats.ts'
 export { createLocalBus } from './local/local-bus.ts'
 export { enqueue } from './outbox/enqueue.ts'
 export { startOutboxRelay } from './outbox/relay.ts'
 export type { OutboxRelay, OutboxRelayDeps, OutboxRelayOptions } from './outbox/relay.ts'
+export { traceBus } from './trace-bus.ts'
+
+/** Loads the library of NATS with the first call only. */
+export const connectNats: typeof connect = async (options) =>
+  await (await import('./nats/connect-nats.ts')).connectNats(options)

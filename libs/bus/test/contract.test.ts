@@ -4,7 +4,7 @@ import { capturedLog, eventually, testNats } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { connectNats, createLocalBus } from '../src/index.ts'
 import type { Bus, Received } from '../src/index.ts'
-import { add, counted, deferred, named } from './definitions.ts'
+import { add, counted, deferred, named, told } from './definitions.ts'
 
 type Fixture = AsyncDisposable & { connect(): Promise<Bus>; lines: Record<string, unknown>[] }
 
@@ -47,8 +47,8 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
     it('delivers each event, in order, to every group and subscriber, with its name, id and request id', async () => {
       const event = counted()
       const [first, second, seen]: Received<ReturnType<typeof counted>>[][] = [[], [], []]
-      await bus.consume(event, 'first', async (received) => void first!.push(received))
-      await other.consume(event, 'second', async (received) => void second!.push(received))
+      await bus.subscribe(event, async (received) => void first!.push(received), { group: 'first' })
+      await other.subscribe(event, async (received) => void second!.push(received), { group: 'second' })
       await other.subscribe(event, async (received) => void seen!.push(received))
       const ids = [1, 2, 3].map(() => randomUUID())
 
@@ -73,9 +73,13 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       await other.subscribe([one, two], async (event) => {
         seen!.push(event.name === 'Counted' ? event.payload.n : event.payload.text)
       })
-      await other.consume([one, two], 'several', async (event) => {
-        consumed!.push(event.name === 'Counted' ? event.payload.n : event.payload.text)
-      })
+      await other.subscribe(
+        [one, two],
+        async (event) => {
+          consumed!.push(event.name === 'Counted' ? event.payload.n : event.payload.text)
+        },
+        { group: 'several' },
+      )
 
       for (const n of [1, 2, 3]) {
         await bus.publish(one, { n }, { id: randomUUID() })
@@ -91,10 +95,14 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
     it('redelivers only the event of several on which the handler fails', async () => {
       const [one, two] = [counted(), named()]
       const consumed: string[] = []
-      await bus.consume([one, two], 'group', async (event) => {
-        consumed.push(`${event.name} ${event.deliveries}`)
-        if (event.name === 'Named' && event.deliveries === 1) throw new Error('not yet')
-      })
+      await bus.subscribe(
+        [one, two],
+        async (event) => {
+          consumed.push(`${event.name} ${event.deliveries}`)
+          if (event.name === 'Named' && event.deliveries === 1) throw new Error('not yet')
+        },
+        { group: 'group' },
+      )
 
       await bus.publish(one, { n: 1 }, { id: randomUUID() })
       await bus.publish(two, { text: 'x' }, { id: randomUUID() })
@@ -111,8 +119,8 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
         members.add(name)
         got.push(received.payload.n)
       }
-      await bus.consume(event, 'shared', member('a'))
-      await other.consume(event, 'shared', member('b'))
+      await bus.subscribe(event, member('a'), { group: 'shared' })
+      await other.subscribe(event, member('b'), { group: 'shared' })
       const numbers = Array.from({ length: 40 }, (_, n) => n)
 
       await publishAll(event, numbers)
@@ -126,7 +134,7 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
     it('delivers an event once that was published twice with the same id', async () => {
       const event = counted()
       const got: number[] = []
-      await bus.consume(event, 'group', async ({ payload }) => void got.push(payload.n))
+      await bus.subscribe(event, async ({ payload }) => void got.push(payload.n), { group: 'group' })
       const id = randomUUID()
 
       await bus.publish(event, { n: 1 }, { id })
@@ -140,10 +148,14 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
     it('redelivers an event whose handler failed, counting, without delaying the others', async () => {
       const event = counted()
       const got: [number, number][] = []
-      await bus.consume(event, 'group', async ({ payload, deliveries }) => {
-        got.push([payload.n, deliveries])
-        if (payload.n === 1 && deliveries < 3) throw new Error('not yet')
-      })
+      await bus.subscribe(
+        event,
+        async ({ payload, deliveries }) => {
+          got.push([payload.n, deliveries])
+          if (payload.n === 1 && deliveries < 3) throw new Error('not yet')
+        },
+        { group: 'group' },
+      )
 
       await publishAll(event, [1, 2])
 
@@ -159,11 +171,11 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
     it('keeps the events of a group without members', async () => {
       const event = counted()
       const got: number[] = []
-      const subscription = await bus.consume(event, 'away', async () => {})
+      const subscription = await bus.subscribe(event, async () => {}, { group: 'away' })
       await subscription[Symbol.asyncDispose]()
 
       await publishAll(event, [1, 2])
-      await bus.consume(event, 'away', async ({ payload }) => void got.push(payload.n))
+      await bus.subscribe(event, async ({ payload }) => void got.push(payload.n), { group: 'away' })
 
       await eventually('both', () => got.length === 2)
       expect(got).to.deep.equal([1, 2])
@@ -173,11 +185,15 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       const event = counted()
       const [entered, release] = [deferred(), deferred()]
       const done: number[] = []
-      const subscription = await bus.consume(event, 'group', async ({ payload }) => {
-        entered.resolve()
-        await release.promise
-        done.push(payload.n)
-      })
+      const subscription = await bus.subscribe(
+        event,
+        async ({ payload }) => {
+          entered.resolve()
+          await release.promise
+          done.push(payload.n)
+        },
+        { group: 'group' },
+      )
       await publishAll(event, [1, 2])
       await entered.promise
 
@@ -200,27 +216,27 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
     })
 
     it('broadcasts to every receiver without a name, or to those of one name', async () => {
-      const event = counted()
+      const event = told()
       const [unnamed, nodeA, nodeB]: number[][] = [[], [], []]
-      await bus.onBroadcast(event, async ({ payload }) => void unnamed!.push(payload.n))
-      await bus.onBroadcast(event, async ({ payload }) => void nodeA!.push(payload.n), { as: 'node-a' })
-      await other.onBroadcast(event, async ({ payload }) => void nodeB!.push(payload.n), { as: 'node-b' })
+      await bus.subscribe(event, async ({ payload }) => void unnamed!.push(payload.n))
+      await bus.subscribe(event, async ({ payload }) => void nodeA!.push(payload.n), { as: 'node-a' })
+      await other.subscribe(event, async ({ payload }) => void nodeB!.push(payload.n), { as: 'node-b' })
 
-      other.broadcast(event, { n: 1 })
-      other.broadcast(event, { n: 2 }, { to: 'node-a' })
-      other.broadcast(event, { n: 3 }, { to: 'node-b' })
+      void other.publish(event, { n: 1 })
+      void other.publish(event, { n: 2 }, { to: 'node-a' })
+      void other.publish(event, { n: 3 }, { to: 'node-b' })
 
       await eventually('all three', () => unnamed!.length + nodeA!.length + nodeB!.length === 3)
       expect({ unnamed, nodeA, nodeB }).to.deep.equal({ unnamed: [1], nodeA: [2], nodeB: [3] })
     })
 
     it("broadcasts with the sender's request where there is one, and without an id", async () => {
-      const event = counted()
+      const event = told()
       const got: object[] = []
-      await bus.onBroadcast(event, async ({ id, requestId, payload }) => void got.push({ id, requestId, ...payload }))
+      await bus.subscribe(event, async ({ id, requestId, payload }) => void got.push({ id, requestId, ...payload }))
 
-      other.broadcast(event, { n: 1 }, { requestId: 'r1' })
-      other.broadcast(event, { n: 2 })
+      void other.publish(event, { n: 1 }, { requestId: 'r1' })
+      void other.publish(event, { n: 2 })
 
       await eventually('both', () => got.length === 2)
       expect(got).to.deep.equal([
@@ -320,11 +336,15 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       const event = counted()
       const [entered, release] = [deferred(), deferred()]
       let finished = false
-      await closing.consume(event, 'group', async () => {
-        entered.resolve()
-        await release.promise
-        finished = true
-      })
+      await closing.subscribe(
+        event,
+        async () => {
+          entered.resolve()
+          await release.promise
+          finished = true
+        },
+        { group: 'group' },
+      )
       await closing.publish(event, { n: 1 }, { id: randomUUID() })
       await entered.promise
       expect(closing.ready()).to.equal(true)

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { defineCall, defineEvent } from '@gatehouse/contracts'
+import { defineBroadcast, defineCall, defineEvent } from '@gatehouse/contracts'
 import { z } from 'zod'
 
 /** A number of tests share one NATS prefix: each defines an event of its own. */
 export function counted() {
   const subject = `event.test.counted_${randomUUID()}.v1` as const
   return defineEvent({ name: 'Counted', subject, payload: z.object({ n: z.int() }) })
+}
+
+export function told() {
+  const subject = `event.test.told_${randomUUID()}.v1` as const
+  return defineBroadcast({ name: 'Told', subject, payload: z.object({ n: z.int() }) })
 }
 
 /** Another event beside `counted`, with another payload. */

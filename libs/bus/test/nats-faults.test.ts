@@ -8,7 +8,7 @@ import { connect } from 'nats'
 import { connectNats } from '../src/index.ts'
 import type { Bus } from '../src/index.ts'
 import { ackWaitMs } from '../src/policy.ts'
-import { add, counted, deferred } from './definitions.ts'
+import { add, counted, deferred, told } from './definitions.ts'
 
 describe('the bus while NATS fails', () => {
   const { log } = capturedLog()
@@ -35,11 +35,15 @@ describe('the bus while NATS fails', () => {
     const [failing, seen]: number[][] = [[], []]
     let handled: number[] = []
     let refuseAll = true
-    await bus.consume(event, 'group', async ({ payload }) => {
-      failing!.push(payload.n)
-      if (refuseAll) throw new Error('failing until the restart')
-      handled.push(payload.n)
-    })
+    await bus.subscribe(
+      event,
+      async ({ payload }) => {
+        failing!.push(payload.n)
+        if (refuseAll) throw new Error('failing until the restart')
+        handled.push(payload.n)
+      },
+      { group: 'group' },
+    )
     await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
     for (const n of [1, 2, 3]) await bus.publish(event, { n }, { id: randomUUID() })
     await eventually('all were delivered once', () => [1, 2, 3].every((n) => failing!.includes(n)))
@@ -79,7 +83,7 @@ describe('the bus while NATS fails', () => {
     await using behindProxy = await connectNats({ url: proxy.url, name: 'behind a proxy', log })
     const [seen, consumed]: number[][] = [[], []]
     await behindProxy.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
-    await behindProxy.consume(event, 'group', async ({ payload }) => void consumed!.push(payload.n))
+    await behindProxy.subscribe(event, async ({ payload }) => void consumed!.push(payload.n), { group: 'group' })
     await bus.publish(event, { n: 1 }, { id: randomUUID() })
     await eventually('the first', () => seen!.length + consumed!.length === 2)
 
@@ -99,7 +103,7 @@ describe('the bus while NATS fails', () => {
   it('resumes when NATS restarts without its store', async () => {
     const event = counted()
     const [handled, seen]: number[][] = [[], []]
-    await bus.consume(event, 'group', async ({ payload }) => void handled!.push(payload.n))
+    await bus.subscribe(event, async ({ payload }) => void handled!.push(payload.n), { group: 'group' })
     await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
     const pulled = { prefix: 'pulled_', wanted: [{ name: 'pulled_a', subject: event.subject }], ackWaitMs: 1_000 }
     await using _consumers = await bus.plain!.keepConsumers(pulled)
@@ -129,7 +133,7 @@ describe('the bus while NATS fails', () => {
   it('resumes when its stream is deleted while it is connected', async () => {
     const event = counted()
     const [handled, seen]: number[][] = [[], []]
-    await bus.consume(event, 'group', async ({ payload }) => void handled!.push(payload.n))
+    await bus.subscribe(event, async ({ payload }) => void handled!.push(payload.n), { group: 'group' })
     await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
     for (const n of [1, 2, 3]) await bus.publish(event, { n }, { id: randomUUID() })
     await eventually('the first three', () => handled!.length + seen!.length === 6)
@@ -142,14 +146,14 @@ describe('the bus while NATS fails', () => {
   })
 
   it('begins what was asked for while the connection was being lost, and afterwards', async () => {
-    const [event, call] = [counted(), add()]
+    const [event, announced, call] = [counted(), told(), add()]
     const plain = bus.plain!
     const pulled = { prefix: 'pulled_', ackWaitMs: 1_000 }
     const seen: string[] = []
     const subscribeAll = (name: string) => [
-      bus.consume(event, name, async () => void seen.push(`${name}: group`)),
+      bus.subscribe(event, async () => void seen.push(`${name}: group`), { group: name }),
       bus.subscribe(event, async () => void seen.push(`${name}: every`)),
-      bus.onBroadcast(event, async () => void seen.push(`${name}: broadcast`)),
+      bus.subscribe(announced, async () => void seen.push(`${name}: broadcast`)),
       bus.respond(call, async ({ a, b }) => ({ sum: a + b })),
       plain.subscribe('gatehouse.plain', () => void seen.push(`${name}: plain`)),
       plain.keepConsumers({ ...pulled, wanted: [{ name: `pulled_${name}`, subject: event.subject }] }),
@@ -165,7 +169,7 @@ describe('the bus while NATS fails', () => {
 
     await eventually('the groups', async () => {
       await other.publish(event, { n: 1 }, { id: randomUUID() })
-      other.broadcast(event, { n: 1 })
+      void other.publish(announced, { n: 1 })
       nc.publish('gatehouse.plain', '1')
       return expected.every((one) => seen.includes(one))
     })
@@ -193,7 +197,7 @@ describe('the bus while NATS fails', () => {
 
   it('closes at once while NATS is away', async () => {
     const closing = await connectNats({ url: nats.url, name: 'closing', log })
-    await closing.consume(counted(), 'group', async () => {})
+    await closing.subscribe(counted(), async () => {}, { group: 'group' })
     await closing.subscribe(counted(), async () => {})
     await killAndNotice()
     const started = performance.now()
@@ -227,18 +231,18 @@ describe('the bus while NATS fails', () => {
 
   it('responds and receives broadcasts again after a restart', async () => {
     const call = add()
-    const event = counted()
+    const event = told()
     const seen: number[] = []
     await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
-    await bus.onBroadcast(event, async ({ payload }) => void seen.push(payload.n))
-    using _listener = bus.onReconnect(() => bus.broadcast(event, { n: 1 }))
+    await bus.subscribe(event, async ({ payload }) => void seen.push(payload.n))
+    using _listener = bus.onReconnect(() => void bus.publish(event, { n: 1 }))
 
     await killAndNotice()
     await nats.start()
     await eventually('it is back', () => bus.ready())
 
     expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 2_000 })).to.deep.equal({ sum: 3 })
-    bus.broadcast(event, { n: 2 })
+    void bus.publish(event, { n: 2 })
     await eventually('the broadcasts', () => seen.length === 2)
     expect(seen, 'the listener was called once, when subscriptions had begun again').to.deep.equal([1, 2])
   })
@@ -257,7 +261,7 @@ describe('the bus while NATS fails', () => {
     member.kill('SIGKILL')
     await dead
     const taken = Promise.withResolvers<{ id: string; deliveries: number }>()
-    await bus.consume(event, 'group', async (received) => taken.resolve(received))
+    await bus.subscribe(event, async (received) => taken.resolve(received), { group: 'group' })
 
     expect(await taken.promise).to.deep.include({ id, deliveries: 2 })
   })
@@ -269,7 +273,9 @@ describe('the bus while NATS fails', () => {
     const opened = await Promise.all(
       Array.from({ length: 8 }, () => connectNats({ url: nats.url, name: 'one of many', prefix, log })),
     )
-    await Promise.all(opened.map((one) => one.consume(event, 'group', async ({ payload }) => void got.push(payload.n))))
+    await Promise.all(
+      opened.map((one) => one.subscribe(event, async ({ payload }) => void got.push(payload.n), { group: 'group' })),
+    )
 
     await opened[0]!.publish(event, { n: 1 }, { id: randomUUID() })
 
@@ -293,7 +299,7 @@ describe('connecting to NATS', () => {
     await using bus = await connectNats({ url, name: 'early', log: ownLog })
     const [event, call] = [counted(), add()]
     const got: number[] = []
-    await using _group = await bus.consume(event, 'group', async ({ payload }) => void got.push(payload.n))
+    await using _group = await bus.subscribe(event, async ({ payload }) => void got.push(payload.n), { group: 'group' })
     await using _all = await bus.subscribe(event, async ({ payload }) => void got.push(payload.n + 10))
     await using _responder = await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
     let reconnections = 0
@@ -338,7 +344,7 @@ describe('connecting to NATS', () => {
 
   it('is closed at once by a process that stops before NATS came', async () => {
     const bus = await connectNats({ url: `nats://127.0.0.1:${await freePort()}`, name: 'early', log })
-    const subscription = await bus.consume(counted(), 'group', async () => undefined)
+    const subscription = await bus.subscribe(counted(), async () => undefined, { group: 'group' })
 
     await subscription[Symbol.asyncDispose]()
     await bus[Symbol.asyncDispose]()

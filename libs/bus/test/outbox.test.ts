@@ -22,7 +22,7 @@ function recordingBus(act: (published: Published) => Promise<void> = async () =>
   const got: Published[] = []
   const bus: Bus = {
     ...createLocalBus({ log: capturedLog().log }),
-    async publish(_event, payload, { id, requestId }) {
+    async publish(_event, payload, { id = '', requestId } = {}) {
       const published = { id, n: (payload as { n: number }).n, requestId }
       await act(published)
       got.push(published)

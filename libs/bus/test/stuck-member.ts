@@ -6,12 +6,12 @@ import { connectNats } from '../src/index.ts'
 const [url, subject] = process.argv.slice(2) as [string, `event.${string}`]
 const log = { warn: () => {}, error: () => {} }
 const bus = await connectNats({ url, name: 'stuck member', log })
-await bus.consume(
+await bus.subscribe(
   defineEvent({ name: 'Counted', subject, payload: z.object({ n: z.int() }) }),
-  'group',
   async ({ payload }) => {
     process.send!({ holds: payload.n })
     await new Promise(() => {})
   },
+  { group: 'group' },
 )
 process.send!({ ready: true })

@@ -1,12 +1,13 @@
 import type { z } from 'zod'
 import type { RefusalCode } from './refusals.ts'
 
-/** docs/events.md. Subject: `event.`, then the name and a version. */
+/** docs/events.md. Subject: `event.`, then the name and a version. A broadcast is not kept and may be lost. */
 export type EventDefinition<P extends z.ZodType = z.ZodType, N extends string = string> = {
   kind: 'event'
   name: N
   subject: string
   payload: P
+  kept: boolean
 }
 
 export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType = z.ZodType> = {
@@ -16,12 +17,14 @@ export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType 
   reply: A
 }
 
-export function defineEvent<N extends string, P extends z.ZodType>(definition: {
-  name: N
-  subject: `event.${string}`
-  payload: P
-}) {
-  return { kind: 'event', ...definition } satisfies EventDefinition<P, N>
+type Definition<N extends string, P extends z.ZodType> = { name: N; subject: `event.${string}`; payload: P }
+
+export function defineEvent<N extends string, P extends z.ZodType>(definition: Definition<N, P>) {
+  return { kind: 'event', kept: true, ...definition } satisfies EventDefinition<P, N>
+}
+
+export function defineBroadcast<N extends string, P extends z.ZodType>(definition: Definition<N, P>) {
+  return { kind: 'event', kept: false, ...definition } satisfies EventDefinition<P, N>
 }
 
 export function defineCall<Q extends z.ZodType, A extends z.ZodType>(definition: {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { accountState } from './accounts.ts'
-import { defineEvent } from './define.ts'
+import { defineBroadcast, defineEvent } from './define.ts'
 import { openSocket } from './sockets.ts'
 import { snowflake, timestampMs } from './text.ts'
 import { userStatus } from './users.ts'
 
-// Subjects get the prefix `gatehouse.`. All but PresenceChanged go through the outbox. See docs/events.md.
+// Subjects get the prefix `gatehouse.`. All but broadcasts go through the outbox. See docs/events.md.
 
 const actor = z.object({ userId: snowflake.nullable(), username: z.string() }).nullable()
 
@@ -77,8 +77,8 @@ export const profileChanged = defineEvent({
   payload: z.object({ ...ofAccount, profileUpdatedAt: timestampMs, changed: z.array(z.string()) }),
 })
 
-/** `version` rises. Without `audience`, gateways look it up. May be lost. Contract: 6, presence_update. */
-export const presenceChanged = defineEvent({
+/** `version` rises. Without `audience`, gateways look it up. Contract: 6, presence_update. */
+export const presenceChanged = defineBroadcast({
   name: 'PresenceChanged',
   subject: 'event.user.presence-changed.v1',
   payload: z.object({
@@ -89,28 +89,28 @@ export const presenceChanged = defineEvent({
   }),
 })
 
-/** Asks gateways to repeat presence changes to `askedBy`. Broadcast: may be lost. Contract: 6, presence_update. */
-export const presenceMissed = defineEvent({
+/** Asks gateways to repeat presence changes to `askedBy`. Contract: 6, presence_update. */
+export const presenceMissed = defineBroadcast({
   name: 'PresenceMissed',
   subject: 'event.user.presence-missed.v1',
   payload: z.object({ askedBy: z.string() }),
 })
 
-/** Broadcast: may be lost. Contract: 6. */
-export const remotePresenceReported = defineEvent({
+/** Contract: 6. */
+export const remotePresenceReported = defineBroadcast({
   name: 'RemotePresenceReported',
   subject: 'event.user.remote-presence-reported.v1',
   payload: z.object({ userId: snowflake, status: z.enum(['online', 'offline']), until: timestampMs }),
 })
 
-/** Broadcast: may be lost. Contract: 3, sockets. */
-export const socketsAsked = defineEvent({
+/** Contract: 3, sockets. */
+export const socketsAsked = defineBroadcast({
   name: 'SocketsAsked',
   subject: 'event.user.sockets-asked.v1',
   payload: z.object({ userId: snowflake, questionId: z.string(), askedBy: z.string() }),
 })
 
-export const socketsTold = defineEvent({
+export const socketsTold = defineBroadcast({
   name: 'SocketsTold',
   subject: 'event.user.sockets-told.v1',
   payload: z.object({ questionId: z.string(), nodeId: z.string(), sockets: z.array(openSocket) }),

@@ -64,7 +64,7 @@ describe('ten thousand events of a peer in 200 relays', function () {
       }
       return { applied: profiles.length }
     })
-    await using _presence = await instance.deps.bus.onBroadcast(remotePresenceReported, async () => undefined)
+    await using _presence = await instance.deps.bus.subscribe(remotePresenceReported, async () => undefined)
 
     const held = relay(busy, batchOf(busy, 0))
     await eventually('the batch is being applied', () => waiting === 1)

@@ -115,7 +115,7 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     new PresenceDelivery({ ...context, sessions, sessionMetrics, remotePresences, presenceStore, node }),
   )
   // Changes of other nodes are received before this node records any.
-  opening.use(await bus.onBroadcast(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload)))
+  opening.use(await bus.subscribe(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload)))
   const broadcaster = new PresenceBroadcaster({ bus, presenceDelivery, sessionMetrics })
   const presence = opening.use(
     new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node, remotePresences }),

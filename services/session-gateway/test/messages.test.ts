@@ -166,7 +166,7 @@ describe('messages after ready', () => {
       async () => {
         for (let change = 0; change < 300; change += 1) {
           version += 1
-          bus.broadcast(presenceChanged, { userId: friend.id, status: 'online', version })
+          void bus.publish(presenceChanged, { userId: friend.id, status: 'online', version })
         }
         const { text } = await node.resources.metrics.render()
         return text.includes('gatehouse_slow_readers_total 1')

@@ -49,7 +49,7 @@ describe('presence on several session gateways', () => {
     const friendIds = await befriendOnlineUsers(cluster, user, { size: 3_000, nodeId: otherNodeId })
     const bus = await cluster.openBus()
     const told: object[] = []
-    await using _receiving = await bus.onBroadcast(presenceChanged, async ({ payload }) => {
+    await using _receiving = await bus.subscribe(presenceChanged, async ({ payload }) => {
       if (payload.userId === user.id) told.push({ status: payload.status, audience: payload.audience })
     })
 
@@ -67,7 +67,7 @@ describe('presence on several session gateways', () => {
     await shareSpace(cluster, user!, spaceMember!)
     const bus = await cluster.openBus()
     const named: (string[] | undefined)[] = []
-    await using _receiving = await bus.onBroadcast(presenceChanged, async ({ payload }) => {
+    await using _receiving = await bus.subscribe(presenceChanged, async ({ payload }) => {
       if (payload.userId === user!.id) named.push(payload.audience?.toSorted())
     })
     const [friendWatch, memberWatch, strangerWatch] = await signInAll(second, [friend!, spaceMember!, stranger!])
@@ -84,7 +84,7 @@ describe('presence on several session gateways', () => {
       () => friendWatch!.messages.length === 1 && memberWatch!.messages.length === 1,
     )
     const change = { userId: user!.id, status: 'online', version: Number.MAX_SAFE_INTEGER } as const
-    bus.broadcast(presenceChanged, { ...change, audience: [stranger!.id] })
+    void bus.publish(presenceChanged, { ...change, audience: [stranger!.id] })
     expect(await strangerWatch!.take('presence_update')).to.deep.include({ userId: user!.id, status: 'online' })
     expect([friendWatch!.messages.length, memberWatch!.messages.length]).to.deep.equal([1, 1])
     terminate(friendWatch!, memberWatch!, strangerWatch!)

@@ -31,7 +31,7 @@ describe('presence that peers report', () => {
   const reporter =
     (bus: Awaited<ReturnType<Cluster['openBus']>>, remote: BuiltUser) =>
     (status: 'online' | 'offline', { id: userId } = remote) =>
-      bus.broadcast(remotePresenceReported, { userId, status, until: clock.now() + 60_000 })
+      void bus.publish(remotePresenceReported, { userId, status, until: clock.now() + 60_000 })
 
   it('is sent to the audience on every node and stands in ready, until it ends by time; the status stays', async () => {
     const [first, second] = [await startNode(), await startNode()]
@@ -108,7 +108,7 @@ describe('presence that peers report', () => {
   async function awaitOffline({ id }: BuiltUser): Promise<{ published: Promise<void> }> {
     const bus = await cluster.openBus()
     const { promise, resolve } = Promise.withResolvers<void>()
-    await bus.onBroadcast(
+    await bus.subscribe(
       presenceChanged,
       async ({ payload }) => void (payload.userId === id && payload.status === 'offline' && resolve()),
     )

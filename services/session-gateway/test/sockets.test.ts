@@ -84,10 +84,10 @@ describe('GET /api/users/@me/sockets', () => {
     const user = await buildUser(cluster)
     const sent: string[] = []
     for (const { resources } of [first, second]) {
-      const { broadcast } = resources.bus
-      resources.bus.broadcast = (event, payload, options) => {
+      const { publish } = resources.bus
+      resources.bus.publish = async (event, payload, options) => {
         sent.push(`${event.name} ${options?.requestId}`)
-        broadcast(event, payload, options)
+        await publish(event, payload, options)
       }
     }
     const call = createServiceClient({ url: first.url, internalSecret, clock: systemClock })
@@ -103,11 +103,11 @@ describe('GET /api/users/@me/sockets', () => {
     const user = await buildUser(cluster)
     const client = await signIn(first.url, user.token)
     const { bus } = first.resources
-    const { broadcast } = bus
+    const { publish } = bus
     let questions = 0
-    bus.broadcast = (event, ...rest) => {
+    bus.publish = async (event, ...rest) => {
       if (event.name === 'SocketsAsked') questions += 1
-      broadcast(event, ...rest)
+      await publish(event, ...rest)
     }
     await cluster.sql('insert into session_nodes (id) values (?)', [randomUUID()])
 

@@ -1,8 +1,7 @@
 import type { CallDefinition } from '@gatehouse/contracts'
 import { withTimeout } from '@gatehouse/runtime'
 import type { z } from 'zod'
-import type { Bus, BusLog, Context, Subscription } from '../bus.ts'
-import { BusUnavailable } from '../bus-unavailable.ts'
+import { BusUnavailable, type Bus, type BusLog, type Context } from '../bus.ts'
 import { readReply, writeReply } from '../reply.ts'
 
 type Responder = { reply(json: string, context: Context): Promise<string>; underWay: Set<Promise<unknown>> }
@@ -23,13 +22,17 @@ export function createResponders(log: BusLog) {
     const next = ofCall.shift()
     if (!next) throw new BusUnavailable('no-responders')
     ofCall.push(next)
-    const reply = track(next, next.reply(json, context))
-    return readReply(call, await withTimeout(reply, timeoutMs, () => new BusUnavailable('timeout')))
+    const reply = next.reply(json, context)
+    next.underWay.add(reply)
+    const replied = reply.finally(() => next.underWay.delete(reply))
+    return readReply(call, await withTimeout(replied, timeoutMs, () => new BusUnavailable('timeout')))
   }
 
   const add: Bus['respond'] = async (call, handler) => {
-    const reply: Responder['reply'] = (json, context) => writeReply(log, call, handler, { json, context })
-    const responder: Responder = { reply, underWay: new Set() }
+    const responder: Responder = {
+      reply: (json, context) => writeReply(log, call, handler, { json, context }),
+      underWay: new Set(),
+    }
     const ofCall = responders.get(call.subject) ?? []
     responders.set(call.subject, ofCall)
     ofCall.push(responder)
@@ -39,7 +42,7 @@ export function createResponders(log: BusLog) {
         if (index >= 0) ofCall.splice(index, 1)
         await Promise.all(responder.underWay)
       },
-    } satisfies Subscription
+    }
   }
 
   return {
@@ -50,9 +53,4 @@ export function createResponders(log: BusLog) {
       await Promise.all([...responders.values()].flat().flatMap((responder) => [...responder.underWay]))
     },
   }
-}
-
-function track(responder: Responder, reply: Promise<string>): Promise<string> {
-  responder.underWay.add(reply)
-  return reply.finally(() => responder.underWay.delete(reply))
 }

@@ -1,69 +1,33 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import type { Msg } from 'nats'
 import type { Bus, BusLog, Subscription } from '../bus.ts'
-import { messageHandler, messageHandlers } from '../event-message.ts'
-import { connectStartMs, publishTimeoutMs, refusedRetryMs } from '../policy.ts'
-import { broadcast, receiveBroadcasts } from './broadcasts.ts'
-import { request, respond } from './calls.ts'
-import { connectWithRetry, describeServers } from './connect-with-retry.ts'
-import { createConnection } from './connection.ts'
-import { consumeDurably } from './durable-consumer.ts'
-import { openEventStream } from './event-stream.ts'
-import type { EventStream } from './event-stream.ts'
-import { createLateBus, type NatsBus } from './late-bus.ts'
-import { writeHeaders } from './message.ts'
-import { subscribeOrdered } from './ordered-consumer.ts'
-import { plainSubjects } from './plain-subjects.ts'
-
-const defaultPrefix = 'gatehouse'
+import { createSequence, messageHandlers } from '../event-message.ts'
+import { publishTimeoutMs } from '../policy.ts'
+import { readReply, writeReply } from '../reply.ts'
+import { openConnection, type Connection } from './connection.ts'
+import { consumeDurably, consumeInOrder } from './consumers.ts'
+import { openEventStream, type EventStream } from './event-stream.ts'
+import { readContext, readEventMessage, writeHeaders } from './message.ts'
+import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
 type NatsOptions = { url: string; name: string; prefix?: string; log: BusLog }
 
 /**
- * JetStream 2.9 or newer. A start without NATS succeeds: subscriptions begin when it comes. Throws one line without
- * credentials when NATS refuses them or has no JetStream. Later losses end in a reconnection. Contract: 8.
+ * JetStream 2.9 or newer. A start without NATS succeeds: until it comes, calls are unavailable, broadcasts are lost and
+ * subscriptions wait. Throws one line without credentials when NATS refuses them or has no JetStream. Contract: 8.
  */
-export async function connectNats(options: NatsOptions): Promise<Bus> {
-  const stop = new AbortController()
-  const opening = openNatsBus(options, stop.signal)
-  const late = Symbol('late')
-  const first = await Promise.race([opening, pause(connectStartMs, late, { ref: false })])
-  if (first !== late) return first
-  options.log.warn({ server: describeServers(options.url) }, 'cannot reach NATS yet: going on without')
-  return createLateBus({
-    prefix: options.prefix ?? defaultPrefix,
-    opening: reopen(opening, options, stop.signal),
-    stop,
-    log: options.log,
-  })
-}
-
-async function openNatsBus(options: NatsOptions, stopRequested: AbortSignal): Promise<NatsBus> {
-  const nc = await connectWithRetry(options, stopRequested)
-  const connection = createConnection(nc, options.log)
+export async function connectNats({ prefix = 'gatehouse', ...options }: NatsOptions): Promise<Bus> {
+  const connection = await openConnection(options)
   try {
-    return natsBus(await openEventStream(connection, options.prefix ?? defaultPrefix, options.log))
+    return natsBus(connection, await openEventStream(connection, prefix), prefix)
   } catch (cause) {
-    const server = nc.getServer()
+    const server = await connection.whenConnected(async ({ nc }) => nc.getServer()).catch(() => options.name)
     await connection[Symbol.asyncDispose]()
     throw new Error(`NATS at ${server} does not offer JetStream, which the bus needs`, { cause })
   }
 }
 
-/** A running process retries a refusal too. */
-async function reopen(opening: Promise<NatsBus>, options: NatsOptions, stopRequested: AbortSignal): Promise<NatsBus> {
-  for (let attempt = opening; ; attempt = openNatsBus(options, stopRequested)) {
-    try {
-      return await attempt
-    } catch (err) {
-      stopRequested.throwIfAborted()
-      options.log.error({ err }, 'NATS cannot be used yet')
-      await pause(refusedRetryMs)
-    }
-  }
-}
-
-function natsBus(stream: EventStream): NatsBus {
-  const { connection, js, subjectOf } = stream
+function natsBus(connection: Connection, stream: EventStream, prefix: string): Bus {
+  const { log, whenConnected } = connection
   const subscriptions = new Set<Subscription>()
 
   async function track(opening: Promise<Subscription>): Promise<Subscription> {
@@ -76,31 +40,64 @@ function natsBus(stream: EventStream): NatsBus {
     }
   }
 
+  // The stream stores `event.`.
+  const broadcastSubject = (subject: string, name: string | undefined) =>
+    name === undefined ? `${prefix}.broadcast.${subject}` : `${prefix}.broadcast-to.${name}.${subject}`
+
+  const subscribe: Bus['subscribe'] = async (events, handler, { group, as } = {}) => {
+    await using opening = new AsyncDisposableStack()
+    const handlers = messageHandlers(events, handler).map(({ event, handle }) => ({ ...event, handle }))
+    const broadcasts = createSequence(log)
+    opening.defer(broadcasts.finished)
+    for (const { subject, handle } of handlers.filter(({ kept }) => !kept)) {
+      const receive = (message: Msg) => broadcasts.add(subject, readEventMessage(message, 1), handle)
+      opening.use(await connection.listen(broadcastSubject(subject, as), receive))
+    }
+    const kept = handlers.filter((event) => event.kept)
+    if (group !== undefined) {
+      for (const { subject, handle } of kept) opening.use(await consumeDurably(stream, { subject, group }, handle))
+    } else if (kept.length > 0) opening.use(await consumeInOrder(stream, kept))
+    return opening.move()
+  }
+
   return {
-    async publish(event, payload, { id, requestId, traceparent }) {
+    async publish(event, payload, { id, to, requestId, traceparent } = {}) {
       const json = JSON.stringify(event.payload.parse(payload))
-      const send = { msgID: id, headers: writeHeaders({ requestId, traceparent }), timeout: publishTimeoutMs }
-      await connection.whenConnected(() => js.publish(subjectOf(event.subject), json, send))
-    },
-    async consume(events, group, handler) {
-      await using opening = new AsyncDisposableStack()
-      for (const [subject, handle] of messageHandlers(events, handler)) {
-        opening.use(await track(consumeDurably(stream, { subject, group }, handle)))
+      if (!event.kept) {
+        // Headers are slow in small messages.
+        const send = requestId === undefined ? undefined : { headers: writeHeaders({ requestId }) }
+        return connection.send(broadcastSubject(event.subject, to), json, send)
       }
-      const opened = opening.move()
-      return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
+      const send = { headers: writeHeaders({ requestId, traceparent }), timeout: publishTimeoutMs }
+      const subject = stream.subjectOf(event.subject)
+      await whenConnected(({ js }) => js.publish(subject, json, { ...send, ...(id && { msgID: id }) }))
     },
-    subscribe: (events, handler, since?: Date) =>
-      track(subscribeOrdered(stream, messageHandlers(events, handler), since)),
-    broadcast: (event, payload, options = {}) => broadcast(stream, event, payload, options),
-    onBroadcast: (event, handler, { as } = {}) =>
-      track(receiveBroadcasts(stream, { event: event.subject, as, handle: messageHandler(event, handler) })),
-    request: (call, payload, options) => request(stream, call, payload, options),
-    respond: (call, handler) => track(respond(stream, call, handler)),
-    flush: () => connection.whenConnected(() => connection.nc.flush()),
+    subscribe: (events, handler, options) => track(subscribe(events, handler, options)),
+    async request(call, payload, { timeoutMs, requestId, traceparent }) {
+      const json = JSON.stringify(call.request.parse(payload))
+      const send = { timeout: timeoutMs, headers: writeHeaders({ requestId, traceparent }) }
+      const reply = await whenConnected(({ nc }) => nc.request(`${prefix}.${call.subject}`, json, send))
+      return readReply(call, reply.string())
+    },
+    respond(call, handler) {
+      const respond = async (message: Msg) => {
+        const request = { json: message.string(), context: readContext(message) }
+        message.respond(await writeReply(log, call, handler, request))
+      }
+      return track(connection.listen(`${prefix}.${call.subject}`, respond, 'responders'))
+    },
+    flush: () => whenConnected(({ nc }) => nc.flush()),
     onReconnect: (listener) => ({ [Symbol.dispose]: connection.onReconnect(listener) }),
     ready: () => connection.isUp(),
-    plain: plainSubjects(stream, track),
+    plain: {
+      prefix,
+      async request(subject, message, { timeoutMs }) {
+        return (await whenConnected(({ nc }) => nc.request(subject, message, { timeout: timeoutMs }))).data
+      },
+      subscribe: (subject, receive) => track(connection.listen(subject, ({ data }) => receive(data))),
+      keepConsumers: (consumers) => track(keepConsumers(stream, consumers)),
+      deleteConsumers: (names) => whenConnected(({ jsm }) => deleteConsumers(jsm, stream, names)),
+    },
     async [Symbol.asyncDispose]() {
       const open = [...subscriptions]
       subscriptions.clear()

@@ -1,24 +1,69 @@
-import { withTimeout } from '@gatehouse/runtime'
-import { ErrorCode, Events, NatsError } from 'nats'
-import type { NatsConnection } from 'nats'
-import { BusUnavailable } from '../bus-unavailable.ts'
-import type { BusLog } from '../bus.ts'
-import { drainMs } from '../policy.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { abortable, withTimeout } from '@gatehouse/runtime'
+import { ErrorCode, Events, NatsError, connect } from 'nats'
+import type * as nats from 'nats'
+import type { ConnectionOptions, JetStreamClient, JetStreamManager, Msg, NatsConnection } from 'nats'
+import { BusUnavailable, type BusLog, type Subscription } from '../bus.ts'
+import { connectAttemptMs, connectRetryMs, connectStartMs, drainMs, pingMs, refusedRetryMs } from '../policy.ts'
+
+export type Client = { nc: NatsConnection; jsm: JetStreamManager; js: JetStreamClient }
 
 export type Connection = AsyncDisposable & {
-  nc: NatsConnection
+  log: BusLog
   isUp(): boolean
   /** Rejects with `BusUnavailable` without a connection or at its loss. */
-  whenConnected<T>(work: () => Promise<T>): Promise<T>
-  /** Resolves when NATS knows the subscriptions. Without a connection they come with the next one. */
-  announceSubscription(): Promise<void>
+  whenConnected<T>(work: (client: Client) => Promise<T>): Promise<T>
+  /** Nothing without a connection: the client would queue it in memory without bound. */
+  send(...message: Parameters<NatsConnection['publish']>): void
+  /** Resolves when NATS knows the subscription. Without a connection it begins with the next one. */
+  listen(subject: string, receive: (message: Msg) => void | Promise<void>, queue?: string): Promise<Subscription>
+  /** Calls `listener` after a late first connection too. */
   onReconnect(listener: () => void): () => void
 }
 
-export function createConnection(nc: NatsConnection, log: BusLog): Connection {
-  let up = true
+type Options = { url: string; name: string; log: BusLog }
+
+/**
+ * Connects in the background when NATS does not come in time. `url` may name several servers. Throws one line without
+ * credentials when NATS refuses them. Contract: 8.
+ */
+export async function openConnection({ url, name, log }: Options): Promise<Connection> {
+  const { servers, ...credentials } = parseAddress(url)
+  const server = servers.join(', ')
+  const stop = new AbortController()
   const pending = new Set<(reason: BusUnavailable) => void>()
-  const reconnectListeners = new Set<() => void>()
+  const listeners = new Set<() => void>()
+  const beginnings = new Set<(nc: NatsConnection) => void>()
+  let client: Client | undefined
+  let up = false
+  let late = false
+
+  async function connectUntilDone(): Promise<void> {
+    while (!client) {
+      stop.signal.throwIfAborted()
+      const attempt = connect({ servers, ...credentials, name, ...reconnectOptions })
+      try {
+        const nc = await abortable(attempt, stop.signal)
+        client = { nc, jsm: await nc.jetstreamManager({ checkAPI: false }), js: nc.jetstream() }
+      } catch (cause) {
+        void attempt.then(
+          (nc) => nc.close(),
+          () => {},
+        )
+        stop.signal.throwIfAborted()
+        const refusal = isAuthError(cause) && new Error(`NATS at ${server} refuses the credentials`, { cause })
+        if (refusal && !late) throw refusal
+        if (refusal) log.error({ err: refusal }, 'NATS cannot be used yet')
+        await pause(refusal ? refusedRetryMs : connectRetryMs)
+      }
+    }
+    void followStatus(client.nc)
+    up = true
+    for (const begin of beginnings) begin(client.nc)
+    if (!late) return
+    log.warn({}, 'NATS connected')
+    for (const listener of listeners) listener()
+  }
 
   function markLost() {
     up = false
@@ -26,7 +71,7 @@ export function createConnection(nc: NatsConnection, log: BusLog): Connection {
     pending.clear()
   }
 
-  async function followStatus() {
+  async function followStatus(nc: NatsConnection) {
     for await (const { type, data } of nc.status()) {
       if (type === Events.Disconnect) {
         if (up) log.warn({ server: data }, 'NATS connection lost')
@@ -35,19 +80,19 @@ export function createConnection(nc: NatsConnection, log: BusLog): Connection {
       if (type === Events.Reconnect) {
         log.warn({ server: data }, 'NATS connection restored')
         up = true
-        for (const listener of reconnectListeners) listener()
+        for (const listener of listeners) listener()
       }
       if (type === Events.Error) log.warn({ reason: data }, 'NATS error')
     }
     markLost()
   }
 
-  async function whenConnected<T>(work: () => Promise<T>): Promise<T> {
-    if (!up) throw new BusUnavailable('disconnected')
+  async function whenConnected<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    if (!up || !client) throw new BusUnavailable('disconnected')
     const lost = Promise.withResolvers<never>()
     pending.add(lost.reject)
     try {
-      return await Promise.race([work(), lost.promise])
+      return await Promise.race([work(client), lost.promise])
     } catch (error) {
       throw asUnavailable(error)
     } finally {
@@ -55,32 +100,94 @@ export function createConnection(nc: NatsConnection, log: BusLog): Connection {
     }
   }
 
-  async function announceSubscription(): Promise<void> {
-    try {
-      await whenConnected(() => nc.flush())
-    } catch (error) {
-      if (!(error instanceof BusUnavailable)) throw error
+  async function listen(subject: string, receive: (message: Msg) => void | Promise<void>, queue?: string) {
+    const underWay = new Set<Promise<void>>()
+    let subscription: nats.Subscription | undefined
+    const begin = (nc: NatsConnection) => {
+      const callback = (error: NatsError | null, message: Msg) => {
+        if (error) return log.error({ err: error, subject }, 'NATS subscription refused')
+        const handled = receive(message)
+        if (handled) underWay.add(handled)
+        void handled?.finally(() => underWay.delete(handled))
+      }
+      subscription = nc.subscribe(subject, { callback, ...(queue && { queue }) })
+    }
+    if (client) begin(client.nc)
+    else beginnings.add(begin)
+    await whenConnected(({ nc }) => nc.flush()).catch(ignoreUnavailable)
+    return {
+      async [Symbol.asyncDispose]() {
+        beginnings.delete(begin)
+        if (up) await subscription?.drain().catch(() => {})
+        else subscription?.unsubscribe()
+        await Promise.all(underWay)
+      },
     }
   }
 
-  void followStatus()
+  const connecting = connectUntilDone()
+  if (!(await Promise.race([connecting.then(() => true), pause(connectStartMs, false, { ref: false })]))) {
+    late = true
+    connecting.catch(() => {})
+    log.warn({ server }, 'cannot reach NATS yet: going on without')
+  }
   return {
-    nc,
+    log,
     isUp: () => up,
     whenConnected,
-    announceSubscription,
+    send(...message) {
+      if (up) client?.nc.publish(...message)
+    },
+    listen,
     onReconnect(listener) {
-      reconnectListeners.add(listener)
-      return () => reconnectListeners.delete(listener)
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     async [Symbol.asyncDispose]() {
       const wasUp = up
       markLost()
-      const drained = wasUp ? nc.drain() : nc.close()
-      await withTimeout(drained, drainMs, () => new Error('NATS did not drain in time')).catch(() => {})
-      await nc.close()
+      stop.abort()
+      await connecting.catch(() => {})
+      const drain = () => (wasUp ? client?.nc.drain() : undefined)
+      await withTimeout(drain, drainMs, () => new Error('NATS did not drain in time')).catch(() => {})
+      await client?.nc.close()
     },
   }
+}
+
+const reconnectOptions: ConnectionOptions = {
+  timeout: connectAttemptMs,
+  maxReconnectAttempts: -1,
+  reconnectTimeWait: 100,
+  reconnectJitter: 400,
+  reconnectJitterTLS: 400,
+  pingInterval: pingMs,
+  // A rotation refuses credentials for a while.
+  ignoreAuthErrorAbort: true,
+}
+
+function parseAddress(
+  text: string,
+): Pick<ConnectionOptions, 'user' | 'pass' | 'token' | 'tls'> & { servers: string[] } {
+  const urls = text.split(',').map((part) => parseUrl(part.trim()))
+  const servers = urls.map((url) => `${url.hostname}:${url.port || '4222'}`)
+  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: {} } : {}
+  const authority = urls.find((url) => url.username !== '')
+  if (!authority) return { servers, ...tls }
+  const user = decodeURIComponent(authority.username)
+  if (authority.password === '') return { servers, ...tls, token: user }
+  return { servers, ...tls, user, pass: decodeURIComponent(authority.password) }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text.includes('://') ? text : `nats://${text}`)
+  // The text may hold a password.
+  if (!url?.hostname) throw new Error('the NATS address is malformed: expected nats://host:port')
+  return url
+}
+
+function isAuthError(error: unknown): boolean {
+  return error instanceof NatsError && error.code === ErrorCode.AuthorizationViolation.toString()
 }
 
 const reasons: Record<string, BusUnavailable['reason']> = {
@@ -95,4 +202,8 @@ const reasons: Record<string, BusUnavailable['reason']> = {
 function asUnavailable(error: unknown): unknown {
   const reason = error instanceof NatsError ? reasons[error.code] : undefined
   return reason ? new BusUnavailable(reason, error) : error
+}
+
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof BusUnavailable)) throw error
 }

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
-import { NatsError } from 'nats'
-import { ensureConsumer } from './ensure-consumer.ts'
-import type { EventStream } from './event-stream.ts'
+import { NatsError, type JetStreamManager } from 'nats'
+import { ensureConsumer } from './consumers.ts'
 
 const config = { durable_name: 'group', description: 'new' }
 
@@ -13,21 +12,21 @@ function serverThatRefuses(code: number) {
     add: () => Promise.reject(error),
     update: async (...given: unknown[]) => void updates.push(given),
   }
-  return { stream: { name: 'events', jsm: { consumers } } as unknown as EventStream, updates, error }
+  return { jsm: { consumers } as unknown as JetStreamManager, updates, error }
 }
 
 describe('A durable consumer that is there with another configuration', () => {
   it('is given the new one, by servers before and from 2.10', async () => {
     for (const code of [10013, 10148]) {
-      const { stream, updates } = serverThatRefuses(code)
-      await ensureConsumer(stream, config)
+      const { jsm, updates } = serverThatRefuses(code)
+      await ensureConsumer(jsm, 'events', config)
       expect(updates, String(code)).to.deep.equal([['events', 'group', config]])
     }
   })
 
   it('stays as it is when the server refuses it for another reason', async () => {
-    const { stream, updates, error } = serverThatRefuses(10058)
-    expect(await ensureConsumer(stream, config).catch((cause: unknown) => cause)).to.equal(error)
+    const { jsm, updates, error } = serverThatRefuses(10058)
+    expect(await ensureConsumer(jsm, 'events', config).catch((cause: unknown) => cause)).to.equal(error)
     expect(updates).to.deep.equal([])
   })
 })

@@ -1,27 +1,23 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { backoffMs } from '@gatehouse/runtime'
 import { DiscardPolicy, NatsError, RetentionPolicy, StorageType, nanos } from 'nats'
-import type { JetStreamClient, JetStreamManager, StreamInfo } from 'nats'
-import type { BusLog } from '../bus.ts'
-import { duplicateWindowMs, maxAgeMs } from '../policy.ts'
-import type { Connection } from './connection.ts'
-import { recreateOnReconnect } from './recreate-on-reconnect.ts'
-
-const nameInUse = 10058
+import type { StreamInfo } from 'nats'
+import { BusUnavailable } from '../bus.ts'
+import { duplicateWindowMs, maxAgeMs, recreateBackoff } from '../policy.ts'
+import type { Client, Connection } from './connection.ts'
 
 export type EventStream = {
   connection: Connection
-  log: BusLog
-  js: JetStreamClient
-  jsm: JetStreamManager
   name: string
-  prefix: string
   /** From a definition's subject to that of NATS. */
   subjectOf(subject: string): string
   /** Many processes may call it at once. */
-  ensure(): Promise<StreamInfo>
+  ensure(client: Client): Promise<StreamInfo>
 }
 
-export async function openEventStream(connection: Connection, prefix: string, log: BusLog): Promise<EventStream> {
-  const jsm = await connection.nc.jetstreamManager({ checkAPI: false })
+const nameInUse = 10058
+
+export async function openEventStream(connection: Connection, prefix: string): Promise<EventStream> {
   const name = `${prefix}-events`
   const config = {
     name,
@@ -33,7 +29,7 @@ export async function openEventStream(connection: Connection, prefix: string, lo
     duplicate_window: nanos(duplicateWindowMs),
   }
 
-  async function ensure(): Promise<StreamInfo> {
+  async function ensure({ jsm }: Client): Promise<StreamInfo> {
     try {
       return await jsm.streams.add(config)
     } catch (error) {
@@ -43,9 +39,73 @@ export async function openEventStream(connection: Connection, prefix: string, lo
     }
   }
 
-  const subjectOf = (subject: string) => `${prefix}.${subject}`
-
   // A server that lost its store would refuse events until the next start.
-  await recreateOnReconnect({ connection, log }, ensure)
-  return { connection, log, js: jsm.jetstream(), jsm, name, prefix, subjectOf, ensure }
+  await keepCreated(connection, ({ client }) => ensure(client))
+  return { connection, name, subjectOf: (subject) => `${prefix}.${subject}`, ensure }
+}
+
+export type Creation = {
+  client: Client
+  /** The first attempt, with a connection. */
+  isFirst: boolean
+  isCurrent(): boolean
+  again(afterMs: number): void
+}
+
+/** Creates at once and after each connection, until it succeeds. Throws only when the server refuses the first creation. */
+export async function keepCreated(
+  connection: Connection,
+  create: (creation: Creation) => Promise<unknown>,
+): Promise<{ stop(): void }> {
+  const { log } = connection
+  let generation = 0
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+
+  const attempt = (own: number) =>
+    connection.whenConnected((client) =>
+      create({ client, isFirst: own === 0, isCurrent: () => own === generation, again }),
+    )
+
+  async function createUntilDone() {
+    if (stopped) return
+    clearTimeout(timer)
+    const own = ++generation
+    for (let failures = 0; own === generation && connection.isUp(); failures += 1) {
+      try {
+        return void (await attempt(own))
+      } catch (err) {
+        if (own === generation && connection.isUp()) log.warn({ err }, 'NATS consumer or stream not recreated yet')
+        await pause(backoffMs(failures, recreateBackoff))
+      }
+    }
+  }
+
+  function again(afterMs: number) {
+    clearTimeout(timer)
+    timer = setTimeout(() => void createUntilDone(), afterMs).unref()
+  }
+
+  const unsubscribe = connection.onReconnect(() => void createUntilDone())
+  const stop = () => {
+    unsubscribe()
+    clearTimeout(timer)
+    stopped = true
+    generation += 1
+  }
+  try {
+    await attempt(generation)
+  } catch (error) {
+    if (isRefused(error)) {
+      stop()
+      throw error
+    }
+    void createUntilDone()
+  }
+  return { stop }
+}
+
+/** A server without JetStream has no responder. */
+function isRefused(error: unknown): boolean {
+  return !(error instanceof BusUnavailable) || error.reason === 'no-responders'
 }

@@ -1,10 +1,9 @@
 import { systemClock } from '@gatehouse/runtime'
-import { AckPolicy, DeliverPolicy, nanos } from 'nats'
+import { NatsError, type JetStreamManager } from 'nats'
 import type { PulledConsumers, Subscription } from '../bus.ts'
-import { maxAckPending, missedRenewals, renewConsumersMs } from '../policy.ts'
-import { ensureConsumer } from './ensure-consumer.ts'
-import type { EventStream } from './event-stream.ts'
-import { recreateOnReconnect } from './recreate-on-reconnect.ts'
+import { missedRenewals, renewConsumersMs } from '../policy.ts'
+import { durableConsumer, ensureConsumer } from './consumers.ts'
+import { keepCreated, type EventStream } from './event-stream.ts'
 
 type Unwanted = { description: string | undefined; missed: number }
 
@@ -15,56 +14,44 @@ type Unwanted = { description: string | undefined; missed: number }
 export async function keepConsumers(stream: EventStream, consumers: PulledConsumers): Promise<Subscription> {
   const { renewMs = renewConsumersMs } = consumers
   let unwanted: ReadonlyMap<string, Unwanted> = new Map()
-  let renewal: NodeJS.Timeout | undefined
-  let isRenewal = false
-  const kept = await recreateOnReconnect(stream, async ({ isCurrent, recreate }) => {
-    clearTimeout(renewal)
-    // Nobody could renew them while NATS was away.
-    if (!isRenewal) unwanted = new Map()
-    isRenewal = false
-    await stream.ensure()
-    await renewWanted(stream, consumers)
-    unwanted = await listUnwanted(stream, consumers, unwanted)
+  // Nobody could renew them while NATS was away.
+  const unsubscribe = stream.connection.onReconnect(() => (unwanted = new Map()))
+  const kept = await keepCreated(stream.connection, async ({ client, isCurrent, again }) => {
+    await stream.ensure(client)
+    await renewWanted(client.jsm, stream, consumers)
+    unwanted = await listUnwanted(client.jsm, stream, consumers, unwanted)
     const abandoned = [...unwanted].flatMap(([name, { missed }]) => (missed < missedRenewals ? [] : [name]))
-    await deleteConsumers(stream, abandoned)
-    if (!isCurrent()) return
-    renewal = setTimeout(() => {
-      isRenewal = stream.connection.isUp()
-      recreate()
-    }, renewMs).unref()
+    await deleteConsumers(client.jsm, stream, abandoned)
+    if (isCurrent()) again(renewMs)
   })
   return {
     async [Symbol.asyncDispose]() {
+      unsubscribe()
       kept.stop()
-      clearTimeout(renewal)
     },
   }
 }
 
-async function renewWanted(stream: EventStream, { wanted, ackWaitMs }: PulledConsumers): Promise<void> {
+async function renewWanted(jsm: JetStreamManager, stream: EventStream, { wanted, ackWaitMs }: PulledConsumers) {
   const description = `renewed at ${new Date(systemClock.now()).toISOString()}`
   for (const { name, subject } of wanted) {
-    await ensureConsumer(stream, {
-      durable_name: name,
+    await ensureConsumer(jsm, stream.name, {
+      ...durableConsumer(name, stream.subjectOf(subject), { ackWaitMs }),
       description,
-      filter_subject: stream.subjectOf(subject),
-      deliver_policy: DeliverPolicy.All,
-      ack_policy: AckPolicy.Explicit,
-      ack_wait: nanos(ackWaitMs),
-      max_ack_pending: maxAckPending,
     })
   }
 }
 
 /** With how often in a row each was found unchanged. */
 async function listUnwanted(
-  { jsm, name: streamName }: EventStream,
+  jsm: JetStreamManager,
+  stream: EventStream,
   { prefix, wanted }: PulledConsumers,
   before: ReadonlyMap<string, Unwanted>,
 ): Promise<ReadonlyMap<string, Unwanted>> {
   const names = new Set(wanted.map(({ name }) => name))
   const found = new Map<string, Unwanted>()
-  for await (const { name, config } of jsm.consumers.list(streamName)) {
+  for await (const { name, config } of jsm.consumers.list(stream.name)) {
     if (!name.startsWith(prefix) || names.has(name)) continue
     const { description } = config
     const known = before.get(name)
@@ -73,14 +60,17 @@ async function listUnwanted(
   return found
 }
 
-export async function deleteConsumers({ jsm, name: streamName }: EventStream, names: readonly string[]): Promise<void> {
-  // Another process may have deleted it.
-  for (const name of names) await jsm.consumers.delete(streamName, name).catch(ignoreMissing)
-}
-
 const consumerMissing = 10014
 
-function ignoreMissing(error: unknown): void {
-  const { api_error: fault } = error as { api_error?: { err_code?: number } }
-  if (fault?.err_code !== consumerMissing) throw error
+export async function deleteConsumers(
+  jsm: JetStreamManager,
+  stream: EventStream,
+  names: readonly string[],
+): Promise<void> {
+  for (const name of names) {
+    await jsm.consumers.delete(stream.name, name).catch((error: unknown) => {
+      // Another process may have deleted it.
+      if (!(error instanceof NatsError) || error.api_error?.err_code !== consumerMissing) throw error
+    })
+  }
 }

@@ -1,11 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { EventDefinition } from '@gatehouse/contracts'
+import { OutboxEvent } from '@gatehouse/domain'
 import { backoffMs } from '@gatehouse/runtime'
-import type { MikroORM } from '@mikro-orm/postgresql'
-import type { Bus, BusLog } from '../bus.ts'
-import { outboxBatch, outboxPollMs, outboxRetryBackoff } from '../policy.ts'
-import { relayBatch } from './batch.ts'
-import { createEventBackoff } from './event-backoff.ts'
-import { createSignal } from './signal.ts'
+import { LockMode, type MikroORM } from '@mikro-orm/postgresql'
+import { BusUnavailable, type Bus, type BusLog } from '../bus.ts'
+import { failedEventBackoff, outboxBatch, outboxPollMs, outboxRetryBackoff } from '../policy.ts'
 
 export type OutboxRelayDeps = { orm: MikroORM; bus: Bus; log: BusLog; events: readonly EventDefinition[] }
 
@@ -22,47 +21,98 @@ export function startOutboxRelay(deps: OutboxRelayDeps, options: OutboxRelayOpti
   const { orm, log } = deps
   const { pollMs = outboxPollMs } = options
   const definitions = new Map(deps.events.map((event) => [event.subject, event]))
-  const backoff = createEventBackoff()
-  const signal = createSignal()
+  const failed = new Map<string, { failures: number; retryAt: number }>()
+  const stop = new AbortController()
+  const { signal } = stop
+  const isStopped = () => signal.aborted
+  let notified = false
+  let wake = () => {}
 
-  /** True when more may wait. */
+  /** A notification before the wait counts for it. */
+  async function waitForNotification(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    wake = resolve
+    const timer = setTimeout(resolve, notified || isStopped() ? 0 : pollMs)
+    await promise
+    clearTimeout(timer)
+    notified = false
+  }
+
+  function backOff(event: OutboxEvent, err: unknown): void {
+    const { failures } = failed.get(event.id) ?? { failures: 0 }
+    const retryInMs = backoffMs(failures, failedEventBackoff)
+    failed.set(event.id, { failures: failures + 1, retryAt: performance.now() + retryInMs })
+    const about = { event: event.subject, id: event.eventId, requestId: event.requestId ?? undefined, retryInMs }
+    log.error({ err, ...about }, 'outbox event not publishable')
+  }
+
+  async function publishEvent({ subject, payload, eventId: id, requestId, traceparent }: OutboxEvent): Promise<void> {
+    const context = { requestId: requestId ?? undefined, traceparent: traceparent ?? undefined }
+    const definition = definitions.get(subject)
+    if (definition) await deps.bus.publish(definition, payload, { id, ...context })
+  }
+
+  /** Publishes a batch, oldest first, and deletes it. Locked events are skipped. True when more may wait. */
   async function relay(): Promise<boolean> {
-    const batch = { definitions, excluded: backoff.ids(), limit: outboxBatch }
-    const { published, failed, brokerError } = await relayBatch(deps, batch)
-    published.forEach((event) => backoff.forget(event.id))
-    for (const { event, error } of failed) {
-      const retryInMs = backoff.fail(event.id)
-      const about = { event: event.subject, id: event.eventId, requestId: event.requestId ?? undefined, retryInMs }
-      log.error({ err: error, ...about }, 'outbox event not publishable')
-    }
+    const fork = orm.em.fork()
+    // The outbox is mostly empty, and a transaction is expensive.
+    const [waiting] = await fork.execute<object[]>('select 1 from outbox limit 1')
+    if (!waiting) return false
+    const now = performance.now()
+    const backedOff = [...failed].flatMap(([id, { retryAt }]) => (retryAt > now ? [id] : []))
+    const { more, brokerError } = await fork.transactional(async (em) => {
+      const events = await em.find(
+        OutboxEvent,
+        { subject: { $in: [...definitions.keys()] }, id: { $nin: backedOff } },
+        { orderBy: { id: 'asc' }, limit: outboxBatch, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+      )
+      let brokerError: BusUnavailable | undefined
+      const published: string[] = []
+      const publish = async (event: OutboxEvent) => {
+        try {
+          await publishEvent(event)
+          published.push(event.id)
+        } catch (error) {
+          if (error instanceof BusUnavailable) brokerError ??= error
+          else backOff(event, error)
+        }
+      }
+      await Promise.all(events.map(publish))
+      if (published.length > 0) await em.nativeDelete(OutboxEvent, { id: { $in: published } })
+      for (const id of published) failed.delete(id)
+      return { more: events.length === outboxBatch, brokerError }
+    })
     if (brokerError) throw brokerError
-    return published.length + failed.length === outboxBatch
+    return more
   }
 
   async function run() {
     let failures = 0
-    while (!signal.isStopped()) {
+    while (!isStopped()) {
       try {
         const more = await relay()
         failures = 0
-        if (!more) await signal.waitFor(pollMs)
+        if (!more) await waitForNotification()
       } catch (err) {
         const retryInMs = backoffMs(failures, outboxRetryBackoff)
         failures += 1
-        if (!signal.isStopped()) log.warn({ err, retryInMs }, 'outbox relay failed, retry scheduled')
-        await signal.sleep(retryInMs)
+        if (!isStopped()) log.warn({ err, retryInMs }, 'outbox relay failed, retry scheduled')
+        await pause(retryInMs, undefined, { signal }).catch(() => {})
       }
     }
   }
 
   const running = definitions.size > 0 ? run() : Promise.resolve()
   return {
-    notify: () => signal.notify(),
+    notify() {
+      notified = true
+      wake()
+    },
     age: () => oldestAgeMs(orm),
     async [Symbol.asyncDispose]() {
-      signal.stop()
+      stop.abort()
+      wake()
       await running
-      backoff.clear()
     },
   }
 }

@@ -8,9 +8,13 @@ import { findInstances, findNativeUser } from '../queries/native-users.ts'
 
 /** Contract: 7. */
 export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
-  return await deps.bus.consume(profileChanged, 'federation-profiles', async ({ payload }) => {
-    if (await enqueueProfile(deps, payload.userId)) void deps.maintenance.runNow()
-  })
+  return await deps.bus.subscribe(
+    profileChanged,
+    async ({ payload }) => {
+      if (await enqueueProfile(deps, payload.userId)) void deps.maintenance.runNow()
+    },
+    { group: 'federation-profiles' },
+  )
 }
 
 /** One slot for each peer and user. Sends the profile of the time of sending. Returns how many peers. */

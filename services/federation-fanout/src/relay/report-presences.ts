@@ -23,6 +23,6 @@ export async function reportPresences(
   const until = clock.now() + policy.presenceLifetimeMs
   for (const { id: userId, homeUserId } of users) {
     const report = { userId, status: latest.get(homeUserId) ?? 'offline', until }
-    bus.broadcast(remotePresenceReported, report, { requestId })
+    void bus.publish(remotePresenceReported, report, { requestId })
   }
 }

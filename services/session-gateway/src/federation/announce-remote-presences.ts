@@ -76,5 +76,5 @@ export async function subscribeRemotePresences(
   { bus }: Pick<Deps, 'bus'>,
   announcer: RemotePresenceAnnouncer,
 ): Promise<AsyncDisposable> {
-  return await bus.onBroadcast(remotePresenceReported, async ({ payload }) => announcer.take(payload))
+  return await bus.subscribe(remotePresenceReported, async ({ payload }) => announcer.take(payload))
 }

@@ -10,18 +10,16 @@ export async function recoverMissedChanges(deps: MissedDeps): Promise<AsyncDispo
   const askedBy = deps.random.uuid()
   await using opening = new AsyncDisposableStack()
   const use = async (subscribing: Promise<Subscription>) => void opening.use(await subscribing)
+  await use(bus.subscribe(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload), { as: askedBy }))
   await use(
-    bus.onBroadcast(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload), { as: askedBy }),
-  )
-  await use(
-    bus.onBroadcast(presenceMissed, async ({ payload }) => {
+    bus.subscribe(presenceMissed, async ({ payload }) => {
       if (payload.askedBy !== askedBy) await broadcaster.repeat(payload.askedBy)
     }),
   )
   opening.use(
     bus.onReconnect(() => {
       broadcaster.repeatUnconfirmed()
-      bus.broadcast(presenceMissed, { askedBy })
+      void bus.publish(presenceMissed, { askedBy })
     }),
   )
   return opening.move()

@@ -100,7 +100,7 @@ function openBroadcaster() {
   const deps = {
     bus: {
       ready: () => bus.isReady,
-      broadcast: (_event: unknown, change: unknown) => void told.push(change),
+      publish: async (_event: unknown, change: unknown) => void told.push(change),
       flush: async () => {
         if (bus.isLost) throw new Error('disconnected')
       },

@@ -55,7 +55,7 @@ export class PresenceBroadcaster {
     const changes = [...this.#published.values()]
     for (let first = 0; first < changes.length; first += policy.reconcileBatch) {
       for (const change of changes.slice(first, first + policy.reconcileBatch)) {
-        this.#deps.bus.broadcast(presenceChanged, change, { to })
+        void this.#deps.bus.publish(presenceChanged, change, { to })
       }
       await nextTurn()
     }
@@ -70,7 +70,7 @@ export class PresenceBroadcaster {
   #broadcast(changes: readonly ToldChange[]): void {
     if (!this.#deps.bus.ready()) return this.#postpone(changes)
     for (const change of changes) {
-      this.#deps.bus.broadcast(presenceChanged, change)
+      void this.#deps.bus.publish(presenceChanged, change)
       this.#sent.set(change.userId, change)
     }
   }

@@ -28,12 +28,12 @@ export class SocketLists implements AsyncDisposable {
   async subscribe(): Promise<void> {
     const { bus } = this.#deps
     this.#subscriptions.push(
-      await bus.onBroadcast(
+      await bus.subscribe(
         socketsTold,
         async ({ payload }) => this.#questions.get(payload.questionId)?.(payload.nodeId, payload.sockets),
         { as: this.#name },
       ),
-      await bus.onBroadcast(socketsAsked, async ({ payload, requestId }) => this.#answer(payload, requestId)),
+      await bus.subscribe(socketsAsked, async ({ payload, requestId }) => this.#answer(payload, requestId)),
     )
   }
 
@@ -55,7 +55,7 @@ export class SocketLists implements AsyncDisposable {
     if (askedBy === this.#name) return
     const { bus, node } = this.#deps
     const told = { questionId, nodeId: node.id, sockets: this.#ownSockets(userId) }
-    bus.broadcast(socketsTold, told, { to: askedBy, requestId })
+    void bus.publish(socketsTold, told, { to: askedBy, requestId })
   }
 
   async #ask(userId: string, requestId: string): Promise<SocketList> {
@@ -71,7 +71,7 @@ export class SocketLists implements AsyncDisposable {
       endIfComplete()
     })
     const limit = timer.set(ended.resolve, timings.socketListMs)
-    bus.broadcast(socketsAsked, { userId, questionId, askedBy: this.#name }, { requestId })
+    void bus.publish(socketsAsked, { userId, questionId, askedBy: this.#name }, { requestId })
     listOtherNodes(this.#deps).then(
       (ids) => {
         others = ids

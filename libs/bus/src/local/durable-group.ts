@@ -7,7 +7,8 @@ type Member = { handle: MessageHandler; work: Promise<void> | undefined }
 
 export type DurableGroup = {
   accept(message: EventMessage): void
-  join(handle: MessageHandler): { leave(): Promise<void> }
+  /** Gives what makes the member leave. */
+  join(handle: MessageHandler): () => Promise<void>
   /** Delivers every accepted message once more. Gives how many no member took. */
   finish(): Promise<number>
 }
@@ -39,22 +40,20 @@ export function createDurableGroup(about: { event: string; group: string }, log:
       const fields = { err, ...about, id: message.id, requestId: message.requestId }
       if (finishing) return log.error(fields, 'event handler failed while the bus closed')
       log.error({ ...fields, retryInMs }, 'event handler failed, redelivery scheduled')
-      const timer = setTimeout(() => redeliver(timer), retryInMs)
-      retries.set(timer, { ...message, deliveries: message.deliveries + 1 })
+      const again = { ...message, deliveries: message.deliveries + 1 }
+      const timer: NodeJS.Timeout = setTimeout(() => redeliver(timer, again), retryInMs)
+      retries.set(timer, again)
     }
   }
 
-  function redeliver(timer: NodeJS.Timeout) {
+  function redeliver(timer: NodeJS.Timeout, message: EventMessage) {
     clearTimeout(timer)
-    const message = retries.get(timer)
-    if (message) queue.push(message)
     retries.delete(timer)
+    queue.push(message)
     dispatch()
   }
 
-  function underWay(): Promise<void>[] {
-    return [...members].flatMap((member) => member.work ?? [])
-  }
+  const underWay = () => [...members].flatMap((member) => member.work ?? [])
 
   return {
     accept(message) {
@@ -65,16 +64,14 @@ export function createDurableGroup(about: { event: string; group: string }, log:
       const member: Member = { handle, work: undefined }
       members.add(member)
       dispatch()
-      return {
-        async leave() {
-          members.delete(member)
-          await member.work
-        },
+      return async () => {
+        members.delete(member)
+        await member.work
       }
     },
     async finish() {
       finishing = true
-      for (const timer of [...retries.keys()]) redeliver(timer)
+      for (const [timer, message] of [...retries]) redeliver(timer, message)
       dispatch()
       for (let busy = underWay(); busy.length > 0; busy = underWay()) await Promise.all(busy)
       return queue.length

@@ -1,0 +1,196 @@
+import { backoffMs, systemClock } from '@gatehouse/runtime'
+import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats'
+import type { ConsumerConfig, ConsumerInfo, ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from 'nats'
+import type { Subscription } from '../bus.ts'
+import { createSequence, type MessageHandler } from '../event-message.ts'
+import {
+  ackWaitMs,
+  clockSkewMs,
+  inactiveThresholdMs,
+  maxAckPending,
+  prefetch,
+  pullExpiresMs,
+  recreateAfterLossMs,
+  redeliveryBackoff,
+  workingMs,
+} from '../policy.ts'
+import { keepCreated, type Creation, type EventStream } from './event-stream.ts'
+import { readEventMessage } from './message.ts'
+
+type Consumer = {
+  configure(stream: StreamInfo, isFirst: boolean): Partial<ConsumerConfig>
+  receive(message: JsMsg, again: Creation['again']): void
+}
+
+/** The consumer is created again after each connection and loss. */
+async function startConsumer(stream: EventStream, { configure, receive }: Consumer): Promise<{ stop(): void }> {
+  let pull: ConsumerMessages | undefined
+  const stopPull = () => {
+    void pull?.close()
+    pull = undefined
+  }
+  const kept = await keepCreated(stream.connection, async ({ client, isFirst, isCurrent, again }) => {
+    // First: events delivered to the old one are redelivered only after `ackWaitMs`.
+    stopPull()
+    const info = await stream.ensure(client)
+    if (!isCurrent()) return
+    const { name } = await ensureConsumer(client.jsm, stream.name, configure(info, isFirst))
+    const bound = await client.js.consumers.get(stream.name, name)
+    const messages = await bound.consume({
+      max_messages: prefetch,
+      expires: pullExpiresMs,
+      callback: (message) => {
+        if (pull === messages) receive(message, again)
+      },
+      // The client would ask for a missing consumer for ever.
+      ...{ abort_on_missing_resource: true },
+    })
+    if (!isCurrent()) return void messages.close()
+    pull = messages
+    void messages.closed().then(() => {
+      if (pull === messages) again(recreateAfterLossMs)
+    })
+  })
+  return {
+    stop() {
+      kept.stop()
+      stopPull()
+    },
+  }
+}
+
+/** Each event goes to one member of `group`. The server keeps the position across restarts. */
+export async function consumeDurably(
+  stream: EventStream,
+  { subject, group }: { subject: string; group: string },
+  handle: MessageHandler,
+): Promise<Subscription> {
+  const { connection } = stream
+  const held = new Map<number, JsMsg>()
+  let stopping = false
+  let work = Promise.resolve()
+
+  async function deliver(stored: JsMsg) {
+    if (stopping) return stored.nak()
+    const message = readEventMessage(stored, stored.info.deliveryCount)
+    try {
+      await handle(message)
+      stored.ack()
+    } catch (err) {
+      const { id, requestId, deliveries } = message
+      const retryInMs = backoffMs(deliveries - 1, redeliveryBackoff)
+      const about = { err, event: subject, group, id, requestId, retryInMs }
+      connection.log.error(about, 'event handler failed, redelivery scheduled')
+      stored.nak(retryInMs)
+    }
+  }
+
+  const consumer = await startConsumer(stream, {
+    configure: () =>
+      durableConsumer(`${group}_${subject.replaceAll('.', '_')}`, stream.subjectOf(subject), { ackWaitMs }),
+    receive(stored) {
+      // Redelivered after a reconnection while the first delivery waits here.
+      if (held.has(stored.seq)) return
+      held.set(stored.seq, stored)
+      work = work.then(() => deliver(stored)).finally(() => held.delete(stored.seq))
+    },
+  })
+  const working = setInterval(() => held.forEach((stored) => stored.working()), workingMs)
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping = true
+      consumer.stop()
+      if (connection.isUp()) await connection.whenConnected(({ nc }) => nc.flush()).catch(() => {})
+      await work
+      clearInterval(working)
+    },
+  }
+}
+
+/**
+ * NOTE: the client's own ordered consumer skips events when the stream is created anew, and notices a loss only with a
+ * later event. nats-faults.test.ts; docs/decisions/nats-client.md.
+ */
+export async function consumeInOrder(
+  stream: EventStream,
+  handlers: readonly { subject: string; handle: MessageHandler }[],
+): Promise<Subscription> {
+  const bySubject = new Map(handlers.map(({ subject, handle }) => [stream.subjectOf(subject), handle]))
+  const sequence = createSequence(stream.connection.log)
+  // NATS has its own clock. Handlers are idempotent.
+  const calledAt = new Date(systemClock.now() - clockSkewMs)
+  let lastSequence = 0
+  let delivered = 0
+  let streamCreated: string | undefined
+
+  const consumer = await startConsumer(stream, {
+    configure({ created, state }, isFirst) {
+      // A new stream counts from one.
+      if (created !== streamCreated) lastSequence = isFirst ? state.last_seq : 0
+      streamCreated = created
+      delivered = 0
+      return {
+        filter_subject: commonSubject([...bySubject.keys()]),
+        // An earlier creation may have failed.
+        ...(!isFirst && lastSequence === 0
+          ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: calledAt.toISOString() }
+          : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: lastSequence + 1 }),
+        ack_policy: AckPolicy.None,
+        inactive_threshold: nanos(inactiveThresholdMs),
+        mem_storage: true,
+      }
+    },
+    receive(stored, again) {
+      delivered += 1
+      if (stored.info.deliverySequence !== delivered) return again(0)
+      if (stored.seq <= lastSequence) return
+      lastSequence = stored.seq
+      const handle = bySubject.get(stored.subject)
+      if (handle) sequence.add(stored.subject, readEventMessage(stored, 1), handle)
+    },
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      consumer.stop()
+      await sequence.finished()
+    },
+  }
+}
+
+/** A server before 2.10 takes one filter only. Other subjects are dropped here. */
+function commonSubject(subjects: readonly string[]): string {
+  const [first = [], ...others] = subjects.map((subject) => subject.split('.'))
+  if (others.length === 0) return first.join('.')
+  const isShared = (token: string, index: number) => others.every((other) => other[index] === token)
+  const differing = first.findIndex((token, index) => !isShared(token, index))
+  return [...first.slice(0, differing), '>'].join('.')
+}
+
+export function durableConsumer(name: string, filterSubject: string, options: { ackWaitMs: number }) {
+  return {
+    durable_name: name,
+    filter_subject: filterSubject,
+    deliver_policy: DeliverPolicy.All,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(options.ackWaitMs),
+    max_ack_pending: maxAckPending,
+  } satisfies Partial<ConsumerConfig>
+}
+
+/** The name has another configuration: nats-server 2.9, then 2.10. */
+const nameInUse: readonly unknown[] = [10013, 10148]
+
+/** An existing consumer keeps its position. */
+export async function ensureConsumer(
+  jsm: JetStreamManager,
+  stream: string,
+  config: Partial<ConsumerConfig>,
+): Promise<ConsumerInfo> {
+  try {
+    return await jsm.consumers.add(stream, config)
+  } catch (error) {
+    const changed = error instanceof NatsError && nameInUse.includes(error.api_error?.err_code)
+    if (!changed || config.durable_name === undefined) throw error
+    return await jsm.consumers.update(stream, config.durable_name, config)
+  }
+}
