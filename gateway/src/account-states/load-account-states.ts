@@ -1,5 +1,5 @@
-import { callerHeader } from '@gatehouse/auth'
-import { accountStatesQuery, type AccountState } from '@gatehouse/contracts'
+import { callerHeader, type LoadedStates } from '@gatehouse/auth'
+import { accountStatesQuery } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
@@ -9,7 +9,7 @@ import type { Replica } from '../proxy/replica.ts'
 export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Deps, 'replicas' | 'signCaller' | 'log'>) {
   const { identity } = replicas
 
-  async function query({ pools }: Replica, userIds: readonly string[], limitMs: number): Promise<AccountState[]> {
+  async function query({ pools }: Replica, userIds: readonly string[], limitMs: number): Promise<LoadedStates> {
     const { statusCode, body } = await pools.states.request({
       path: accountStatesQuery.path,
       method: 'POST',
@@ -22,18 +22,18 @@ export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Dep
     })
     const reply: unknown = await body.json()
     if (statusCode !== 200) throw new Error(`identity answered ${statusCode}`)
-    return accountStatesQuery.reply.parse(reply).states
+    return accountStatesQuery.reply.parse(reply)
   }
 
-  return async (userIds: readonly string[]): Promise<AccountState[]> => {
+  return async (userIds: readonly string[]): Promise<LoadedStates> => {
     let cause: unknown
     for (const limitMs of [policy.accountStatesQueryMs, policy.accountStatesSecondQueryMs]) {
       let wasLate = false
       for (const replica of identity.candidates()) {
         try {
-          const states = await query(replica, userIds, limitMs)
+          const loaded = await query(replica, userIds, limitMs)
           identity.markHealthy(replica)
-          return states
+          return loaded
         } catch (error) {
           identity.markFailed(replica)
           log.warn({ err: error, replica: replica.origin }, 'account state query failed')

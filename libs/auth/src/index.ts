@@ -12,7 +12,7 @@ export {
 } from './tokens/caller-token.ts'
 export type { Caller, CallerKey } from './tokens/caller-token.ts'
 export { createAccountStates } from './account-states/account-states.ts'
-export type { AccountStates } from './account-states/account-states.ts'
+export type { AccountStates, LoadedStates } from './account-states/account-states.ts'
 export { createCacheInvalidator } from './account-states/invalidate-cache.ts'
 export type { CacheInvalidator } from './account-states/invalidate-cache.ts'
 export { createMemoryCache } from './account-states/memory-cache.ts'

@@ -23,7 +23,7 @@ describe('finding the state of an account', () => {
       cache: createMemoryCache(movableClock()),
       load: async (userIds) => {
         loads.push(userIds)
-        return userIds.map((userId) => buildState({ userId }))
+        return { states: userIds.map((userId) => buildState({ userId })) }
       },
     })
 
@@ -42,7 +42,7 @@ describe('finding the state of an account', () => {
       load: async () => {
         const read = [buildState({ version })]
         await held
-        return read
+        return { states: read }
       },
     })
     const early = states.find('42')
@@ -55,13 +55,25 @@ describe('finding the state of an account', () => {
     expect((await late)?.version).to.equal(2)
   })
 
+  it('stores nothing in another cache than the one that the source writes', async () => {
+    const cache = createMemoryCache(movableClock())
+    let cacheId = 'another'
+    const states = createAccountStates({ cache, load: async () => ({ states: [buildState()], cacheId }) })
+
+    expect((await states.find('42'))?.version).to.equal(1)
+    expect(await cache.find('42')).to.equal(undefined)
+    cacheId = 'memory'
+    await states.find('42')
+    expect((await cache.find('42'))?.version).to.equal(1)
+  })
+
   it('splits a load that is too large for one request', async () => {
     const sizes: number[] = []
     const states = createAccountStates({
       cache: unavailableCache,
       load: async (userIds) => {
         sizes.push(userIds.length)
-        return userIds.map((userId) => buildState({ userId }))
+        return { states: userIds.map((userId) => buildState({ userId })) }
       },
     })
 
@@ -77,7 +89,7 @@ describe('finding the state of an account', () => {
       cache: unavailableCache,
       load: async () => {
         if (!answers) throw new Error('identity is away')
-        return []
+        return { states: [] }
       },
     })
 

@@ -105,5 +105,6 @@ export const verifyAttachProof = defineCall({
 export const accountStatesQuery = {
   path: '/internal/account-states',
   request: z.object({ userIds: z.array(snowflake).min(1).max(1_000) }),
-  reply: z.object({ states: z.array(accountState) }),
+  /** `cacheId`: of the cache that identity writes. The release before does not name it. */
+  reply: z.object({ states: z.array(accountState), cacheId: z.string().optional() }),
 } as const

@@ -7,14 +7,18 @@ export type AccountStates = {
   find(userId: string): Promise<AccountState | undefined>
 }
 
-type Load = (userIds: readonly string[]) => Promise<readonly AccountState[]>
+/** `cacheId`: of the cache that the source writes; of no other cache they are stored in. */
+export type LoadedStates = { states: readonly AccountState[]; cacheId?: string | undefined }
+
+type Load = (userIds: readonly string[]) => Promise<LoadedStates>
 
 /** `load` takes at most 1,000 accounts and leaves unknown ones out. Design: invariant 1. */
 export function createAccountStates({ cache, load }: { cache: AccountStateCache; load: Load }): AccountStates {
   const loadOne = coalesceLoads(async (userIds) => {
     const leases = await Promise.all(userIds.map((userId) => unlessUnavailable(cache.lease(userId))))
     const leaseOf = new Map(userIds.map((userId, index) => [userId, leases[index]]))
-    const states = await load(userIds)
+    const { states, cacheId } = await load(userIds)
+    if (cacheId !== undefined && cacheId !== cache.id()) return states
     const fills = states.map(async (state) => {
       const lease = leaseOf.get(state.userId)
       if (lease !== undefined) await unlessUnavailable(cache.fill(state, lease))
@@ -31,7 +35,9 @@ export function createAccountStates({ cache, load }: { cache: AccountStateCache;
 type PendingLoad = { userIds: Set<string>; states: Promise<Map<string, AccountState>> }
 
 /** A call during a load waits for the next one, so no state was read before the call. */
-function coalesceLoads(load: Load): (userId: string) => Promise<AccountState | undefined> {
+function coalesceLoads(
+  load: (userIds: readonly string[]) => Promise<readonly AccountState[]>,
+): (userId: string) => Promise<AccountState | undefined> {
   let pending: PendingLoad | undefined
   let underWay: Promise<unknown> = Promise.resolve()
 

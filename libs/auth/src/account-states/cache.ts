@@ -16,5 +16,9 @@ export type AccountStateCache = AsyncDisposable & {
   /** Does nothing without a live lease. */
   fill(state: AccountState, lease: string): Promise<void>
   put(state: AccountState): Promise<void>
+  /** Of the process that holds the entries. Undefined: not known. */
+  id(): string | undefined
+  /** How long another process, which this one replaced, may go on giving older entries. */
+  settlesInMs(): number
   ready(): boolean
 }

@@ -5,7 +5,7 @@ import { cacheTimes, invalidationRetryMs } from '../policy.ts'
 import type { AccountStateCache } from './cache.ts'
 
 export type CacheInvalidator = {
-  /** Call it after the commit and before the answer. It takes up to `cacheTimes.staleMs` without the cache. */
+  /** Call it after the commit and before the answer. It takes up to `cacheTimes.staleMs` without the cache, and after a fail-over. */
   invalidate(state: AccountState): Promise<void>
 }
 
@@ -36,6 +36,9 @@ export function createCacheInvalidator({ cache, clock, log }: InvalidatorDeps): 
         }
         await pause(invalidationRetryMs)
       }
+      // Gateways may still read the process that was replaced.
+      const settlesInMs = cache.settlesInMs()
+      if (settlesInMs > 0) await pause(settlesInMs)
     },
   }
 }

@@ -29,6 +29,8 @@ export function createMemoryCache(clock: Clock): AccountStateCache {
       const known = entries.get(state.userId)
       if (known && known.version < state.version) entries.set(state.userId, state, { noUpdateTTL: true })
     },
+    id: () => 'memory',
+    settlesInMs: () => 0,
     ready: () => true,
     [Symbol.asyncDispose]: async () => {
       entries.clear()

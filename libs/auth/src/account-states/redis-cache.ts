@@ -1,12 +1,11 @@
 import { accountState, type AccountState } from '@gatehouse/contracts'
 import { withTimeout, type Random } from '@gatehouse/runtime'
-import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { cacheTimes, maxParsedEntries, redisCommandMs, redisStartMs } from '../policy.ts'
 import { RedisTimeout, limitCommands, redisOptions } from '../redis.ts'
 import { batchReads } from './batch-reads.ts'
 import { CacheUnavailable, type AccountStateCache } from './cache.ts'
-import { defineScripts } from './redis-scripts.ts'
+import { defineScripts, type StateRedis } from './redis-scripts.ts'
 
 export type RedisCacheOptions = {
   url: string
@@ -16,7 +15,7 @@ export type RedisCacheOptions = {
   log: { warn(fields: object, message: string): void }
 }
 
-/** Keys carry the run id of Redis: entries from before a fail-over are never read. Contract: 8. */
+/** Keys carry the run id of Redis: entries from before a fail-over are never read. Contract: 8; docs/decisions/account-states.md. */
 export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
   // An embedded process has no Redis.
   const ioredis = await import('ioredis')
@@ -24,26 +23,16 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
   const redis = defineScripts(
     new ioredis.Redis(options.url, { ...redisOptions, autoPipeliningIgnoredCommands: ['mget'] }),
   )
-  const limited = limitCommands(redis, redisCommandMs)
-  const runId = followRunId(redis, limited, options.log)
+  const prefix = options.prefix ?? ''
+  const { known, current, run } = followProcess(redis, prefix, options)
   const keysOf = (userId: string): { entry: string; lease: string } => {
-    const current = runId.current()
-    if (!current) throw new CacheUnavailable('not connected to Redis')
-    const prefix = `${options.prefix ?? ''}gh:${current}`
-    return { entry: `${prefix}:state:{${userId}}`, lease: `${prefix}:lease:{${userId}}` }
-  }
-  const run = async <T>(command: () => Promise<T>): Promise<T> => {
-    try {
-      return await limited(command)
-    } catch (cause) {
-      if (cause instanceof CacheUnavailable) throw cause
-      if (cause instanceof RedisTimeout) runId.forget()
-      throw new CacheUnavailable('Redis did not answer', { cause })
-    }
+    const runId = current()?.runId
+    if (!runId) throw new CacheUnavailable('not connected to Redis')
+    return { entry: `${prefix}gh:${runId}:state:{${userId}}`, lease: `${prefix}gh:${runId}:lease:{${userId}}` }
   }
 
   const stateOf = createEntryParser()
-  await withTimeout(runId.known, redisStartMs, () => new RedisTimeout('no connection in time')).catch(() => undefined)
+  await withTimeout(known, redisStartMs, () => new RedisTimeout('no connection in time')).catch(() => undefined)
   return {
     find: batchReads(async (userIds) => {
       const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
@@ -62,42 +51,65 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
         return redis.putState(keys.entry, keys.lease, state.version, formatEntry(state))
       })
     },
-    ready: () => runId.current() !== undefined,
+    id: () => current()?.runId,
+    settlesInMs: () => Math.max(0, (current()?.settledAt ?? 0) - performance.now()),
+    ready: () => current() !== undefined,
     [Symbol.asyncDispose]: async () => {
-      if (runId.current()) await run(() => redis.quit()).catch(() => undefined)
+      if (current()) await run(() => redis.quit()).catch(() => undefined)
       redis.disconnect()
     },
   }
 }
 
-/** The id is undefined while it is not known. */
-function followRunId(redis: Redis, limited: ReturnType<typeof limitCommands>, log: RedisCacheOptions['log']) {
+type Current = { runId: string; settledAt: number }
+
+/** The process that is asked, as long as it is no replica. Undefined while it is not known. */
+function followProcess(redis: StateRedis, prefix: string, { log }: Pick<RedisCacheOptions, 'log'>) {
+  const limited = limitCommands(redis, redisCommandMs)
   const known = Promise.withResolvers<void>()
-  let runId: string | undefined
+  let current: Current | undefined
   let isReported = false
   async function read(): Promise<void> {
     try {
-      runId = /run_id:(\w+)/.exec(await limited(() => redis.info('server')))?.[1]
+      const info = await limited(() => redis.info())
+      const runId = /run_id:(\w+)/.exec(info)?.[1]
+      if (runId === undefined || !/role:master/.test(info)) throw new Error('Redis is a replica')
+      const usedForMs = await limited(() => redis.usedForMs(`${prefix}gh:process`, runId))
+      current = { runId, settledAt: performance.now() + cacheTimes.staleMs - usedForMs }
       if (isReported) log.warn({}, 'Redis connection restored')
       isReported = false
       known.resolve()
     } catch (err) {
-      log.warn({ err }, 'Redis run id not readable')
-      forget()
-      redis.disconnect(true)
+      report(err)
+      leave()
     }
   }
-  function forget(): void {
-    runId = undefined
-  }
-  redis.on('error', (err: Error) => {
+  function report(err: unknown): void {
     // The attempts go on twice a second.
     if (!isReported) log.warn({ err }, 'Redis connection failed')
     isReported = true
-  })
-  redis.on('close', forget)
+  }
+  function leave(): void {
+    current = undefined
+    redis.disconnect(true)
+  }
+  redis.on('error', report)
+  redis.on('close', () => (current = undefined))
   redis.on('ready', () => void read())
-  return { current: () => runId, known: known.promise, forget }
+  return {
+    known: known.promise,
+    current: () => current,
+    /** A process that hangs, or has become a replica, is left. */
+    run: async <T>(command: () => Promise<T>): Promise<T> => {
+      try {
+        return await limited(command)
+      } catch (cause) {
+        if (cause instanceof CacheUnavailable) throw cause
+        if (cause instanceof RedisTimeout || /READONLY/.test(String(cause))) leave()
+        throw new CacheUnavailable('Redis did not answer', { cause })
+      }
+    },
+  }
 }
 
 const formatEntry = (state: AccountState): string => `${state.version}|${JSON.stringify(state)}`

@@ -30,7 +30,21 @@ if not known or not isOlder(known, ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
 return 1`
 
+/**
+ * For how many milliseconds this process has been in use since it replaced the one that its entries came from, by replication
+ * or from a file. A process that began empty replaced none. KEYS: process. ARGV: run id.
+ */
+const usedForMs = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local known = redis.call('GET', KEYS[1])
+local runId, since = string.match(known or ARGV[1] .. ' 0', '^(%w+) (%d+)$')
+if runId ~= ARGV[1] then since = now end
+if not known or runId ~= ARGV[1] then redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. since) end
+return now - since`
+
 export type StateRedis = Redis & {
+  usedForMs(processKey: string, runId: string): Promise<number>
   takeLease(leaseKey: string, lease: string, ttlMs: number): Promise<string>
   fillState(
     entryKey: string,
@@ -44,6 +58,7 @@ export type StateRedis = Redis & {
 }
 
 export function defineScripts(redis: Redis): StateRedis {
+  redis.defineCommand('usedForMs', { numberOfKeys: 1, lua: usedForMs })
   redis.defineCommand('takeLease', { numberOfKeys: 1, lua: takeLease })
   redis.defineCommand('fillState', { numberOfKeys: 2, lua: fillState })
   redis.defineCommand('putState', { numberOfKeys: 2, lua: putState })

@@ -5,11 +5,14 @@ import { jsonBody, parseInput, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 
 /** The gateway's question on a cache miss; not reachable from outside. Design: invariant 1. */
-export function accountStateRoutes({ orm }: Pick<Deps, 'orm'>): Router<AppState> {
+export function accountStateRoutes({
+  orm,
+  accountStateCache,
+}: Pick<Deps, 'orm' | 'accountStateCache'>): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   router.post(accountStatesQuery.path, jsonBody, async (ctx) => {
     const { userIds } = parseInput(accountStatesQuery.request, ctx.request.body)
-    ctx.body = { states: await readAccountStates(orm.em, userIds) }
+    ctx.body = { states: await readAccountStates(orm.em, userIds), cacheId: accountStateCache.id() }
   })
   return router
 }
