@@ -12,9 +12,8 @@ import type { RateLimits } from './limits/rate-limits.ts'
 import type { UploadLimits } from './limits/upload-limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Capacity, Timeouts } from './policy.ts'
-import type { BufferBudget } from './proxy/buffer-budget.ts'
-import type { Replicas } from './proxy/replicas.ts'
 import type { CallerSigner } from './proxy/route-target.ts'
+import type { Replicas } from './replicas/replicas.ts'
 import type { Upstreams } from './upstreams/open-upstreams.ts'
 
 export type GatewayResources = Omit<Resources, 'orm'>
@@ -28,7 +27,8 @@ export type Deps = GatewayResources & {
   connectionLimits: ConnectionLimits
   requestQuota: Quota
   uploadLimits: UploadLimits
-  bufferBudget: BufferBudget
+  /** What slow readers leave unread. */
+  bufferBudget: Quota
   tokenCache: TokenCache
   accountStates: AccountStates
   /** Design: invariant 6. */

@@ -5,6 +5,8 @@ export const policy = {
   /** An upload may be larger. */
   jsonBodyBytes: limits.jsonBodyBytes,
   uploadBodyBytes: limits.uploadBytes + 64 * 1024,
+  /** Contract: 7, relay. */
+  relayBodyBytes: 10 * 1024 * 1024,
   preflightSeconds: 86_400,
   /** The time that clients may cache the public keys for upstreams. */
   upstreamKeysSeconds: 300,

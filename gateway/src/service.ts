@@ -6,6 +6,7 @@ import {
   createTokenKey,
   signCallerToken,
 } from '@gatehouse/auth'
+import type { ServiceName } from '@gatehouse/contracts'
 import { createQuota } from '@gatehouse/runtime'
 import {
   clientNetwork,
@@ -22,12 +23,9 @@ import { createTokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
 import { createAccessLog } from './http/access-log.ts'
-import { createAddressResolver } from './discovery/address-resolver.ts'
-import { discoverServices } from './discovery/discovered-replicas.ts'
 import { createClientAddress, createProxyCheck } from './http/client-address.ts'
 import { handleClientErrors } from './http/client-errors.ts'
 import { createRequestHandler } from './http/handle-request.ts'
-import { startOperatorPort } from './http/operator-port.ts'
 import { createResponseHeaders } from './http/response-headers.ts'
 import { createConnectionLimits, type ConnectionLimits } from './limits/connection-limits.ts'
 import { readDescriptorLimit } from './limits/descriptor-limit.ts'
@@ -35,9 +33,10 @@ import { openRateLimits } from './limits/rate-limits.ts'
 import { createUploadLimits } from './limits/upload-limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { defaultCapacity, defaultTimeouts, policy, type Capacity, type Timeouts } from './policy.ts'
-import { createBufferBudget } from './proxy/buffer-budget.ts'
-import type { InProcessReplicas } from './proxy/in-process.ts'
-import type { Replicas } from './proxy/replicas.ts'
+import { startOperatorPort } from './operator-port.ts'
+import { createAddressResolver } from './replicas/address-resolver.ts'
+import type { InProcessReplicas } from './replicas/replica.ts'
+import { openReplicas, type ReplicaOptions, type Replicas } from './replicas/replicas.ts'
 import { openUpstreams } from './upstreams/open-upstreams.ts'
 import { createSocketPairs } from './websocket/socket-pairs.ts'
 import { createUpgradeHandler, isWebSocketUpgrade, type UpgradeHandler } from './websocket/upgrades.ts'
@@ -96,12 +95,10 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
   const callerKey = createCallerKey(config.internalSecret)
   const signCaller: Deps['signCaller'] = (caller) => signCallerToken(callerKey, caller, clock.now())
   const resolve = createAddressResolver(config.dnsServers ?? [])
-  const replicas = await discoverServices(opening, config.services, { ...started, resolve })
+  const replicas = await openServices(opening, config.services, { ...started, resolve })
   const statementKeys = createStatementKeys(config.internalSecret, config.previousInternalSecrets)
-  const { timeouts, upstreamsWatch: watch } = started
-  const issuer = config.publicAddress.origin
-  const upstreamOptions = { watch, issuer, keys: statementKeys, resolve, clock, log, timeouts, capacity }
-  const upstreams = opening.use(await openUpstreams(upstreamOptions))
+  const ofUpstreams = { watch: started.upstreamsWatch, issuer: config.publicAddress.origin, keys: statementKeys }
+  const upstreams = opening.use(await openUpstreams({ ...started, ...ofUpstreams, resolve }))
   const allReplicas = (): Replicas[] => [...Object.values(replicas), ...upstreams.replicas()]
   const gatewayMetrics = createGatewayMetrics(metrics, {
     openSockets,
@@ -114,7 +111,7 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
   return {
     ...started,
     signCaller,
-    callerSigner: { audience: undefined, sign: signCaller },
+    callerSigner: { sign: signCaller },
     statementKeys,
     upstreams,
     replicas,
@@ -128,8 +125,19 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
     connectionLimits: openConnectionLimits(started, { gatewayMetrics, allReplicas }),
     requestQuota: createQuota(capacity.connectionsPerNetwork),
     uploadLimits: createUploadLimits(capacity),
-    bufferBudget: createBufferBudget(capacity),
+    bufferBudget: createQuota(capacity.bufferedBytesPerNetwork),
   }
+}
+
+async function openServices(
+  opening: AsyncDisposableStack,
+  services: GatewayConfig['services'],
+  options: ReplicaOptions,
+): Promise<Deps['replicas']> {
+  const open = (): Replicas => opening.use(openReplicas(options))
+  const replicas = { identity: open(), invite: open(), 'session-gateway': open(), 'federation-fanout': open() }
+  await Promise.all((Object.keys(replicas) as ServiceName[]).map((name) => replicas[name].follow(services[name])))
+  return replicas
 }
 
 function openConnectionLimits(

@@ -3,7 +3,7 @@ import { accountStatesQuery } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import type { Replica } from '../proxy/replica.ts'
+import type { Replica } from '../replicas/replica.ts'
 
 /** Asks each replica in turn, and again with more time when all were late. Rejects with unavailable. Design: invariant 1. */
 export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Deps, 'replicas' | 'signCaller' | 'log'>) {

@@ -63,17 +63,17 @@ function reuseCallerToken(
   { state, clientAddress, signer }: { state: AccountState; clientAddress: string; signer: CallerSigner },
 ): SignedCaller {
   const now = clock.now()
-  const { audience } = signer
-  const last = audience === undefined ? cached.signedCaller : cached.statements?.get(audience)
+  const { claims, callers } = cached
+  const index = callers.findIndex((one) => one.signer === signer)
+  const last = callers[index]
   if (last && last.reuseUntil > now && last.stateVersion === state.version && last.address === clientAddress) {
     return last
   }
   const { userId, username, isAdmin } = state
-  const account = { userId, username, isAdmin, tokenIssuedAt: Math.floor(cached.claims.iat) }
+  const account = { userId, username, isAdmin, tokenIssuedAt: Math.floor(claims.iat) }
   const token = signer.sign({ address: clientAddress, account })
   const reuseUntil = now + policy.callerTokenReuseMs
-  const signed = { token, userId, address: clientAddress, stateVersion: state.version, reuseUntil }
-  if (audience === undefined) cached.signedCaller = signed
-  else (cached.statements ??= new Map<string, SignedCaller>()).set(audience, signed)
-  return signed
+  const caller = { token, userId, signer, address: clientAddress, stateVersion: state.version, reuseUntil }
+  callers.splice(index === -1 ? callers.length : index, 1, caller)
+  return caller
 }

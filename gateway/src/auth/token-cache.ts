@@ -1,18 +1,15 @@
 import { verifyToken, type TokenClaims, type TokenKey } from '@gatehouse/auth'
 import { LRUCache } from 'lru-cache'
 
-export type SignedCaller = {
-  token: string
-  userId: string
-  address: string
-  stateVersion: number
-  reuseUntil: number
-}
+/** What a service is told about the caller. `userId` is empty without a token. */
+export type SignedCaller = { token: string; userId: string }
+
+type ReusableCaller = SignedCaller & { signer: object; address: string; stateVersion: number; reuseUntil: number }
 
 export type CachedToken = {
   readonly claims: TokenClaims
-  signedCaller: SignedCaller | undefined
-  statements?: Map<string, SignedCaller>
+  /** The last one of each signer. */
+  readonly callers: ReusableCaller[]
 }
 
 export type TokenCache = {
@@ -29,7 +26,7 @@ export function createTokenCache(key: TokenKey, capacity: number): TokenCache {
       if (cached) return cached.claims.exp > Math.floor(now / 1000) ? cached : undefined
       const claims = verifyToken(key, token, now)
       if (!claims) return undefined
-      const verified: CachedToken = { claims, signedCaller: undefined }
+      const verified: CachedToken = { claims, callers: [] }
       tokens.set(token, verified)
       return verified
     },

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import type { Lifecycle } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
-import { allMethods } from './local-routes.ts'
+import { allMethods } from '../local/local-routes.ts'
 
 const lateRequest = 'ERR_HTTP_REQUEST_TIMEOUT'
 

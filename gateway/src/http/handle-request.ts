@@ -8,15 +8,13 @@ import type { SignedCaller } from '../auth/token-cache.ts'
 import type { Deps } from '../deps.ts'
 import { tooManyConnections } from '../errors.ts'
 import { proxyRequest } from '../proxy/proxy-request.ts'
-import { checkBodyLength, hasBody, openUpload, readBody, type Body } from '../proxy/read-body.ts'
+import { hasBody, openNoBody, receiveBody } from '../proxy/request-body.ts'
 import { endpointTargets, type RouteTarget } from '../proxy/route-target.ts'
 import { policy } from '../policy.ts'
-import { createLocalApp } from './local-app.ts'
+import { createLocalApp } from '../local/local-app.ts'
 import { RequestContext } from './request-context.ts'
 import { parseRequestTarget } from './request-target.ts'
 import { createRouteTable, type FindRoute } from './route-table.ts'
-
-const noBody: Body = { buffer: null }
 
 /** Routes requests to services, upstreams or the local app. The handler never rejects. */
 export function createRequestHandler(deps: Deps) {
@@ -71,43 +69,19 @@ async function waitForTurn(socket: Socket, response: ServerResponse): Promise<bo
 
 async function serveTarget(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
   context.route = target.route
-  const { limit } = target
+  const { limit, isRead, isUpload, body } = target
+  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
   if (limit && limit.by !== 'account') await enforceRateLimit(deps, context, { limit, key: context.clientAddress })
-  if (target.body === 'upload') return await serveUpload(deps, context, target)
-  if (target.body === 'batch') return await serveBatch(deps, context, target)
-  let body = noBody
-  if (hasBody(context.request, target)) {
+  let openBody = openNoBody
+  if (!isRead && hasBody(context.request)) {
     // A body is read only with a genuine token. Revocation is checked after the body.
     if (countsToken(context, target)) verifyBearer(deps, authorizationOf(context))
-    checkBodyLength(context, target)
-    body = await readBody(context, target)
+    openBody = await receiveBody(context, body)
   }
-  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
   const caller = await judgeAgain()
+  if (isUpload) deps.uploadLimits.start(context, caller.userId)
   if (limit?.by === 'account') await enforceRateLimit(deps, context, { limit, key: caller.userId })
-  await proxyRequest(deps, context, { target, caller, judgeAgain, openBody: () => body })
-}
-
-/** Judges the caller before and after the upload. Throws too_many_uploads, rate_limited. */
-async function serveUpload(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
-  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
-  const caller = await judgeAgain()
-  checkBodyLength(context, target)
-  const end = deps.uploadLimits.start(caller.userId, context.network)
-  if (context.response.destroyed) return end()
-  context.response.once('close', end)
-  const { limit } = target
-  if (limit) await enforceRateLimit(deps, context, { limit, key: caller.userId })
-  const openBody = (): Body => (hasBody(context.request, target) ? openUpload(context) : noBody)
   await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
-}
-
-/** The body is streamed, so that the federation service can refuse it by its headers. */
-async function serveBatch(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
-  checkBodyLength(context, target)
-  const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
-  const openBody = (): Body => (hasBody(context.request, target) ? openUpload(context) : noBody)
-  await proxyRequest(deps, context, { target, caller: await judgeAgain(), judgeAgain, openBody })
 }
 
 /** Throws too_many_connections. */
@@ -151,8 +125,7 @@ async function judgeCaller(deps: Deps, context: RequestContext, target: RouteTar
     context.userId = caller.userId
     return caller
   }
-  const token = signer.sign({ address: clientAddress, account: null })
-  return { token, userId: '', address: clientAddress, stateVersion: 0, reuseUntil: 0 }
+  return { token: signer.sign({ address: clientAddress, account: null }), userId: '' }
 }
 
 function authorizationOf({ request }: RequestContext): string | undefined {

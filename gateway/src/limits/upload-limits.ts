@@ -1,26 +1,23 @@
+import type { ServerResponse } from 'node:http'
 import { createQuota } from '@gatehouse/runtime'
 import { tooManyUploads } from '../errors.ts'
 import type { Capacity } from '../policy.ts'
 
 export type UploadLimits = {
-  /** Returns the function that ends the upload. Throws too_many_uploads. */
-  start(userId: string, network: string): () => void
+  /** The upload ends with its response. Throws too_many_uploads. */
+  start(context: { network: string; response: ServerResponse }, userId: string): void
 }
 
 export function createUploadLimits(capacity: Capacity): UploadLimits {
   const networks = createQuota(capacity.uploadsPerNetwork, capacity.uploads)
   const accounts = createQuota(capacity.uploadsPerAccount)
   return {
-    start: (userId, network) => {
+    start: ({ network, response }, userId) => {
+      if (response.destroyed) return
       if (!networks.take(network)) throw tooManyUploads()
-      if (!accounts.take(userId)) {
-        networks.release(network)
-        throw tooManyUploads()
-      }
-      return () => {
-        networks.release(network)
-        accounts.release(userId)
-      }
+      response.once('close', () => networks.release(network))
+      if (!accounts.take(userId)) throw tooManyUploads()
+      response.once('close', () => accounts.release(userId))
     },
   }
 }

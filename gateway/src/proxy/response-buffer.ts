@@ -1,21 +1,24 @@
+import type { Quota } from '@gatehouse/runtime'
 import type { Dispatcher } from 'undici'
+import type { Deps } from '../deps.ts'
 import type { RequestContext } from '../http/request-context.ts'
-import { policy, type Timeouts } from '../policy.ts'
-import type { BufferBudget } from './buffer-budget.ts'
+import { policy } from '../policy.ts'
 
-type BufferDeps = { budget: BufferBudget; timeouts: Pick<Timeouts, 'bodyMs' | 'clientReadMs'> }
+type BufferDeps = Pick<Deps, 'timeouts' | 'capacity'>
 
 /** Reads ahead of a slow client, up to 1 MiB. A client that is too slow is cut off. */
 export class ResponseBuffer {
   readonly #deps: BufferDeps
   readonly #context: RequestContext
+  readonly #budget: Quota
   #bytes = 0
   #paused: Dispatcher.DispatchController | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(deps: BufferDeps, context: RequestContext) {
+  constructor(deps: BufferDeps, context: RequestContext, budget: Quota) {
     this.#deps = deps
     this.#context = context
+    this.#budget = budget
     context.response.on('drain', this.#release)
     context.response.once('close', this.#release)
   }
@@ -23,9 +26,10 @@ export class ResponseBuffer {
   /** Called when the client has not read earlier bytes. */
   hold(controller: Dispatcher.DispatchController, bytes: number): void {
     const { response, network } = this.#context
-    if (!this.#deps.budget.take(network, bytes)) return void response.destroy()
+    if (!this.#budget.take(network, bytes)) return void response.destroy()
     this.#bytes += bytes
-    if (this.#paused || (this.#bytes <= policy.bufferedBytes && !this.#deps.budget.isFull())) return
+    const isFull = this.#budget.total() >= this.#deps.capacity.bufferedBytes
+    if (this.#paused || (this.#bytes <= policy.bufferedBytes && !isFull)) return
     this.#paused = controller
     controller.pause()
     this.#cutAfter(this.#deps.timeouts.bodyMs)
@@ -42,7 +46,7 @@ export class ResponseBuffer {
 
   #release = (): void => {
     clearTimeout(this.#timer)
-    if (this.#bytes > 0) this.#deps.budget.release(this.#context.network, this.#bytes)
+    if (this.#bytes > 0) this.#budget.release(this.#context.network, this.#bytes)
     this.#bytes = 0
     const controller = this.#paused
     this.#paused = undefined

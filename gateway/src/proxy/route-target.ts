@@ -1,16 +1,22 @@
 import type { Caller } from '@gatehouse/auth'
 import { endpoints, type Access, type Endpoint, type RateLimit, type ServiceName } from '@gatehouse/contracts'
-import { isRelay, relayBodyBytes } from '../http/relay-bodies.ts'
+import type { Quota } from '@gatehouse/runtime'
 import { policy, type Timeouts } from '../policy.ts'
-import type { BufferBudget } from './buffer-budget.ts'
-import type { Lane } from './replica.ts'
-import type { Replicas } from './replicas.ts'
+import type { Lane } from '../replicas/replica.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 
 /** Design: invariant 6. */
 export type CallerSigner = {
-  /** The name of an upstream. Undefined for the services of Gatehouse. */
-  readonly audience: string | undefined
   sign(caller: Caller): string
+}
+
+/** How a route takes its body. */
+export type BodyMode = {
+  readonly maxBytes: number
+  /** The service gets it while it is received, and may refuse it by its headers. */
+  readonly isStreamed: boolean
+  /** Counts what it takes beyond a JSON body. */
+  readonly budget?: Quota
 }
 
 export type RouteTarget = {
@@ -26,13 +32,13 @@ export type RouteTarget = {
   readonly signer: CallerSigner
   /** The body is ignored, and the request may be repeated. */
   readonly isRead: boolean
-  /** Uploads and batches of peers are streamed. */
-  readonly body: 'buffered' | 'upload' | 'batch'
-  readonly maxBodyBytes: number
-  /** Counts what bodies take beyond a JSON body. */
-  readonly bodyBudget: BufferBudget | undefined
+  readonly body: BodyMode
+  /** The caller's uploads are counted. */
+  readonly isUpload: boolean
+  /** Otherwise a query that is not encoded correctly is refused. */
+  readonly anyQuery: boolean
   /** Counts what slow readers leave unread. */
-  readonly responseBudget: BufferBudget
+  readonly responseBudget: Quota
   readonly timeoutMs: number
   /** Dropped beside the hop-by-hop fields. */
   readonly droppedFromResponses: ReadonlySet<string> | undefined
@@ -42,7 +48,7 @@ type TargetDeps = {
   replicas: Record<ServiceName, Replicas>
   timeouts: Timeouts
   callerSigner: CallerSigner
-  bufferBudget: BufferBudget
+  bufferBudget: Quota
 }
 
 const byteReplies: readonly unknown[] = ['file', 'archive']
@@ -50,18 +56,20 @@ const byteReplies: readonly unknown[] = ['file', 'archive']
 function endpointTarget(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
   const { method, path, service, access, limit } = endpoint
   const isRead = method === 'GET'
+  const body = bodyOf(endpoint)
   return {
     route: `${method} ${path}`,
     service,
     replicas: deps.replicas[service],
-    lane: takesLong(endpoint) ? 'file' : 'json',
+    lane: body.isStreamed || repliesBytes(endpoint) ? 'file' : 'json',
     access,
     readsToken: false,
     limit,
     signer: deps.callerSigner,
     isRead,
-    ...bodyOf(endpoint),
-    bodyBudget: undefined,
+    body,
+    isUpload: endpoint.body === 'multipart',
+    anyQuery: endpoint.anyQuery ?? false,
     responseBudget: deps.bufferBudget,
     timeoutMs: isRead ? deps.timeouts.readMs : deps.timeouts.writeMs,
     droppedFromResponses: undefined,
@@ -75,13 +83,12 @@ export function endpointTargets(deps: TargetDeps): { endpoint: Endpoint; target:
   }))
 }
 
-function bodyOf(endpoint: Endpoint): Pick<RouteTarget, 'body' | 'maxBodyBytes'> {
-  if (endpoint.body === 'multipart') return { body: 'upload', maxBodyBytes: policy.uploadBodyBytes }
-  if (isRelay(endpoint)) return { body: 'batch', maxBodyBytes: relayBodyBytes }
-  return { body: 'buffered', maxBodyBytes: policy.jsonBodyBytes }
+function bodyOf({ name, body }: Endpoint): BodyMode {
+  if (body === 'multipart') return { maxBytes: policy.uploadBodyBytes, isStreamed: true }
+  if (name === 'relay') return { maxBytes: policy.relayBodyBytes, isStreamed: true }
+  return { maxBytes: policy.jsonBodyBytes, isStreamed: false }
 }
 
-function takesLong(endpoint: Endpoint): boolean {
-  if (endpoint.body === 'multipart' || isRelay(endpoint)) return true
-  return Object.values(endpoint.replies).some((reply) => byteReplies.includes(reply))
+function repliesBytes({ replies }: Endpoint): boolean {
+  return Object.values(replies).some((reply) => byteReplies.includes(reply))
 }

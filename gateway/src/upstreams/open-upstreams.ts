@@ -1,15 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { signCallerStatement, type Caller, type StatementKeys } from '@gatehouse/auth'
 import type { Upstream, UpstreamRoute } from '@gatehouse/contracts'
-import type { Log, UpstreamsWatch } from '@gatehouse/service-kit'
-import type { Clock } from '@gatehouse/runtime'
+import { createQuota, type Quota } from '@gatehouse/runtime'
+import type { UpstreamsWatch } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
-import type { ResolveAddresses } from '../discovery/address-resolver.ts'
-import { openDiscoveredReplicas, type DiscoveredReplicas } from '../discovery/discovered-replicas.ts'
 import type { FindRoute } from '../http/route-table.ts'
-import { policy, type Capacity, type Timeouts } from '../policy.ts'
-import { createBufferBudget, type BufferBudget } from '../proxy/buffer-budget.ts'
-import type { Replicas } from '../proxy/replicas.ts'
+import { policy, type Timeouts } from '../policy.ts'
+import { openReplicas, type ReplicaOptions, type Replicas } from '../replicas/replicas.ts'
 import type { CallerSigner, RouteTarget } from '../proxy/route-target.ts'
 import { createUpstreamRoutes } from './upstream-routes.ts'
 
@@ -21,62 +18,37 @@ export type Upstreams = AsyncDisposable & {
   replicas(): Replicas[]
 }
 
-type Options = {
+type Options = ReplicaOptions & {
   watch: UpstreamsWatch
   issuer: string
   keys: StatementKeys
-  resolve: ResolveAddresses
-  clock: Clock
-  log: Log
   timeouts: Timeouts
-  capacity: Capacity
 }
 
 /** Upstreams share no connections and no memory. Design: invariant 10. */
 type OpenUpstream = {
   origins: readonly string[]
-  service: DiscoveredReplicas
+  replicas: Replicas
   signer: CallerSigner
-  bodyBudget: BufferBudget
-  responseBudget: BufferBudget
+  bodyBudget: Quota
+  responseBudget: Quota
 }
 
 /** Headers of the gateway, and headers that apply to the whole origin. */
-const droppedFromResponses: ReadonlySet<string> = new Set([
-  'set-cookie',
-  'set-cookie2',
-  'set-login',
-  'strict-transport-security',
-  'clear-site-data',
-  // These send reports about all requests to the origin.
-  'nel',
-  'report-to',
-  'accept-ch',
-  'critical-ch',
-  'origin-agent-cluster',
-  // A proxy before the gateway would send its own files.
-  'x-accel-redirect',
-  'x-sendfile',
-  'service-worker-allowed',
-  'alt-svc',
-  'access-control-allow-origin',
-  'access-control-allow-credentials',
-  'access-control-allow-methods',
-  'access-control-allow-headers',
-  'access-control-expose-headers',
-  'access-control-max-age',
-  'cross-origin-resource-policy',
-  'x-content-type-options',
-  'referrer-policy',
-  'www-authenticate',
-  'speculation-rules',
-  'reporting-endpoints',
-  'x-lighttpd-send-file',
-  'x-gatehouse-caller',
-  'ratelimit-limit',
-  'ratelimit-remaining',
-  'ratelimit-reset',
-])
+const droppedFromResponses: ReadonlySet<string> = new Set(
+  [
+    'set-cookie set-cookie2 set-login clear-site-data service-worker-allowed',
+    'strict-transport-security alt-svc origin-agent-cluster accept-ch critical-ch speculation-rules',
+    'access-control-allow-origin access-control-allow-credentials access-control-allow-methods',
+    'access-control-allow-headers access-control-expose-headers access-control-max-age',
+    'cross-origin-resource-policy x-content-type-options referrer-policy www-authenticate',
+    'x-gatehouse-caller ratelimit-limit ratelimit-remaining ratelimit-reset',
+    // These send reports about all requests to the origin.
+    'nel report-to reporting-endpoints',
+    // A proxy before the gateway would send its own files.
+    'x-accel-redirect x-sendfile x-lighttpd-send-file',
+  ].flatMap((names) => names.split(' ')),
+)
 
 /** Resolves when the addresses are known, or late. */
 export async function openUpstreams(options: Options): Promise<Upstreams> {
@@ -98,7 +70,7 @@ export async function openUpstreams(options: Options): Promise<Upstreams> {
     open.set(name, known)
     if (isDeepStrictEqual(known.origins, origins)) return
     known.origins = origins
-    await known.service.follow(origins)
+    await known.replicas.follow(origins)
   }
 
   function targetOf({ name }: Upstream, route: UpstreamRoute, method: string): RouteTarget {
@@ -111,22 +83,22 @@ export async function openUpstreams(options: Options): Promise<Upstreams> {
   await apply(watch.current)
   return {
     findRoute: (method, path) => findRoute(method, path),
-    replicas: () => [...open.values()].map(({ service }) => service.replicas),
+    replicas: () => [...open.values()].map(({ replicas }) => replicas),
     [Symbol.asyncDispose]: async () => {
       stopFollowing()
-      await Promise.all([...open.values()].map(({ service }) => service[Symbol.asyncDispose]()))
+      await Promise.all([...open.values()].map(({ replicas }) => replicas[Symbol.asyncDispose]()))
     },
   }
 }
 
 function openOne(options: Options, name: string): OpenUpstream {
-  const { capacity } = options
+  const { bufferedBytesPerNetwork, bufferedBytes } = options.capacity
   return {
     origins: [],
-    service: openDiscoveredReplicas(options),
+    replicas: openReplicas(options),
     signer: createStatementSigner(options, name),
-    bodyBudget: createBufferBudget(capacity),
-    responseBudget: createBufferBudget(capacity),
+    bodyBudget: createQuota(bufferedBytesPerNetwork, bufferedBytes),
+    responseBudget: createQuota(bufferedBytesPerNetwork),
   }
 }
 
@@ -144,7 +116,6 @@ function createStatementSigner({ keys, issuer, clock }: Options, audience: strin
   }
 
   return {
-    audience,
     sign: (caller) =>
       caller.account
         ? signCallerStatement(keys, caller, { issuer, audience, now: clock.now() })
@@ -153,7 +124,7 @@ function createStatementSigner({ keys, issuer, clock }: Options, audience: strin
 }
 
 function upstreamTarget(
-  { service, signer, bodyBudget, responseBudget }: OpenUpstream,
+  { replicas, signer, bodyBudget, responseBudget }: OpenUpstream,
   at: { name: string; route: UpstreamRoute; method: string; timeouts: Timeouts },
 ): RouteTarget {
   const { name, route, timeouts } = at
@@ -162,7 +133,7 @@ function upstreamTarget(
   return {
     route: `${isRead ? 'GET' : at.method} ${prefix}`,
     service: name,
-    replicas: service.replicas,
+    replicas,
     lane: 'json',
     access: access === 'user' ? 'bearer' : access,
     readsToken: true,
@@ -174,9 +145,9 @@ function upstreamTarget(
     },
     signer,
     isRead,
-    body: 'buffered',
-    maxBodyBytes: route.bodyBytes,
-    bodyBudget,
+    body: { maxBytes: route.bodyBytes, isStreamed: false, budget: bodyBudget },
+    isUpload: false,
+    anyQuery: false,
     responseBudget,
     timeoutMs: route.timeoutMs ?? (isRead ? timeouts.readMs : timeouts.writeMs),
     droppedFromResponses,

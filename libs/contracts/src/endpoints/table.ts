@@ -9,7 +9,15 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type RateLimit = { name: string; requests: number; windowSeconds: number; by?: 'account' }
 type Limit = Omit<RateLimit, 'name'>
 
-export type EndpointRow = { method: Method; path: string; access: Access; service: ServiceName; limit?: Limit }
+export type EndpointRow = {
+  method: Method
+  path: string
+  access: Access
+  service: ServiceName
+  limit?: Limit
+  /** The service gets a query that is not encoded correctly. Otherwise it is refused. */
+  anyQuery?: boolean
+}
 
 export function rowsOf<S extends ServiceName>(service: S) {
   return <M extends Method, P extends string, A extends Access>(method: M, path: P, access: A, limit?: Limit) => ({
@@ -34,7 +42,10 @@ export const endpointTable = {
   // Contract: 3, accounts
   register: identity('POST', '/api/auth/register', 'anyone', { requests: 10, windowSeconds: 120 }),
   checkUsername: identity('GET', '/api/auth/check-username', 'anyone', { requests: 30, windowSeconds: 60 }),
-  checkInvite: invite('GET', '/api/auth/check-invite', 'anyone', { requests: 30, windowSeconds: 60 }),
+  checkInvite: {
+    ...invite('GET', '/api/auth/check-invite', 'anyone', { requests: 30, windowSeconds: 60 }),
+    anyQuery: true,
+  },
   login: identity('POST', '/api/auth/login', 'anyone', { requests: 15, windowSeconds: 120 }),
   getSelf: identity('GET', '/api/users/@me', 'bearer'),
   patchSelf: identity('PATCH', '/api/users/@me', 'bearer', ownWrites),

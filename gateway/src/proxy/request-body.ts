@@ -4,50 +4,60 @@ import { invalidInput, refuse } from '@gatehouse/runtime'
 import { tooManyUploads } from '../errors.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { policy } from '../policy.ts'
-import type { RouteTarget } from './route-target.ts'
+import type { BodyMode } from './route-target.ts'
 
 export type Body = { buffer: Buffer | null } | { stream: Readable; length: string | undefined }
 
-export function hasBody({ headers }: IncomingMessage, { isRead }: RouteTarget): boolean {
-  if (isRead) return false
+const noBody: Body = { buffer: null }
+export const openNoBody = (): Body => noBody
+
+export function hasBody({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   return encoding !== undefined || (length !== undefined && length !== '0')
 }
 
-/** Contract: 1. Throws body_too_large. */
-export function checkBodyLength({ request }: RequestContext, { maxBodyBytes }: RouteTarget): void {
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw refuse.body_too_large()
+/**
+ * Resolves to the function that gives the service the body. A body that is not streamed is read first, which keeps slow
+ * clients off services and allows retries. Throws body_too_large, too_many_uploads. Contract: 1.
+ */
+export async function receiveBody(context: RequestContext, mode: BodyMode): Promise<() => Body> {
+  const { request } = context
+  const { 'content-length': length } = request.headers
+  if (Number(length ?? 0) > mode.maxBytes) throw refuse.body_too_large()
+  if (mode.isStreamed) {
+    return () => {
+      sendContinue(context)
+      return { stream: streamBody(request), length }
+    }
+  }
+  sendContinue(context)
+  const body = { buffer: await bufferBody(request, mode.maxBytes, holderOf(context, mode)) }
+  return () => body
 }
 
-/** Buffering keeps slow clients off services and allows retries. Throws body_too_large and too_many_uploads. Contract: 1. */
-export async function readBody(context: RequestContext, target: RouteTarget): Promise<Body> {
-  const { request, response } = context
+function sendContinue({ request, response }: RequestContext): void {
   if (request.headers.expect !== undefined) response.writeContinue()
-  return { buffer: await bufferBody(request, { maxBytes: target.maxBodyBytes, hold: holderOf(context, target) }) }
 }
 
 /** Memory beyond a JSON body is given back when the response has ended. */
-function holderOf({ network, response }: RequestContext, { bodyBudget }: RouteTarget): (size: number) => boolean {
-  if (!bodyBudget) return () => true
+function holderOf({ network, response }: RequestContext, { budget }: BodyMode): (size: number) => boolean {
+  if (!budget) return () => true
   let held = 0
-  response.once('close', () => bodyBudget.release(network, held))
+  response.once('close', () => budget.release(network, held))
   return (size) => {
     const more = size - policy.jsonBodyBytes - held
     if (more <= 0) return true
-    if (bodyBudget.isFull() || !bodyBudget.take(network, more)) return false
+    if (!budget.take(network, more)) return false
     held += more
     return true
   }
 }
 
-export function openUpload({ request, response }: RequestContext): Body {
-  if (request.headers.expect !== undefined) response.writeContinue()
-  return { stream: streamBody(request), length: request.headers['content-length'] }
-}
-
-type BufferLimits = { maxBytes: number; hold: (size: number) => boolean }
-
-async function bufferBody(request: IncomingMessage, { maxBytes, hold }: BufferLimits): Promise<Buffer> {
+async function bufferBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  hold: (size: number) => boolean,
+): Promise<Buffer> {
   return await new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0

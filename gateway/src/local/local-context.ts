@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type Koa from 'koa'
-import type { RequestContext } from './request-context.ts'
-import type { HeaderList } from './response-headers.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import type { HeaderList } from '../http/response-headers.ts'
 
 type LocalState = { context: RequestContext }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatehouse/runtime'
 import { policy, type Timeouts } from '../policy.ts'
 import { createConnectionQueue, type ConnectionQueue } from './connection-queue.ts'
-import { createDepartedReplicas } from './departed-replicas.ts'
+import { discoverOrigins, type Discovery, type DiscoveryOptions } from './discover-origins.ts'
 import {
   closePools,
   destroyPools,
@@ -16,9 +16,15 @@ import {
 export type Replicas = AsyncDisposable & {
   readonly size: number
   readonly queues: Readonly<Record<Lane, ConnectionQueue>>
-  /** Replaces the replicas. Requests under way end. Old replicas get work only while no new one can be reached. */
-  setOrigins(origins: readonly string[]): void
-  /** Takes turns over free replicas outside `tried`: healthy ones first, then ejected ones, then those that left. */
+  /**
+   * Replaces the replicas by those that the URLs lead to, now and later. Requests under way end normally. Resolves when the
+   * addresses are known, or late.
+   */
+  follow(urls: readonly string[]): Promise<void>
+  /**
+   * Takes turns over free replicas outside `tried`: healthy ones first, then ejected ones, then those that DNS no longer
+   * names.
+   */
   pick(lane: Lane, tried?: readonly Replica[]): Replica | undefined
   /** Replicas may have been replaced since `tried` was filled. */
   hasOther(tried: readonly Replica[]): boolean
@@ -29,24 +35,30 @@ export type Replicas = AsyncDisposable & {
   markLeaving(replica: Replica): void
 }
 
-type ReplicaDeps = PoolOptions & {
-  clock: Clock
-  timeouts: Pick<Timeouts, 'queueMs'>
-  /** Called when a replica failed. */
-  onFailed?: () => void
-}
+export type ReplicaOptions = PoolOptions &
+  DiscoveryOptions & {
+    clock: Clock
+    timeouts: Pick<Timeouts, 'queueMs'>
+  }
 
-/** Opens the connection pools of a service. Requests serve as health checks. */
-export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Replicas {
-  let replicas: Replica[] = []
+/** Opens the connection pools of a service, which has no replicas yet. Requests serve as health checks. */
+export function openReplicas(options: ReplicaOptions): Replicas {
+  const { clock, capacity, timeouts } = options
+  const connections = { json: capacity.connectionsPerReplica, file: capacity.fileConnectionsPerReplica }
+  let replicas: readonly Replica[] = []
+  /** With the time until which they are asked. */
+  const departed = new Map<Replica, number>()
   const retired = new Set<Pools>()
-  const connections = { json: deps.capacity.connectionsPerReplica, file: deps.capacity.fileConnectionsPerReplica }
+  let discovery: Discovery | undefined
   let turn = 0
 
   function isEjected({ failures, ejectedUntil, leavingUntil }: Replica): boolean {
-    const now = deps.clock.now()
+    const now = clock.now()
     return (failures > 0 && ejectedUntil > now) || leavingUntil > now
   }
+
+  const hasConnection = ({ activeRequests }: Replica, lane: Lane | undefined): boolean =>
+    lane === undefined || activeRequests[lane] < connections[lane]
 
   function choose(lane: Lane | undefined, tried: readonly Replica[], includeEjected: boolean): Replica | undefined {
     for (let step = 0; step < replicas.length; step += 1) {
@@ -59,18 +71,16 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
     return undefined
   }
 
-  const hasConnection = ({ activeRequests }: Replica, lane: Lane | undefined): boolean =>
-    lane === undefined || activeRequests[lane] < connections[lane]
   const next = (lane: Lane | undefined, tried: readonly Replica[]): Replica | undefined =>
     choose(lane, tried, false) ??
     choose(lane, tried, true) ??
-    departed.list().find((replica) => !tried.includes(replica) && hasConnection(replica, lane))
+    listDeparted().find((replica) => !tried.includes(replica) && hasConnection(replica, lane))
 
   function openQueue(lane: Lane): ConnectionQueue {
     return createConnectionQueue({
       // Without any replica requests are refused and do not wait.
       capacity: () => (replicas.filter((one) => !isEjected(one)).length || replicas.length || 1) * connections[lane],
-      waitMs: deps.timeouts.queueMs,
+      waitMs: timeouts.queueMs,
       maxWaiting: policy.waitingRequests,
       maxWaitingPerNetwork: policy.waitingRequestsPerNetwork,
     })
@@ -86,31 +96,41 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
 
   function reopen(replica: Replica): void {
     retire(replica)
-    replica.pools = openPools(replica.origin, deps)
+    replica.pools = openPools(replica.origin, options)
   }
 
-  const departed = createDepartedReplicas(policy.departedMs, retire)
-  function depart(replica: Replica): void {
-    reopen(replica)
-    departed.add(replica)
+  function listDeparted(): Replica[] {
+    for (const [replica, until] of departed) {
+      if (until <= clock.now() && departed.delete(replica)) retire(replica)
+    }
+    return [...departed.keys()]
   }
 
   function setOrigins(wanted: readonly string[]): void {
-    const known = new Map(replicas.map((replica) => [replica.origin, replica]))
-    replicas = wanted.map((origin) => known.get(origin) ?? departed.takeBack(origin) ?? openReplica(origin, deps))
-    for (const replica of known.values()) if (!replicas.includes(replica)) depart(replica)
+    const before = replicas
+    const known = new Map([...listDeparted(), ...before].map((replica) => [replica.origin, replica]))
+    replicas = wanted.map((origin) => known.get(origin) ?? openReplica(origin, options))
+    for (const replica of replicas) departed.delete(replica)
+    for (const replica of before) {
+      if (replicas.includes(replica)) continue
+      reopen(replica)
+      departed.set(replica, clock.now() + policy.departedMs)
+    }
     for (const queue of Object.values(queues)) queue.grant()
   }
 
-  setOrigins(origins)
   return {
     get size() {
       return replicas.length
     },
     queues,
-    setOrigins,
+    follow: async (urls) => {
+      const stopped = discovery?.[Symbol.asyncDispose]()
+      discovery = discoverOrigins(urls, options, setOrigins)
+      await Promise.all([stopped, discovery.resolved])
+    },
     pick: (lane, tried = []) => next(lane, tried),
-    hasOther: (tried) => [...replicas, ...departed.list()].some((replica) => !tried.includes(replica)),
+    hasOther: (tried) => [...replicas, ...listDeparted()].some((replica) => !tried.includes(replica)),
     *candidates() {
       const tried: Replica[] = []
       for (let replica = next(undefined, tried); replica; replica = next(undefined, tried)) {
@@ -122,20 +142,20 @@ export function openReplicas(origins: readonly string[], deps: ReplicaDeps): Rep
     markFailed: (replica) => {
       const ejectionMs = Math.min(policy.ejectionMs * 2 ** Math.min(replica.failures, 10), policy.maxEjectionMs)
       replica.failures += 1
-      replica.ejectedUntil = deps.clock.now() + ejectionMs
-      deps.onFailed?.()
+      replica.ejectedUntil = clock.now() + ejectionMs
+      discovery?.refresh()
     },
     markLeaving: (replica) => {
-      const now = deps.clock.now()
+      const now = clock.now()
       const others = replicas.filter((other) => other !== replica && !isEjected(other))
       if (replica.leavingUntil > now || others.length === 0 || !replicas.includes(replica)) return
       replica.leavingUntil = now + policy.leavingMs
       reopen(replica)
     },
     [Symbol.asyncDispose]: async () => {
+      await discovery?.[Symbol.asyncDispose]()
       // Their clients have been answered.
-      departed[Symbol.dispose]()
-      const open = [...replicas, ...departed.list()].map(({ pools }) => pools)
+      const open = [...replicas, ...departed.keys()].map(({ pools }) => pools)
       await Promise.all([...retired, ...open].map(destroyPools))
     },
   }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { refuse } from '@gatehouse/runtime'
 import { send } from '@koa/send'
-import { etagOf, setEtag, setHeaders, type LocalContext, type LocalMiddleware } from '../http/local-context.ts'
+import { etagOf, setEtag, setHeaders, type LocalContext, type LocalMiddleware } from './local-context.ts'
 import { pageContentPolicy } from '../http/response-headers.ts'
 import { policy } from '../policy.ts'
 

@@ -1,6 +1,7 @@
-import { Pool } from 'undici'
+import type { Socket } from 'node:net'
+import type { OpenConnection } from '@gatehouse/service-kit'
+import { Pool, type buildConnector } from 'undici'
 import { policy, type Capacity, type Timeouts } from '../policy.ts'
-import { connectInProcess, type InProcessReplicas } from './in-process.ts'
 
 /** Files take as long as the client. */
 export type Lane = 'json' | 'file'
@@ -22,6 +23,9 @@ export type PoolOptions = {
   inProcess?: InProcessReplicas | undefined
 }
 
+/** By origin. */
+export type InProcessReplicas = ReadonlyMap<string, OpenConnection>
+
 export function openReplica(origin: string, options: PoolOptions): Replica {
   const activeRequests = { json: 0, file: 0 }
   return { origin, pools: openPools(origin, options), activeRequests, failures: 0, ejectedUntil: 0, leavingUntil: 0 }
@@ -41,6 +45,18 @@ export function openPools(origin: string, { timeouts, capacity, inProcess }: Poo
     json: openPool(capacity.connectionsPerReplica),
     file: openPool(capacity.fileConnectionsPerReplica),
     states: openPool(policy.stateConnectionsPerReplica),
+  }
+}
+
+function connectInProcess(open: OpenConnection): buildConnector.connector {
+  return (_options, callback) => {
+    try {
+      const connection = open()
+      // The pool expects the answer asynchronously.
+      setImmediate(() => callback(null, connection as Socket))
+    } catch (error) {
+      setImmediate(() => callback(error as Error, null))
+    }
   }
 }
 

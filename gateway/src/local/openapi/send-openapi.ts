@@ -1,4 +1,4 @@
-import { etagOf, setEtag, type LocalContext } from '../http/local-context.ts'
+import { etagOf, setEtag, type LocalContext } from '../local-context.ts'
 import { createDocsPage } from './docs-page.ts'
 import { createOpenApi } from './openapi.ts'
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import Koa from 'koa'
-import { serveWebApp } from '../static/web-app.ts'
+import { serveWebApp } from './web-app.ts'
 import type { LocalContext } from './local-context.ts'
 import { serveLocalRoutes } from './local-routes.ts'
-import type { RequestContext } from './request-context.ts'
-import type { FindRoute } from './route-table.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import type { FindRoute } from '../http/route-table.ts'
 import type { Deps } from '../deps.ts'
 
 export function createLocalApp(

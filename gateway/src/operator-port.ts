@@ -7,8 +7,8 @@ import {
   type Lifecycle,
   type Listening,
 } from '@gatehouse/service-kit'
-import type { Deps } from '../deps.ts'
-import { policy } from '../policy.ts'
+import type { Deps } from './deps.ts'
+import { policy } from './policy.ts'
 
 /** Contract: 8. */
 export async function startOperatorPort(

@@ -1,12 +1,12 @@
 import type { StatementKeys } from '@gatehouse/auth'
 import type { gatewayPaths } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
-import { sendApiDocs, sendOpenApi } from '../openapi/send-openapi.ts'
+import { sendApiDocs, sendOpenApi } from './openapi/send-openapi.ts'
 import { policy } from '../policy.ts'
 import { setHeaders, type LocalContext, type LocalMiddleware } from './local-context.ts'
-import { hasUnreadBody } from './request-context.ts'
-import { apiContentPolicy } from './response-headers.ts'
-import type { FindRoute } from './route-table.ts'
+import { hasUnreadBody } from '../http/request-context.ts'
+import { apiContentPolicy } from '../http/response-headers.ts'
+import type { FindRoute } from '../http/route-table.ts'
 
 type Serve = (ctx: LocalContext) => void
 

@@ -1,0 +1,89 @@
+import { isIP } from 'node:net'
+import { startPeriodicTask, withTimeout } from '@gatehouse/runtime'
+import type { Log } from '@gatehouse/service-kit'
+import { policy } from '../policy.ts'
+import type { ResolveAddresses } from './address-resolver.ts'
+
+export type Discovery = AsyncDisposable & {
+  refresh(): void
+  /** Resolves when each name is resolved, or late. */
+  resolved: Promise<void>
+}
+
+export type DiscoveryOptions = {
+  resolve: ResolveAddresses
+  log: Log
+}
+
+/**
+ * Each address of a name is an origin. An unresolved name keeps its addresses. URLs with an address or https stay as they
+ * are. Disposing ends the reports at once.
+ */
+export function discoverOrigins(
+  urls: readonly string[],
+  { resolve, log }: DiscoveryOptions,
+  onOrigins: (origins: readonly string[]) => void,
+): Discovery {
+  const names = urls.filter(isResolvable)
+  const originsOf = new Map(urls.map((url) => [url, names.includes(url) ? [] : [url]]))
+  const underWay = new Map<string, Promise<void>>()
+  const unresolved = new Set<string>()
+  let reported: string | undefined
+  let isStopped = false
+
+  function report(): void {
+    const origins = [...new Set([...originsOf.values()].flat())].sort()
+    if (isStopped || origins.join() === reported) return
+    if (names.length > 0 && reported !== undefined) log.info({ urls, origins }, 'replicas discovered')
+    reported = origins.join()
+    onOrigins(origins)
+  }
+
+  async function resolveName(url: string): Promise<void> {
+    const { hostname, port } = new URL(url)
+    try {
+      const addresses = await resolve(hostname)
+      const hosts = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address))
+      originsOf.set(
+        url,
+        hosts.map((host) => `http://${host}:${port || '80'}`),
+      )
+      unresolved.delete(url)
+      report()
+    } catch (err) {
+      if (!unresolved.has(url)) log.warn({ err, host: hostname }, 'service name not resolved')
+      unresolved.add(url)
+    }
+  }
+
+  /** A late answer still counts. Never rejects. */
+  async function resolveInTime(url: string): Promise<void> {
+    const attempt = underWay.get(url) ?? resolveName(url).finally(() => underWay.delete(url))
+    underWay.set(url, attempt)
+    await withTimeout(attempt, policy.discoveryLimitMs, () => new Error('late')).catch(() => undefined)
+  }
+
+  report()
+  const options = { name: 'replica discovery', everyMs: policy.discoveryMs, log }
+  const task = names.length > 0 ? startPeriodicTask(options, () => Promise.all(names.map(resolveInTime))) : undefined
+  let pending: NodeJS.Timeout | undefined
+  return {
+    refresh: () => {
+      pending ??= setTimeout(() => {
+        pending = undefined
+        void task?.runNow()
+      }, policy.rediscoveryMs).unref()
+    },
+    resolved: task?.runNow() ?? Promise.resolve(),
+    [Symbol.asyncDispose]: async () => {
+      isStopped = true
+      clearTimeout(pending)
+      await task?.[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function isResolvable(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0
+}
