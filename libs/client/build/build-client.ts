@@ -20,8 +20,8 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   await rm(output, { recursive: true, force: true })
   await mkdir(output, { recursive: true })
   for (const module of modules) await bundle(module, output)
-  const types = await writeDeclarations({ entries: modules.map(({ entry }) => join(source, entry)), output })
-  await writePackageJson(output, types)
+  writeDeclarations(modules.map(({ entry }) => join(source, entry)), join(output, 'types'))
+  await writePackageJson(output)
   await cp(join(source, 'README.md'), join(output, 'README.md'))
   const packed = await run('npm', ['pack', '--json', '--pack-destination', resolve(folder)], { cwd: output })
   const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }]
@@ -49,7 +49,7 @@ async function bundle({ file, entry }: { file: string; entry: string }, output: 
   })
 }
 
-async function writePackageJson(output: string, types: string[]): Promise<void> {
+async function writePackageJson(output: string): Promise<void> {
   const { name, version, description, sideEffects } = JSON.parse(
     await readFile(join(source, 'package.json'), 'utf8'),
   ) as Record<string, unknown>
@@ -57,10 +57,12 @@ async function writePackageJson(output: string, types: string[]): Promise<void> 
     ...{ name, version, description, sideEffects },
     type: 'module',
     exports: Object.fromEntries(
-      modules.map(({ path, file }, index) => [path, { types: types[index], default: `./${file}` }]),
+      modules.map(({ path, file, entry }) => [path, { types: typesOf(entry), default: `./${file}` }]),
     ),
-    types: types[0],
+    types: typesOf('src/index.ts'),
     engines: { node: '>=22' },
   }
   await writeFile(join(output, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }
+
+const typesOf = (entry: string): string => `./types/client/${entry.replace(/\.ts$/, '.d.ts')}`
