@@ -20,7 +20,10 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   await rm(output, { recursive: true, force: true })
   await mkdir(output, { recursive: true })
   for (const module of modules) await bundle(module, output)
-  writeDeclarations(modules.map(({ entry }) => join(source, entry)), join(output, 'types'))
+  writeDeclarations(
+    modules.map(({ entry }) => join(source, entry)),
+    join(output, 'types'),
+  )
   await writePackageJson(output)
   await cp(join(source, 'README.md'), join(output, 'README.md'))
   const packed = await run('npm', ['pack', '--json', '--pack-destination', resolve(folder)], { cwd: output })

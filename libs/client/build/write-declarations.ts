@@ -40,18 +40,23 @@ export function writeDeclarations(entries: string[], output: string): void {
 function writeOutTypes(program: ts.Program): string {
   const checker = program.getTypeChecker()
   const { NoTruncation, InTypeAlias } = ts.TypeFormatFlags
-  // Where no alias is known, all are written out.
-  const [library] = program.getSourceFiles().filter((file) => program.isSourceFileDefaultLibrary(file))
+  const write = (type: ts.Type) => checker.typeToString(type, undefined, NoTruncation | InTypeAlias)
+  // Member by member: the compiler prints the name of a nested type that has one.
+  const writeMembers = (type: ts.Type, writeOne: (type: ts.Type) => string) =>
+    `{ ${type
+      .getProperties()
+      .map((member) => `${member.name}: ${writeOne(checker.getTypeOfSymbol(member))}`)
+      .join('; ')} }`
   const module = checker.getSymbolAtLocation(program.getSourceFile(records) as ts.Node) as ts.Symbol
   return checker
     .getExportsOfModule(module)
     .map((exported) => {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
       const type = checker.getDeclaredTypeOfSymbol(symbol)
+      const isTable = exported.name === 'Endpoints'
+      const text = isTable ? writeMembers(type, (endpoint) => writeMembers(endpoint, write)) : write(type)
       const comment = ts.displayPartsToString(symbol.getDocumentationComment(checker))
-      return `${comment && `/** ${comment} */\n`}export type ${exported.name} = ${checker.typeToString(type, library, NoTruncation | InTypeAlias)};\n`
+      return `${comment && `/** ${comment} */\n`}export type ${exported.name} = ${text}\n`
     })
     .join('')
 }
-
-

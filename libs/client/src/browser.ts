@@ -1,5 +1,4 @@
-import type { Client, ClientOptions } from './client-parts.ts'
-import { createClient } from './client.ts'
+import { createClient, type Client, type ClientOptions } from './client.ts'
 import type { ClientClock, Jitter, KeyValueStorage, Socket } from './platform.ts'
 
 /** Monotonic: changes of the system time have no effect. */

@@ -1,26 +1,82 @@
-import { createAccountActions } from './account-actions.ts'
-import { createApi } from './api/api.ts'
-import type { ApiOptions } from './api/options.ts'
-import type { Client, ClientOptions } from './client-parts.ts'
-import { createConnections } from './connections/create-connections.ts'
-import { createPasswordPropagation } from './connections/password-propagation.ts'
-import { createRemoteList } from './connections/remote-list.ts'
-import { createRemoteLiveConnections } from './connections/remote-live-connections.ts'
+import { createApi, type Api } from './api/api.ts'
+import type { ApiOptions, CallOptions } from './api/call.ts'
+import { ApiError } from './api/errors.ts'
+import type {
+  Credentials,
+  IdentityDeletionRequest,
+  IdentityDeletions,
+  PasswordUpdate,
+  ProfileChange,
+  User,
+} from './api/records.ts'
+import { deleteAccount, type AccountDeletion } from './connections/account-deletion.ts'
+import { createConnections, verifyHomePassword, type Connections } from './connections/connections.ts'
+import { createPasswordPropagation, type PasswordPropagation } from './connections/password-propagation.ts'
 import { createRemoteSessions } from './connections/remote-sessions.ts'
-import { createReplicatedInstances } from './connections/replicated-instances.ts'
-import { readStoredRemotes } from './connections/stored-remotes.ts'
-import { verifyHomePassword } from './connections/verify-home-password.ts'
-import { createCountdown } from './countdown.ts'
-import { createIdentity } from './identity/identity.ts'
-import { isReady } from './live/frames.ts'
-import { createLiveConnection } from './live/live-connection.ts'
-import type { LiveDeps } from './live/live-connection.ts'
-import { tokenRefused } from './live/session-end.ts'
-import { createAvailabilityCheck } from './registration/availability-check.ts'
-import { createSession } from './session/create-session.ts'
-import { createPasswordChange } from './session/password-change.ts'
-import type { SessionEnd } from './session/session.ts'
-import { createUserScopedStores } from './session/user-scoped-stores.ts'
+import { createRemoteList, readStoredRemotes } from './connections/remotes.ts'
+import { createCountdown, type Countdown } from './countdown.ts'
+import { createIdentity, type Identity } from './identity/identity.ts'
+import { isReady, tokenRefused } from './live/frames.ts'
+import { createLiveConnection, type LiveConnection, type LiveDeps } from './live/live-connection.ts'
+import type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, WatchStorage } from './platform.ts'
+import { createAvailabilityCheck, type AvailabilityCheck } from './registration/availability-check.ts'
+import {
+  completeRegistration,
+  type RegistrationInput,
+  type RegistrationOutcome,
+} from './registration/registration-flow.ts'
+import {
+  createPasswordChange,
+  createSession,
+  createUserScopedStores,
+  type Session,
+  type SessionEnd,
+  type UserScopedStores,
+} from './session/session.ts'
+
+export type ClientOptions = {
+  /** For example `https://chat.example`. */
+  origin: string
+  storage: KeyValueStorage
+  fetch: Fetch
+  openSocket: OpenSocket
+  clock: ClientClock
+  jitter: Jitter
+  /** Without it, tabs do not share session changes. */
+  watchStorage?: WatchStorage
+}
+
+export type Client = Api & {
+  /** Run `session.loadUser()` once at start. */
+  session: Session
+  connections: Connections
+  passwordPropagation: PasswordPropagation
+  live: LiveConnection
+  /** Each session resets them: `userScopedStores.register({ reset })`. */
+  userScopedStores: UserScopedStores
+  identity: Identity
+
+  /** Does not wait for the other instances. */
+  logIn(credentials: Credentials, options?: CallOptions): Promise<User>
+  logOut(): void
+  /** For rate limits: `start(error.retryAfter)`. */
+  createCountdown(): Countdown
+  /** Debounced. One for each form. */
+  createAvailabilityCheck(): AvailabilityCheck
+  /** Navigate when it resolves. A failed avatar upload does not reject. */
+  register(input: RegistrationInput, options?: CallOptions): Promise<RegistrationOutcome>
+  updateProfile(change: ProfileChange, options?: CallOptions): Promise<User>
+  /** Propagates the password in the background. */
+  changePassword(passwords: PasswordUpdate, options?: CallOptions): Promise<void>
+  /** This session stays. A federated account needs no password. */
+  endSessions(password?: string, options?: CallOptions): Promise<void>
+  /** Deletes the identities on connected instances first. */
+  deleteAccount(credentials: Credentials, options?: CallOptions): Promise<AccountDeletion>
+  deleteFederationIdentities(request: IdentityDeletionRequest, options?: CallOptions): Promise<IdentityDeletions>
+  close(): void
+}
+
+const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
 /** Call `client.session.loadUser()` once at start. */
 export function createClient(options: ClientOptions): Client {
@@ -58,18 +114,8 @@ export function createClient(options: ClientOptions): Client {
   })
 
   const remotes = createRemoteList(storage)
-  const liveConnections = createRemoteLiveConnections({ remotes, selfIds, createLive: liveAt })
-  const sessions = createRemoteSessions({ remotes, liveConnections, createRemoteApi: apiAt })
-  const changeReplicatedInstances = createReplicatedInstances({ api, session })
-  const connections = createConnections({
-    homeOrigin: origin,
-    homeApi: api,
-    remotes,
-    liveConnections,
-    sessions,
-    changeReplicatedInstances,
-    session,
-  })
+  const sessions = createRemoteSessions({ remotes, selfIds, createLive: liveAt, createRemoteApi: apiAt })
+  const connections = createConnections({ homeOrigin: origin, homeApi: api, remotes, sessions, session })
   const passwordPropagation = createPasswordPropagation({
     remotes,
     createRemoteApi: apiAt,
@@ -93,6 +139,15 @@ export function createClient(options: ClientOptions): Client {
     void connections.readStorage()
   })
 
+  const apiWithToken = (fixed: string) => apiAt({ origin, token: () => fixed })
+  const replaceToken = (request: () => Promise<{ token: string }>) =>
+    passwordChange.run(async () => session.replaceToken((await request()).token))
+  const currentUser = () => {
+    const { user } = session.getSnapshot()
+    if (!user) throw new ApiError(401, 'Log in first')
+    return user
+  }
+
   return {
     ...api,
     session,
@@ -103,22 +158,47 @@ export function createClient(options: ClientOptions): Client {
     identity,
     createCountdown: () => createCountdown(clock),
     createAvailabilityCheck: () => createAvailabilityCheck({ api, clock }),
-    ...createAccountActions({
-      api,
-      apiWithToken: (fixed) => apiAt({ origin, token: () => fixed }),
-      storage,
-      session,
-      connections,
-      passwordPropagation,
-      passwordChange,
-    }),
+    logIn: async (credentials, options = {}) => {
+      const { token, user } = await api.call('login', { body: credentials, ...options })
+      session.initSession(token, user, { password: credentials.password })
+      return user
+    },
+    logOut: session.logout,
+    register: (input, options) => completeRegistration({ api, apiWithToken, storage, session }, input, options),
+    updateProfile: async (change, options = {}) => {
+      const user = await api.call('patchSelf', { body: change, ...options })
+      session.setUser(user)
+      return user
+    },
+    changePassword: async (passwords, options = {}) => {
+      const { homeInstance } = currentUser()
+      await replaceToken(() => api.call('changePassword', { body: passwords, ...options }))
+      // Only at home. Spec: password propagation.
+      if (homeInstance === null) void passwordPropagation.propagate(passwords.newPassword)
+    },
+    endSessions: (password, options = {}) =>
+      replaceToken(() => api.call('endSessions', { body: { password }, ...options })),
+    deleteAccount: async (credentials, options) => {
+      const user = currentUser()
+      if (credentials.username !== user.username) throw new ApiError(400, 'This is not your username')
+      const verifyPassword = () => verifyHomePassword(api, user, credentials.password, options)
+      const outcome = await deleteAccount({ api, connections, verifyPassword }, credentials, options)
+      const remaining = token() // null when the socket was closed for the deletion before
+      if (outcome.deleted && remaining) session.invalidateToken(remaining, accountDeleted)
+      return outcome
+    },
+    deleteFederationIdentities: async (request, options = {}) => {
+      const { results } = await api.call('deleteFederationIdentity', { body: request, ...options })
+      connections.removeLocally(Object.keys(results).filter((origin) => results[origin]?.success))
+      return results
+    },
     close: () => {
       unsubscribe()
       stopWatching?.()
       session.close()
       live.close()
       passwordPropagation.cancelAll()
-      liveConnections.closeAll()
+      sessions.closeAll()
     },
   }
 }

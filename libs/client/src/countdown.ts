@@ -1,6 +1,5 @@
 import type { ClientClock } from './platform.ts'
-import { createStore } from './store.ts'
-import type { Store } from './store.ts'
+import { createStore, type Store } from './store.ts'
 
 export type Countdown = Store<number> & {
   start(seconds: number): void

@@ -1,7 +1,6 @@
 import { endpointTable } from '@gatehouse/contracts/endpoints'
-import { type Call, createCall, fillPath, type ReadBody } from './call.ts'
+import { createCall, fillPath, type ApiOptions, type Call, type CallOptions, type ReadBody } from './call.ts'
 import { ApiError } from './errors.ts'
-import type { ApiOptions, CallOptions } from './options.ts'
 import type { Availability, DataExport, Upload } from './records.ts'
 
 /** `onProgress` gets the bytes received. The total is unknown. */

@@ -1,8 +1,17 @@
-import { endpointTable } from '@gatehouse/contracts/endpoints'
-import type { EndpointRow } from '@gatehouse/contracts/endpoints'
+import { endpointTable, type EndpointRow } from '@gatehouse/contracts/endpoints'
 import { ApiError, NetworkFailure, RateLimited } from './errors.ts'
-import type { ApiOptions, CallOptions } from './options.ts'
+import type { ClientClock, Fetch } from '../platform.ts'
 import type { Endpoints } from './records.ts'
+
+export type CallOptions = { signal?: AbortSignal | undefined }
+
+export type ApiOptions = {
+  origin: string
+  fetch: Fetch
+  clock: ClientClock
+  token?: () => string | null
+  onTokenRefused?: (token: string) => void
+}
 
 type CallInput<Input> = object extends Input ? [input?: Input & CallOptions] : [input: Input & CallOptions]
 

@@ -1,24 +1,18 @@
 import type { Api } from '../api/api.ts'
 import { listOwnedSpaces } from '../api/errors.ts'
-import type { CallOptions } from '../api/options.ts'
+import type { CallOptions } from '../api/call.ts'
 import type { Credentials, IdentityDeletion, IdentityDeletions } from '../api/records.ts'
 import type { Connections } from './connections.ts'
 
 export type AccountDeletion =
   { deleted: true; remotes: IdentityDeletions } | { deleted: false; remotes: IdentityDeletions; error: Error }
 
-export type DeletionDeps = {
-  api: Pick<Api, 'call'>
-  connections: Connections
-  verifyPassword: () => Promise<void>
-}
-
 /**
  * Deletes remote identities first, then the account whatever the results. `not_connected`: nothing was deleted there. A
  * wrong password throws before any deletion. Spec: Client session behaviour, deletion propagation.
  */
 export async function deleteAccount(
-  deps: DeletionDeps,
+  deps: { api: Pick<Api, 'call'>; connections: Connections; verifyPassword: () => Promise<void> },
   credentials: Credentials,
   options: CallOptions = {},
 ): Promise<AccountDeletion> {
@@ -26,7 +20,7 @@ export async function deleteAccount(
   const listed = connections.getSnapshot()
   if (listed.some(({ token }) => token !== null)) await deps.verifyPassword()
   const results = await Promise.all(
-    listed.map(async ({ origin, username }) => [origin, await deleteOn(deps, origin, username, options)]),
+    listed.map(async ({ origin, username }) => [origin, await deleteOn(connections, origin, username, options)]),
   )
   const remotes = Object.fromEntries(results) as IdentityDeletions
   try {
@@ -41,7 +35,7 @@ export async function deleteAccount(
 }
 
 async function deleteOn(
-  { connections }: DeletionDeps,
+  connections: Connections,
   origin: string,
   username: string,
   options: CallOptions,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { buildReady, buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, home, remote } from '../../test/harness.ts'
-import { originOfAddress } from './remote-instance.ts'
+import { originOfAddress } from './remotes.ts'
 
 const register = `POST ${remote}/api/auth/register`
 const login = `POST ${remote}/api/auth/login`

@@ -1,9 +1,11 @@
 import type { Api } from '../api/api.ts'
-import type { CallOptions } from '../api/options.ts'
-import type { User } from '../api/records.ts'
+import type { CallOptions } from '../api/call.ts'
+import { ApiError } from '../api/errors.ts'
+import type { ReplicatedInstance, User } from '../api/records.ts'
+import type { Session } from '../session/session.ts'
 import type { Store } from '../store.ts'
-import type { RemoteInstance } from './remote-instance.ts'
-import type { StoredRemote } from './stored-remotes.ts'
+import { federatedIdentityOf, type RemoteSessions } from './remote-sessions.ts'
+import { newRemote, originOfAddress, type RemoteInstance, type RemoteList, type StoredRemote } from './remotes.ts'
 
 /** Ordered by origin. */
 export type Connections = Store<readonly RemoteInstance[]> & {
@@ -23,4 +25,130 @@ export type Connections = Store<readonly RemoteInstance[]> & {
   /** Never rejects. */
   readStorage(): Promise<void>
   reset(): void
+}
+
+/** Spec: Client session behaviour, initSession. */
+export function createConnections(deps: {
+  homeOrigin: string
+  homeApi: Pick<Api, 'call'>
+  remotes: RemoteList
+  sessions: RemoteSessions
+  session: Pick<Session, 'getSnapshot' | 'setUser'>
+}): Connections {
+  const { remotes, sessions } = deps
+  const allowHttp = deps.homeOrigin.startsWith('http:')
+  let sessionEnd = new AbortController()
+  let lastChange: Promise<void> = Promise.resolve()
+
+  /** One after the other: each change sends the whole list. */
+  const changeReplicatedInstances = (change: (instances: ReplicatedInstance[]) => ReplicatedInstance[]) => {
+    const sent = lastChange.then(async () => {
+      const { user } = deps.session.getSnapshot()
+      const replicatedInstances = change(user?.replicatedInstances ?? [])
+      if (!user || JSON.stringify(replicatedInstances) === JSON.stringify(user.replicatedInstances)) return
+      deps.session.setUser(await deps.homeApi.call('patchSelf', { body: { replicatedInstances } }))
+    })
+    lastChange = sent.catch(() => undefined)
+    return sent
+  }
+  const identityOf = (user: User) => federatedIdentityOf(user, new URL(deps.homeOrigin).host)
+  const listOthers = (user: User): ReplicatedInstance[] =>
+    user.replicatedInstances.flatMap(({ origin: address, username }) => {
+      const origin = originOfAddress(address, { allowHttp })
+      return origin && origin !== deps.homeOrigin ? [{ origin, username }] : []
+    })
+  const removeLocally = (origins: readonly string[]) => {
+    for (const origin of origins) {
+      sessions.close(origin)
+      remotes.remove(origin)
+    }
+    const { user } = deps.session.getSnapshot()
+    if (user) deps.session.setUser({ ...user, replicatedInstances: withoutOrigins(user.replicatedInstances, origins) })
+  }
+  const connect = async (address: string, password: string, options: CallOptions = {}) => {
+    const { user } = deps.session.getSnapshot()
+    const origin = originOfAddress(address, { allowHttp })
+    if (!origin || origin === deps.homeOrigin) throw new ApiError(400, 'Enter the address of another instance')
+    if (!user) throw new ApiError(401, 'Log in first')
+    const ended = sessionEnd.signal
+    const cancelled = options.signal ? AbortSignal.any([options.signal, ended]) : ended
+    await verifyHomePassword(deps.homeApi, user, password, { signal: cancelled })
+    const identity = identityOf(user)
+    const isNew = !remotes.find(origin)
+    if (isNew) remotes.put(newRemote(origin, identity.username))
+    const username = await sessions.signIn(origin, identity, password, { ended, cancelled }).catch((error: unknown) => {
+      if (isNew && !ended.aborted) remotes.remove(origin)
+      throw error
+    })
+    await changeReplicatedInstances((instances) => [
+      ...withoutOrigins(instances, [origin]),
+      { origin, username },
+    ]).catch(() => remotes.change(origin, { error: 'Connected, but your account could not be updated' }))
+    // Not awaited: an admin may have to decide.
+    void deps.homeApi.call('ensurePeer', { body: { remoteOrigin: origin } }).catch(() => undefined)
+    return remotes.find(origin) ?? newRemote(origin, username)
+  }
+
+  return {
+    subscribe: remotes.subscribe,
+    getSnapshot: remotes.getSnapshot,
+    find: remotes.find,
+    apiOf: (origin) => (remotes.find(origin)?.token ? sessions.apiFor(origin) : null),
+    connect,
+    retry: async (origin) => {
+      if (remotes.find(origin)?.token) await sessions.restore(origin, sessionEnd.signal)
+    },
+    disconnect: (origin) => {
+      sessions.close(origin)
+      remotes.change(origin, { token: null, state: 'disconnected', error: null, online: false })
+    },
+    remove: async (origin) => {
+      await changeReplicatedInstances((instances) => withoutOrigins(instances, [origin]))
+      removeLocally([origin])
+    },
+    removeLocally,
+    connectAll: async (user, password, stored) => {
+      remotes.setOwner(user.id)
+      const ended = sessionEnd.signal
+      const others = listOthers(user).map(({ origin, username }) => {
+        const { token = null, pendingPasswordSync = false } = stored.find((remote) => remote.origin === origin) ?? {}
+        const state = token || password !== null ? 'connecting' : 'needs_password'
+        return newRemote(origin, username, { token, pendingPasswordSync, state })
+      })
+      others.forEach(remotes.put)
+      const connectOne = async ({ origin, token }: RemoteInstance) => {
+        if (token) await sessions.restore(origin, ended)
+        const remote = remotes.find(origin)
+        if (password === null || ended.aborted || !remote || (remote.token && !remote.pendingPasswordSync)) return
+        await sessions.signIn(origin, identityOf(user), password, { ended, cancelled: ended })
+      }
+      await Promise.allSettled(others.map(connectOne))
+    },
+    readStorage: async () => {
+      const ended = sessionEnd.signal
+      await Promise.all(remotes.readStoredTokens().map((origin) => sessions.restore(origin, ended)))
+    },
+    reset: () => {
+      sessionEnd.abort()
+      sessionEnd = new AbortController()
+      remotes.clear() // first: closing connections must not overwrite the stored list of the next user
+      sessions.closeAll()
+    },
+  }
+}
+
+function withoutOrigins(instances: readonly ReplicatedInstance[], origins: readonly string[]): ReplicatedInstance[] {
+  return instances.filter(({ origin }) => !origins.includes(originOfAddress(origin, { allowHttp: true }) ?? origin))
+}
+
+/** Only for users at home here. Throws a 403 for a wrong password. */
+export async function verifyHomePassword(
+  api: Pick<Api, 'call'>,
+  user: Pick<User, 'homeInstance'>,
+  password: string,
+  options: CallOptions = {},
+): Promise<void> {
+  if (user.homeInstance !== null) return
+  const { valid } = await api.call('verifyPassword', { body: { password }, ...options })
+  if (!valid) throw new ApiError(403, 'Incorrect password')
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, home, remote } from '../../test/harness.ts'
-import { readStoredRemotes } from './stored-remotes.ts'
+import { readStoredRemotes } from './remotes.ts'
 
 const other = 'https://c.example'
 const verify = `POST ${home}/api/users/@me/verify-password`

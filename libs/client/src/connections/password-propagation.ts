@@ -1,10 +1,9 @@
 import { ApiError } from '../api/errors.ts'
-import type { CallOptions } from '../api/options.ts'
+import type { CallOptions } from '../api/call.ts'
 import type { ClientClock } from '../platform.ts'
 import { wait } from '../wait.ts'
-import type { RemoteInstance } from './remote-instance.ts'
-import type { RemoteList } from './remote-list.ts'
 import type { CreateRemoteApi } from './remote-sessions.ts'
+import type { RemoteInstance, RemoteList } from './remotes.ts'
 
 export type PasswordPropagation = {
   /** Cancels running retries. Resolves before the background retries. */
@@ -19,16 +18,14 @@ const backgroundRetriesMs = [...Array<number>(10).fill(30_000), ...Array<number>
 
 type RetryLoop = { retries: AbortController; calls: AbortController; finished: Promise<void> }
 
-export type PropagationDeps = {
+/** Holds the password in memory during attempts. Spec: Client session behaviour, password propagation. */
+export function createPasswordPropagation(deps: {
   remotes: RemoteList
   createRemoteApi: CreateRemoteApi
   clock: ClientClock
   /** Throws a 403 for a wrong password. */
   verifyPassword: (password: string, options: CallOptions) => Promise<void>
-}
-
-/** Holds the password in memory during attempts. Spec: Client session behaviour, password propagation. */
-export function createPasswordPropagation(deps: PropagationDeps): PasswordPropagation {
+}): PasswordPropagation {
   const { remotes, clock } = deps
   const loops = new Map<string, RetryLoop>()
 

@@ -1,42 +1,72 @@
+import { normalizeHost, parseFederatedUsername } from '@gatehouse/contracts/constants'
 import type { Api } from '../api/api.ts'
-import { isAborted } from '../api/errors.ts'
-import type { ApiOptions } from '../api/options.ts'
-import { signInByIdentity } from './federated-identity.ts'
-import type { FederatedIdentity } from './federated-identity.ts'
-import { stateAfter } from './remote-instance.ts'
-import type { RemoteList } from './remote-list.ts'
-import type { RemoteLiveConnections } from './remote-live-connections.ts'
+import type { ApiOptions, CallOptions } from '../api/call.ts'
+import { ApiError, isAborted } from '../api/errors.ts'
+import type { Registration, SignedIn, User } from '../api/records.ts'
+import type { SelfIds } from '../identity/identity.ts'
+import { isReady } from '../live/frames.ts'
+import type { LiveConnection, LiveDeps } from '../live/live-connection.ts'
+import { stateAfter, type RemoteList } from './remotes.ts'
 
 export type CreateRemoteApi = (options: Pick<ApiOptions, 'origin' | 'token' | 'onTokenRefused'>) => Api
 
 /** `ended`: the own session. `cancelled`: also the caller's abort. */
-export type SignInSignals = { ended: AbortSignal; cancelled: AbortSignal }
+type SignInSignals = { ended: AbortSignal; cancelled: AbortSignal }
+export type RemoteSessions = ReturnType<typeof createRemoteSessions>
 
-export type RemoteSessions = {
-  apiFor(origin: string): Api
-  /** Returns the username there. Throws the API's errors. */
-  signIn(origin: string, identity: FederatedIdentity, password: string, signals: SignInSignals): Promise<string>
-  /** Never rejects. */
-  restore(origin: string, ended: AbortSignal): Promise<void>
-}
-
+/** The sessions at other instances, and their live connections. */
 export function createRemoteSessions(deps: {
   remotes: RemoteList
-  liveConnections: RemoteLiveConnections
+  selfIds: SelfIds
   createRemoteApi: CreateRemoteApi
-}): RemoteSessions {
-  const { remotes, liveConnections } = deps
+  createLive: (live: Pick<LiveDeps, 'origin' | 'token' | 'onRefused'>) => LiveConnection
+}) {
+  const { remotes } = deps
+  const connections = new Map<string, LiveConnection>()
+
+  const createLive = (origin: string) => {
+    const live = deps.createLive({
+      origin,
+      token: () => remotes.find(origin)?.token ?? null,
+      onRefused: (token, end) => {
+        if (remotes.find(origin)?.token !== token) return false
+        remotes.change(origin, { token: null, state: 'needs_password', error: end.message, online: false })
+        return true
+      },
+    })
+    live.onEvent((event) => {
+      if (!isReady(event)) return
+      deps.selfIds.add(event.user.id)
+      remotes.change(origin, { state: 'connected', user: event.user, error: null })
+    })
+    live.subscribe(() => {
+      const online = live.getSnapshot().phase === 'ready'
+      if (remotes.find(origin)?.online !== online) remotes.change(origin, { online })
+    })
+    return live
+  }
+  const open = (origin: string) => {
+    const live = connections.get(origin) ?? createLive(origin)
+    connections.set(origin, live)
+    live.open()
+  }
+  const close = (origin: string) => {
+    connections.get(origin)?.close()
+    connections.delete(origin)
+  }
   const apiFor = (origin: string) =>
     deps.createRemoteApi({
       origin,
       token: () => remotes.find(origin)?.token ?? null,
       onTokenRefused: (token) => {
         if (remotes.find(origin)?.token !== token) return
-        liveConnections.close(origin)
+        close(origin)
         remotes.change(origin, { token: null, state: 'needs_password', error: 'The session there has ended' })
       },
     })
-  const signIn: RemoteSessions['signIn'] = async (origin, identity, password, { ended, cancelled }) => {
+  /** Returns the username there. Throws the API's errors. */
+  const signIn = async (origin: string, identity: FederatedIdentity, password: string, signals: SignInSignals) => {
+    const { ended, cancelled } = signals
     const knownUsername = remotes.find(origin)?.username ?? null
     remotes.change(origin, { state: 'connecting', error: null })
     try {
@@ -45,7 +75,7 @@ export function createRemoteSessions(deps: {
       ended.throwIfAborted()
       // The remote has verified the password: it is the home's.
       remotes.change(origin, { token, user, username: user.username, state: 'connected', pendingPasswordSync: false })
-      liveConnections.open(origin)
+      open(origin)
       return user.username
     } catch (error) {
       if (!ended.aborted) {
@@ -54,7 +84,8 @@ export function createRemoteSessions(deps: {
       throw error
     }
   }
-  const restore: RemoteSessions['restore'] = async (origin, ended) => {
+  /** Never rejects. */
+  const restore = async (origin: string, ended: AbortSignal) => {
     remotes.change(origin, { state: 'connecting', error: null })
     try {
       const user = await apiFor(origin).call('getSelf', { signal: ended })
@@ -63,7 +94,47 @@ export function createRemoteSessions(deps: {
       if (!ended.aborted && remotes.find(origin)?.token) remotes.change(origin, stateAfter(error))
     }
     // An unreachable instance too: the connection retries.
-    if (!ended.aborted && remotes.find(origin)?.token) liveConnections.open(origin)
+    if (!ended.aborted && remotes.find(origin)?.token) open(origin)
   }
-  return { apiFor, signIn, restore }
+  return { apiFor, signIn, restore, close, closeAll: () => [...connections.keys()].forEach(close) }
+}
+
+type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> & { homeInstance: string }
+
+/** `currentHost`: the default home. Spec: Registration 2. */
+export function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity {
+  const homeInstance = normalizeHost(user.homeInstance ?? currentHost)
+  return {
+    username: `${parseFederatedUsername(user.username).baseName}@${homeInstance}`,
+    homeInstance,
+    homeUserId: user.homeInstance ? user.homeUserId : user.id,
+    ...(user.displayName ? { displayName: user.displayName } : {}),
+    ...(user.avatarColor ? { avatarColor: user.avatarColor } : {}),
+  }
+}
+
+/**
+ * Logs in after a 409 or the text `already taken`: instances differ in the status. Contract: 3. Also after a 403:
+ * closed registration does not exclude existing accounts. `knownUsername`: a different name there. Spec: Registration 6
+ * and 10. Throws the API's errors.
+ */
+async function signInByIdentity(
+  api: Pick<Api, 'call'>,
+  identity: FederatedIdentity,
+  secrets: { password: string; knownUsername?: string | null },
+  options: CallOptions = {},
+): Promise<SignedIn> {
+  const { password, knownUsername } = secrets
+  try {
+    return await api.call('register', { body: { ...identity, password }, ...options })
+  } catch (refusal) {
+    const status = refusal instanceof ApiError ? refusal.status : null
+    const exists = status === 409 || (status !== null && /already taken/i.test((refusal as ApiError).message))
+    if (!exists && status !== 403) throw refusal
+    try {
+      return await api.call('login', { body: { username: knownUsername ?? identity.username, password }, ...options })
+    } catch (error) {
+      throw !exists && error instanceof ApiError && error.status === 401 ? refusal : error
+    }
+  }
 }

@@ -1,7 +1,11 @@
 import { expect } from 'chai'
-import { canonicalUserKey, isDeliveryFromHome, isFederationGlobeApplicable } from './federation-rules.ts'
-import { normalizeOriginToHost } from './known-user.ts'
-import type { KnownUser } from './known-user.ts'
+import {
+  canonicalUserKey,
+  isDeliveryFromHome,
+  isFederationGlobeApplicable,
+  normalizeOriginToHost,
+  type KnownUser,
+} from './identity.ts'
 
 const native: KnownUser = { id: '1', username: 'alice', homeInstance: null, homeUserId: null }
 const onB: KnownUser = { id: '77', username: 'alice@home.example', homeInstance: 'home.example', homeUserId: '1' }

@@ -2,9 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { buildReady, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, remote } from '../../test/harness.ts'
-import { canonicalUserMatch, createIdentity } from './identity.ts'
-import type { Identity } from './identity.ts'
-import type { KnownUser } from './known-user.ts'
+import { canonicalUserMatch, createIdentity, type Identity, type KnownUser } from './identity.ts'
 
 const alice = buildKnown({})
 function buildKnown(overrides: Partial<KnownUser>): KnownUser {

@@ -1,5 +1,36 @@
-import { haveSameBaseName, homeHostOf, normalizeOriginToHost } from './known-user.ts'
-import type { KnownUser } from './known-user.ts'
+import { parseFederatedUsername } from '@gatehouse/contracts/constants'
+
+export type KnownUser = {
+  id: string
+  username: string
+  homeInstance: string | null
+  homeUserId: string | null
+  isDeleted?: boolean | undefined
+}
+
+/** Contract: 2. */
+const deletedUsername = 'Deleted User'
+
+/** Keeps the port, unless it is the default. Other text is trimmed and lowered. */
+export function normalizeOriginToHost(origin: string): string {
+  const text = origin.trim().toLowerCase()
+  return URL.parse(text.includes('://') ? text : `https://${text}`)?.host ?? text
+}
+
+function homeHostOf(user: KnownUser): string | null {
+  const home = user.homeInstance || parseFederatedUsername(user.username).domain
+  return home ? normalizeOriginToHost(home) : null
+}
+
+/** All deleted accounts share one name. */
+function isDeletedUser(user: KnownUser): boolean {
+  return user.isDeleted || user.username === deletedUsername
+}
+
+function haveSameBaseName(a: KnownUser, b: KnownUser): boolean {
+  const { baseName } = parseFederatedUsername(a.username)
+  return !isDeletedUser(a) && !isDeletedUser(b) && baseName === parseFederatedUsername(b.username).baseName
+}
 
 /** One for each connected instance, from `ready` events. */
 export type SelfIds = { add(id: string): void; has(id: string): boolean; clear(): void }
@@ -34,4 +65,27 @@ export function createIdentity(currentHost: string): Identity {
     isSelf,
     resolveDisplayIdentity: (user, homeUser) => (homeUser && isSelf(user, homeUser) ? homeUser : user),
   }
+}
+
+/**
+ * Equal for one user on all instances. `instanceHost` gave the record: the home of a user without one. `<user id at
+ * home>@<home>`; without homeUserId the base name, for a deleted user the own id. Design: federation-wire.md,
+ * homeUserId and homeInstance.
+ */
+export function canonicalUserKey(user: KnownUser, instanceHost: string): string {
+  const home = homeHostOf(user)
+  const here = normalizeOriginToHost(instanceHost)
+  if (home && user.homeUserId) return `${user.homeUserId}@${home}`
+  if (!home || isDeletedUser(user) || home === here) return `${user.id}@${here}`
+  return `~${parseFederatedUsername(user.username).baseName}@${home}`
+}
+
+/** `currentHost`: the home of a user without one. Design: federation-wire.md, relay. */
+export function isDeliveryFromHome(user: KnownUser, origin: string, currentHost: string): boolean {
+  return normalizeOriginToHost(origin) === (homeHostOf(user) ?? normalizeOriginToHost(currentHost))
+}
+
+export function isFederationGlobeApplicable(user: KnownUser, currentHost: string): boolean {
+  const home = homeHostOf(user)
+  return home !== null && home !== normalizeOriginToHost(currentHost) && !isDeletedUser(user)
 }

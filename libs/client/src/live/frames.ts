@@ -1,4 +1,6 @@
+import { closeCodes } from '@gatehouse/contracts/constants'
 import type { AdminChangedMessage, PresenceMessage, ReadyMessage, User } from '../api/records.ts'
+import type { SessionEnd } from '../session/session.ts'
 
 export type ReadyEvent = Pick<ReadyMessage, 'type' | 'user' | 'sessionId' | 'serverTime' | 'instance' | 'presences'>
 export type PresenceUpdate = PresenceMessage
@@ -27,4 +29,26 @@ export function isPresenceUpdate(event: ServerEvent): event is PresenceUpdate {
   if (event.type !== 'presence_update') return false
   const { userId, status } = event as Partial<PresenceUpdate>
   return typeof userId === 'string' && (status === 'online' || status === 'offline')
+}
+
+export const tokenRefused: SessionEnd = {
+  reason: 'token_refused',
+  message: 'Your session has ended. Please log in again.',
+}
+const deleted: SessionEnd = { reason: 'account_deleted', message: 'This account has been deleted.' }
+
+/** After all others the client reconnects. Contract: 6. */
+const sessionEnds: Readonly<Record<number, SessionEnd>> = {
+  [closeCodes.invalidToken]: tokenRefused,
+  [closeCodes.tokenRevoked]: tokenRefused,
+  [closeCodes.accountDeletedAtHandshake]: deleted,
+  [closeCodes.passwordReset]: {
+    reason: 'password_reset',
+    message: 'An administrator has reset your password. Log in with the new one.',
+  },
+  [closeCodes.accountDeleted]: deleted,
+}
+
+export function findSessionEnd(closeCode: number): SessionEnd | null {
+  return sessionEnds[closeCode] ?? null
 }

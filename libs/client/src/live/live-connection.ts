@@ -2,11 +2,17 @@ import { closeCodes } from '@gatehouse/contracts/constants'
 import type { ClientClock, Jitter, OpenSocket, Socket } from '../platform.ts'
 import type { SessionEnd } from '../session/session.ts'
 import { reconnectDelayMs } from '../wait.ts'
-import { createStore } from '../store.ts'
-import type { Store } from '../store.ts'
-import { isPresenceUpdate, isReady, readFrame } from './frames.ts'
-import type { AdminChange, OtherEvent, ReadyEvent, ServerEvent } from './frames.ts'
-import { findSessionEnd } from './session-end.ts'
+import { createStore, type Store } from '../store.ts'
+import {
+  findSessionEnd,
+  isPresenceUpdate,
+  isReady,
+  readFrame,
+  type AdminChange,
+  type OtherEvent,
+  type ReadyEvent,
+  type ServerEvent,
+} from './frames.ts'
 
 export type LiveState = {
   /** `retryAt` in clock ms. Null: on `retryNow` only, there are too many connections. Contract: 6. */

@@ -2,8 +2,7 @@ import { normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api } from '../api/api.ts'
 import { isAborted } from '../api/errors.ts'
 import type { ClientClock } from '../platform.ts'
-import { createStore } from '../store.ts'
-import type { Store } from '../store.ts'
+import { createStore, type Store } from '../store.ts'
 import { findUsernameProblem } from './registration-checks.ts'
 
 /** A malformed username stays `idle`. */

@@ -1,10 +1,9 @@
 import { normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api } from '../api/api.ts'
-import type { CallOptions } from '../api/options.ts'
+import type { CallOptions } from '../api/call.ts'
 import type { Credentials, Registration, User } from '../api/records.ts'
 import type { KeyValueStorage } from '../platform.ts'
-import { tokenKey } from '../session/session.ts'
-import type { Session } from '../session/session.ts'
+import { tokenKey, type Session } from '../session/session.ts'
 
 export type RegistrationInput = Credentials &
   Pick<Registration, 'displayName' | 'avatarColor' | 'inviteToken'> & { avatar?: Blob | null }
@@ -12,16 +11,14 @@ export type RegistrationInput = Credentials &
 /** `avatarError`: the account exists, but the avatar was not saved. */
 export type RegistrationOutcome = { user: User; avatarError: Error | null }
 
-export type RegistrationDeps = {
-  api: Pick<Api, 'call'>
-  apiWithToken: (token: string) => Pick<Api, 'call' | 'upload'>
-  storage: KeyValueStorage
-  session: Pick<Session, 'initSession'>
-}
-
 /** The route guard would leave the page too early. Spec: Client session behaviour, registration page. */
 export async function completeRegistration(
-  deps: RegistrationDeps,
+  deps: {
+    api: Pick<Api, 'call'>
+    apiWithToken: (token: string) => Pick<Api, 'call' | 'upload'>
+    storage: KeyValueStorage
+    session: Pick<Session, 'initSession'>
+  },
   input: RegistrationInput,
   options: CallOptions = {},
 ): Promise<RegistrationOutcome> {

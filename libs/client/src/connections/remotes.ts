@@ -1,0 +1,159 @@
+import { normalizeOrigin } from '@gatehouse/contracts/constants'
+import { ApiError, NetworkFailure } from '../api/errors.ts'
+import type { User } from '../api/records.ts'
+import type { KeyValueStorage } from '../platform.ts'
+import { createStore } from '../store.ts'
+
+/** needs_password: call connect(). unreachable: call retry(). refused: see `error`. disconnected: by the user. */
+export type RemoteState = 'connecting' | 'connected' | 'needs_password' | 'unreachable' | 'refused' | 'disconnected'
+
+/** sending: the first attempts. retrying: the background retries. */
+export type PasswordSync = 'idle' | 'sending' | 'retrying'
+
+export type RemoteInstance = {
+  origin: string
+  username: string
+  token: string | null
+  user: User | null
+  state: RemoteState
+  error: string | null
+  online: boolean
+  passwordSync: PasswordSync
+  /** Send it again with passwordPropagation.resend(). */
+  pendingPasswordSync: boolean
+}
+
+export function newRemote(origin: string, username: string, part: Partial<RemoteInstance> = {}): RemoteInstance {
+  return {
+    origin,
+    username,
+    token: null,
+    user: null,
+    state: 'connecting',
+    error: null,
+    online: false,
+    passwordSync: 'idle',
+    pendingPasswordSync: false,
+    ...part,
+  }
+}
+
+export function stateAfter(error: unknown): Pick<RemoteInstance, 'state' | 'error'> {
+  return { state: findState(error), error: error instanceof Error ? error.message : 'Something went wrong' }
+}
+
+function findState(error: unknown): RemoteState {
+  if (error instanceof NetworkFailure) return 'unreachable'
+  if (!(error instanceof ApiError)) return 'refused'
+  if (error.status >= 500) return 'unreachable'
+  return error.status === 401 ? 'needs_password' : 'refused'
+}
+
+/** Null: no origin. Passwords go there, so plain http needs `allowHttp` (when the own instance uses it too). */
+export function originOfAddress(typed: string, options: { allowHttp?: boolean } = {}): string | null {
+  const text = typed.trim()
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
+  if (!url || url.username || url.password) return null
+  const origin = normalizeOrigin(url.origin)
+  return origin?.startsWith('https:') || options.allowHttp ? origin : null
+}
+
+export type RemoteList = ReturnType<typeof createRemoteList>
+
+/** The instances of one user, kept in the storage. */
+export function createRemoteList(storage: KeyValueStorage) {
+  const store = createStore<readonly RemoteInstance[]>([])
+  let userId: string | null = null
+
+  const find = (origin: string) => store.getSnapshot().find((remote) => remote.origin === origin) ?? null
+  const set = (remotes: readonly RemoteInstance[]) => {
+    if (userId !== null) storeRemotes(storage, userId, remotes)
+    store.set(remotes)
+  }
+  const without = (origin: string) => store.getSnapshot().filter((remote) => remote.origin !== origin)
+
+  return {
+    subscribe: store.subscribe,
+    getSnapshot: store.getSnapshot,
+    setOwner: (owner: string) => void (userId = owner),
+    find,
+    put: (remote: RemoteInstance) =>
+      set([...without(remote.origin), remote].sort((a, b) => (a.origin < b.origin ? -1 : 1))),
+    /** Ignores an unlisted remote. */
+    change: (origin: string, part: Partial<RemoteInstance>) => {
+      if (!find(origin)) return
+      set(store.getSnapshot().map((remote) => (remote.origin === origin ? { ...remote, ...part } : remote)))
+    },
+    remove: (origin: string) => set(without(origin)),
+    readStoredTokens: () => {
+      const stored = userId === null ? [] : readStoredRemotes(storage, userId)
+      const newer = stored.filter(({ origin, token }) => {
+        const listed = find(origin)
+        return listed && token !== null && token !== listed.token && listed.state !== 'disconnected'
+      })
+      if (newer.length === 0) return []
+      const tokens = new Map(newer.map((remote) => [remote.origin, remote]))
+      store.set(
+        store.getSnapshot().map((remote) => {
+          const { token, pendingPasswordSync } = tokens.get(remote.origin) ?? remote
+          return { ...remote, token, pendingPasswordSync }
+        }),
+      )
+      return [...tokens.keys()]
+    },
+    clear: () => {
+      if (userId !== null) deleteStoredRemotes(storage, userId)
+      userId = null
+      store.set([])
+    },
+  }
+}
+
+export const remotesKey = 'service_remotes'
+
+export type StoredRemote = { origin: string; username: string; token: string | null; pendingPasswordSync: boolean }
+type StoredRemotes = { userId: string; remotes: StoredRemote[] }
+
+/** Empty if unreadable or another user's. */
+export function readStoredRemotes(storage: KeyValueStorage, userId: string): StoredRemote[] {
+  const stored = readStorage(storage)
+  return stored?.userId === userId ? stored.remotes : []
+}
+
+/** A password in transit is stored as pending: a closed page loses it. */
+function storeRemotes(storage: KeyValueStorage, userId: string, remotes: readonly RemoteInstance[]): void {
+  const stored: StoredRemotes = {
+    userId,
+    remotes: remotes.map(({ origin, username, token, pendingPasswordSync, passwordSync }) => ({
+      origin,
+      username,
+      token,
+      pendingPasswordSync: pendingPasswordSync || passwordSync !== 'idle',
+    })),
+  }
+  storage.setItem(remotesKey, JSON.stringify(stored))
+}
+
+function deleteStoredRemotes(storage: KeyValueStorage, userId: string): void {
+  if (readStorage(storage)?.userId === userId) storage.removeItem(remotesKey)
+}
+
+function readStorage(storage: KeyValueStorage): StoredRemotes | null {
+  try {
+    const stored = JSON.parse(storage.getItem(remotesKey) ?? 'null') as Partial<StoredRemotes> | null
+    if (typeof stored?.userId !== 'string' || !Array.isArray(stored.remotes)) return null
+    return { userId: stored.userId, remotes: stored.remotes.filter(isStoredRemote) }
+  } catch {
+    return null
+  }
+}
+
+function isStoredRemote(value: unknown): value is StoredRemote {
+  const remote = value as Partial<StoredRemote> | null
+  return (
+    typeof remote?.origin === 'string' &&
+    typeof remote.username === 'string' &&
+    (remote.token === null || typeof remote.token === 'string') &&
+    typeof remote.pendingPasswordSync === 'boolean'
+  )
+}
