@@ -1,4 +1,4 @@
-// The health check of a container: exits with 0 when `/healthz` on this port answers. node deploy/healthcheck.ts 8081
+// The health check of a container: exits with 0 when `/healthz` on this port answers. node deploy/healthcheck.mjs 8081
 const port = process.argv[2] ?? '9090'
 
 try {

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { entrypoints, roles } from '../cluster/roles.ts'
+import { addons, builtPrograms } from '../../tools/setup/build-programs.js'
+import { entrypoints, roles, type Role } from '../cluster/roles.ts'
 import {
   networksOf,
   projectRoot,
@@ -16,6 +17,12 @@ import type { ComposeService, Manifest } from './read-manifests.ts'
 
 const opsPorts = { gateway: 9090, identity: 8081, invite: 8082, 'session-gateway': 8083, 'federation-fanout': 8084 }
 const preStopSeconds = 5
+
+/** What the image is given to run a service. */
+const commandOf = (role: Role): string[] => [
+  ...(entrypoints[role].flags ?? []),
+  entrypoints[role].file.replace(/\.ts$/, '.mjs'),
+]
 const stopLimitSeconds = Number(/stopLimitMs = (\d+)_000/.exec(readText('libs/service-kit/src/policy.ts'))?.[1])
 
 /** The variable of docker-compose.yml for the number of a service's containers. */
@@ -48,12 +55,12 @@ describe('docker-compose.yml', () => {
     })
 
     it(`runs ${role} from its entrypoint, and checks its health on its port`, () => {
-      expect(service(role).command).to.deep.equal([...(entrypoints[role].flags ?? []), entrypoints[role].file])
+      expect(service(role).command).to.deep.equal(commandOf(role))
       expect(existsSync(resolve(projectRoot, entrypoints[role].file))).to.equal(true)
       expect(service(role).healthcheck?.test).to.deep.equal([
         'CMD',
         'node',
-        'deploy/healthcheck.ts',
+        'deploy/healthcheck.mjs',
         String(opsPorts[role]),
       ])
     })
@@ -145,17 +152,22 @@ describe('docker-compose.yml', () => {
 describe('the Dockerfile', () => {
   const text = readText('deploy/Dockerfile')
 
-  it('copies paths that exist, among them every entrypoint', () => {
-    const copies = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, sources]) =>
-      sources!.split(' ').filter((source) => !source.startsWith('--')),
-    )
-    for (const path of copies) expect(existsSync(resolve(projectRoot, path)), path).to.equal(true)
-    for (const { file } of Object.values(entrypoints)) expect(copies).to.include(file.replace('/src/main.ts', ''))
-    expect(copies).to.include.members(['libs', 'deploy/migrate.ts', 'deploy/healthcheck.ts'])
+  it('holds what is built, every entrypoint among it, the addons, and a script of the command line', () => {
+    const [, image = ''] = text.split(/^FROM debian/m)
+
+    expect(image.match(/^COPY (?!--from=build ).*$/gm)).to.deep.equal([
+      'COPY --chmod=755 deploy/cli/gatehouse.sh /usr/local/bin/gatehouse',
+    ])
+    expect(readText('deploy/cli/gatehouse.sh')).to.include(' /app/deploy/cli/main.mjs ')
+    expect(text).to.include(`npm query '${addons.map((name) => `#${name}, #${name} *`).join(', ')}'`)
+    expect(builtPrograms).to.include.members(roles.map((role) => entrypoints[role].file))
+    expect(builtPrograms).to.include.members(['deploy/migrate.ts', 'deploy/healthcheck.ts', 'deploy/cli/main.ts'])
   })
 
   it('holds the list of its packages', () => {
-    expect(text).to.match(/^RUN npm sbom .*--omit=dev .*> sbom\.cdx\.json$/m)
+    expect(text)
+      .to.match(/^RUN npm sbom .*--omit=dev .*> sbom\.cdx\.json$/m)
+      .and.to.include('cp sbom.cdx.json /image')
   })
 
   it('declares no volume, which would be a writable folder in every container', () => {
@@ -196,7 +208,7 @@ describe('the Kubernetes base', () => {
       expect(probed?.containerPort).to.equal(opsPorts[role])
       expect(container().readinessProbe.httpGet.path).to.equal('/readyz')
       expect(container().livenessProbe.httpGet.path).to.equal('/healthz')
-      expect(container().args).to.deep.equal([...(entrypoints[role].flags ?? []), entrypoints[role].file])
+      expect(container().args).to.deep.equal(commandOf(role))
     })
 
     it(`gives ${role} time to drain, a disruption budget, an autoscaler, and no privileges`, () => {

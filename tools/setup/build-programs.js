@@ -5,18 +5,19 @@ import { dataFolder, root } from './project.js'
 import { runBuild } from './run-build.js'
 import { hashSources } from './source-hash.js'
 
-/** What runs from a build: it loads in a quarter of the time. From the project's root. See docs/decisions/built-programs.md. */
+const services = readdirSync(join(root, 'services'))
+  .map((name) => `services/${name}`)
+  .filter((folder) => existsSync(join(root, folder, 'src/main.ts')))
+
+/** What runs from a build, from the project's root. docs/decisions/built-programs.md. */
 export const builtPrograms = [
-  'deploy/cli/main.ts',
-  'deploy/embedded/main.ts',
-  'gateway/src/main.ts',
-  'services/federation-fanout/src/main.ts',
-  'services/identity/src/main.ts',
-  'services/invite/src/main.ts',
-  'services/session-gateway/src/main.ts',
+  ...['deploy/cli/main.ts', 'deploy/embedded/main.ts', 'deploy/healthcheck.ts', 'deploy/migrate.ts'],
+  ...['gateway', ...services].map((folder) => `${folder}/src/main.ts`),
 ]
+
+/** Packages that are not in a build: an addon finds its binary beside itself. */
+export const addons = ['bcrypt', 'sharp']
 const rolldown = join(root, 'node_modules/rolldown/bin/cli.mjs')
-const services = ['federation-fanout', 'identity', 'invite', 'session-gateway'].map((name) => `services/${name}`)
 const sources = ['deploy', 'gateway', 'libs', ...services, 'tools/setup/rolldown.config.js', 'package-lock.json']
 
 /**
@@ -26,7 +27,7 @@ const sources = ['deploy', 'gateway', 'libs', ...services, 'tools/setup/rolldown
 export async function ensureProgramsBuilt() {
   if (!existsSync(rolldown)) return
   const folder = join(dataFolder(), 'programs')
-  // A build holds the paths of its sources.
+  // Its source maps and its packages are those of this folder.
   const hash = createHash('sha256').update(root).update(hashSources(root, sources)).digest('hex')
   const output = join(folder, hash.slice(0, 16))
   if (!existsSync(output)) {
@@ -45,7 +46,7 @@ export async function ensureProgramsBuilt() {
  */
 export function programArguments(file, env = process.env) {
   if (!env.GATEHOUSE_PROGRAMS || !builtPrograms.includes(file)) return [resolve(root, file)]
-  return ['--enable-source-maps', join(env.GATEHOUSE_PROGRAMS, file.replace(/\.ts$/, '.js'))]
+  return ['--enable-source-maps', join(env.GATEHOUSE_PROGRAMS, file.replace(/\.ts$/, '.mjs'))]
 }
 
 /** @param {string} output */

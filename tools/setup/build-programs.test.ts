@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { builtPrograms, ensureProgramsBuilt, programArguments } from './build-programs.js'
+import { addons, builtPrograms, ensureProgramsBuilt, programArguments } from './build-programs.js'
 import { root } from './project.js'
 
 describe('the programs of the project', () => {
@@ -23,14 +24,14 @@ describe('the programs of the project', () => {
     await ensureProgramsBuilt()
 
     const built = builtPrograms.map(fileOf)
-    expect(built.every((file) => file.endsWith('main.js') && existsSync(file))).to.equal(true)
-    expect(programArguments('deploy/migrate.ts')).to.deep.equal([join(root, 'deploy/migrate.ts')])
+    expect(built.every((file) => file.endsWith('.mjs') && existsSync(file))).to.equal(true)
+    expect(programArguments('bench/main.ts')).to.deep.equal([join(root, 'bench/main.ts')])
   })
 
   it('have source maps where they are of this project, and none of packages', async () => {
     await ensureProgramsBuilt()
     const chunks = join(process.env.GATEHOUSE_PROGRAMS!, 'chunks')
-    const files = readdirSync(chunks).filter((file) => file.endsWith('.js'))
+    const files = readdirSync(chunks).filter((file) => file.endsWith('.mjs'))
     const hasMap = (file: string) => existsSync(join(chunks, `${file}.map`))
     const namesMap = (file: string) => readFileSync(join(chunks, file), 'utf8').includes('\n//# sourceMappingURL=')
     const sourcesOf = (file: string): string[] =>
@@ -44,6 +45,26 @@ describe('the programs of the project', () => {
         sources.some((source) => source.includes(part)),
         part,
       ).to.equal(true)
+  })
+
+  it('hold every package but addons, so that an image needs no other, and name no folder of this machine', async () => {
+    await ensureProgramsBuilt()
+    const chunks = join(process.env.GATEHOUSE_PROGRAMS!, 'chunks')
+    const texts = readdirSync(chunks)
+      .filter((file) => file.endsWith('.mjs'))
+      .map((file) => readFileSync(join(chunks, file), 'utf8'))
+    const imported = texts.flatMap((text) =>
+      [...text.matchAll(/(?:^import\b[^"'\n]*|__require\(|\bimport\()["']([^."'\n][^"'\n]*)["']/gm)].map(
+        ([, name]) => name!,
+      ),
+    )
+    // Packages take these where they are installed.
+    const optional = ['@valkey/valkey-glide', 'bufferutil', 'dataloader', 'pg-native', 'picomatch', 'utf-8-validate']
+
+    expect(new Set(imported.filter((name) => !isBuiltin(name) && !optional.includes(name)))).to.deep.equal(
+      new Set(addons),
+    )
+    expect(texts.filter((text) => text.includes(root))).to.deep.equal([])
   })
 
   it('do not load the HTTP client of Node, which none of them uses', async () => {

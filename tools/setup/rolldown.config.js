@@ -1,22 +1,22 @@
-// How the programs are built that `npm start`, `npm run cluster` and `npm run gatehouse` run. See docs/decisions/built-programs.md.
+// How the programs are built. docs/decisions/built-programs.md.
 import http from 'node:http'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { builtPrograms } from './build-programs.js'
+import { addons, builtPrograms } from './build-programs.js'
 import { root } from './project.js'
 
 /**
- * A source finds the files beside it, the programs of its child processes for one, where it lies itself.
+ * The program of a child process is built too: a source names it with `new URL('./program.ts', import.meta.url)`.
  * @type {import('rolldown').Plugin}
  */
-const keepLocations = {
-  name: 'keep-locations',
+const buildChildPrograms = {
+  name: 'build-child-programs',
   transform: {
-    filter: { code: 'import.meta.', id: { exclude: /node_modules/ } },
-    handler: (code, id) =>
-      code
-        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
-        .replaceAll('import.meta.dirname', JSON.stringify(dirname(id))),
+    filter: { code: 'import.meta.url', id: { exclude: /node_modules/ } },
+    handler(code, id) {
+      return code.replace(/'(\.\/[\w-]+)\.ts', import\.meta\.url/g, (_, program) => {
+        return `import.meta.ROLLUP_FILE_URL_${this.emitFile({ type: 'chunk', id: join(dirname(id), `${program}.ts`) })}`
+      })
+    },
   },
 }
 
@@ -61,10 +61,9 @@ export default {
   input: Object.fromEntries(builtPrograms.map((file) => [file.replace(/\.ts$/, ''), join(root, file)])),
   cwd: root,
   platform: 'node',
-  // An addon finds its binary beside itself.
-  external: ['bcrypt'],
-  plugins: [keepLocations, pickFromHttp, dropPackageMaps],
-  // What takes the place of a location is on the same line.
+  external: addons,
+  plugins: [buildChildPrograms, pickFromHttp, dropPackageMaps],
+  // What takes the place of a URL is on the same line.
   checks: { eval: false, sourcemapBroken: false },
   output: {
     format: 'esm',
@@ -72,8 +71,8 @@ export default {
     keepNames: true,
     sourcemap: true,
     sourcemapExcludeSources: true,
-    entryFileNames: '[name].js',
-    chunkFileNames: ({ name }) => `chunks/${name.split('~')[0]}-[hash].js`,
+    entryFileNames: '[name].mjs',
+    chunkFileNames: ({ name }) => `chunks/${name.split('~')[0]}-[hash].mjs`,
     codeSplitting: { groups: [{ name: 'packages', test: /node_modules/, entriesAware: true }] },
   },
 }

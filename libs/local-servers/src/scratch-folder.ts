@@ -4,11 +4,9 @@ import { join, resolve } from 'node:path'
 import { isReachable } from './closed-folders.ts'
 import { watchFolder } from './watchdog.ts'
 
-const projectRoot = resolve(import.meta.dirname, '../../..')
-
 /** In GATEHOUSE_TEST_SCRATCH, the project's data folder, or the system's. Removed when this process ends. */
 export async function createScratchFolder(name: string): Promise<string> {
-  const dataFolder = resolve(projectRoot, process.env.GATEHOUSE_DATA ?? '.gatehouse')
+  const dataFolder = resolve(process.env.GATEHOUSE_DATA ?? '.gatehouse')
   const parent = process.env.GATEHOUSE_TEST_SCRATCH || join(dataFolder, 'scratch')
   await mkdir(parent, { recursive: true })
   const prefix = join(parent, `${name}-`)

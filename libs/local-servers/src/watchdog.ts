@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /** Without `signal`, a process is left alone. */
 export type WatchdogMessage = { folder: string } | { pid: number; signal?: NodeJS.Signals }
@@ -27,7 +27,7 @@ function send(message: WatchdogMessage): void {
 }
 
 function startWatchdog(): ChildProcess {
-  const child = fork(resolve(import.meta.dirname, 'watchdog-process.ts'), {
+  const child = fork(fileURLToPath(new URL('./watchdog-process.ts', import.meta.url)), {
     execArgv: ['--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     detached: true, // a Ctrl-C on the terminal must not end it
