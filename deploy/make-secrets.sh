@@ -3,15 +3,16 @@
 # With the names of further services behind the gateway also a user of NATS for each, and nats.conf with all of them.
 # Needs nothing but a POSIX shell. Secrets that are there already are left as they are.
 set -eu
+services='identity invite session-gateway federation-fanout'
 folder=${1:-deploy/secrets}
 [ $# -eq 0 ] || shift
+refuse() {
+  echo "make-secrets.sh: $1 cannot be the name of an upstream" >&2
+  exit 1
+}
 for name in "$@"; do
-  case $name in
-  [!a-z]* | *[!a-z0-9-]* | '' | gateway | identity | invite | session-gateway | federation-fanout)
-    echo "make-secrets.sh: $name cannot be the name of an upstream" >&2
-    exit 1
-    ;;
-  esac
+  case " gateway $services " in *" $name "*) refuse "$name" ;; esac
+  case $name in [!a-z]* | *[!a-z0-9-]* | '') refuse "$name" ;; esac
 done
 mkdir -p "$folder"
 chmod 700 "$folder"
@@ -39,7 +40,7 @@ keep migrate_database_url "postgres://gatehouse:$(value postgres_password)@postg
 
 # A role for each service. What each may do comes with the migrations: libs/database/src/grants.ts.
 roles=''
-for service in identity invite session-gateway federation-fanout; do
+for service in $services; do
   role="gatehouse_$(printf '%s' "$service" | tr '-' '_')"
   keep "postgres_password_$service" "$(random)"
   keep "database_url_$service" "postgres://$role:$(value "postgres_password_$service")@postgres:5432/gatehouse"
@@ -68,7 +69,7 @@ rename-command DEBUG \"\"
 "
 
 passwords=''
-for service in gateway identity invite session-gateway federation-fanout; do
+for service in gateway $services; do
   name=$(printf '%s' "$service" | tr 'a-z-' 'A-Z_')
   keep "nats_password_$service" "$(random)"
   keep "nats_url_$service" "nats://$service:$(value "nats_password_$service")@nats:4222"

@@ -43,7 +43,7 @@ export class ClusterProcess extends ManagedProcess {
       lastLines: view.lastLines,
       spawn() {
         const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
-        const { file, flags = [] } = entrypoints[role]
+        const { file, flags } = entrypoints[role]
         const tree = root()
         const program = tree === projectRoot ? programArguments(file) : [resolve(tree, file)]
         const args = ['--disable-warning=ExperimentalWarning', ...flags, ...program]

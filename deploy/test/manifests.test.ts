@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
+import { serviceNames, services, variablePrefix } from '@gatehouse/contracts'
 import { parse } from 'yaml'
 import { addons, builtPrograms } from '../../tools/setup/build-programs.js'
 import { entrypoints, roles, type Role } from '../cluster/roles.ts'
@@ -15,18 +16,18 @@ import {
 } from './read-manifests.ts'
 import type { ComposeService, Manifest } from './read-manifests.ts'
 
-const opsPorts = { gateway: 9090, identity: 8081, invite: 8082, 'session-gateway': 8083, 'federation-fanout': 8084 }
+const opsPorts = Object.fromEntries(roles.map((role) => [role, role === 'gateway' ? 9090 : services[role].port]))
 const preStopSeconds = 5
 
 /** What the image is given to run a service. */
 const commandOf = (role: Role): string[] => [
-  ...(entrypoints[role].flags ?? []),
+  ...entrypoints[role].flags,
   entrypoints[role].file.replace(/\.ts$/, '.mjs'),
 ]
 const stopLimitSeconds = Number(/stopLimitMs = (\d+)_000/.exec(readText('libs/service-kit/src/policy.ts'))?.[1])
 
 /** The variable of docker-compose.yml for the number of a service's containers. */
-const replicasVariable = (role: string): string => `${role.toUpperCase().replace('-', '_')}_REPLICAS`
+const replicasVariable = (role: string): string => `${variablePrefix(role)}_REPLICAS`
 
 /** Variables by the names that processes read: `X_FILE` stands for X. */
 const withoutFileSuffix = (names: string[]): string[] => names.map((name) => name.replace(/_FILE$/, '')).sort()
@@ -146,6 +147,19 @@ describe('docker-compose.yml', () => {
     }
     expect(service('gateway').depends_on).to.include.all.keys(...roles.filter((name) => name !== 'gateway'))
     for (const name of ['postgres', 'nats', 'redis']) expect(service(name).healthcheck?.test).to.be.an('array')
+  })
+})
+
+describe('the scripts and nats.conf', () => {
+  it('name every service', () => {
+    const users = [...readText('deploy/nats/nats.conf').matchAll(/ user: ([\w-]+), password: \$([A-Z_]+)$/gm)]
+    const listed = (file: string, pattern: RegExp) => pattern.exec(readText(file))?.[1]?.split(' ')
+
+    expect(users.map(([, name, variable]) => [name, variable])).to.have.deep.members(
+      roles.map((role) => [role, `${variablePrefix(role)}_PASSWORD`]),
+    )
+    expect(listed('deploy/make-secrets.sh', /^services='(.*)'$/m)).to.have.members([...serviceNames])
+    expect(listed('deploy/roll.sh', /^for service in (.*); do$/m)).to.have.members([...serviceNames])
   })
 })
 

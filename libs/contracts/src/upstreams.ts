@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { upstreamLimits } from './constants/limits.ts'
 import { deletedPresence, durableEvents } from './events.ts'
+import { serviceNames } from './services.ts'
 import { snowflake } from './text.ts'
 
 // For people: docs/integrating.md
 
-const ownNames = ['gateway', 'identity', 'invite', 'session-gateway', 'federation-fanout']
+const ownNames: readonly string[] = ['gateway', ...serviceNames]
 
 /** Contract: 6, `ready`. */
 export const emptyReadyParts = [

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
+import { serviceNames, type ServiceName } from '@gatehouse/contracts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { sessionTimeouts } from './policy.ts'
 
-export const databaseServices = ['identity', 'invite', 'session-gateway', 'federation-fanout'] as const
-export type DatabaseService = (typeof databaseServices)[number]
+export const databaseServices = serviceNames
+export type DatabaseService = ServiceName
 
 /** `embedded`: all services in one process, with a role that is a member of theirs. */
 export type DatabaseClient = DatabaseService | 'embedded'

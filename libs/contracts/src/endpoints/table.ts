@@ -1,4 +1,4 @@
-export type ServiceName = 'identity' | 'invite' | 'session-gateway' | 'federation-fanout'
+import type { ServiceName } from '../services.ts'
 
 /** `peer`: the service verifies the signature. */
 export type Access = 'anyone' | 'bearer' | 'admin' | 'peer'
