@@ -91,7 +91,11 @@ for file in "$folder"/nats_password_upstream-*; do
   name=${file##*/nats_password_upstream-}
   consumers=''
   for event in $events; do
-    consumer="gatehouse-events.upstream_${name}_$event"
+    case $event in
+    PasswordChanged | PasswordReset | SessionsEnded | UserDeleted | RoleChanged) stream=gatehouse-events ;;
+    *) stream=gatehouse-changes ;;
+    esac
+    consumer="$stream.upstream_${name}_$event"
     consumers="$consumers
             \"\$JS.API.CONSUMER.INFO.$consumer\", \"\$JS.API.CONSUMER.MSG.NEXT.$consumer\", \"\$JS.ACK.$consumer.>\""
   done

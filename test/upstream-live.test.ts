@@ -105,7 +105,7 @@ function answer(nats: NatsConnection, kind: string, reply: (question: Record<str
 
 /** The next event of a durable consumer, acknowledged. */
 async function pullEvent(nats: NatsConnection, name: string): Promise<Record<string, unknown>> {
-  const subject = `$JS.API.CONSUMER.MSG.NEXT.gatehouse-events.upstream_chat_${name}`
+  const subject = `$JS.API.CONSUMER.MSG.NEXT.gatehouse-changes.upstream_chat_${name}`
   // It comes under the subject of the event: to a subscription of its own.
   const message = await nats.request(subject, JSON.stringify(documented('pull')), { timeout: 6_000, noMux: true })
   message.respond('+ACK')

@@ -10,7 +10,7 @@ import { buildAccountState, capturedLog, eventually } from '@gatehouse/test-kit'
 import { connectUpstream, type UpstreamEvent } from '@gatehouse/upstream'
 import { expect } from 'chai'
 import { connect, Events } from 'nats'
-import { eventNames } from '../../libs/upstream/src/live/event-names.ts'
+import { eventNames, streamOf } from '../../libs/upstream/src/live/event-names.ts'
 
 describe('upstreams with the users of NATS that make-secrets.sh makes', function () {
   this.timeout(60_000)
@@ -38,6 +38,16 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
       }),
     )
 
+  const openManager = async () => {
+    const { username: user, password: pass, host } = new URL(urlOf('identity'))
+    const connection = await connect({ servers: host, user, pass })
+    scope.defer(() => connection.close())
+    return await connection.jetstreamManager({ checkAPI: false })
+  }
+  const makeStreamOfBefore = async () =>
+    (await openManager()).streams.add({ name: 'gatehouse-events', subjects: ['gatehouse.event.>'] })
+  const limitOf = async (stream: string) => (await (await openManager()).streams.info(stream)).config.max_bytes
+
   before(async () => {
     execFileSync('sh', ['deploy/make-secrets.sh', folder, 'chat', 'voice'])
     const config = secret('nats.conf')
@@ -46,14 +56,24 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
       .replace(/store_dir: .*/, '')
     const nats = scope.use(await startNats({ config }))
     port = nats.port
+    await makeStreamOfBefore()
     sessionGateway = await connectAs('session-gateway')
     const events = [...durableEvents, deletedPresence]
-    const wanted = events.map(({ name, subject }) => ({ name: `upstream_chat_${name}`, subject }))
+    const wanted = events.map((event) => ({ name: `upstream_chat_${event.name}`, event }))
     scope.use(await sessionGateway.plain!.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs: 30_000 }))
   })
   after(async () => {
     await scope.disposeAsync()
     rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('let identity, and nobody else, give the stream of 0.2.0 its limit', async () => {
+    const before = await limitOf('gatehouse-events')
+    await connectAs('identity')
+
+    expect(before).to.equal(-1)
+    expect(await limitOf('gatehouse-events')).to.equal(256 * 1024 * 1024)
+    expect(await limitOf('gatehouse-changes')).to.equal(256 * 1024 * 1024)
   })
 
   it('let an upstream answer, deliver and get its events', async () => {
@@ -81,6 +101,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
     expect(events[0]).to.deep.include({ name: 'UserCreated', payload, deliveries: 1 })
     expect(errors).to.deep.equal([])
     expect(eventNames).to.have.same.members([...durableEvents, deletedPresence].map(({ name }) => name))
+    for (const { name, kept } of [...durableEvents, deletedPresence]) expect(streamOf(name), name).to.equal(kept)
   })
 
   it('let none read what is for another, publish events, speak as Gatehouse or deliver as another', async () => {
@@ -93,20 +114,20 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
         if (type === Events.Error) refused.push(`${permissionContext?.operation} ${permissionContext?.subject}`)
       }
     })()
-    const ofChat = 'gatehouse-events.upstream_chat_UserCreated'
+    const ofChat = 'gatehouse-changes.upstream_chat_UserCreated'
     const published = [
       ...['gatehouse.upstream.chat.deliver', 'gatehouse.upstream.chat.message', 'gatehouse.upstream.voice.message'],
-      ...['gatehouse.event.user.created.v1', 'gatehouse.broadcast.event.user.presence-changed.v1'],
+      ...['gatehouse.change.user.created.v1.1', 'gatehouse.broadcast.event.user.presence-changed.v1'],
       ...[`$JS.API.CONSUMER.MSG.NEXT.${ofChat}`, `$JS.API.CONSUMER.INFO.${ofChat}`, `$JS.ACK.${ofChat}.1.1.1.1.0`],
       ...[
         '$JS.API.CONSUMER.CREATE.gatehouse-events',
-        '$JS.API.CONSUMER.DELETE.gatehouse-events.upstream_voice_UserCreated',
+        '$JS.API.CONSUMER.DELETE.gatehouse-changes.upstream_voice_UserCreated',
       ],
       ...['$JS.API.STREAM.MSG.GET.gatehouse-events', '$JS.API.DIRECT.GET.gatehouse-events', '_INBOX.answer'],
     ]
     const subscribed = [
       ...['gatehouse.upstream.chat.message', 'gatehouse.upstream.*.ready', 'gatehouse.upstream.voice.deliver'],
-      ...['gatehouse.event.>', 'gatehouse.broadcast.>', '_INBOX.>', '_INBOX_chat.>', '>'],
+      ...['gatehouse.event.>', 'gatehouse.change.>', 'gatehouse.broadcast.>', '_INBOX.>', '_INBOX_chat.>', '>'],
     ]
 
     for (const subject of published) voice.publish(subject, '{}')

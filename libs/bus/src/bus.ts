@@ -29,7 +29,7 @@ export type BusLog = { warn(fields: object, message: string): void; error(fields
 /** Payloads are JSON. Both ends parse them with the definition's schemas. */
 export type Bus = AsyncDisposable & {
   /**
-   * One `id` (a uuid) within two minutes is one event. Rejects with `BusUnavailable`; the event may be stored all the same.
+   * One `id` (a uuid), which what is kept needs, is one event within two minutes. Rejects with `BusUnavailable`; the event may be stored all the same.
    * A broadcast is sent at once or lost. With `to`, only subscribers under that name get it; without, only those without.
    */
   publish<P extends z.ZodType>(
@@ -89,7 +89,7 @@ export type PlainSubjects = {
 
 export type PulledConsumers = {
   prefix: string
-  wanted: readonly { name: string; subject: string }[]
+  wanted: readonly { name: string; event: EventDefinition }[]
   /** An event without an acknowledgment is then redelivered. */
   ackWaitMs: number
   renewMs?: number

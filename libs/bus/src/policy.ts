@@ -18,7 +18,8 @@ export const drainMs = 5 * second
 
 export const publishTimeoutMs = 5 * second
 
-/** The stream keeps events for a day. A repeated id is the same event for two minutes. */
+/** Each stream keeps events for a day. Both fit into the storage of NATS: deploy/nats. A repeated id is the same event for two minutes. */
+export const streamBytes = 256 * 1024 * 1024
 export const maxAgeMs = 24 * 60 * 60 * second
 export const duplicateWindowMs = 2 * 60 * second
 

@@ -105,7 +105,7 @@ describe('the bus while NATS fails', () => {
     const [handled, seen]: number[][] = [[], []]
     await bus.subscribe(event, async ({ payload }) => void handled!.push(payload.n), { group: 'group' })
     await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
-    const pulled = { prefix: 'pulled_', wanted: [{ name: 'pulled_a', subject: event.subject }], ackWaitMs: 1_000 }
+    const pulled = { prefix: 'pulled_', wanted: [{ name: 'pulled_a', event }], ackWaitMs: 1_000 }
     await using _consumers = await bus.plain!.keepConsumers(pulled)
     await bus.plain!.subscribe('gatehouse.plain', (bytes) => void seen!.push(bytes.length))
     await bus.publish(event, { n: 1 }, { id: randomUUID() })
@@ -122,11 +122,14 @@ describe('the bus while NATS fails', () => {
     const nc = await connect({ servers: nats.url })
     const manager = await nc.jetstreamManager()
     const { config } = await eventually('a consumer for others', () =>
-      manager.consumers.info('gatehouse-events', 'pulled_a'),
+      manager.consumers.info('gatehouse-changes', 'pulled_a'),
     )
     nc.publish('gatehouse.plain', '123')
     await eventually('the plain message', () => seen!.includes(3))
-    expect(config).to.include({ filter_subject: `gatehouse.${event.subject}`, ack_wait: 1_000_000_000 })
+    expect(config).to.include({
+      filter_subject: `gatehouse.${event.subject.replace('event.', 'change.')}.*`,
+      ack_wait: 1_000_000_000,
+    })
     await nc.close()
   })
 
@@ -156,7 +159,7 @@ describe('the bus while NATS fails', () => {
       bus.subscribe(announced, async () => void seen.push(`${name}: broadcast`)),
       bus.respond(call, async ({ a, b }) => ({ sum: a + b })),
       plain.subscribe('gatehouse.plain', () => void seen.push(`${name}: plain`)),
-      plain.keepConsumers({ ...pulled, wanted: [{ name: `pulled_${name}`, subject: event.subject }] }),
+      plain.keepConsumers({ ...pulled, wanted: [{ name: `pulled_${name}`, event }] }),
     ]
 
     const during = subscribeAll('during')
@@ -175,7 +178,7 @@ describe('the bus while NATS fails', () => {
     })
     expect(await other.request(call, { a: 1, b: 2 }, { timeoutMs: 5_000 })).to.deep.equal({ sum: 3 })
     const manager = await nc.jetstreamManager()
-    for (const name of ['pulled_during', 'pulled_after']) await manager.consumers.info('gatehouse-events', name)
+    for (const name of ['pulled_during', 'pulled_after']) await manager.consumers.info('gatehouse-changes', name)
     await nc.close()
   })
 
@@ -412,6 +415,6 @@ async function startResettingProxy(target: string, text: string) {
 async function deleteStream(url: string): Promise<void> {
   const nc = await connect({ servers: url })
   const jsm = await nc.jetstreamManager()
-  await jsm.streams.delete('gatehouse-events')
+  await jsm.streams.delete('gatehouse-changes')
   await nc.close()
 }

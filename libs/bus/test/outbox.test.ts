@@ -13,6 +13,7 @@ const noted = defineEvent({
   subject: 'event.test.noted.v1',
   payload: z.object({ n: z.int(), text: z.string() }),
 })
+const ending = defineEvent({ name: 'Ending', subject: 'event.test.ending.v1', kept: 'events', payload: noted.payload })
 const unknown = defineEvent({ name: 'Newer', subject: 'event.test.newer.v1', payload: z.object({}) })
 
 type Published = { id: string; n: number; requestId: string | undefined }
@@ -144,6 +145,29 @@ describe('the outbox', () => {
     await eventually('all', () => got.length === 4)
     expect(got.map(({ n }) => n)).to.deep.equal([1, 2, 3, 4])
     expect(attempts).to.be.below(20)
+  })
+
+  it('publishes at once what ends sessions, although the stream of all other events refuses a batch of them', async () => {
+    const got: number[] = []
+    const bus: Bus = {
+      ...recordingBus().bus,
+      async publish({ kept }, payload) {
+        if (kept !== 'events') throw new BusUnavailable('no-responders')
+        got.push((payload as { n: number }).n)
+      },
+    }
+    await save(Array.from({ length: 250 }, (_, n) => n))
+    await using relay = startOutboxRelay({ orm, bus, log, events: [noted, ending] }, { pollMs: 60_000 })
+    await eventually('a batch is refused', () =>
+      lines.some(({ msg }) => msg === 'outbox relay failed, retry scheduled'),
+    )
+
+    await orm.em.fork().transactional((em) => enqueue(em, ending, { n: 7, text: '' }, { id: randomUUID() }))
+    relay.notify()
+
+    await eventually('it is published', () => got.length === 1)
+    await eventually('the others wait', async () => (await left()) === 250)
+    expect(got).to.deep.equal([7])
   })
 
   it('backs off from an event that cannot be published, logs it, and publishes the others', async () => {

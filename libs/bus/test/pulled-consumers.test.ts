@@ -5,15 +5,15 @@ import { connect, type ConsumerConfig, type NatsConnection } from 'nats'
 import { connectNats } from '../src/index.ts'
 import { counted } from './definitions.ts'
 
-const stream = 'gatehouse-events'
+const stream = 'gatehouse-changes'
 const given = { prefix: 'pulled_', ackWaitMs: 1_000 }
 
 describe('Consumers from which others pull', () => {
   const { log } = capturedLog()
-  const { subject } = counted()
+  const event = counted()
   const [kept, added] = [
-    { name: 'pulled_kept', subject },
-    { name: 'pulled_added', subject },
+    { name: 'pulled_kept', event },
+    { name: 'pulled_added', event },
   ]
   let nats: LocalServer
   let observer: NatsConnection
@@ -98,7 +98,7 @@ describe('Consumers from which others pull', () => {
   it('keep their position and who waits for an event while they are renewed and changed', async () => {
     await using bus = await open()
     const event = counted()
-    const wanted = [{ name: 'pulled_events', subject: event.subject }]
+    const wanted = [{ name: 'pulled_events', event }]
     await using _first = await bus.plain!.keepConsumers({ ...given, wanted, renewMs: 20 })
     const pulled = await observer.jetstream().consumers.get(stream, 'pulled_events')
     const next = async () => {

@@ -1,13 +1,18 @@
 import type { z } from 'zod'
 import type { RefusalCode } from './refusals.ts'
 
-/** docs/events.md. Subject: `event.`, then the name and a version. A broadcast is not kept and may be lost. */
+/**
+ * docs/events.md. Subject: `event.`, then the name and a version. `kept` is the stream: `events` is for what decides over
+ * tokens, so that nothing else can fill it. A broadcast is not kept and may be lost.
+ */
 export type EventDefinition<P extends z.ZodType = z.ZodType, N extends string = string> = {
   kind: 'event'
   name: N
   subject: string
   payload: P
-  kept: boolean
+  kept: 'events' | 'changes' | false
+  /** The stream keeps the last event only for each value of this field. */
+  lastOf?: string
 }
 
 export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType = z.ZodType> = {
@@ -19,8 +24,10 @@ export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType 
 
 type Definition<N extends string, P extends z.ZodType> = { name: N; subject: `event.${string}`; payload: P }
 
-export function defineEvent<N extends string, P extends z.ZodType>(definition: Definition<N, P>) {
-  return { kind: 'event', kept: true, ...definition } satisfies EventDefinition<P, N>
+type Keeping = { kept?: 'events'; lastOf?: string }
+
+export function defineEvent<N extends string, P extends z.ZodType>(definition: Definition<N, P> & Keeping) {
+  return { kind: 'event', kept: 'changes', ...definition } satisfies EventDefinition<P, N>
 }
 
 export function defineBroadcast<N extends string, P extends z.ZodType>(definition: Definition<N, P>) {

@@ -22,6 +22,7 @@ export const userCreated = defineEvent({
 export const passwordChanged = defineEvent({
   name: 'PasswordChanged',
   subject: 'event.user.password-changed.v1',
+  kept: 'events',
   payload: z.object(ofAccount),
 })
 
@@ -29,6 +30,7 @@ export const passwordChanged = defineEvent({
 export const passwordReset = defineEvent({
   name: 'PasswordReset',
   subject: 'event.user.password-reset.v1',
+  kept: 'events',
   payload: z.object({ ...ofAccount, actor }),
 })
 
@@ -36,6 +38,7 @@ export const passwordReset = defineEvent({
 export const sessionsEnded = defineEvent({
   name: 'SessionsEnded',
   subject: 'event.user.sessions-ended.v1',
+  kept: 'events',
   payload: z.object({ ...ofAccount, actor }),
 })
 
@@ -46,6 +49,7 @@ export const audiencePerEvent = 20_000
 export const userDeleted = defineEvent({
   name: 'UserDeleted',
   subject: 'event.user.deleted.v1',
+  kept: 'events',
   payload: z.object({
     ...ofAccount,
     actor,
@@ -67,6 +71,7 @@ export const deletedPresence = defineEvent({
 export const roleChanged = defineEvent({
   name: 'RoleChanged',
   subject: 'event.user.role-changed.v1',
+  kept: 'events',
   payload: z.object({ ...ofAccount, actor, isAdmin: z.boolean() }),
 })
 
@@ -74,6 +79,7 @@ export const roleChanged = defineEvent({
 export const profileChanged = defineEvent({
   name: 'ProfileChanged',
   subject: 'event.user.profile-changed.v1',
+  lastOf: 'userId',
   payload: z.object({ ...ofAccount, profileUpdatedAt: timestampMs, changed: z.array(z.string()) }),
 })
 

@@ -42,7 +42,7 @@ export const quick: Partial<Timings> = {
 }
 
 /** A database and a bus, and any number of session gateways on them, which stop with it. */
-export async function openCluster(given: { databaseUrl?: string; natsUrl?: string } = {}) {
+export async function openCluster(given: { databaseUrl?: string; natsUrl?: string; streamBytes?: number } = {}) {
   await using opening = new AsyncDisposableStack()
   const { url: databaseUrl, orm } = given.databaseUrl
     ? { url: given.databaseUrl, orm: await connectDatabase({ url: given.databaseUrl, connections: 4 }) }
@@ -54,7 +54,9 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
 
   async function openBus(scope: AsyncDisposableStack, url = natsUrl) {
     const { log } = capturedLog()
-    return scope.use(await connectNats({ url, name: 'session-gateway', prefix: nats.prefix, log }))
+    const { streamBytes } = given
+    const options = { url, name: 'session-gateway', prefix: nats.prefix, log, ...(streamBytes && { streamBytes }) }
+    return scope.use(await connectNats(options))
   }
 
   async function openNodeResources(scope: AsyncDisposableStack, busUrl?: string): Promise<SessionGatewayResources> {

@@ -1,24 +1,24 @@
 import type { Msg } from 'nats'
 import type { Bus, BusLog, Subscription } from '../bus.ts'
-import { createSequence, messageHandlers } from '../event-message.ts'
+import { createSequence, messageHandlers, type MessageHandler } from '../event-message.ts'
 import { publishTimeoutMs } from '../policy.ts'
 import { readReply, writeReply } from '../reply.ts'
 import { openConnection, type Connection } from './connection.ts'
 import { consumeDurably, consumeInOrder } from './consumers.ts'
-import { openEventStream, type EventStream } from './event-stream.ts'
+import { openStreams, type EventStream, type Streams } from './event-stream.ts'
 import { readContext, readEventMessage, writeHeaders } from './message.ts'
 import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
-type NatsOptions = { url: string; name: string; prefix?: string; log: BusLog }
+type NatsOptions = { url: string; name: string; prefix?: string; log: BusLog; streamBytes?: number }
 
 /**
  * JetStream 2.9 or newer. A start without NATS succeeds: until it comes, calls are unavailable, broadcasts are lost and
  * subscriptions wait. Throws one line without credentials when NATS refuses them or has no JetStream. Contract: 8.
  */
-export async function connectNats({ prefix = 'gatehouse', ...options }: NatsOptions): Promise<Bus> {
+export async function connectNats({ prefix = 'gatehouse', streamBytes, ...options }: NatsOptions): Promise<Bus> {
   const connection = await openConnection(options)
   try {
-    return natsBus(connection, await openEventStream(connection, prefix), prefix)
+    return natsBus(connection, await openStreams(connection, prefix, streamBytes), prefix)
   } catch (cause) {
     const server = await connection.whenConnected(async ({ nc }) => nc.getServer()).catch(() => options.name)
     await connection[Symbol.asyncDispose]()
@@ -26,7 +26,7 @@ export async function connectNats({ prefix = 'gatehouse', ...options }: NatsOpti
   }
 }
 
-function natsBus(connection: Connection, stream: EventStream, prefix: string): Bus {
+function natsBus(connection: Connection, streams: Streams, prefix: string): Bus {
   const { log, whenConnected } = connection
   const subscriptions = new Set<Subscription>()
 
@@ -40,24 +40,30 @@ function natsBus(connection: Connection, stream: EventStream, prefix: string): B
     }
   }
 
-  // The stream stores `event.`.
   const broadcastSubject = (subject: string, name: string | undefined) =>
     name === undefined ? `${prefix}.broadcast.${subject}` : `${prefix}.broadcast-to.${name}.${subject}`
 
   const subscribe: Bus['subscribe'] = async (events, handler, { group, as } = {}) => {
-    await using opening = new AsyncDisposableStack()
-    const handlers = messageHandlers(events, handler).map(({ event, handle }) => ({ ...event, handle }))
+    const opening: Promise<Subscription>[] = []
     const broadcasts = createSequence(log)
-    opening.defer(broadcasts.finished)
-    for (const { subject, handle } of handlers.filter(({ kept }) => !kept)) {
+    const inOrder = new Map<EventStream, Map<string, MessageHandler>>(streams.all.map((stream) => [stream, new Map()]))
+    for (const { event, handle } of messageHandlers(events, handler)) {
+      const { subject } = event
       const receive = (message: Msg) => broadcasts.add(subject, readEventMessage(message, 1), handle)
-      opening.use(await connection.listen(broadcastSubject(subject, as), receive))
+      if (!event.kept) opening.push(connection.listen(broadcastSubject(subject, as), receive))
+      for (const place of event.kept ? streams.placesOf(event) : []) {
+        if (group === undefined) inOrder.get(place.stream)?.set(place.filter, handle)
+        else opening.push(consumeDurably(place, { subject, group }, handle))
+      }
     }
-    const kept = handlers.filter((event) => event.kept)
-    if (group !== undefined) {
-      for (const { subject, handle } of kept) opening.use(await consumeDurably(stream, { subject, group }, handle))
-    } else if (kept.length > 0) opening.use(await consumeInOrder(stream, kept))
-    return opening.move()
+    for (const [stream, handlers] of inOrder) if (handlers.size > 0) opening.push(consumeInOrder(stream, handlers))
+    const opened = await Promise.all(opening)
+    return {
+      async [Symbol.asyncDispose]() {
+        await Promise.all(opened.map((one) => one[Symbol.asyncDispose]()))
+        await broadcasts.finished()
+      },
+    }
   }
 
   return {
@@ -69,8 +75,10 @@ function natsBus(connection: Connection, stream: EventStream, prefix: string): B
         return connection.send(broadcastSubject(event.subject, to), json, send)
       }
       const send = { headers: writeHeaders({ requestId, traceparent }), timeout: publishTimeoutMs }
-      const subject = stream.subjectOf(event.subject)
-      await whenConnected(({ js }) => js.publish(subject, json, { ...send, ...(id && { msgID: id }) }))
+      if (id === undefined) throw new TypeError('an event that is kept has an id')
+      const { [event.lastOf ?? '']: key = id } = payload as Record<string, string>
+      const subject = streams.subjectOf(event, key)
+      await whenConnected(({ js }) => js.publish(subject, json, { ...send, msgID: id }))
     },
     subscribe: (events, handler, options) => track(subscribe(events, handler, options)),
     async request(call, payload, { timeoutMs, requestId, traceparent }) {
@@ -95,8 +103,10 @@ function natsBus(connection: Connection, stream: EventStream, prefix: string): B
         return (await whenConnected(({ nc }) => nc.request(subject, message, { timeout: timeoutMs }))).data
       },
       subscribe: (subject, receive) => track(connection.listen(subject, ({ data }) => receive(data))),
-      keepConsumers: (consumers) => track(keepConsumers(stream, consumers)),
-      deleteConsumers: (names) => whenConnected(({ jsm }) => deleteConsumers(jsm, stream, names)),
+      keepConsumers: (consumers) => track(keepConsumers(streams, consumers)),
+      async deleteConsumers(names) {
+        for (const stream of streams.all) await whenConnected(({ jsm }) => deleteConsumers(jsm, stream, names))
+      },
     },
     async [Symbol.asyncDispose]() {
       const open = [...subscriptions]

@@ -14,7 +14,7 @@ import {
   redeliveryBackoff,
   workingMs,
 } from '../policy.ts'
-import { keepCreated, type Creation, type EventStream } from './event-stream.ts'
+import { keepCreated, type Creation, type EventStream, type Place } from './event-stream.ts'
 import { readEventMessage } from './message.ts'
 
 type Consumer = {
@@ -61,7 +61,7 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
 
 /** Each event goes to one member of `group`. The server keeps the position across restarts. */
 export async function consumeDurably(
-  stream: EventStream,
+  { stream, filter }: Place,
   { subject, group }: { subject: string; group: string },
   handle: MessageHandler,
 ): Promise<Subscription> {
@@ -86,8 +86,7 @@ export async function consumeDurably(
   }
 
   const consumer = await startConsumer(stream, {
-    configure: () =>
-      durableConsumer(`${group}_${subject.replaceAll('.', '_')}`, stream.subjectOf(subject), { ackWaitMs }),
+    configure: () => durableConsumer(`${group}_${subject.replaceAll('.', '_')}`, filter, { ackWaitMs }),
     receive(stored) {
       // Redelivered after a reconnection while the first delivery waits here.
       if (held.has(stored.seq)) return
@@ -108,14 +107,14 @@ export async function consumeDurably(
 }
 
 /**
+ * `handlers` by filter.
  * NOTE: the client's own ordered consumer skips events when the stream is created anew, and notices a loss only with a
  * later event. nats-faults.test.ts; docs/decisions/nats-client.md.
  */
 export async function consumeInOrder(
   stream: EventStream,
-  handlers: readonly { subject: string; handle: MessageHandler }[],
+  handlers: ReadonlyMap<string, MessageHandler>,
 ): Promise<Subscription> {
-  const bySubject = new Map(handlers.map(({ subject, handle }) => [stream.subjectOf(subject), handle]))
   const sequence = createSequence(stream.connection.log)
   // NATS has its own clock. Handlers are idempotent.
   const calledAt = new Date(systemClock.now() - clockSkewMs)
@@ -130,7 +129,7 @@ export async function consumeInOrder(
       streamCreated = created
       delivered = 0
       return {
-        filter_subject: commonSubject([...bySubject.keys()]),
+        filter_subject: commonSubject([...handlers.keys()]),
         // An earlier creation may have failed.
         ...(!isFirst && lastSequence === 0
           ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: calledAt.toISOString() }
@@ -145,7 +144,7 @@ export async function consumeInOrder(
       if (stored.info.deliverySequence !== delivered) return again(0)
       if (stored.seq <= lastSequence) return
       lastSequence = stored.seq
-      const handle = bySubject.get(stored.subject)
+      const handle = handlers.get(stored.subject) ?? handlers.get(stored.subject.replace(/[^.]+$/, '*'))
       if (handle) sequence.add(stored.subject, readEventMessage(stored, 1), handle)
     },
   })

@@ -1,47 +1,73 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { EventDefinition } from '@gatehouse/contracts'
 import { backoffMs } from '@gatehouse/runtime'
 import { DiscardPolicy, NatsError, RetentionPolicy, StorageType, nanos } from 'nats'
-import type { StreamInfo } from 'nats'
+import type { StreamConfig, StreamInfo } from 'nats'
 import { BusUnavailable } from '../bus.ts'
-import { duplicateWindowMs, maxAgeMs, recreateBackoff } from '../policy.ts'
+import { duplicateWindowMs, maxAgeMs, recreateBackoff, streamBytes } from '../policy.ts'
 import type { Client, Connection } from './connection.ts'
 
 export type EventStream = {
   connection: Connection
   name: string
-  /** From a definition's subject to that of NATS. */
-  subjectOf(subject: string): string
   /** Many processes may call it at once. */
   ensure(client: Client): Promise<StreamInfo>
 }
 
+export type Place = { stream: EventStream; filter: string }
+
+export type Streams = {
+  all: readonly EventStream[]
+  /** The subject of one event. `key` is its id or what it is the last of. */
+  subjectOf(event: EventDefinition, key: string): string
+  /** Where it is published, then where the release before this one does. */
+  placesOf(event: EventDefinition): [Place, ...Place[]]
+}
+
+/** docs/decisions/event-streams.md. */
+export async function openStreams(connection: Connection, prefix: string, maxBytes = streamBytes): Promise<Streams> {
+  const limits = { max_bytes: maxBytes, max_age: nanos(maxAgeMs) }
+  const events = await openStream(connection, `${prefix}-events`, { subjects: [`${prefix}.event.>`], ...limits })
+  const subjects = [`${prefix}.change.>`]
+  const changes = await openStream(connection, `${prefix}-changes`, { subjects, max_msgs_per_subject: 1, ...limits })
+  const subjectInChanges = ({ subject }: EventDefinition, key: string) =>
+    `${prefix}.${subject.replace(/^event/, 'change')}.${key}`
+  return {
+    all: [events, changes],
+    subjectOf: (event, key) => (event.kept === 'changes' ? subjectInChanges(event, key) : `${prefix}.${event.subject}`),
+    placesOf(event) {
+      const inEvents = { stream: events, filter: `${prefix}.${event.subject}` }
+      return event.kept === 'changes'
+        ? [{ stream: changes, filter: subjectInChanges(event, '*') }, inEvents]
+        : [inEvents]
+    },
+  }
+}
+
 const nameInUse = 10058
 
-export async function openEventStream(connection: Connection, prefix: string): Promise<EventStream> {
-  const name = `${prefix}-events`
-  const config = {
-    name,
-    subjects: [`${prefix}.event.>`],
-    storage: StorageType.File,
-    retention: RetentionPolicy.Limits,
-    discard: DiscardPolicy.Old,
-    max_age: nanos(maxAgeMs),
-    duplicate_window: nanos(duplicateWindowMs),
-  }
+async function openStream(connection: Connection, name: string, limits: Partial<StreamConfig>): Promise<EventStream> {
+  let isBounded = false
 
   async function ensure({ jsm }: Client): Promise<StreamInfo> {
     try {
-      return await jsm.streams.add(config)
+      const config = { storage: StorageType.File, retention: RetentionPolicy.Limits, discard: DiscardPolicy.Old }
+      return await jsm.streams.add({ name, ...config, duplicate_window: nanos(duplicateWindowMs), ...limits })
     } catch (error) {
-      // Another release or an operator may have configured it (replicas, limits). That stays.
-      if (error instanceof NatsError && error.api_error?.err_code === nameInUse) return await jsm.streams.info(name)
-      throw error
+      if (!(error instanceof NatsError) || error.api_error?.err_code !== nameInUse) throw error
     }
+    // Another release or an operator may have configured it (replicas, limits). That stays, but one limit it must have.
+    const info = await jsm.streams.info(name)
+    if (info.config.max_bytes >= 0 || isBounded) return info
+    isBounded = true
+    const { max_bytes = -1 } = limits
+    // Only identity may.
+    return await jsm.streams.update(name, { max_bytes }).catch(() => info)
   }
 
   // A server that lost its store would refuse events until the next start.
   await keepCreated(connection, ({ client }) => ensure(client))
-  return { connection, name, subjectOf: (subject) => `${prefix}.${subject}`, ensure }
+  return { connection, name, ensure }
 }
 
 export type Creation = {

@@ -3,7 +3,7 @@ import { NatsError, type JetStreamManager } from 'nats'
 import type { PulledConsumers, Subscription } from '../bus.ts'
 import { missedRenewals, renewConsumersMs } from '../policy.ts'
 import { durableConsumer, ensureConsumer } from './consumers.ts'
-import { keepCreated, type EventStream } from './event-stream.ts'
+import { keepCreated, type EventStream, type Streams } from './event-stream.ts'
 
 type Unwanted = { description: string | undefined; missed: number }
 
@@ -11,7 +11,21 @@ type Unwanted = { description: string | undefined; missed: number }
  * Deletes consumers with the prefix that no process renews: processes may want different ones for a while. A new
  * consumer would deliver all stored events again, so disposal deletes none. docs/decisions/upstream-events.md.
  */
-export async function keepConsumers(stream: EventStream, consumers: PulledConsumers): Promise<Subscription> {
+export async function keepConsumers(streams: Streams, consumers: PulledConsumers): Promise<Subscription> {
+  await using opening = new AsyncDisposableStack()
+  for (const stream of streams.all) {
+    const wanted = consumers.wanted.flatMap(({ name, event }) => {
+      const [place] = streams.placesOf(event)
+      return place.stream === stream ? [{ name, filter: place.filter }] : []
+    })
+    opening.use(await keepConsumersOf(stream, { ...consumers, wanted }))
+  }
+  return opening.move()
+}
+
+type OfStream = Omit<PulledConsumers, 'wanted'> & { wanted: readonly { name: string; filter: string }[] }
+
+async function keepConsumersOf(stream: EventStream, consumers: OfStream): Promise<Subscription> {
   const { renewMs = renewConsumersMs } = consumers
   let unwanted: ReadonlyMap<string, Unwanted> = new Map()
   // Nobody could renew them while NATS was away.
@@ -32,13 +46,10 @@ export async function keepConsumers(stream: EventStream, consumers: PulledConsum
   }
 }
 
-async function renewWanted(jsm: JetStreamManager, stream: EventStream, { wanted, ackWaitMs }: PulledConsumers) {
+async function renewWanted(jsm: JetStreamManager, stream: EventStream, { wanted, ackWaitMs }: OfStream) {
   const description = `renewed at ${new Date(systemClock.now()).toISOString()}`
-  for (const { name, subject } of wanted) {
-    await ensureConsumer(jsm, stream.name, {
-      ...durableConsumer(name, stream.subjectOf(subject), { ackWaitMs }),
-      description,
-    })
+  for (const { name, filter } of wanted) {
+    await ensureConsumer(jsm, stream.name, { ...durableConsumer(name, filter, { ackWaitMs }), description })
   }
 }
 
@@ -46,7 +57,7 @@ async function renewWanted(jsm: JetStreamManager, stream: EventStream, { wanted,
 async function listUnwanted(
   jsm: JetStreamManager,
   stream: EventStream,
-  { prefix, wanted }: PulledConsumers,
+  { prefix, wanted }: OfStream,
   before: ReadonlyMap<string, Unwanted>,
 ): Promise<ReadonlyMap<string, Unwanted>> {
   const names = new Set(wanted.map(({ name }) => name))

@@ -17,13 +17,27 @@ export type OutboxRelay = AsyncDisposable & {
 }
 
 /** Replicas share the table. Only `events` are touched: a newer release may add others. Design: Invariants 2. */
-export function startOutboxRelay(deps: OutboxRelayDeps, options: OutboxRelayOptions = {}): OutboxRelay {
-  const { orm, log } = deps
-  const { pollMs = outboxPollMs } = options
-  const definitions = new Map(deps.events.map((event) => [event.subject, event]))
+export function startOutboxRelay(
+  deps: OutboxRelayDeps,
+  { pollMs = outboxPollMs }: OutboxRelayOptions = {},
+): OutboxRelay {
+  // What ends sessions does not wait for a stream that refuses other events.
+  const byStream = Map.groupBy(deps.events, ({ kept }) => kept)
+  const relays = [...byStream.values()].map((events) => startRelay({ ...deps, events }, pollMs))
+  return {
+    notify: () => relays.forEach((relay) => relay.notify()),
+    age: () => oldestAgeMs(deps.orm),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(relays.map((relay) => relay.stop()))
+    },
+  }
+}
+
+function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: number) {
+  const definitions = new Map(own.map((event) => [event.subject, event]))
   const failed = new Map<string, { failures: number; retryAt: number }>()
-  const stop = new AbortController()
-  const { signal } = stop
+  const ending = new AbortController()
+  const { signal } = ending
   const isStopped = () => signal.aborted
   let notified = false
   let wake = () => {}
@@ -49,7 +63,7 @@ export function startOutboxRelay(deps: OutboxRelayDeps, options: OutboxRelayOpti
   async function publishEvent({ subject, payload, eventId: id, requestId, traceparent }: OutboxEvent): Promise<void> {
     const context = { requestId: requestId ?? undefined, traceparent: traceparent ?? undefined }
     const definition = definitions.get(subject)
-    if (definition) await deps.bus.publish(definition, payload, { id, ...context })
+    if (definition) await bus.publish(definition, payload, { id, ...context })
   }
 
   /** Publishes a batch, oldest first, and deletes it. Locked events are skipped. True when more may wait. */
@@ -102,15 +116,14 @@ export function startOutboxRelay(deps: OutboxRelayDeps, options: OutboxRelayOpti
     }
   }
 
-  const running = definitions.size > 0 ? run() : Promise.resolve()
+  const running = run()
   return {
     notify() {
       notified = true
       wake()
     },
-    age: () => oldestAgeMs(orm),
-    async [Symbol.asyncDispose]() {
-      stop.abort()
+    async stop() {
+      ending.abort()
       wake()
       await running
     },

@@ -1,6 +1,6 @@
 import { Events } from 'nats'
 import type { Msg, NatsConnection, NatsError, Subscription } from 'nats'
-import { eventNames, type EventName } from './event-names.ts'
+import { eventNames, streamOf, type EventName } from './event-names.ts'
 import { EventSubscription, type EventHandler } from './event-subscription.ts'
 import { openNats } from './open-nats.ts'
 
@@ -92,8 +92,8 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
     onEvent(...given: [EventHandler] | [readonly EventName[], EventHandler]) {
       const [names, handle] = given.length === 1 ? [eventNames, given[0]] : given
       for (const event of names) {
-        const consumer = `upstream_${name}_${event}`
-        events.push(new EventSubscription(nc, { stream: `${prefix}-events`, consumer, event, handle, onError }))
+        const [stream, consumer] = [`${prefix}-${streamOf(event)}`, `upstream_${name}_${event}`]
+        events.push(new EventSubscription(nc, { stream, consumer, event, handle, onError }))
       }
     },
     close,

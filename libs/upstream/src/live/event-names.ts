@@ -1,11 +1,9 @@
-/** The events that Gatehouse keeps: docs/events.md. */
+/** The events that Gatehouse keeps in the stream `gatehouse-events`, then those in `gatehouse-changes`: docs/events.md. */
+const tokenEvents = ['PasswordChanged', 'PasswordReset', 'SessionsEnded', 'UserDeleted', 'RoleChanged'] as const
+
 export const eventNames = [
+  ...tokenEvents,
   'UserCreated',
-  'PasswordChanged',
-  'PasswordReset',
-  'SessionsEnded',
-  'UserDeleted',
-  'RoleChanged',
   'ProfileChanged',
   'DeletedPresence',
   'InviteCreated',
@@ -19,3 +17,7 @@ export const eventNames = [
 ] as const
 
 export type EventName = (typeof eventNames)[number]
+
+export function streamOf(name: EventName): 'events' | 'changes' {
+  return (tokenEvents as readonly string[]).includes(name) ? 'events' : 'changes'
+}

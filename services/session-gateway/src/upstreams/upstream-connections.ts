@@ -1,5 +1,5 @@
 import type { PlainSubjects, Subscription } from '@gatehouse/bus'
-import { upstreamEvents, type Upstream } from '@gatehouse/contracts'
+import { upstreamEvents, type EventDefinition, type Upstream } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { Deliveries } from './deliveries.ts'
 import type { LiveUpstream } from './live-upstream.ts'
@@ -62,7 +62,7 @@ export class UpstreamConnections implements AsyncDisposable {
 }
 
 /** A server before 2.10 filters by one subject only. docs/decisions/upstream-events.md. */
-function consumersOf({ subjects, definition }: LiveUpstream): { name: string; subject: string }[] {
+function consumersOf({ subjects, definition }: LiveUpstream): { name: string; event: EventDefinition }[] {
   const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
-  return named.map(({ name, subject }) => ({ name: `${subjects.consumer}_${name}`, subject }))
+  return named.map((event) => ({ name: `${subjects.consumer}_${event.name}`, event }))
 }

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import { defineEvent } from '@gatehouse/contracts'
+import { capturedLog, eventually, startNats, type LocalServer } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { connect, type JetStreamManager, type NatsConnection } from 'nats'
+import { z } from 'zod'
+import { connectNats } from '../src/index.ts'
+import { streamBytes } from '../src/policy.ts'
+import { counted } from './definitions.ts'
+
+const renamed = defineEvent({
+  name: 'Renamed',
+  subject: 'event.test.renamed.v1',
+  lastOf: 'userId',
+  payload: z.object({ userId: z.string(), n: z.int() }),
+})
+const ended = defineEvent({
+  name: 'Ended',
+  subject: 'event.test.ended.v1',
+  kept: 'events',
+  payload: z.object({ n: z.int() }),
+})
+
+describe('The streams of events', () => {
+  const { log } = capturedLog()
+  let nats: LocalServer
+  let observer: NatsConnection
+  let manager: JetStreamManager
+
+  beforeEach(async () => {
+    nats = await startNats()
+    observer = await connect({ servers: nats.url })
+    manager = await observer.jetstreamManager({ checkAPI: false })
+  })
+
+  afterEach(async () => {
+    await observer.close()
+    await nats[Symbol.asyncDispose]()
+  })
+
+  const open = () => connectNats({ url: nats.url, name: 'streams', log })
+
+  it("keep what ends sessions apart from all else, and of an account's changes of its profile the last one", async () => {
+    await using bus = await open()
+    for (const n of [1, 2, 3]) await bus.publish(renamed, { userId: '7', n }, { id: randomUUID() })
+    await bus.publish(renamed, { userId: '8', n: 4 }, { id: randomUUID() })
+    for (const n of [5, 6]) await bus.publish(ended, { n }, { id: randomUUID() })
+
+    const [events, changes] = [
+      await manager.streams.info('gatehouse-events'),
+      await manager.streams.info('gatehouse-changes'),
+    ]
+    const got: number[] = []
+    await using _group = await bus.subscribe(renamed, async ({ payload }) => void got.push(payload.n), {
+      group: 'late',
+    })
+
+    await eventually('both', () => got.length === 2)
+    expect(got).to.deep.equal([3, 4])
+    expect([events.state.messages, changes.state.messages]).to.deep.equal([2, 2])
+    expect([events, changes].map(({ config }) => config.max_bytes)).to.deep.equal([streamBytes, streamBytes])
+  })
+
+  it('take over that of 0.2.0: it gets a limit, and what it holds and still gets is delivered', async () => {
+    const event = counted()
+    const group = {
+      durable_name: `group_${event.subject.replaceAll('.', '_')}`,
+      filter_subject: `gatehouse.${event.subject}`,
+    }
+    await manager.streams.add({
+      name: 'gatehouse-events',
+      subjects: ['gatehouse.event.>'],
+      description: "the operator's",
+    })
+    const publishAsBefore = (n: number) =>
+      observer.jetstream().publish(`gatehouse.${event.subject}`, JSON.stringify({ n }), { msgID: randomUUID() })
+    await manager.consumers.add('gatehouse-events', { ...group, ack_policy: 'explicit' as never })
+    await publishAsBefore(1)
+
+    await using bus = await open()
+    const [consumed, seen]: number[][] = [[], []]
+    await using _group = await bus.subscribe(event, async ({ payload }) => void consumed!.push(payload.n), {
+      group: 'group',
+    })
+    await using _all = await bus.subscribe(event, async ({ payload }) => void seen!.push(payload.n))
+    await publishAsBefore(2)
+    await bus.publish(event, { n: 3 }, { id: randomUUID() })
+
+    await eventually('all', () => consumed!.length === 3 && seen!.length === 2)
+    expect(consumed).to.have.members([1, 2, 3])
+    expect(seen).to.have.members([2, 3])
+    const { config } = await manager.streams.info('gatehouse-events')
+    expect(config).to.include({ max_bytes: streamBytes, description: "the operator's" })
+  })
+})
