@@ -69,14 +69,20 @@ describe('Local routes', () => {
   /** Contract: 8, Public routes of the gateway. */
   it('describe every endpoint in OpenAPI 3.1, with its body, refusals and limits', async () => {
     const response = await get('/api/openapi.json')
-    type Responses = Record<string, { content: { 'application/json': { schema: { properties: Properties } } } }>
-    type Properties = { code?: { enum?: string[]; anyOf?: { enum?: string[] }[] } }
+    type Refused = { $ref?: string; oneOf?: Refused[]; properties?: { code?: Code } }
+    type Code = { const?: string; anyOf?: Code[] }
+    type Responses = Record<string, { content: { 'application/json': { schema: Refused } } }>
     const document = (await response.json()) as {
       openapi: string
       paths: Record<string, Record<string, { requestBody?: unknown; responses: Responses; security?: unknown }>>
+      components: { schemas: Record<string, Refused> }
     }
 
-    const codesIn = ({ code }: Properties) => code?.enum ?? code?.anyOf?.[0]?.enum ?? []
+    const codesIn = ({ $ref, oneOf, properties }: Refused): (string | undefined)[] => {
+      if (oneOf) return oneOf.flatMap(codesIn)
+      if ($ref) return codesIn(document.components.schemas[$ref.replace('#/components/schemas/', '')]!)
+      return [properties!.code?.const ?? properties!.code?.anyOf?.[0]?.const]
+    }
     expect(document.openapi).to.equal('3.1.0')
     for (const endpoint of Object.values(endpoints as Record<string, Endpoint>)) {
       const { method, path, body, limit, access } = endpoint
@@ -85,7 +91,7 @@ describe('Local routes', () => {
       expect(Boolean(operation!.requestBody)).to.equal(Boolean(body))
       const refused = Object.entries(operation!.responses).filter(([status]) => Number(status) >= 400)
       const codes = refused.flatMap(([status, { content }]) =>
-        status === '429' ? 'rate_limited' : codesIn(content['application/json'].schema.properties),
+        status === '429' ? 'rate_limited' : codesIn(content['application/json'].schema),
       )
       expect(codes).to.have.members([...refusalsOf(endpoint)])
       if (limit) expect(codes).to.include('rate_limited')

@@ -49,7 +49,8 @@ const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TR
 const boundary = 'fuzz'
 
 function toSchema(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as JsonSchema
+  // An empty registry: the names of schemas would make them references.
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', metadata: z.registry() }) as JsonSchema
 }
 
 /** The request of this seed: the same each time, but for the time that a signature names. */

@@ -43,22 +43,25 @@ export const listUsersReply = z.object({
 export const roleBody = z.object({ isAdmin: z.boolean({ error: 'isAdmin must be true or false' }) })
 export const resetPasswordReply = z.object({ temporaryPassword: z.string() })
 
-export const settingsReply = z.object({
-  instanceName: z.string(),
-  registrationOpen: z.boolean().nullable(),
-  federatedRegistrationOpen: z.boolean(),
-  autoAcceptPeering: z.boolean(),
-  // Existing clients need these fields. Contract: 5.
-  discoveryEnabled: z.literal(false),
-  gifEnabled: z.literal(false),
-  federationRelayEnabled: z.literal(true),
-  federationRelayTtlDays: z.literal(30),
-  defaultAutoRotateIntervalDays: z.literal(90),
-  maxUploadSizeMb: z.literal(8),
-})
+export const settingsReply = z
+  .object({
+    instanceName: z.string(),
+    registrationOpen: z.boolean().nullable(),
+    federatedRegistrationOpen: z.boolean(),
+    autoAcceptPeering: z.boolean(),
+    // Existing clients need these fields. Contract: 5.
+    discoveryEnabled: z.literal(false),
+    gifEnabled: z.literal(false),
+    federationRelayEnabled: z.literal(true),
+    federationRelayTtlDays: z.literal(30),
+    defaultAutoRotateIntervalDays: z.literal(90),
+    maxUploadSizeMb: z.literal(8),
+  })
+  .meta({ id: 'InstanceSettings' })
 export const settingsBody = z.object({
   instanceName: trimmedText('instanceName', 64, 'one')
     .refine((value) => value.length > 0, { error: 'instanceName is required' })
+    .meta({ minLength: 1 })
     .optional(),
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
   federatedRegistrationOpen: z.boolean({ error: 'federatedRegistrationOpen must be true or false' }).optional(),
@@ -66,14 +69,16 @@ export const settingsBody = z.object({
 })
 
 /** Contract: 5. */
-export const auditEntryReply = z.object({
-  id: snowflake,
-  action: z.string(),
-  actorId: snowflake.nullable(),
-  actorUsername: z.string().nullable(),
-  targetType: z.string(),
-  targetId: z.string().nullable(),
-  detail: z.record(z.string(), z.unknown()),
-  createdAt: timestampMs,
-})
+export const auditEntryReply = z
+  .object({
+    id: snowflake,
+    action: z.string(),
+    actorId: snowflake.nullable(),
+    actorUsername: z.string().nullable(),
+    targetType: z.string(),
+    targetId: z.string().nullable(),
+    detail: z.record(z.string(), z.unknown()),
+    createdAt: timestampMs,
+  })
+  .meta({ id: 'AuditEntry' })
 export const auditReply = z.object({ entries: z.array(auditEntryReply), nextCursor: z.string().nullable() })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { snowflake, text, timestampMs } from './text.ts'
-import { ownedSpaces } from './users.ts'
+import { ownedSpaces, successReply } from './users.ts'
 
 export const deletionMode = z.enum(['soft', 'full'], { error: 'mode must be soft or full' })
 export type DeletionMode = z.infer<typeof deletionMode>
@@ -16,7 +16,7 @@ export const resolveStubBody = z.object({
   username: text('username').max(limits.federatedUsernameMax).nullish(),
   displayName: text('displayName').max(200).nullish(),
 })
-export const resolveStubReply = z.object({ id: snowflake })
+export const resolveStubReply = z.object({ id: snowflake }).meta({ id: 'Stub' })
 
 export const acceptPeerBody = z.object({
   sourceOrigin: text('sourceOrigin').max(300),
@@ -35,7 +35,7 @@ export const acceptPeerPendingReply = z.object({
   message: z.string(),
   approvalToken: z.string(),
 })
-export const initiatePeerBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) })
+export const remoteOriginBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) }).meta({ id: 'RemoteOrigin' })
 export const deniedBody = z.object({ reason: z.string().max(64).nullish(), message: z.string().max(2_000).nullish() })
 export const deniedReply = z.object({ acknowledged: z.literal(true) })
 export const rotateBody = z.object({
@@ -56,22 +56,23 @@ export const peerStatus = z.enum([
   'rejected',
   'revoked',
 ])
-export const peerReply = z.object({
-  id: snowflake,
-  origin: z.string(),
-  status: peerStatus,
-  reason: z.string().nullable(),
-  instanceName: z.string().nullable(),
-  instanceId: z.string().nullable(),
-  createdAt: timestampMs,
-  activatedAt: timestampMs.nullable(),
-  revokedAt: timestampMs.nullable(),
-  rotatedAt: timestampMs.nullable(),
-  autoRotateIntervalDays: z.number().int(),
-})
+export const peerReply = z
+  .object({
+    id: snowflake,
+    origin: z.string(),
+    status: peerStatus,
+    reason: z.string().nullable(),
+    instanceName: z.string().nullable(),
+    instanceId: z.string().nullable(),
+    createdAt: timestampMs,
+    activatedAt: timestampMs.nullable(),
+    revokedAt: timestampMs.nullable(),
+    rotatedAt: timestampMs.nullable(),
+    autoRotateIntervalDays: z.number().int(),
+  })
+  .meta({ id: 'Peer' })
 export type PeerReply = z.infer<typeof peerReply>
-export const initiatePeerReply = z.object({ peer: peerReply })
-export const onePeerReply = z.object({ peer: peerReply })
+export const onePeerReply = z.object({ peer: peerReply }).meta({ id: 'OnePeer' })
 export const peersReply = z.object({ peers: z.array(peerReply) })
 export const patchPeerBody = z.object({
   autoRotateIntervalDays: z
@@ -81,21 +82,22 @@ export const patchPeerBody = z.object({
     .max(365, { error: 'autoRotateIntervalDays must be at most 365' }),
 })
 
-export const ensurePeerBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) })
 export const ensurePeerReply = z.object({
   peeringStatus: z.enum(['active', 'pending', 'awaiting_approval', 'rejected', 'admin_required']),
   peerId: snowflake.optional(),
   error: z.string().optional(),
 })
 
-export const approvalRequestReply = z.object({
-  id: snowflake,
-  origin: z.string(),
-  direction: z.enum(['inbound', 'outbound']),
-  instanceName: z.string().nullable(),
-  requestedAt: timestampMs,
-  expiresAt: timestampMs,
-})
+export const approvalRequestReply = z
+  .object({
+    id: snowflake,
+    origin: z.string(),
+    direction: z.enum(['inbound', 'outbound']),
+    instanceName: z.string().nullable(),
+    requestedAt: timestampMs,
+    expiresAt: timestampMs,
+  })
+  .meta({ id: 'ApprovalRequest' })
 export const approvalRequestsReply = z.object({ requests: z.array(approvalRequestReply) })
 
 export const fanoutMode = z.enum(['leave', 'soft', 'full'], { error: 'mode must be leave, soft or full' })
@@ -108,9 +110,11 @@ export const fanoutBody = z.object({
   mode: fanoutMode,
 })
 export type FanoutMode = z.infer<typeof fanoutMode>
-export const fanoutResult = z.union([
-  z.object({ success: z.literal(true) }),
-  z.object({ success: z.literal(false), error: z.string(), ownedSpaces: ownedSpaces.optional() }),
-])
+export const fanoutResult = z
+  .union([
+    successReply,
+    z.object({ success: z.literal(false), error: z.string(), ownedSpaces: ownedSpaces.optional() }),
+  ])
+  .meta({ id: 'IdentityDeletion' })
 export type FanoutResult = z.infer<typeof fanoutResult>
 export const fanoutReply = z.object({ results: z.record(z.string(), fanoutResult) })

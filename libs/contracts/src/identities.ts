@@ -11,9 +11,11 @@ const registryEntry = z.object({
   label: text('label').default(''),
   username: text('username').default(''),
   remoteUserId: text('remoteUserId').default(''),
-  status: z.enum(['connected', 'disconnected', 'unreachable', 'auth_expired'], {
-    error: 'status must be connected, disconnected, unreachable or auth_expired',
-  }),
+  status: z
+    .enum(['connected', 'disconnected', 'unreachable', 'auth_expired'], {
+      error: 'status must be connected, disconnected, unreachable or auth_expired',
+    })
+    .meta({ id: 'RegistryStatus' }),
   addedAt: moment,
   lastConnectedAt: moment.nullable().default(null),
   disconnectedAt: moment.nullable().default(null),

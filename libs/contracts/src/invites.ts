@@ -7,36 +7,42 @@ import { snowflake, timestampMs, trimmedText } from './text.ts'
 export const inviteStatus = z.enum(['active', 'exhausted', 'expired', 'revoked'])
 export type InviteStatus = z.infer<typeof inviteStatus>
 
-export const inviteReply = z.object({
-  id: snowflake,
-  token: z.string(),
-  name: z.string(),
-  status: inviteStatus,
-  maxUses: z.number().int().nullable(),
-  usedCount: z.number().int(),
-  expiresAt: timestampMs.nullable(),
-  revokedAt: timestampMs.nullable(),
-  createdBy: snowflake.nullable(),
-  createdByUsername: z.string().nullable(),
-  createdAt: timestampMs,
-  lastRedeemedAt: timestampMs.nullable(),
-  url: z.string(),
-})
+export const inviteReply = z
+  .object({
+    id: snowflake,
+    token: z.string(),
+    name: z.string(),
+    status: inviteStatus,
+    maxUses: z.number().int().nullable(),
+    usedCount: z.number().int(),
+    expiresAt: timestampMs.nullable(),
+    revokedAt: timestampMs.nullable(),
+    createdBy: snowflake.nullable(),
+    createdByUsername: z.string().nullable(),
+    createdAt: timestampMs,
+    lastRedeemedAt: timestampMs.nullable(),
+    url: z.string(),
+  })
+  .meta({ id: 'Invite' })
 export type InviteReply = z.infer<typeof inviteReply>
 
-export const redemptionReply = z.object({
-  id: snowflake,
-  userId: snowflake.nullable(),
-  registrantUsername: z.string(),
-  currentUsername: z.string().nullable(),
-  isDeleted: z.boolean(),
-  redeemedAt: timestampMs,
-})
+export const redemptionReply = z
+  .object({
+    id: snowflake,
+    userId: snowflake.nullable(),
+    registrantUsername: z.string(),
+    currentUsername: z.string().nullable(),
+    isDeleted: z.boolean(),
+    redeemedAt: timestampMs,
+  })
+  .meta({ id: 'InviteRedemption' })
 export type RedemptionReply = z.infer<typeof redemptionReply>
 
-const inviteName = trimmedText('name', limits.inviteNameMax, 'one').refine((value) => countCodePoints(value) >= 1, {
-  error: 'name is required',
-})
+const inviteName = trimmedText('name', limits.inviteNameMax, 'one')
+  .refine((value) => countCodePoints(value) >= 1, {
+    error: 'name is required',
+  })
+  .meta({ minLength: 1 })
 const maxUses = z
   .number({ error: 'maxUses must be null or a positive integer' })
   .int({ error: 'maxUses must be null or a positive integer' })

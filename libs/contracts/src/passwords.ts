@@ -14,6 +14,7 @@ export function newPassword(name: 'password' | 'newPassword') {
       error: `Password must be at most ${limits.passwordMaxBytes} bytes`,
       params: { reason: 'too_long', max: limits.passwordMaxBytes },
     })
+    .meta({ minLength: limits.passwordMinCodePoints, maxLength: limits.passwordMaxBytes })
 }
 
 /** Any text: an overlong one is simply wrong. Contract: 1. */

@@ -17,12 +17,14 @@ export const faultReason = z.enum([
 ])
 
 /** For unreadable requests the field is `body`, `address` or a header. */
-export const inputFault = z.object({
-  field: z.string(),
-  reason: faultReason,
-  min: z.number().optional(),
-  max: z.number().optional(),
-})
+export const inputFault = z
+  .object({
+    field: z.string(),
+    reason: faultReason,
+    min: z.number().optional(),
+    max: z.number().optional(),
+  })
+  .meta({ id: 'InputFault' })
 export type InputFault = z.infer<typeof inputFault>
 
 const details = { details: inputFault }

@@ -12,7 +12,7 @@ export const relayBody = z.object({
   sourceInstanceId: z.string().max(128).nullish(),
   events: z.array(z.unknown(), { error: 'events must be an array' }).max(50, { error: 'at most 50 events are taken' }),
 })
-export const relayVerdict = z.object({ messageId: z.string(), reason: z.string() })
+export const relayVerdict = z.object({ messageId: z.string(), reason: z.string() }).meta({ id: 'RelayVerdict' })
 export const relayReply = z.object({
   accepted: z.array(z.string()),
   rejected: z.array(relayVerdict),
@@ -55,19 +55,23 @@ export const syncReply = z.object({
 
 export const lookupBody = z.object({ username: text('username').min(1).max(limits.federatedUsernameMax) })
 export const byHomeIdBody = z.object({ homeUserId: text('homeUserId').min(1).max(64) })
-export const remoteUser = z.object({
-  homeUserId: z.string(),
-  username: z.string(),
-  profile: z.object({ ...shapeOf(lookupFields, () => z.string().nullable().default(null)), status: z.string() }),
-})
+export const remoteUser = z
+  .object({
+    homeUserId: z.string(),
+    username: z.string(),
+    profile: z.object({ ...shapeOf(lookupFields, () => z.string().nullable().default(null)), status: z.string() }),
+  })
+  .meta({ id: 'RemoteUser' })
 export type RemoteUser = z.infer<typeof remoteUser>
-export const lookupReply = z.object({ found: z.literal(true), user: remoteUser })
+export const lookupReply = z.object({ found: z.literal(true), user: remoteUser }).meta({ id: 'FoundUser' })
 export const byHomeIdReply = z.union([lookupReply, z.object({ found: z.literal(false) })])
-export const attachTokenBody = z.object({
-  token: z.string({ error: 'token is required' }).regex(/^[0-9a-f]{64}$/, {
-    error: 'token must be 64 lower-case hexadecimal digits',
-  }),
-})
+export const attachTokenBody = z
+  .object({
+    token: z.string({ error: 'token is required' }).regex(/^[0-9a-f]{64}$/, {
+      error: 'token must be 64 lower-case hexadecimal digits',
+    }),
+  })
+  .meta({ id: 'AttachToken' })
 export const attachProofReply = z.union([
   z.object({ valid: z.literal(true), homeUserId: z.string(), username: z.string() }),
   z.object({ valid: z.literal(false) }),

@@ -51,12 +51,14 @@ export const adminChangedMessage = z.object({
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
 
 /** The address is cut to its /24 or /48. Contract: 3, sockets. */
-export const openSocket = z.object({
-  sessionId: z.string(),
-  connectedAt: timestampMs,
-  network: z.string(),
-  userAgent: z.string(),
-})
+export const openSocket = z
+  .object({
+    sessionId: z.string(),
+    connectedAt: timestampMs,
+    network: z.string(),
+    userAgent: z.string(),
+  })
+  .meta({ id: 'OpenSocket' })
 export type OpenSocket = z.infer<typeof openSocket>
 
 /** `incomplete`: a session gateway did not answer in time. Contract: 3, sockets. */

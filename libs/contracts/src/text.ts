@@ -22,6 +22,7 @@ export function trimmedText(name: string, max: number, lines: 'one' | 'many' = '
       error: `${name} must be at most ${max} characters`,
       params: { reason: 'too_long', max },
     })
+    .meta({ maxLength: max })
 }
 
 /** Empty means null. */

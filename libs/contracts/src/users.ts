@@ -13,10 +13,12 @@ import { optionalText, snowflake, text, timestampMs, trimmedText } from './text.
 
 export const userStatus = z.enum(['online', 'offline'])
 
-export const replicatedInstance = z.object({
-  origin: text('origin').max(300),
-  username: trimmedText('username', limits.replicatedUsernameMax),
-})
+export const replicatedInstance = z
+  .object({
+    origin: text('origin').max(300),
+    username: trimmedText('username', limits.replicatedUsernameMax),
+  })
+  .meta({ id: 'ReplicatedInstance' })
 
 type Fields = typeof profileFields
 type ByKind<Schemas extends Record<ProfileKind, unknown>> = { [N in ProfileFieldName]: Schemas[Fields[N]['kind']] }
@@ -41,22 +43,24 @@ const repliedFields = Object.fromEntries(
 ) as RepliedFields
 
 /** All optional fields but `isDeleted` are the caller's own. Contract: 2. */
-export const userReply = z.object({
-  id: snowflake,
-  username: z.string(),
-  ...repliedFields,
-  status: userStatus,
-  isAdmin: z.boolean(),
-  isDeleted: z.literal(true).optional(),
-  profileUpdatedAt: timestampMs,
-  createdAt: timestampMs,
-  homeInstance: z.string().nullable(),
-  homeUserId: z.string().nullable(),
-  replicatedInstances: z.array(replicatedInstance),
-  passwordChangeRequired: z.boolean().optional(),
-  passwordChangedAt: timestampMs.nullable().optional(),
-  federationHomeOrphaned: z.boolean().optional(),
-})
+export const userReply = z
+  .object({
+    id: snowflake,
+    username: z.string(),
+    ...repliedFields,
+    status: userStatus,
+    isAdmin: z.boolean(),
+    isDeleted: z.literal(true).optional(),
+    profileUpdatedAt: timestampMs,
+    createdAt: timestampMs,
+    homeInstance: z.string().nullable(),
+    homeUserId: z.string().nullable(),
+    replicatedInstances: z.array(replicatedInstance),
+    passwordChangeRequired: z.boolean().optional(),
+    passwordChangedAt: timestampMs.nullable().optional(),
+    federationHomeOrphaned: z.boolean().optional(),
+  })
+  .meta({ id: 'User' })
 export type UserReply = z.infer<typeof userReply>
 
 /** Null and empty mean absent. Contract: 3, register. */
@@ -66,12 +70,13 @@ const absentWhenEmpty = (name: string, max: number) =>
     .nullish()
     .transform((value) => value || null)
 
-/** Accepts any value, as specified. The type says what to send. */
-const anyValue = <Expected>() => (z.unknown() as z.ZodType<unknown, Expected | null>).optional()
+/** Accepts any value, as specified. The type and the description of the API say what to send. */
+const anyValue = <Expected>() =>
+  (z.unknown().meta({ type: 'string' }) as z.ZodType<unknown, Expected | null>).optional()
 
 /** The operation checks names: the rule differs for federated users. Spec: Registration. */
 export const registerBody = z.object({
-  username: text('username'),
+  username: text('username').meta({ minLength: limits.localUsernameMin, maxLength: limits.federatedUsernameMax }),
   password: newPassword('password'),
   displayName: optionalText('displayName', limits.displayNameMax, 'one').optional(),
   avatarColor: anyValue<AvatarColor>(),
@@ -88,7 +93,7 @@ export const loginBody = z.object({
   password: passwordAttempt('password').min(1, { error: 'password is required' }),
 })
 
-export const credentialsReply = z.object({ token: z.string(), user: userReply })
+export const credentialsReply = z.object({ token: z.string(), user: userReply }).meta({ id: 'SignedIn' })
 
 /** A repeated name reads as none. */
 export const checkUsernameQuery = z.object({ username: z.string().optional().catch(undefined) })
@@ -170,18 +175,16 @@ export const changePasswordBody = z.object({
   currentPassword: anyValue<string>(),
   newPassword: newPassword('newPassword'),
 })
-/** Contract: 3, sessions/end. */
-export const endSessionsBody = z.object({ password: anyValue<string>() })
-/** Contract: 3, export. */
-export const exportBody = z.object({ password: anyValue<string>() })
-export const tokenReply = z.object({ token: z.string() })
+/** Contract: 3, sessions/end and export. */
+export const ownPasswordBody = z.object({ password: anyValue<string>() }).meta({ id: 'OwnPassword' })
+export const tokenReply = z.object({ token: z.string() }).meta({ id: 'Token' })
 
 export const deleteSelfBody = z.object({
   username: z.string({ error: 'username_confirmation_required' }),
   password: anyValue<string>(),
 })
-export const ownedSpaces = z.array(z.object({ id: snowflake, name: z.string() }))
-export const successReply = z.object({ success: z.literal(true) })
+export const ownedSpaces = z.array(z.object({ id: snowflake, name: z.string() }).meta({ id: 'OwnedSpace' }))
+export const successReply = z.object({ success: z.literal(true) }).meta({ id: 'Success' })
 
 export const uploadReply = z.object({
   filename: z.string(),

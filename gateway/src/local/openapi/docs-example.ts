@@ -33,8 +33,8 @@ const idOf = ({ operationId }: Operation, name: string): string => `${operationI
 export function changeOf({ properties = {} }: Schema): Record<string, unknown> {
   const [name, schema = {}] = Object.entries(properties)[0] ?? []
   if (name === undefined) return {}
-  const type = [schema.type].flat()
-  return { [name]: type.includes('string') ? 'text' : exampleOf(schema) }
+  const isText = [schema, ...(schema.anyOf ?? [])].some(({ type }) => [type].flat().includes('string'))
+  return { [name]: isText ? 'text' : exampleOf(schema) }
 }
 
 export function exampleOf(schema: Schema): unknown {

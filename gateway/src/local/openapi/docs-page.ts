@@ -8,7 +8,8 @@ import { wordmark } from './wordmark.ts'
 type Page = { html: string; contentPolicy: string }
 
 /** The page loads nothing and runs only its own script. Contract: 8. */
-export function createDocsPage(document: OpenApi): Page {
+export function createDocsPage(openApi: OpenApi): Page {
+  const document = withoutReferences(openApi)
   const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   const contentPolicy = [
     `default-src 'none'; style-src ${hashOf(docsStyle)}; script-src ${hashOf(docsScript)}`,
@@ -123,3 +124,12 @@ const slug = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g,
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)
+
+/** Each schema where it is used. */
+export function withoutReferences({ components, ...document }: OpenApi): OpenApi {
+  const read = (_: string, value: Schema | null): unknown => {
+    const name = value?.$ref?.split('/').at(-1)
+    return name === undefined ? value : JSON.parse(JSON.stringify(components.schemas[name]), read)
+  }
+  return { ...(JSON.parse(JSON.stringify(document), read) as Omit<OpenApi, 'components'>), components }
+}

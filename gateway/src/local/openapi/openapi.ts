@@ -3,6 +3,8 @@ import { version } from '@gatehouse/service-kit'
 import { z } from 'zod'
 
 export type Schema = {
+  $ref?: string
+  $defs?: Record<string, Schema>
   type?: string | string[]
   properties?: Record<string, Schema>
   required?: string[]
@@ -32,7 +34,7 @@ export type OpenApi = {
   servers: { url: string }[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { securitySchemes: Record<string, Record<string, string>> }
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Record<string, string>> }
 }
 
 const tags = {
@@ -44,7 +46,7 @@ const tags = {
 }
 type Tag = keyof typeof tags
 
-/** Contract: 8. */
+/** Schemas with an id are components, refusals too. Contract: 8. */
 export function createOpenApi(): OpenApi {
   const paths: OpenApi['paths'] = { '/api/health': { get: health }, '/api/upstream-keys': { get: upstreamKeys } }
   for (const [name, endpoint] of Object.entries(endpoints as Record<string, Endpoint>)) {
@@ -52,7 +54,8 @@ export function createOpenApi(): OpenApi {
     const methods = (paths[path] ??= {})
     methods[endpoint.method.toLowerCase()] = describeEndpoint(name, endpoint)
   }
-  return {
+  const schemas: OpenApi['components']['schemas'] = { Refusal: { oneOf: Object.values(refusalSchemas) } }
+  return hoistSchemas({
     openapi: '3.1.0',
     info: {
       title: 'Gatehouse',
@@ -63,8 +66,22 @@ export function createOpenApi(): OpenApi {
     servers: [{ url: '/' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { securitySchemes },
-  }
+    components: { schemas, securitySchemes },
+  })
+}
+
+/** Moves what zod put beside each schema to the components. */
+function hoistSchemas(document: OpenApi): OpenApi {
+  const schemas: Record<string, Schema> = {}
+  const text = JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/')
+  const hoisted = JSON.parse(text, (_, value: Schema | null) => {
+    if (!value?.$defs) return value
+    const { $defs, ...rest } = value
+    Object.assign(schemas, $defs)
+    return rest
+  }) as OpenApi
+  Object.assign(hoisted.components.schemas, schemas)
+  return hoisted
 }
 
 const securitySchemes: OpenApi['components']['securitySchemes'] = {
@@ -159,10 +176,11 @@ function describeReplies(endpoint: Endpoint): Operation['responses'] {
         : { [byteTypes[reply]]: { schema: { type: 'string', format: 'binary' } } }
     described[status] = { description: 'Done', ...(limited && { headers: limited }), content }
   }
-  for (const [status, codes] of byStatus(endpoint)) {
-    const content = { 'application/json': { schema: refusalSchema(status, codes) } }
+  for (const [status, codes] of Map.groupBy(refusalsOf(endpoint), (code) => refusals[code].status)) {
+    const schemas = codes.map((code) => refusalSchemas[code])
+    const schema = schemas.length > 1 ? { oneOf: schemas } : (schemas[0] ?? {})
     const texts = [...new Set(codes.map((code) => refusals[code].text))]
-    described[status] = { description: texts.join(' / '), content }
+    described[status] = { description: texts.join(' / '), content: { 'application/json': { schema } } }
   }
   if (limit && described[429]) {
     described[429].description = `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${limit.by === 'account' ? 'of one account' : 'from one address'}`
@@ -171,29 +189,29 @@ function describeReplies(endpoint: Endpoint): Operation['responses'] {
   return described
 }
 
-function byStatus(endpoint: Endpoint): Map<number, RefusalCode[]> {
-  return Map.groupBy(refusalsOf(endpoint), (code) => refusals[code].status)
-}
+/** Without code: the contract fixes the body of `rate_limited`. Contract: 1. */
+const refusalSchemas = Object.fromEntries(
+  Object.entries<Refusal>(refusals).map(([code, { status, text, fields = {} }]) => {
+    const error = z.string().describe('A message that a person can read')
+    // Some have another code for instances of before.
+    const own = fields['code'] ? z.union([z.literal(code), fields['code']]) : z.literal(code)
+    const coded = code === 'rate_limited' ? {} : { code: own }
+    const body = z.object({ error, statusCode: z.literal(status), ...fields, ...coded })
+    const name = code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+    return [code, toSchema(body.meta({ id: `${name}Refusal`, description: text }), 'input')]
+  }),
+) as Record<RefusalCode, Schema>
+type Refusal = { status: number; text: string; fields?: z.ZodRawShape }
 
-/** Contract: 1. */
-function refusalSchema(status: number, codes: readonly RefusalCode[]): Schema {
-  const shapes = codes.map((code) => (refusals[code] as { fields?: z.ZodRawShape }).fields)
-  const { code: ofPeers, ...shape } = Object.assign({}, ...shapes) as z.ZodRawShape
-  const code = ofPeers ? z.union([z.enum(codes), ofPeers]) : z.enum(codes)
-  const coded = codes.includes('rate_limited') ? {} : { code }
-  const fields = z.object(shape)
-  const error = z.string().describe('A message that a person can read')
-  const body = z.object({
-    error,
-    statusCode: z.literal(status),
-    ...coded,
-    ...(codes.length > 1 ? fields.partial() : fields).shape,
-  })
-  return toSchema(body, 'input')
-}
-
-/** Refinements and transformations have no JSON Schema. */
+/** Transformations have no JSON Schema. Replies are open: later versions may add fields. */
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' })
-  return rest as Schema
+  // Inside an object, because zod never makes the outermost schema a reference.
+  const { properties, $defs } = z.toJSONSchema(z.object({ root: schema }), {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+    },
+  }) as Schema
+  return { ...properties?.['root'], ...($defs && { $defs }) }
 }

@@ -144,14 +144,14 @@ export const accountDeclarations = {
   },
   endSessions: {
     summary: 'End all own sessions: every earlier token is revoked and every socket closes',
-    body: users.endSessionsBody,
+    body: users.ownPasswordBody,
     replies: { 200: users.tokenReply },
     refusals: ['password_required', 'password_incorrect', 'hashing_busy'],
   },
   listSockets: { summary: 'The own sockets that are open now', replies: { 200: socketsReply } },
   exportData: {
     summary: 'Everything of the own account, as a ZIP archive',
-    body: users.exportBody,
+    body: users.ownPasswordBody,
     replies: { 200: 'archive' },
     refusals: ['password_required', 'password_incorrect', 'export_under_way', 'exports_busy', 'hashing_busy'],
   },

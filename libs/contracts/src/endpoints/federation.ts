@@ -39,8 +39,8 @@ export const federationDeclarations = {
   },
   initiatePeer: {
     summary: 'Offer a peering to another instance',
-    body: federation.initiatePeerBody,
-    replies: { 200: federation.initiatePeerReply, 202: federation.initiatePeerReply },
+    body: federation.remoteOriginBody,
+    replies: { 200: federation.onePeerReply, 202: federation.onePeerReply },
     refusals: [
       'origin_invalid',
       'origin_is_own',
@@ -120,7 +120,7 @@ export const federationDeclarations = {
   },
   ensurePeer: {
     summary: 'Ask for a peering with an instance to which the caller has connected',
-    body: federation.ensurePeerBody,
+    body: federation.remoteOriginBody,
     replies: { 200: federation.ensurePeerReply },
     refusals: ['origin_invalid', 'origin_is_own', 'too_many_peering_requests', 'rate_limited'],
   },
