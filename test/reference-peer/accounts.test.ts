@@ -18,17 +18,6 @@ async function logIn(peer: ReferencePeer, username: string, password: string): P
 }
 
 describe('lookups (wire: 4)', () => {
-  it('finds native users by name and by id', async () => {
-    await using network = openNetwork()
-    const { gate, nova, erin } = await startHomes(network)
-    const profile = { displayName: null, avatar: null, avatarColor: null, banner: null, bio: null, status: 'offline' }
-
-    const found = [await nova.lookUpByName(gate.origin, 'erin'), await nova.lookUpByHomeId(gate.origin, erin.id)]
-
-    expect(found[0]).to.deep.equal({ homeUserId: '7', username: 'erin', profile })
-    expect(found[1]).to.deep.equal(found[0])
-  })
-
   it('answers nobody in two ways, and reads what it is answered', async () => {
     await using network = openNetwork()
     const { gate, nova } = await startHomes(network)

@@ -50,20 +50,6 @@ describe('failed deliveries (wire: 2.1, 2.7)', () => {
     expect(probes.map(({ at }) => (at - fallenAt) / minuteMs)).to.deep.equal([0, 0.5, 1.5, 6.5, 21.5, 36.5])
   })
 
-  it('a probe with the known instanceId ends that, and the queue goes out at once', async () => {
-    await using network = openNetwork()
-    const { nova, gate } = await startSender(network)
-    answerRelay(gate, 500, {}, 10)
-
-    await deliverTimes(nova, gate.origin, 10)
-    const afterProbe = nova.peer(gate.origin)
-    await nova.tick()
-
-    expect(afterProbe).to.include({ status: 'active', failedDeliveries: 0 })
-    expect(relays(nova).at(-1)).to.equal('200')
-    expect(nova.outbox()).to.deep.equal([])
-  })
-
   it('five that are refused park a peer, and nothing more is sent until it is reset', async () => {
     await using network = openNetwork()
     const { nova, gate } = await startSender(network)

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { joinPeers, openNetwork, secretOfPage, send, settle, startOfTime } from './network.ts'
-import { signatureOf } from './signature.ts'
 
 const gateId = 'c1d2e3f4-0a1b-4c2d-8e3f-405162738495'
 const novaId = '5b0f2f6e-6d0b-4a53-9a3f-3c2b1f0d9e11'
@@ -9,13 +8,6 @@ const message = { timestamp: '1784000000000', nonce: '3f2504e0-4f89-41d3-9a0c-03
 const epochSignature = 'sha256=7b8d8be39ec57d429bfe80151d8d53507cecc6ca631cecc1a778b20f618c3dc4'
 
 describe('the worked examples (wire: 8)', () => {
-  it('signs with and without a nonce', () => {
-    expect(signatureOf(secretOfPage, message)).to.equal(epochSignature)
-    expect(signatureOf(secretOfPage, { ...message, nonce: null })).to.equal(
-      'sha256=6e2495997acf6180b76e366b4a9f3a0dfbb3cdd5d714991b2d4f5e21a85067c7',
-    )
-  })
-
   it('offers with the 193 bytes of step 1 and answers step 2', async () => {
     await using network = openNetwork()
     const named = { instanceId: gateId, instanceName: 'Gate', newSecret: () => secretOfPage }

@@ -97,24 +97,6 @@ describe('sync (wire: 3)', () => {
     expect(nova.peer(gate.origin)?.syncCheckpoints).to.deep.equal({ profile: 101 })
   })
 
-  it('gives the profiles of those who name the asker', async () => {
-    await using network = openNetwork()
-    const [gate, nova] = [await network.start('gate.example'), await network.start('nova.example')]
-    joinPeers(gate, nova)
-    const named = [{ origin: nova.origin, username: 'erin@gate.example' }]
-    gate.addUser({ id: '7', username: 'erin', profileUpdatedAt: 5, replicatedInstances: named })
-    gate.addUser({ id: '8', username: 'zoe', profileUpdatedAt: 5 })
-    const body = { sinceTimestamp: 0, limit: 100, contextType: 'profile' }
-
-    const answer = await sendSigned(gate, 'sync', { origin: nova.origin, body })
-    const nothing = await sendSigned(gate, 'sync', { origin: nova.origin, body: { sinceTimestamp: 0, limit: 1 } })
-
-    const events = answer.body.events as { messageId: string }[]
-    expect(events.map(({ messageId }) => messageId)).to.deep.equal(['7'])
-    expect(answer.body).to.include({ hasMore: false, checkpoint: 5 })
-    expect(nothing.text).to.equal('{"events":[],"hasMore":false,"checkpoint":0}')
-  })
-
   it('takes limits from 1 to 500', async () => {
     await using network = openNetwork()
     const [gate, nova] = [await network.start('gate.example'), await network.start('nova.example')]
