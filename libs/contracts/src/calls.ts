@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { accountState } from './accounts.ts'
+import { accountState } from './users.ts'
 import { homeFields, isNewField } from './constants/profile-fields.ts'
 import { defineCall } from './define.ts'
 import { deleteIdentityBody, deletionMode, fanoutResult, resolveStubBody } from './federation.ts'

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { accountState } from './accounts.ts'
 import { defineBroadcast, defineEvent } from './define.ts'
 import { openSocket } from './sockets.ts'
 import { snowflake, timestampMs } from './text.ts'
-import { userStatus } from './users.ts'
+import { accountState, userStatus } from './users.ts'
 
 // Subjects get the prefix `gatehouse.`. All but broadcasts go through the outbox. See docs/events.md.
 

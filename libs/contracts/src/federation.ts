@@ -109,7 +109,6 @@ export const fanoutBody = z.object({
     .max(limits.fanoutOriginsMax, { error: `origins may name at most ${limits.fanoutOriginsMax} instances` }),
   mode: fanoutMode,
 })
-export type FanoutMode = z.infer<typeof fanoutMode>
 export const fanoutResult = z
   .union([
     successReply,

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { rowsOf } from './endpoints/table.ts'
-import { newPassword } from './passwords.ts'
-import { idParams, optionalText, text } from './text.ts'
+import { idParams, newPassword, optionalText, text } from './text.ts'
 import { successReply, userReply } from './users.ts'
 
 const identity = rowsOf('identity')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { fitsHash } from './constants/text.ts'
-import { newPassword, passwordAttempt } from './passwords.ts'
+import { newPassword, passwordAttempt } from './text.ts'
 
 describe('Passwords', () => {
   const messageFor = (given: unknown) => newPassword('password').safeParse(given).error?.issues[0]?.message

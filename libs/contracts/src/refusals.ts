@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { avatarColors } from './constants/avatar-colors.ts'
+import { avatarColors } from './constants/profile-fields.ts'
 import * as limits from './constants/limits.ts'
 import { ownedSpaces } from './users.ts'
 

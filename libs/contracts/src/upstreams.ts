@@ -8,21 +8,6 @@ import { snowflake } from './text.ts'
 
 const ownNames: readonly string[] = ['gateway', ...serviceNames]
 
-/** Contract: 6, `ready`. */
-export const emptyReadyParts = [
-  'spaces',
-  'dmChannels',
-  'folders',
-  'spaceLayout',
-  'layoutUpdatedAt',
-  'readStates',
-  'activeCalls',
-  'voiceStates',
-  'voiceUserStates',
-  'spaceVoiceStates',
-  'userActivities',
-] as const
-
 const ownReadyFields: readonly string[] = [
   ...['type', 'user', 'sessionId', 'serverTime', 'instance', 'presences', 'incomplete', 'upstream'],
   ...['activePeerOrigins', 'rejectedPeerOrigins', 'awaitingApprovalPeerOrigins', 'pendingApprovalCount'],

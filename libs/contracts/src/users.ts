@@ -1,15 +1,14 @@
 import { z } from 'zod'
-import { avatarColors } from './constants/avatar-colors.ts'
-import type { AvatarColor } from './constants/avatar-colors.ts'
 import * as limits from './constants/limits.ts'
 import {
+  avatarColors,
   profileFieldNames,
   profileFields,
+  type AvatarColor,
   type ProfileFieldName,
   type ProfileKind,
 } from './constants/profile-fields.ts'
-import { newPassword, passwordAttempt } from './passwords.ts'
-import { optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
+import { newPassword, optionalText, passwordAttempt, snowflake, text, timestampMs, trimmedText } from './text.ts'
 
 export const userStatus = z.enum(['online', 'offline'])
 
@@ -200,3 +199,16 @@ export const instanceInfoReply = z.object({
   federatedRegistrationOpen: z.boolean(),
   instanceId: z.string(),
 })
+
+/** `version` rises within each changing transaction: a late write never restores an older state. */
+export const accountState = z.object({
+  userId: snowflake,
+  version: z.number().int().nonnegative(),
+  username: z.string(),
+  isDeleted: z.boolean(),
+  isAdmin: z.boolean(),
+  passwordChangedAt: timestampMs.nullable(),
+  /** By a reset or a deletion. */
+  sessionsEndedAt: timestampMs.nullable(),
+})
+export type AccountState = z.infer<typeof accountState>

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { endpoints } from '../endpoints/endpoints.ts'
 import type { Endpoint } from '../endpoints/endpoints.ts'
-import { avatarColors } from './avatar-colors.ts'
+import { avatarColors } from './profile-fields.ts'
 import { closures } from './closures.ts'
 import * as limits from './limits.ts'
 

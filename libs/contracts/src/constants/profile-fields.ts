@@ -1,5 +1,9 @@
 import * as limits from './limits.ts'
 
+/** Spec: User record, avatarColor. */
+export const avatarColors = ['mint', 'sky', 'lavender', 'coral', 'rose', 'teal', 'amber'] as const
+export type AvatarColor = (typeof avatarColors)[number]
+
 /** A text, a color and a picture may be null. */
 export type ProfileField = {
   /** Whether everybody sees it, or the person alone. */
