@@ -102,8 +102,12 @@ describe('journeys of an admin in the browser', function () {
        from generate_series(1, ?::int) n`,
       [manyUsers],
     )
+    await instance.runSql('analyze users')
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.waitForText(admin, '10,002 accounts')
+    await actions.waitForText(admin, /^About 10,\d{3} accounts/)
+    // Above 10,000 a total is an estimate.
+    await actions.click(admin, 'Next')
+    await actions.waitForText(admin, /^Page 2 of 5\d\d/)
     expect(await admin.getByRole('listitem').count()).to.be.at.most(40)
 
     await admin.getByLabel('Instance').selectOption('far.example')

@@ -21,7 +21,7 @@ const day = z
   .optional()
   .catch(undefined)
 
-/** `homeInstance`: a host, or `local`. Unknown values read as the default. Contract: 5, users. */
+/** `homeInstance`: a host, or `local`. `cursor`: the last `nextCursor`, in place of `page`. Unknown values read as the default. Contract: 5, users. */
 export const listUsersQuery = z.object({
   q: text('q').max(100).optional(),
   page: clamped(1, 1_000_000),
@@ -32,6 +32,7 @@ export const listUsersQuery = z.object({
   joinedAfter: day,
   joinedBefore: day,
   sort: z.enum(['newest', 'oldest', 'az', 'za']).catch('newest'),
+  cursor: snowflake.optional().catch(undefined),
 })
 export const userInstancesReply = z.object({ instances: z.array(z.string()) })
 export const listUsersReply = z.object({
@@ -39,6 +40,9 @@ export const listUsersReply = z.object({
   total: z.number().int(),
   page: z.number().int(),
   pageSize: z.number().int(),
+  /** Above 10,000. */
+  totalIsEstimate: z.literal(true).optional(),
+  nextCursor: z.string().nullable(),
 })
 export const roleBody = z.object({ isAdmin: z.boolean({ error: 'isAdmin must be true or false' }) })
 export const resetPasswordReply = z.object({ temporaryPassword: z.string() })

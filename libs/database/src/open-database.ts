@@ -14,6 +14,7 @@ import { Migration20261122OwnData } from './migrations/migration-20261122-own-da
 import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
 import { Migration20261123AuditIds } from './migrations/migration-20261123-audit-ids.ts'
 import { Migration20261123PeerResets } from './migrations/migration-20261123-peer-resets.ts'
+import { Migration20261123UserSearch } from './migrations/migration-20261123-user-search.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
 import { limitTransaction } from './run-transaction.ts'
@@ -36,6 +37,7 @@ const migrations = [
   Migration20261122Traces,
   Migration20261123PeerResets,
   Migration20261123AuditIds,
+  Migration20261123UserSearch,
 ].map((migration) => ({
   name: migration.name,
   class: migration,

@@ -1,5 +1,8 @@
+import { listUsersQuery } from '@gatehouse/contracts'
+import { User } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import type { User } from '@gatehouse/domain'
+import { listUserInstances, listUsers } from '../src/queries/list-users.ts'
 import { buildUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
@@ -95,5 +98,111 @@ describe('GET /api/admin/users', () => {
 
   it('shows no secret', async () => {
     expect((await identity.call('GET', '/api/admin/users', { as: admin })).text).to.not.match(/password|showActivity/i)
+  })
+})
+
+const accounts = 50_000
+
+/** Design: invariant 13. */
+describe('The list of fifty thousand accounts', function () {
+  this.timeout(60_000)
+  let identity: TestIdentity
+  before(async () => {
+    identity = await startTestIdentity()
+    for (let from = 1; from <= accounts; from += 5_000) {
+      await identity.deps.orm.em.fork().execute(
+        `insert into users (id, username, display_name, password_hash, created_at, home_instance, is_admin)
+         select n, 'user_' || n, 'Person', '!', now() - n * interval '1 minute',
+           case when n % 10000 = 7 then 'rare.example' end, n % 20000 = 3
+         from generate_series(?::int, ?::int) n`,
+        [from, from + 4_999],
+      )
+    }
+    await identity.deps.orm.em.fork().execute('vacuum analyze users')
+  })
+  after(async () => await identity[Symbol.asyncDispose]())
+
+  /** How many rows of users a transaction reads. */
+  async function rowsRead(work: (em: EntityManager) => Promise<unknown>): Promise<number> {
+    return await identity.deps.orm.em.fork().transactional(async (em) => {
+      const readUntil = async () => {
+        const [read] = await em.execute<{ rows: string }[]>(
+          "select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'users'",
+        )
+        return Number(read?.rows)
+      }
+      const before = await readUntil()
+      await work(em)
+      return (await readUntil()) - before
+    })
+  }
+
+  const asked = (query: object) => listUsersQuery.parse(query)
+  const queries: [object, { total: number; totalIsEstimate?: true; first?: string }][] = [
+    [{}, { total: accounts, totalIsEstimate: true, first: 'user_1' }],
+    [{ sort: 'oldest' }, { total: accounts, totalIsEstimate: true, first: 'user_50000' }],
+    [
+      { sort: 'za', pageSize: 100 },
+      { total: accounts, totalIsEstimate: true, first: 'user_9999' },
+    ],
+    [{ cursor: '30000' }, { total: accounts, totalIsEstimate: true, first: 'user_30001' }],
+    [
+      { cursor: '9998', sort: 'az' },
+      { total: accounts, totalIsEstimate: true, first: 'user_9999' },
+    ],
+    [{ q: 'SER_4242' }, { total: 11, first: 'user_4242' }],
+    [{ q: 'nobody has this' }, { total: 0 }],
+    [{ q: 'zq' }, { total: 0 }],
+    [{ q: 'us' }, { total: accounts, totalIsEstimate: true, first: 'user_1' }],
+    [{ role: 'admin' }, { total: 3, first: 'user_3' }],
+    [
+      { homeInstance: 'rare.example', sort: 'oldest' },
+      { total: 5, first: 'user_40007' },
+    ],
+    [{ joinedAfter: '2999-01-01' }, { total: 0 }],
+  ]
+  for (const [query, expected] of queries) {
+    it(`reads no more than a page and ten thousand rows for ${JSON.stringify(query)}`, async () => {
+      let list: Awaited<ReturnType<typeof listUsers>> | undefined
+      const read = await rowsRead(async (em) => (list = await listUsers(em, asked(query))))
+
+      const { total, totalIsEstimate, users = [] } = list ?? {}
+      expect({ totalIsEstimate, first: users[0]?.username }).to.deep.equal({
+        totalIsEstimate: expected.totalIsEstimate,
+        first: expected.first,
+      })
+      expect(total).to.be.within(expected.total * 0.8, expected.total * 1.2)
+      expect(read).to.be.below(20_500)
+    })
+  }
+
+  it('is counted whole by a plain count, which reads all of them', async () => {
+    expect(await rowsRead((em) => em.count(User))).to.be.above(accounts - 1)
+  })
+
+  it('is gone through by cursors without a gap, and its home instances are found by steps', async () => {
+    const seen: string[] = []
+    let cursor: string | null | undefined
+    while (cursor !== null && seen.length < 1_000) {
+      const list = await listUsers(identity.deps.orm.em.fork(), asked({ cursor, pageSize: 90 }))
+      seen.push(...list.users.map(({ id }) => id))
+      cursor = list.nextCursor
+    }
+    expect(seen).to.deep.equal(Array.from({ length: seen.length }, (_, index) => String(index + 1)))
+
+    const read = await rowsRead(async (em) => expect(await listUserInstances(em)).to.deep.equal(['rare.example']))
+    expect(read).to.be.below(100)
+  })
+
+  it('is searched by the start of a username where pg_trgm is not to be had', async () => {
+    const em = identity.deps.orm.em.fork()
+    await em.execute('drop index users_names; create index users_names on users (username text_pattern_ops)')
+
+    const names = async (q: string) => (await listUsers(em, asked({ q }))).users.map(({ username }) => username)
+    expect(await names('USER_4242'))
+      .to.include('user_42420')
+      .and.to.have.length(11)
+    expect(await names('ser_4242')).to.deep.equal([])
+    expect(await rowsRead((own) => listUsers(own, asked({ q: 'user_4242' })))).to.be.below(100)
   })
 })

@@ -1,52 +1,100 @@
 import type { listUsersQuery } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
+import { findsPartsOfNames, selectRows } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
-import type { EntityManager, FilterQuery, QueryOrderMap } from '@mikro-orm/postgresql'
+import { raw, type EntityManager, type FilterQuery, type QueryOrderMap } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 
 type UsersQuery = z.infer<typeof listUsersQuery>
 
-/** A page of the accounts and how many there are in all. Contract: 5. */
-export async function listUsers(em: EntityManager, query: UsersQuery): Promise<{ users: User[]; total: number }> {
-  const { page, pageSize } = query
-  const [users, total] = await em.findAndCount(User, filterOf(query), {
-    orderBy: orderOf(query.sort),
-    limit: pageSize,
-    offset: (page - 1) * pageSize,
+const exactTotal = 10_000
+
+/** A page of the accounts, after `cursor` where it is given, and how many there are in all. Contract: 5; Design: invariant 13. */
+export async function listUsers(em: EntityManager, query: UsersQuery) {
+  const { page, pageSize, cursor, sort } = query
+  const where = await filterOf(em, query)
+  const found = await em.find(User, cursor === undefined ? where : { $and: [where, isAfter(cursor, sort)] }, {
+    orderBy: orderOf(sort),
+    limit: pageSize + 1,
+    offset: cursor === undefined ? (page - 1) * pageSize : 0,
   })
-  return { users, total }
+  const users = found.slice(0, pageSize)
+  const nextCursor = found.length > pageSize ? (users.at(-1)?.id ?? null) : null
+  return { users, nextCursor, ...(await countUsers(em, where)) }
 }
 
-function filterOf({ q, showDeleted, homeInstance, role, joinedAfter, joinedBefore }: UsersQuery): FilterQuery<User> {
+/** Beyond ten thousand it is what the planner thinks. */
+async function countUsers(em: EntityManager, where: FilterQuery<User>) {
+  const matching = em
+    .createQueryBuilder(User, 'u')
+    .select(raw('1'))
+    .where(where as object)
+  const [sql, values] = [matching.getQuery(), matching.getParams()]
+  const [counted] = await em.execute<{ count: string }[]>(
+    `select count(*) from (${sql} limit ${exactTotal + 1}) as matching`,
+    [...values],
+  )
+  const total = Number(counted?.count)
+  if (total <= exactTotal) return { total }
+  const [plan] = await em.execute<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }[]>(
+    `explain (format json) ${sql}`,
+    [...values],
+  )
+  return { total: Math.max(total, plan?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0), totalIsEstimate: true as const }
+}
+
+async function filterOf(em: EntityManager, query: UsersQuery): Promise<FilterQuery<User>> {
+  const { showDeleted, homeInstance, role, joinedAfter, joinedBefore } = query
   const parts: FilterQuery<User>[] = []
   if (!showDeleted) parts.push({ isDeleted: false })
   if (homeInstance) parts.push({ homeInstance: homeInstance === 'local' ? null : homeInstance.toLowerCase() })
   if (role) parts.push({ isAdmin: role === 'admin' })
   if (joinedAfter) parts.push({ createdAt: { $gte: startOf(joinedAfter) } })
   if (joinedBefore) parts.push({ createdAt: { $lt: new Date(startOf(joinedBefore).getTime() + dayMs) } })
-  const text = q?.trim()
-  if (text) {
-    const like = `%${text.replace(/[\\%_]/g, '\\$&')}%`
-    parts.push({ $or: [{ username: { $ilike: like } }, { displayName: { $ilike: like } }] })
-  }
+  const text = query.q?.trim()
+  if (text) parts.push(await nameHas(em, text))
   return { $and: parts }
+}
+
+/** Shorter texts have no trigram of their own: those at the start of a word are found. */
+async function nameHas(em: EntityManager, text: string): Promise<FilterQuery<User>> {
+  const escaped = text.replace(/[\\%_]/g, '\\$&')
+  if (!(await findsPartsOfNames(em))) return { username: { $like: `${escaped.toLowerCase()}%` } }
+  const like = [...text].length < 3 ? `${escaped}%` : `%${escaped}%`
+  return { $or: [{ username: { $ilike: like } }, { displayName: { $ilike: like } }] }
 }
 
 const dayMs = 24 * 60 * 60 * 1000
 const startOf = (day: string) => new Date(`${day}T00:00:00Z`)
 
+const isByName = (sort: UsersQuery['sort']) => sort === 'az' || sort === 'za'
+
 /** The id breaks ties, so that no page repeats or skips an account. */
 function orderOf(sort: UsersQuery['sort']): QueryOrderMap<User>[] {
-  if (sort === 'az' || sort === 'za') return [{ username: sort === 'az' ? 'asc' : 'desc' }]
+  if (isByName(sort)) return [{ username: sort === 'az' ? 'asc' : 'desc' }]
   const direction = sort === 'oldest' ? 'asc' : 'desc'
   return [{ createdAt: direction }, { id: direction }]
 }
 
-/** The home instances of the live users and stubs, in the order of the alphabet. Contract: 5. */
+/** Rows of users stay, so the last one of a page tells where the next begins. */
+function isAfter(cursor: string, sort: UsersQuery['sort']): FilterQuery<User> {
+  const columns = isByName(sort) ? ['username'] : ['created_at', 'id']
+  const sign = sort === 'az' || sort === 'oldest' ? '>' : '<'
+  const isBeyond = raw(
+    (alias) =>
+      `(${columns.map((column) => `${alias}.${column}`).join()}) ${sign} (select ${columns.join()} from users where id = ?)`,
+    [cursor],
+  )
+  return { [isBeyond]: [] }
+}
+
+/** The home instances of the live users and stubs, in the order of the alphabet. One step of the index for each. Contract: 5. */
 export async function listUserInstances(em: EntityManager): Promise<string[]> {
+  const next = 'select min(home_instance) as host from users where not is_deleted and home_instance'
   const rows = await selectRows<{ host: string }>(
     em,
-    `select distinct home_instance as host from users where home_instance is not null and not is_deleted order by 1`,
+    `with recursive hosts as (
+       ${next} is not null union all select (${next} > host) from hosts where host is not null
+     ) select host from hosts where host is not null`,
   )
   return rows.map(({ host }) => host)
 }

@@ -45,9 +45,9 @@ export function adminRoutes(deps: Deps): Router<AppState> {
 function addUserRoutes(router: Router<AppState>, deps: Deps): void {
   router.get(endpoints.listUsers.path, async (ctx) => {
     const query = parseInput(endpoints.listUsers.query, ctx.query)
-    const { users, total } = await listUsers(deps.orm.em.fork(), query)
+    const { users, ...rest } = await listUsers(deps.orm.em.fork(), query)
     const { page, pageSize } = query
-    ctx.body = { users: users.map((user) => sanitizeUser(user, false)), total, page, pageSize }
+    ctx.body = { users: users.map((user) => sanitizeUser(user, false)), ...rest, page, pageSize }
   })
   router.get(endpoints.listUserInstances.path, async (ctx) => {
     ctx.body = { instances: await listUserInstances(deps.orm.em.fork()) }

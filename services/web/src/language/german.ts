@@ -438,6 +438,7 @@ export const german = {
   'requested {requested} · expires {expires}': 'angefragt {requested} · läuft {expires} ab',
   'this instance': 'dieser Instanz',
   '{count} accounts': '{count} Konten',
+  'About {count} accounts': 'Etwa {count} Konten',
   '{count} characters or more.': 'Mindestens {count} Zeichen.',
   '{count} online': '{count} online',
   '{host} is active again.': '{host} ist wieder aktiv.',

@@ -34,7 +34,7 @@ export function UsersSection({ self }: { self: User }) {
       <h2 className="visually-hidden">{t('Users')}</h2>
       <UserFilters filter={filter} instances={instances.data?.instances ?? []} onChange={change} />
       <p className="small muted" role="status">
-        {query.data ? formatCount(query.data.total) : t('Loading…')}
+        {query.data ? formatCount(query.data) : t('Loading…')}
       </p>
       <QueryError query={query} />
       {!query.data && query.loading && <ListSkeleton rows={6} />}
@@ -67,8 +67,10 @@ function toParameters(filter: UserFilter) {
   }
 }
 
-function formatCount(count: number): string {
-  return count === 1 ? t('1 account') : t('{count} accounts', { count: formatNumber(count) })
+function formatCount({ total, totalIsEstimate }: { total: number; totalIsEstimate?: true | undefined }): string {
+  const count = formatNumber(total)
+  if (totalIsEstimate) return t('About {count} accounts', { count })
+  return total === 1 ? t('1 account') : t('{count} accounts', { count })
 }
 
 /** Previous and next page of a numbered list; nothing for a single page. */
