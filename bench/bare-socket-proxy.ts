@@ -1,4 +1,4 @@
-/** What the gateway's sockets stand beside: http-proxy in front of UPSTREAM and nothing else. */
+/** What the gateway's sockets stand beside: http-proxy, as the gateway uses it, in front of UPSTREAM and nothing else. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createProxyServer } from 'http-proxy'

@@ -7,7 +7,6 @@ import { FrameBoundary, maskedCloseFrame } from './frame-boundary.ts'
 
 export type SocketPair = {
   pairWith(upstream: Socket): void
-  /** Joins the two connections. */
   opened(): void
 }
 
@@ -78,14 +77,8 @@ class Pair implements SocketPair {
   }
 
   opened(): void {
-    const [client, upstream] = [this.#client, this.#upstream]
-    if (!upstream) return
     this.#state = 'open'
-    // Sockets stay for hours, and may be silent.
-    client.setTimeout(0).setKeepAlive(true)
-    client.pipe(upstream).pipe(client)
-    // After the pipe, so that a close frame comes after the chunk that completes a frame.
-    client.on('data', this.#follow)
+    this.#client.on('data', this.#follow)
     if (this.#isDraining()) this.close()
   }
 

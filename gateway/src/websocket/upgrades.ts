@@ -1,14 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { callerHeader } from '@gatehouse/auth'
-import { refuse, toErrorResponse, type Refusal } from '@gatehouse/runtime'
+import { refuse, type Refusal } from '@gatehouse/runtime'
 import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { endWithError } from '../http/client-errors.ts'
 import { clientClosedRequest } from '../http/request-context.ts'
 import { isReserved, traceHeaders } from '../proxy/proxy-headers.ts'
-import { connectReplica, requestUpgrade } from './request-upgrade.ts'
+import { connectReplica } from './connect-replica.ts'
 import type { SocketPairs } from './socket-pairs.ts'
+import { createWebSocketProxy } from './websocket-proxy.ts'
 
 export type UpgradeHandler = AsyncDisposable & {
   handleUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
@@ -22,13 +23,13 @@ export function isWebSocketUpgrade({ method, url, headers }: IncomingMessage): b
 export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHandler {
   const { replicas, timeouts, log } = deps
   const sessionGateways = replicas['session-gateway']
+  const proxy = createWebSocketProxy(deps)
 
   async function forward(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const requestId = acceptRequestId(request.headers[requestIdHeader], deps.random)
     const address = deps.clientAddress(socket.remoteAddress, request.headers['x-forwarded-for'])
     const ended = observeUpgrade(deps, socket, { requestId, clientAddress: address })
     const refuseWith = (refusal: Refusal): void => {
-      if (socket.destroyed) return
       ended(refusal.status)
       endWithError(socket, refusal, requestId)
     }
@@ -38,29 +39,21 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
       return refuseWith(refuse.too_many_connections())
     }
     const callerToken = deps.signCaller({ address, account: null })
-    const headers = toUpgradeHeaders(request.headers, { callerToken, requestId })
-    if (head.length > 0) socket.unshift(head)
+    request.headers = toUpgradeHeaders(request.headers, { callerToken, requestId })
     for (const replica of sessionGateways.candidates()) {
       const upstream = await connectReplica(replica.origin, timeouts.connectMs)
-      if (!upstream) {
-        sessionGateways.markFailed(replica)
-        if (socket.destroyed) return
-        continue
+      if (upstream) {
+        sessionGateways.markHealthy(replica)
+        pair.pairWith(upstream)
+        const onOpen = (): void => {
+          ended(101)
+          pair.opened()
+        }
+        proxy.forwardUpgrade({ request, requestId, socket, head, upstream, replica, onOpen, onRefused: ended })
+        return
       }
-      sessionGateways.markHealthy(replica)
-      pair.pairWith(upstream)
-      try {
-        const answer = await requestUpgrade(upstream, { path: request.url, headers, timeoutMs: timeouts.upgradeMs })
-        ended(101)
-        socket.write(answer)
-        pair.opened()
-      } catch (error) {
-        const { refusal } = toErrorResponse(error)
-        log.debug({ requestId, replica: replica.origin, status: refusal.status }, 'websocket upgrade refused')
-        refuseWith(refusal)
-        upstream.destroy()
-      }
-      return
+      sessionGateways.markFailed(replica)
+      if (socket.destroyed) return
     }
     deps.gatewayMetrics.upstreamFailed('session-gateway', 'unreached')
     log.debug({ requestId }, 'no session gateway reachable')
@@ -74,7 +67,10 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
         socket.destroy()
       })
     },
-    [Symbol.asyncDispose]: () => pairs.drain(timeouts.drainTimeoutMs),
+    [Symbol.asyncDispose]: async () => {
+      await pairs.drain(timeouts.drainTimeoutMs)
+      proxy[Symbol.dispose]()
+    },
   }
 }
 
