@@ -5,13 +5,12 @@ import { z } from 'zod'
 
 type Endpoint = { method: string; path: string; access: string; service: ServiceName }
 
-/** Every endpoint that the operator may call: the admins' ones, and its own. */
+/** The endpoints of admins, and the operator's own. */
 const callable: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   ...Object.entries(endpoints).filter(([, { access }]) => access === 'admin'),
   ...Object.entries(operatorEndpoints),
 ])
 
-/** A call of one endpoint, as it travels to a running embedded instance too. */
 export const operatorCall = z.object({
   endpoint: z.string(),
   params: z.record(z.string(), z.string()).default({}),
@@ -27,7 +26,7 @@ export class InstanceUnreachable extends Error {
   override readonly name = 'InstanceUnreachable'
 }
 
-/** A peer may take its time: the longest call is a handshake with an instance that does not answer. */
+/** A handshake with an instance that does not answer takes longest. */
 const answerLimitMs = 120_000
 
 type CallDeps = {
@@ -36,7 +35,7 @@ type CallDeps = {
   clock: Pick<Clock, 'now'>
 }
 
-/** Sends a call to its service as the operator; the next replica gets it when one cannot be reached. Throws InstanceUnreachable. */
+/** Calls as the operator. A replica that cannot be reached leaves the call to the next. Throws InstanceUnreachable. */
 export async function callService({ services, callerKey, clock }: CallDeps, call: OperatorCall): Promise<CallAnswer> {
   const { endpoint: name, params, query, body } = operatorCall.parse(call)
   const endpoint = callable.get(name)
@@ -78,7 +77,7 @@ async function exchange(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-/** Whether the request certainly was not processed: nothing listened, or the name leads nowhere. */
+/** Whether no service can have processed the request. */
 function isUnreached(error: unknown): boolean {
   const code = (error as { cause?: { code?: string } }).cause?.code ?? ''
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code)

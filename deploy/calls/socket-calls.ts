@@ -4,17 +4,17 @@ import { json } from 'node:stream/consumers'
 import { z } from 'zod'
 import { InstanceUnreachable, type CallAnswer, type Calls } from './operator-calls.ts'
 
-/** The longest path that a Unix socket may have on every system. */
+/** In bytes, on every system. */
 export const maxSocketPath = 103
 
-/** The socket of an embedded instance: the shorter of its absolute path and the one from here. */
+/** The shorter of the absolute and the relative path. */
 export function socketPathOf(dataFolder: string): string {
   const path = join(dataFolder, 'operator.sock')
   const fromHere = relative(process.cwd(), path)
   return fromHere.length < path.length ? fromHere : path
 }
 
-/** Calls through the socket in the data folder of a running embedded instance. Throws InstanceUnreachable. */
+/** Throws InstanceUnreachable. */
 export function createSocketCalls(dataFolder: string): Calls {
   return {
     send: async (call) => {
@@ -34,7 +34,7 @@ const runningInstance = z.object({
 })
 export type RunningInstance = z.infer<typeof runningInstance>
 
-/** Where the data of the instance that runs on this folder are; null when none runs. Throws InstanceUnreachable. */
+/** Null when no instance runs on the folder. Throws InstanceUnreachable. */
 export async function findRunningInstance(dataFolder: string): Promise<RunningInstance | null> {
   try {
     return runningInstance.parse((await exchange(dataFolder, '/instance', {})).body)
@@ -61,7 +61,7 @@ async function exchange(dataFolder: string, path: string, body: object): Promise
   return await answered
 }
 
-/** The file is missing, or nothing listens: a killed instance leaves it behind. */
+/** A killed instance leaves its socket behind. */
 function isAbsent(cause: unknown): boolean {
   const { code } = cause as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ECONNREFUSED'

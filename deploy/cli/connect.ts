@@ -8,7 +8,6 @@ import type { Environment } from './invocation.ts'
 
 const urlNames = ['IDENTITY_URL', 'INVITE_URL', 'FEDERATION_FANOUT_URL'] as const
 
-/** Whether the environment is that of a process of a distributed instance. */
 export function isDistributed(environment: Environment): boolean {
   return ['DATABASE_URL', 'DATABASE_URL_FILE', ...urlNames].some((name) => environment[name])
 }
@@ -16,8 +15,7 @@ export function isDistributed(environment: Environment): boolean {
 export const dataFolderOf = (environment: Environment): string => resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')
 
 /**
- * How to reach the instance: with the services' URLs and INTERNAL_SECRET over HTTP, else through the socket in the data
- * folder. Throws CommandFailure.
+ * By HTTP with the URLs of services and INTERNAL_SECRET, else by the socket in the data folder. Throws CommandFailure.
  */
 export function connectInstance(environment: Environment, now: () => number): Calls {
   if (!isDistributed(environment)) return createSocketCalls(dataFolderOf(environment))
@@ -39,12 +37,12 @@ export function connectInstance(environment: Environment, now: () => number): Ca
 
 const split = (urls: string | undefined): string[] => urls?.split(',') ?? []
 
-/** Runs what reads the environment. Throws CommandFailure with every fault. */
+/** Throws CommandFailure with every fault. */
 export function configured<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof ConfigurationError) throw new CommandFailure('usage', error.message, { cause: error })
+    if (error instanceof ConfigurationError) throw new CommandFailure('usage', error.message, error)
     throw error
   }
 }

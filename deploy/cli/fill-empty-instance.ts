@@ -5,21 +5,20 @@ import { openUploadStaging, type UploadStaging } from './upload-staging.ts'
 
 type Filling<T> = {
   kind: 'import' | 'restore'
-  /** Of the owner of the schema; the schema is up to date. */
+  /** Of the owner of the schema, which is up to date. */
   databaseUrl: string
   uploadDir: string
-  /** Does all but the commit. */
   isDryRun?: boolean
   progress(line: string): void
-  /** Refuses before any file is written. */
+  /** Before any file is written. */
   check?: (client: pg.Client) => Promise<void>
-  /** Fills the tables, and the folder with the files that become uploads. */
+  /** The files in the folder become uploads. */
   fill: (client: pg.Client, folder: string) => Promise<T>
 }
 
 /**
- * Fills an instance without accounts and with no service running in one transaction; the files get their names right
- * before its commit. Throws CommandFailure, and then nothing has changed. docs/operators.md, "Backup and restore".
+ * In one transaction. The files get their names right before its commit. Throws CommandFailure, and nothing has changed
+ * then. docs/operators.md, "Backup and restore".
  */
 export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
   const { kind, databaseUrl, uploadDir, isDryRun = false, progress, check, fill } = filling
@@ -45,10 +44,7 @@ export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
   }
 }
 
-/**
- * Locks out services in the transaction of `client`, and refuses an instance with accounts or with running services: two
- * histories would mix, and a service would go on with what it knew. Throws CommandFailure.
- */
+/** Two histories would mix, and a running service would go on with what it knew. Throws CommandFailure. */
 async function requireEmptyInstance(client: pg.ClientBase): Promise<void> {
   await client.query('lock table users, instance_settings, session_nodes in share row exclusive mode')
   const { rows } = await client.query<{ users: boolean; nodes: boolean }>(
@@ -63,9 +59,9 @@ function explain(kind: Filling<unknown>['kind'], error: unknown): unknown {
   if (error instanceof CommandFailure) return error
   const { code, message } = error as { code?: string; message: string }
   const nothing = 'nothing was changed'
-  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${nothing}`, { cause: error })
+  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${nothing}`, error)
   if (code === '55P03') {
-    return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, { cause: error })
+    return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, error)
   }
-  return new CommandFailure('failed', `the ${kind} failed: ${message}; ${nothing}`, { cause: error })
+  return new CommandFailure('failed', `the ${kind} failed: ${message}; ${nothing}`, error)
 }

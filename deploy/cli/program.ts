@@ -18,7 +18,7 @@ type Context = {
   connect(environment: Environment, now: () => number): Calls
 }
 
-/** Runs one command line and gives its exit code; everything that it has to say is in the terminal's streams then. */
+/** Gives the exit code. */
 export async function runCommandLine(args: readonly string[], context: Context): Promise<number> {
   const { terminal } = context
   const program = createProgram(context)

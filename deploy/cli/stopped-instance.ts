@@ -8,26 +8,21 @@ import { configured, dataFolderOf, isDistributed } from './connect.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
 
-/** The data of an instance. */
 export type OpenInstance = AsyncDisposable & {
-  /** Of the owner of the schema. */
   databaseUrl: string
   uploadDir: string
   /** Null where the environment does not hold them. */
   secrets: KeptSecrets | null
 }
 
-/** An instance of which no service runs, with its schema up to date. */
+/** No service runs, and the schema is up to date. */
 export type StoppedInstance = OpenInstance & {
   domain: string
-  /** Makes these secrets the instance's own; null for a distributed one, whose secrets are the operator's files. */
+  /** Null for a distributed instance, whose secrets are the operator's files. */
   keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
 }
 
-/**
- * Opens the data of an instance that runs or does not: through the socket of a running embedded one, else as
- * `openStoppedInstance` does. Throws CommandFailure and InstanceUnreachable.
- */
+/** Through the socket while an embedded instance runs. Throws CommandFailure and InstanceUnreachable. */
 export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
   if (isDistributed(environment))
     return { ...readDistributed(environment), [Symbol.asyncDispose]: async () => undefined }
@@ -37,8 +32,8 @@ export async function openPresentInstance(environment: Environment): Promise<Ope
 }
 
 /**
- * Opens the database of a stopped instance: an embedded one's own PostgreSQL under the lock of its data folder, or the one
- * at DATABASE_URL. Throws CommandFailure while the instance runs or the database does not answer.
+ * An embedded instance's PostgreSQL under the lock of its data folder, or DATABASE_URL. Throws CommandFailure while the
+ * instance runs.
  */
 export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
   await using opening = new AsyncDisposableStack()
@@ -47,20 +42,20 @@ export async function openStoppedInstance(environment: Environment): Promise<Sto
     if (found.keepSecrets) await prepareDatabase(found.databaseUrl)
     else await migrate(found.databaseUrl)
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, { cause: error })
+    if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, error)
     throw error
   }
   const open = opening.move()
   return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** Opening a folder that holds none would make a new instance there. Throws CommandFailure. */
+/** Opening another folder would make a new instance there. Throws CommandFailure. */
 export function requireEmbeddedInstance(dataFolder: string): void {
   if (existsSync(join(dataFolder, 'secrets.json'))) return
   throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
 }
 
-/** As `npm run migrate` does: the roles of the services are the operator's. */
+/** The roles of services are the operator's. */
 async function migrate(url: string): Promise<void> {
   const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
   await migrateDatabase(orm).finally(() => orm.close())
@@ -89,13 +84,13 @@ function readDistributed(environment: Environment) {
   })
 }
 
-/** In the folder of `npm run cluster` it has another name. */
+/** `npm run cluster` has another name for it. */
 function databaseFolderOf(dataFolder: string): string {
   const ofCluster = join(dataFolder, 'postgres')
   return existsSync(ofCluster) ? ofCluster : join(dataFolder, 'database')
 }
 
-/** Imported here: the image for distributed processes has no PostgreSQL of its own. */
+/** Imported here, because the image has no PostgreSQL. */
 async function openEmbedded(environment: Environment, opening: AsyncDisposableStack) {
   const { readConfig } = await import('../embedded/config.ts')
   const { explainDatabaseError } = await import('../embedded/explain-database-error.ts')
@@ -114,6 +109,6 @@ async function openEmbedded(environment: Environment, opening: AsyncDisposableSt
       keepSecrets: async (secrets: KeptSecrets) => replaceSecrets(dataFolder, secrets),
     }
   } catch (cause) {
-    throw new CommandFailure('refused', explainDatabaseError(cause, dataFolder), { cause })
+    throw new CommandFailure('refused', explainDatabaseError(cause, dataFolder), cause)
   }
 }

@@ -7,15 +7,14 @@ export type Terminal = {
   input: Readable
   output: Writable
   errors: Writable
-  /** Whether a person can be asked. */
   isInteractive: boolean
 }
 
-/** What came from other people may hold control sequences and marks that turn the direction of text. */
+/** Control sequences, and marks that turn the direction of text. */
 const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 export const printable = (value: string): string => value.replace(unprintable, '\u{fffd}')
 
-/** Rows as columns that are as wide as their longest cell; null reads `-`. */
+/** Null reads `-`. */
 export function table(header: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [header, ...rows].map((row) => row.map((cell) => (cell == null ? '-' : singleLine(cell))))
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
@@ -29,7 +28,6 @@ export function table(header: readonly string[], rows: readonly (readonly unknow
     .join('\n')
 }
 
-/** Names and values, one a line. */
 export function record(entries: Record<string, unknown>): string {
   const width = Math.max(...Object.keys(entries).map((name) => name.length))
   const lines = Object.entries(entries).map(
@@ -40,11 +38,10 @@ export function record(entries: Record<string, unknown>): string {
 
 const singleLine = (value: unknown): string => printable(String(value)).replace(/[\t\n]/g, ' ')
 
-/** A time in milliseconds as people read it. */
 export const formatTime = (ms: unknown): string | null =>
   typeof ms === 'number' ? new Date(ms).toISOString().replace('T', ' ').slice(0, 19) : null
 
-/** Asks for a yes before what cannot be undone. Throws CommandFailure when there is nobody to ask, or no yes. */
+/** Throws CommandFailure without a yes. */
 export async function confirm(terminal: Terminal, question: string, isConfirmed: boolean): Promise<void> {
   if (isConfirmed) return
   if (!terminal.isInteractive) {
@@ -56,7 +53,7 @@ export async function confirm(terminal: Terminal, question: string, isConfirmed:
   if (answer.trim().toLowerCase() !== 'yes') throw new CommandFailure('unconfirmed', 'Nothing was changed')
 }
 
-/** The first line of standard input: a secret has no place among arguments, which other processes can read. */
+/** Other processes can read arguments. */
 export async function readSecretLine({ input }: Terminal): Promise<string> {
   const [line = ''] = (await text(input)).split(/\r?\n/)
   if (!line) throw new CommandFailure('usage', 'standard input is empty: pipe the value into the command')

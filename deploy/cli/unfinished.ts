@@ -2,10 +2,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The name of a file until it is whole. It holds which process writes it, so that a later one knows a leftover. */
+/** A later process knows by it whether the writer still runs. */
 export const unfinishedName = (file: string): string => `${file}.${hostname()}-${process.pid}.partial`
 
-/** Removes unfinished files beside `file` whose process on this machine has ended. */
+/** Of ended processes of this machine. */
 export async function removeUnfinishedBeside(file: string): Promise<void> {
   await removeOfEndedProcesses(dirname(file), {
     pid: /(\d+)\.partial$/,
@@ -13,7 +13,7 @@ export async function removeUnfinishedBeside(file: string): Promise<void> {
   })
 }
 
-/** A folder for temporary files of only this user's; those of ended processes of this machine are removed. */
+/** Folders of ended processes of this machine are removed. */
 export async function openScratchFolder(): Promise<AsyncDisposable & { path: string }> {
   const prefix = `gatehouse-${hostname()}-`
   await removeOfEndedProcesses(tmpdir(), { pid: /(\d+)-\w{6}$/, isBefore: (text) => text === prefix })
@@ -31,7 +31,7 @@ async function removeOfEndedProcesses(folder: string, { pid, isBefore }: Form): 
   }
 }
 
-/** Whether another process runs under the number; what has this process's own was left by an earlier one. */
+/** An earlier process may have had this number. */
 function isOther(pid: number): boolean {
   if (pid === process.pid) return false
   try {

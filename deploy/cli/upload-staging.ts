@@ -2,20 +2,19 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 
-/** A folder of one run beside the uploads, so that a rename is enough to make a file in it an upload. */
+/** It is beside the uploads, so that a rename makes a file an upload. */
 export type UploadStaging = AsyncDisposable & {
   folder: string
-  /** Gives every file its name among the uploads: the last step before the commit. */
+  /** The last step before the commit. */
   publish(): Promise<void>
-  /** Takes them away again, when the commit failed. */
+  /** When the commit failed. */
   withdraw(): Promise<void>
 }
 
 const anyStaging = /^\.(backup|import|restore)-/
 
 /**
- * Makes the folder, and removes those that killed runs left. A lock of the database, which ends with the connection of its
- * run, tells which of them are in use: runs on other machines have the same database and the same uploads.
+ * Removes what killed runs left. A lock of the database tells which folders are in use, by runs on other machines too.
  */
 export async function openUploadStaging(
   client: pg.ClientBase,
@@ -51,7 +50,7 @@ async function removeLeftOver(client: pg.ClientBase, uploadDir: string, name: st
   await client.query(`select pg_advisory_unlock(hashtext('gatehouse uploads'), hashtext($1))`, [name])
 }
 
-/** Of the connection, not of its transaction. */
+/** Of the connection. */
 async function tryLock(client: pg.ClientBase, name: string): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>(
     `select pg_try_advisory_lock(hashtext('gatehouse uploads'), hashtext($1)) as locked`,

@@ -9,24 +9,21 @@ import { entrypoints, type Role } from './roles.ts'
 type Options = {
   endpoint: Endpoint
   environment: Record<string, string>
-  /** The source tree that a start runs, asked at each start. */
+  /** Asked at each start. */
   root: () => string
   log: { mode: LogViewMode; file: string; colorIndex: number }
 }
 
-/** The source tree of this program. */
 export const projectRoot = resolve(import.meta.dirname, '../..')
 const readyLimitMs = 120_000
 const stopLimitMs = 40_000
 
-/** One process of a cluster. */
 export class ClusterProcess extends ManagedProcess {
   readonly service: Role
   readonly index: number
   readonly url: string
-  /** Where `/healthz`, `/readyz` and `/metrics` answer. */
+  /** /healthz, /readyz and /metrics. */
   readonly opsUrl: string
-  /** The last lines of its output. */
   readonly recentLog: () => string
 
   constructor({ endpoint, environment, root, log }: Options) {

@@ -18,38 +18,35 @@ export type { ClusterProcess } from './cluster-process.ts'
 export type { Role } from './roles.ts'
 
 export type ClusterOptions = {
-  /** By default one of each. */
+  /** By default one. */
   replicas?: Partial<Record<Role, number>>
-  /** For every process; overrides the cluster's own variables. */
   environment?: Record<string, string>
-  /** For one process; overrides `environment`. */
+  /** Overrides `environment`. */
   environmentOf?: (role: Role, index: number) => Record<string, string>
-  /** The source tree that a start of this process runs, by default this one. */
+  /** By default this source tree. */
   rootOf?: (role: Role, index: number) => string
-  /** By default `silent`. */
   log?: LogViewMode
-  /** Of the first gateway; the others listen on the ports after it. By default free ports. */
+  /** The other gateways have the ports after it. By default free ports. */
   gatewayPort?: number
-  /** Servers that the caller owns. The cluster starts the others, empty, and ends them. */
+  /** The cluster starts the others, empty. */
   servers?: { postgres?: LocalServer; nats?: LocalServer; redis?: LocalServer }
 }
 
 export type Cluster = AsyncDisposable & {
-  /** Public addresses, one for each gateway. */
   gateways: string[]
   processes: ClusterProcess[]
   postgres: LocalServer
   nats: LocalServer
   redis: LocalServer
-  /** The variables of every process; DATABASE_URL is the owner's, each service has that of its role. */
+  /** DATABASE_URL is the owner's. */
   environment: Record<string, string>
 }
 
 const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 
 /**
- * A distributed instance on this machine: its processes and PostgreSQL, NATS and Redis, all on ports of 127.0.0.1. All of
- * it ends with this process. Dispose stops the gateways, then the services, then the servers.
+ * A distributed instance on 127.0.0.1, which ends with this process. Dispose stops the gateways first and the servers
+ * last.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   await using opening = new AsyncDisposableStack()
@@ -95,7 +92,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 type Servers = Pick<Cluster, 'postgres' | 'nats' | 'redis'>
 
-/** Starts the servers that the caller does not own; `opening` ends them. */
 async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers>): Promise<Servers> {
   const ensure = async (server: LocalServer | undefined, start: () => Promise<LocalServer>) =>
     server ?? opening.use(await start())
@@ -104,18 +100,17 @@ async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers
     ensure(owned.nats, () => startNats()),
     ensure(owned.redis, () => startRedis()),
   ] as const
-  // All of them, so that those that did start are in `opening` when the fault of another is thrown.
+  // Those that did start are in `opening` when another throws.
   await Promise.allSettled(starts)
   const [postgres, nats, redis] = await Promise.all(starts)
   return { postgres, nats, redis }
 }
 
-/** Each service connects as its own role; the gateway has no database. */
 function databaseUrlOf(ownerUrl: string, role: Role): string {
   return role === 'gateway' ? '' : urlForRole(ownerUrl, role)
 }
 
-/** Gateways first, so that the requests under way still reach their services. */
+/** Requests under way still reach their services. */
 async function stopInOrder(processes: readonly ClusterProcess[]): Promise<void> {
   for (const role of roles.toReversed()) {
     await Promise.all(processes.filter(({ service }) => service === role).map((each) => each.stop()))

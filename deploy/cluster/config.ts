@@ -9,16 +9,12 @@ export type ClusterConfig = {
   /** Of the first gateway. */
   port: number
   dataFolder: string
-  /** Variables of this process that the processes of the cluster get too. */
   forwarded: Record<string, string>
 }
 
 const maxReplicas = 16
 
-/**
- * Reads the flags (`--gateway 2 --identity 3`, by default two of each) and the environment. Throws ConfigurationError
- * with every fault.
- */
+/** `--gateway 2 --identity 3`, by default two of each. Throws ConfigurationError with every fault. */
 export function readClusterConfig(
   flags: string[],
   environment: Readonly<Record<string, string | undefined>>,

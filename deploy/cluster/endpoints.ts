@@ -1,18 +1,17 @@
 import { entrypoints, roles, type Role } from './roles.ts'
 
-/** One process of a cluster and the ports that it listens on. */
 export type Endpoint = { role: Role; index: number; name: string; port: number; opsPort: number }
 
 type Options = { replicas?: Partial<Record<Role, number>>; gatewayPort?: number }
 
-/** The endpoints of a cluster: as many of each role as `replicas` says, by default one. */
+/** By default one of each role. */
 export async function assignEndpoints(options: Options, nextPort: () => Promise<number>): Promise<Endpoint[]> {
   const endpoints: Endpoint[] = []
   for (const role of roles) {
     for (let index = 0; index < (options.replicas?.[role] ?? 1); index += 1) {
       const fixedPort = role === 'gateway' ? options.gatewayPort : undefined
       const port = fixedPort === undefined ? await nextPort() : fixedPort + index
-      // Only the gateway has its health endpoints and metrics on another port than its public one.
+      // A service answers /healthz, /readyz and /metrics on its own port.
       const opsPort = role === 'gateway' ? await nextPort() : port
       endpoints.push({ role, index, name: `${role}-${index}`, port, opsPort })
     }
@@ -20,7 +19,6 @@ export async function assignEndpoints(options: Options, nextPort: () => Promise<
   return endpoints
 }
 
-/** The variables from which each process learns the URLs of the others. */
 export function urlVariables(endpoints: readonly Endpoint[]): Record<string, string> {
   const variables: Record<string, string> = {}
   for (const role of roles) {
@@ -32,7 +30,6 @@ export function urlVariables(endpoints: readonly Endpoint[]): Record<string, str
   return variables
 }
 
-/** The variables of one process's own ports. */
 export function portVariables({ role, port, opsPort }: Endpoint): Record<string, string> {
   const variables: Record<string, string> = { [entrypoints[role].portVariable]: String(port) }
   if (role === 'gateway') variables.OPS_PORT = String(opsPort)

@@ -5,7 +5,7 @@ import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
 import { createLogFormatter } from '../embedded/pretty-log.ts'
 
-/** Whether the processes' output goes to their files only, or formatted to this terminal too. */
+/** Files get the output in both modes. */
 export type LogViewMode = 'silent' | 'pretty'
 
 const colors = [
@@ -14,7 +14,6 @@ const colors = [
 ]
 const recentLines = 20
 
-/** Writes a process's output to a file as it comes, and to the terminal behind the process's name. */
 export function openLogView(
   options: { name: string; mode: LogViewMode; file: string; colorIndex: number },
   terminal: Pick<NodeJS.WritableStream, 'write'> = process.stdout,

@@ -1,17 +1,15 @@
 import { serviceNames, services, variablePrefix, type ServiceName } from '@gatehouse/contracts'
 
-/** The kinds of processes, in the order in which a cluster starts them. */
+/** In the order of starts. */
 export type Role = ServiceName | 'gateway'
 export const roles: readonly Role[] = [...serviceNames, 'gateway']
 
 type Entrypoint = {
   /** From the project's root. */
   file: string
-  /** Flags of Node. */
   flags: readonly string[]
-  /** The variable of the port that it listens on. */
   portVariable: string
-  /** The variable from which the gateway learns the URLs of its replicas; null for the gateway itself. */
+  /** Null for the gateway. */
   urlVariable: string | null
 }
 

@@ -11,21 +11,18 @@ import {
 } from '@gatehouse/service-kit/start'
 import { loadOrCreateSecrets } from './secrets.ts'
 
-/** What one process needs to run every service. */
 export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redisUrl'> & {
   dataFolder: string
   logLevel: string
-  /** Where traces go, if anywhere. */
   tracing?: TracingOptions
-  /** Over which the bus goes; without it, it stays within the process. */
+  /** Without it the bus stays within the process. */
   natsUrl?: string
-  /** Of the embedded PostgreSQL. */
   databasePassword: string
 }
 
 /**
- * Reads the environment of an embedded instance. Secrets that it does not name are in the data folder, where the first
- * start creates them. Throws ConfigurationError with every fault. Contract: 8.
+ * The first start creates secrets that the environment does not name. Throws ConfigurationError with every fault.
+ * Contract: 8.
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): EmbeddedConfig {
   const given = readSettings('embedded', environment)

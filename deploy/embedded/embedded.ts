@@ -18,13 +18,12 @@ import { startSessionGateway } from '@gatehouse/session-gateway'
 import type { EmbeddedConfig } from './config.ts'
 import { openOperatorSocket } from './operator-socket.ts'
 
-/** How long the hashing queue may go on after a signal: less than a drain, so that what it refuses is answered. */
+/** Less than a drain, so that refused requests are answered. */
 const hashingDrainMs = 25_000
 
 /**
- * Every service in one process, over a database that the caller has started. It shuts down in this order: the gateway,
- * which answers what is under way and closes the sockets; the session gateway, federation-fanout, invite, identity; the
- * cache, the bus, the connections to the database.
+ * Every service in one process. It stops the gateway first, then the services, then the cache, the bus and the
+ * connections to PostgreSQL.
  */
 export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string, overrides: { log?: Log } = {}) {
   await using opening = new AsyncDisposableStack()
@@ -50,7 +49,7 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const instance = { databaseUrl, uploadDir, secrets: { jwtSecret, internalSecret } }
   const socket = { dataFolder, internalSecret, services, instance, clock: systemClock, log }
   opening.use(await openOperatorSocket(socket))
-  // Identity stops after the gateway, but its queue has to end before that one's drain does.
+  // Before the drain of the gateway has ended.
   opening.defer(() => identity.deps.hasher.drain(hashingDrainMs))
   const open = opening.move()
   return {
@@ -62,10 +61,7 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   }
 }
 
-/**
- * The bus of an embedded instance: within the process, or over NATS where upstreams are to take part in sockets and
- * events. Throws ConfigurationError when NATS refuses. docs/decisions/embedded-bus.md.
- */
+/** NATS only for upstreams. Throws ConfigurationError when NATS refuses. docs/decisions/embedded-bus.md. */
 async function openBus(natsUrl: string | undefined, log: Log): Promise<Bus> {
   if (natsUrl === undefined) return createLocalBus({ log })
   try {
@@ -76,7 +72,6 @@ async function openBus(natsUrl: string | undefined, log: Log): Promise<Bus> {
   }
 }
 
-/** Each service gets the whole configuration, and an address within the process. */
 async function startServices(opening: AsyncDisposableStack, config: EmbeddedConfig, resources: Resources) {
   const internal = { ...config, host: '127.0.0.1', port: 0 }
   const identity = opening.use(await startIdentity(internal, resources))

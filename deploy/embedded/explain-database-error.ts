@@ -1,6 +1,5 @@
 import { FolderInUse, WrongPassword } from '@gatehouse/local-servers'
 
-/** Why the database of a data folder did not start, with the remedy. */
 export function explainDatabaseError(error: unknown, dataFolder: string): string {
   if (error instanceof FolderInUse) return `${error.message}; stop it or choose another folder`
   const { message, cause } = error as Error

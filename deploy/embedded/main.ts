@@ -1,5 +1,4 @@
-// `npm start`: a whole instance in one process, with a PostgreSQL server of its own. The services are imported while that
-// one gets ready, and what is imported here is little.
+// `npm start`. The services are imported while PostgreSQL starts, so that little is imported here.
 import { join } from 'node:path'
 import { startPersistentPostgres, type LocalServer } from '@gatehouse/local-servers'
 import { ConfigurationError, createLog, runUntilStopped, type Log } from '@gatehouse/service-kit/start'
@@ -21,7 +20,7 @@ await runUntilStopped('gatehouse', async () => {
   return opening.move()
 })
 
-/** A terminal gets formatted lines, a pipe or file JSON. */
+/** A pipe or file gets JSON. */
 async function terminalDestination() {
   if (!process.stdout.isTTY) return {}
   const { createLogFormatter } = await import('./pretty-log.ts')

@@ -9,19 +9,19 @@ import { callService, operatorCall, type CallAnswer } from '../calls/operator-ca
 import { maxSocketPath, socketPathOf, type RunningInstance } from '../calls/socket-calls.ts'
 
 type Options = {
-  /** This process holds its lock. */
+  /** Locked by this process. */
   dataFolder: string
   internalSecret: string
   services: Partial<Record<ServiceName, readonly string[]>>
-  /** For a backup: the user of the instance can read the same in its files. */
+  /** For a backup. */
   instance: RunningInstance
   clock: Clock
   log: Log
 }
 
 /**
- * Opens the socket in the data folder through which the command line of the instance's own user acts as the operator. A
- * path that is too long for a socket is logged, and the instance runs without it. docs/decisions/operator-caller.md.
+ * The command line of the instance's user acts as the operator. A path that is too long for a socket is logged.
+ * docs/decisions/operator-caller.md.
  */
 export async function openOperatorSocket(options: Options): Promise<AsyncDisposable> {
   const { dataFolder, internalSecret, log } = options
@@ -43,7 +43,7 @@ export async function openOperatorSocket(options: Options): Promise<AsyncDisposa
   }
 }
 
-/** The socket is made while the mask hides it from others: a later chmod alone would leave a moment. */
+/** A later chmod would leave a moment in which others can connect. */
 async function listenPrivately(server: Server, path: string): Promise<void> {
   const listening = new Promise<void>((resolve, reject) => {
     server.once('error', reject)

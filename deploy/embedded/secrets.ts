@@ -12,14 +12,14 @@ const secrets = z.object({
 })
 export type Secrets = z.infer<typeof secrets>
 
-/** The secrets in this data folder, created where there are none. Throws ConfigurationError. */
+/** Throws ConfigurationError. */
 export function loadOrCreateSecrets(dataFolder: string): Secrets {
   const file = join(dataFolder, 'secrets.json')
   try {
     mkdirSync(dataFolder, { recursive: true })
     const stored = readIfExists(file)
     if (stored !== undefined) return secrets.parse(JSON.parse(stored))
-    // Of several processes that start at the same time, the first creates the file and the others read it.
+    // Of parallel processes the first creates the file.
     createFile(file, `${JSON.stringify(generateSecrets(), null, 2)}\n`)
     return secrets.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {
@@ -28,7 +28,7 @@ export function loadOrCreateSecrets(dataFolder: string): Secrets {
   }
 }
 
-/** Replaces the secrets that sign; the password of the database stays. Needs the lock of the database. Throws ConfigurationError. */
+/** The password of the database stays. Needs the lock of the database. Throws ConfigurationError. */
 export function replaceSecrets(dataFolder: string, kept: Pick<Secrets, 'jwtSecret' | 'internalSecret'>): void {
   const file = join(dataFolder, 'secrets.json')
   const { databasePassword } = loadOrCreateSecrets(dataFolder)

@@ -7,7 +7,6 @@ export const exampleFolder = join(projectRoot, 'examples/chat')
 
 type Options = { port: number; variables: Record<string, string>; restarts: boolean }
 
-/** The service of examples/chat. */
 export class ChatProcess extends ManagedProcess {
   constructor({ port, variables, restarts }: Options) {
     const recent: string[] = []

@@ -10,20 +10,16 @@ import { startEmbedded } from '../embedded/embedded.ts'
 import { ChatProcess, exampleFolder } from './chat-process.ts'
 
 type Options = {
-  /** Of the instance, as for `npm start`. */
   environment: Readonly<Record<string, string | undefined>>
   dataFolder: string
-  /** For the owner of the database. */
+  /** Of the owner. */
   databaseUrl: string
   log: Log
-  /** Whether the service is started again when it ends unasked. */
+  /** After an end that was not asked for. */
   restarts: boolean
 }
 
-/**
- * An embedded instance with examples/chat behind its gateway, as a process of its own, and a NATS server between them. It
- * stops in this order: the instance, the service, NATS.
- */
+/** An embedded instance, examples/chat behind its gateway, and NATS between them. */
 export async function startExample({ environment, dataFolder, databaseUrl, log, restarts }: Options) {
   await using opening = new AsyncDisposableStack()
   const port = await freePort()
@@ -45,7 +41,6 @@ export async function startExample({ environment, dataFolder, databaseUrl, log, 
   return { config, instance, chat, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** The example's file of upstreams, with the address that its service has here. */
 async function writeUpstreams(dataFolder: string, port: number): Promise<string> {
   const text = await readFile(join(exampleFolder, 'upstreams.yaml'), 'utf8')
   const file = parse(text) as { upstreams: { origins: string[] }[] }
@@ -55,7 +50,7 @@ async function writeUpstreams(dataFolder: string, port: number): Promise<string>
   return path
 }
 
-/** Gives the URL for the service's own role, which gets a new password at each start. */
+/** The role gets a new password at each start. */
 async function createRole(databaseUrl: string): Promise<string> {
   const role = 'gatehouse_chat'
   const password = randomToken(systemRandom, 24)
@@ -74,7 +69,6 @@ async function createRole(databaseUrl: string): Promise<string> {
   return Object.assign(new URL(databaseUrl), { username: role, password }).href
 }
 
-/** Where this machine reaches the gateway, whatever its public name is. */
 function localOrigin({ host, port }: EmbeddedConfig): string {
   const isEvery = host === '0.0.0.0' || host === '::'
   return `http://${isEvery ? '127.0.0.1' : host}:${port}`

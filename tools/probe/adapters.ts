@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import WebSocket from 'ws'
 
-/** A session of the account that is probed, by what a request shows. */
 export type Credential = Record<string, string>
 
-/** How one kind of server is asked. Methods throw when the server refuses what the probe needs. */
+/** Methods throw when the server refuses. */
 export type Adapter = {
-  /** Registers an account, or logs in to the one that was named. */
   prepare(origin: string): Promise<void>
   logIn(origin: string): Promise<Credential>
-  /** The acts that revoke, by name: `run` ends with the server's answer. */
+  /** `run` ends with the server's answer. */
   acts: Record<string, { endsSockets: boolean; run: (origin: string, credential: Credential) => Promise<void> }>
-  /** A request that reads the account. */
   read: { path: string }
-  /** An authenticated socket. Only asked where an act ends sockets. */
+  /** Only where an act ends sockets. */
   openSocket(origin: string, credential: Credential): Promise<ProbedSocket>
 }
 
@@ -35,7 +32,7 @@ async function post(url: string, body: object, headers: Credential = {}): Promis
   return response
 }
 
-/** Gatehouse, and every server that speaks its API. docs/contract.md 3 and 6. */
+/** docs/contract.md 3 and 6. */
 export function gatehouse(account?: Account): Adapter {
   const username = account?.username ?? `probe_${randomBytes(6).toString('hex')}`
   let password = account?.password ?? newPassword()

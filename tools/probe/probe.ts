@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Adapter, Credential, ProbedSocket } from './adapters.ts'
 
-/** What still worked after the answer to an act; times in milliseconds after that answer. */
+/** After the answer to an act, in milliseconds. */
 export type Result = {
   act: string
-  /** Requests with the old credential that were sent after the answer, and how many of them were accepted. */
+  /** Sent after the answer. */
   requests: number
   accepted: number
   lastAcceptedMs: number
@@ -15,19 +15,17 @@ export type Result = {
 
 export type ProbeOptions = {
   adapter: Adapter
-  /** The first is asked to revoke; the old credential is tried at all of them. */
+  /** The first is asked to revoke. */
   origins: readonly [string, ...string[]]
   rounds: number
-  /** How long the old credential is tried after the answer. */
   watchMs: number
-  /** Requests under way at each origin. */
+  /** At each origin. */
   concurrency?: number
 }
 
-/** Tokens name their second: one of the second of the act stays valid. docs/specification.md, Bearer tokens. */
+/** A token of the second of the act stays valid. docs/specification.md, Bearer tokens. */
 const sameSecondMs = 1_100
 
-/** Revokes a session `rounds` times by each act of the adapter while every origin is asked with the old credential. */
 export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4 }: ProbeOptions): Promise<Result[]> {
   await adapter.prepare(origins[0])
   const results: Result[] = []

@@ -1,15 +1,13 @@
 import type { FindRules } from './rules.ts'
 
-/** A mention of rules in a source file: by the docstring of an operation, or by the docstring or title of a test. */
 export type Mention = { rules: string[]; text: string; file: string }
-/** How the tags `Spec:` and `Contract:` are read. */
 export type Pages = { specification: FindRules; contract: FindRules }
 
 const docstring = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*([^\n]*)/g
 const declared = /(?:function|const|class|type|let)\s+(\w+)/
 const title = /\b(?:describe|it)\(\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)/g
 
-/** The declarations of a source file whose docstring ends with `Spec: …` or `Contract: …`. */
+/** Declarations whose docstring ends with `Spec: …` or `Contract: …`. */
 export function readOperations(file: string, source: string, pages: Pages): Mention[] {
   return readDocstrings(source, pages).map(({ rules, next }) => {
     const name = declared.exec(next)?.[1] ?? /^(\w+)/.exec(next)?.[1]
@@ -17,7 +15,7 @@ export function readOperations(file: string, source: string, pages: Pages): Ment
   })
 }
 
-/** The tests of a file whose title begins with a rule of the specification, or whose docstring has a tag. */
+/** Tests whose title begins with a rule, or whose docstring has a tag. */
 export function readTests(file: string, source: string, pages: Pages): Mention[] {
   const tagged = readDocstrings(source, pages).flatMap(({ rules, next, following }) => {
     const [test] = following.matchAll(title)

@@ -1,4 +1,4 @@
-/** A rule of docs/specification.md (`Login 5`) or of docs/contract.md (`Contract 7, fan-out`), and its subject. */
+/** `Login 5`, or `Contract 7, fan-out`. */
 export type Rule = { name: string; about: string }
 
 /** A heading of the third level is a rule, or the name of the numbered ones in its section. */
@@ -10,7 +10,6 @@ export function readSpecification(page: string): Rule[] {
   })
 }
 
-/** The items with a bold name in the numbered sections. */
 export function readContract(page: string): Rule[] {
   return sectionsOf(page, /^## ([1-9])\. .+$/gm).flatMap(({ heading, body }) =>
     [...body.matchAll(/^- \*\*(.+?)\*\*/gms)].map(([, name = '']) => ({
@@ -20,7 +19,7 @@ export function readContract(page: string): Rule[] {
   )
 }
 
-/** Every endpoint of the contract's tables, as `POST /api/uploads bearer`. */
+/** `POST /api/uploads bearer`. */
 export function readEndpoints(page: string): string[] {
   return [...page.matchAll(/^\| `([A-Z]+ \/api\/\S+)`\s*\| (\w+)/gm)].map(([, route, access]) => `${route} ${access}`)
 }
@@ -34,10 +33,9 @@ function sectionsOf(page: string, heading: RegExp) {
 
 const subject = (text: string) => text.replace(/\s+/g, ' ').replace(/[.,]$/, '')
 
-/** Reads which rules a text names. */
 export type FindRules = (text: string) => string[]
 
-/** `Login 1-3, Admin reset 2 and 4` names five rules of the specification, `Invite link, token` one. */
+/** `Login 1-3, Admin reset 2 and 4` names five rules. */
 export function specificationNames(rules: readonly Rule[]): FindRules {
   const sections = [...new Set(rules.map(({ name }) => name.replace(/ [0-9]+$/, '')))]
   sections.sort((a, b) => b.length - a.length)
@@ -49,7 +47,7 @@ export function specificationNames(rules: readonly Rule[]): FindRules {
     )
 }
 
-/** `7, fan-out` names that item of section 7, `7` and words that no item has the section alone. */
+/** `7, fan-out` names an item, `7` the section. */
 export function contractNames(rules: readonly Rule[]): FindRules {
   return (text) => {
     const [, section, words = ''] = /^([1-9])\b(.*)$/s.exec(text) ?? []

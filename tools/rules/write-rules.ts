@@ -1,7 +1,6 @@
 import type { Mention } from './read-sources.ts'
 import type { Rule } from './rules.ts'
 
-/** The page with the operations and tests of each rule, in Markdown. */
 export function writeRules(
   pages: { specification: readonly Rule[]; contract: readonly Rule[] },
   operations: readonly Mention[],
@@ -25,7 +24,6 @@ begin with a rule. A section of the contract without an item lists what names th
   return `${[head, '## Specification', ...specification, '## Contract', ...contract].join('\n\n')}\n`
 }
 
-/** The rules without a test, those of the specification without an operation, and mentions of rules that are none. */
 export function findGaps(
   pages: { specification: readonly Rule[]; contract: readonly Rule[] },
   operations: readonly Mention[],
@@ -58,7 +56,6 @@ function linesOf(mentions: readonly Mention[], rule: string, prefix = ''): strin
   return [...new Set(lines)]
 }
 
-/** A link from the name or title to its file, relative to docs/. */
 function line({ text, file }: Mention, prefix: string): string {
   const words = prefix === '' ? `\`${text}\`` : text.replace(/[\\`*_[\]<>]/g, '\\$&')
   return `- ${prefix}[${words}](../${file})`

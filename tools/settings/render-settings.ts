@@ -4,7 +4,6 @@ type Row = ReturnType<typeof listSettings>[number]
 
 const width = 118
 
-/** Variables that Docker Compose reads itself, with the section that they follow. */
 const composeOnly = `# --- Docker Compose only
 # Where the gateway's port is on this machine. 8080 is open on all its addresses, by plain http. Behind a proxy on this
 # machine: 127.0.0.1:8080, and for two gateways 127.0.0.1:8080-8081
@@ -39,7 +38,7 @@ function renderVariable(row: Row): string {
   return `${wrap(text)}${name}=${valueOf(row)}\n`
 }
 
-/** The value that stands for the default; empty where it depends on the form or the machine. */
+/** Empty where it depends on the form or the machine. */
 function valueOf({ kind, embedded, preset }: Row): string {
   if (embedded !== undefined || preset !== undefined) return ''
   return textOf(kind)

@@ -20,10 +20,7 @@ export const addons = ['bcrypt', 'sharp']
 const rolldown = join(root, 'node_modules/rolldown/bin/cli.mjs')
 const sources = ['deploy', 'gateway', 'libs', ...services, 'tools/setup/rolldown.config.js', 'package-lock.json']
 
-/**
- * Builds the programs into `<data folder>/programs`, unless they are built from the present sources, and has
- * `programArguments` give the built ones from here on, in the processes that this one starts too.
- */
+/** From here on `programArguments` gives the built programs, in child processes too. */
 export async function ensureProgramsBuilt() {
   if (!existsSync(rolldown)) return
   const folder = join(dataFolder(), 'programs')
@@ -58,7 +55,7 @@ async function build(output) {
     stdout: 'ignore',
     args: (folder) => [rolldown, '--config', join(root, 'tools/setup/rolldown.config.js'), '--dir', folder],
   })
-  // What is not in the build is found as from the sources, wherever the data folder is.
+  // The data folder may be anywhere.
   symlinkSync(join(root, 'node_modules'), join(built, 'node_modules'), 'junction')
   if (existsSync(output)) rmSync(built, { recursive: true })
   else renameSync(built, output)

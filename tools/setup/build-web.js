@@ -8,7 +8,6 @@ import { hashSources } from './source-hash.js'
 const vite = join(root, 'node_modules/vite/bin/vite.js')
 const sources = ['services/web', 'libs', 'package-lock.json']
 
-/** Builds the web app into `<data folder>/web`, unless it is already built from the present sources. */
 export async function ensureWebBuilt() {
   if (!existsSync(join(root, 'services/web/vite.config.ts'))) return
   const output = join(dataFolder(), 'web')

@@ -1,5 +1,4 @@
-// npm run check [-- folder ...]: types, lint, format, structure, index of rules, licenses. All of them run, and any failure is exit
-// code 1. Folders narrow lint and format; types are always those of the whole.
+// npm run check [-- folder ...]: folders narrow lint and format.
 import './require-node.js'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,10 +15,10 @@ const cached = (/** @type {string} */ name) => [
   '--cache-location',
   join(cache, name),
 ]
-// TypeScript 7 checks in a fifth of the time of TypeScript 6, which the linter needs for its interface.
+// TypeScript 7 takes a fifth of the time. The linter needs TypeScript 6.
 const compiler = 'node_modules/native-typescript/bin/tsc'
 
-/** The linter takes as long as all others together, so these run beside it. */
+// The linter takes as long as all others.
 const checks = [
   [
     {

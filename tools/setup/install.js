@@ -6,7 +6,6 @@ import { log, root } from './project.js'
 
 const progressIntervalMs = 10_000
 
-/** Runs `npm ci` when node_modules differs from package-lock.json; otherwise takes some milliseconds. */
 export async function ensureInstalled() {
   const reason = reasonToInstall(root)
   if (!reason) return
@@ -72,10 +71,10 @@ function isAsLocked(folder) {
 
 /** @returns {Promise<number>} npm's exit code */
 function npmCi() {
-  // npm ci removes node_modules first, with the pinned Node in it: npm must run on another one.
+  // npm ci removes the pinned Node.
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
   const env = { ...process.env, PATH: path.join(delimiter) }
-  // Only errors: npm would warn of packages that need a newer Node than its own, and they get the pinned one.
+  // npm would warn of packages that need the pinned Node.
   const npm = spawn('npm', ['ci', '--loglevel=error'], { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] })
   return new Promise((resolve) => {
     npm.once('error', (error) => {

@@ -1,4 +1,4 @@
-// node tools/setup/launch.js <npm script> [arguments]: installs and builds what the script needs, then runs its program.
+// node tools/setup/launch.js <npm script> [arguments]
 import './require-node.js'
 import { ensureProgramsBuilt } from './build-programs.js'
 import { ensureWebBuilt } from './build-web.js'

@@ -1,4 +1,4 @@
-// The first import of each script in this folder: a Node that is too old for them gets one line instead of a stack trace.
+// The first import of each script: an old Node would show a stack trace.
 const lowestMajor = 20
 
 /**

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { programArguments } from './build-programs.js'
 import { dataFolder, pinnedNode, root } from './project.js'
 
-// A Ctrl-C arrives twice, from the terminal and from npm: a second signal within this time is dropped.
+// A Ctrl-C arrives from the terminal and from npm.
 const duplicateSignalMs = 1_000
 
 /**

@@ -1,5 +1,4 @@
-// Preloaded into the programs of run-program.js: when that process was killed, and could not forward a signal, the
-// program gets SIGTERM.
+// Preloaded by run-program.js: SIGTERM when that process was killed.
 const pollIntervalMs = 1_000
 const parent = Number(process.env.GATEHOUSE_PARENT)
 

@@ -1,5 +1,4 @@
-// npm run audit: fails (1) on known advisories of severity high and above, and says so (2) when the registry does not
-// answer. See tools/README.md.
+// npm run audit: 1 on advisories of severity high and above, 2 when the registry does not answer.
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { exitCodes, readAudit } from './audit.ts'

@@ -1,4 +1,3 @@
-/** What `npm audit --json` told: advisories that matter, none, or nothing at all. */
 export type AuditResult = { outcome: 'clean' | 'advisories' | 'unanswered'; lines: string[] }
 
 type Report = {
@@ -10,10 +9,10 @@ type Report = {
 
 const failing = ['high', 'critical']
 
-/** Exit codes of `npm run audit`. That the registry does not answer is neither a pass nor an advisory. */
+/** Without an answer it is neither a pass nor an advisory. */
 export const exitCodes = { clean: 0, advisories: 1, unanswered: 2 } as const
 
-/** Reads the output of `npm audit --json`, which is an error of the registry's instead when that does not answer. */
+/** The registry's error takes the place of the report. */
 export function readAudit(output: string): AuditResult {
   const report = parse(output)
   if (!report?.metadata?.vulnerabilities || !report.vulnerabilities) {

@@ -1,12 +1,10 @@
-/** One package of package-lock.json. */
 export type LockedPackage = { name: string; version: string; license: string; isDelivered: boolean }
 
 type Lock = { packages: Record<string, LockEntry> }
 type LockEntry = { version?: string; license?: string; link?: boolean; dev?: boolean; devOptional?: boolean }
 
 /**
- * Reviewed licenses: free use, also as a service, and nothing to do beyond naming them. The LGPL is that
- * of libvips, which sharp loads as a library of its own.
+ * Free use, as a service too, with nothing to do but naming them. The LGPL is that of libvips, a library of its own.
  */
 export const acceptedLicenses: ReadonlySet<string> = new Set([
   '0BSD',
@@ -23,7 +21,6 @@ export const acceptedLicenses: ReadonlySet<string> = new Set([
   'Unlicense',
 ])
 
-/** The packages of a lock file by name and version, those of the project itself left out. */
 export function readLock(text: string): LockedPackage[] {
   const { packages } = JSON.parse(text) as Lock
   const found = new Map<string, LockedPackage>()
@@ -39,13 +36,12 @@ export function readLock(text: string): LockedPackage[] {
   return [...found.values()].toSorted((a, b) => compare(a.name, b.name) || compare(a.version, b.version))
 }
 
-/** The packages with a license that nobody has accepted, each as a line. Of alternatives one is enough. */
+/** Of alternatives one is enough. */
 export function findUnaccepted(packages: readonly LockedPackage[]): string[] {
   const unaccepted = packages.filter(({ license }) => !isAccepted(license))
   return unaccepted.map(({ name, version, license }) => `${name} ${version} has the license ${license}`)
 }
 
-/** The page docs/licenses.md. */
 export function writeLicenses(packages: readonly LockedPackage[]): string {
   const delivered = packages.filter(({ isDelivered }) => isDelivered)
   const development = packages.filter(({ isDelivered }) => !isDelivered)
@@ -76,7 +72,7 @@ function table(packages: readonly LockedPackage[]): string {
   return ['| package | version | license |', '| --- | --- | --- |', ...rows].join('\n')
 }
 
-/** By code units: the same order on each machine. */
+/** The same order on each machine. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

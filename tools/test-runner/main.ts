@@ -9,9 +9,8 @@ import { listTestFiles, needsBrowser, planRun, readDurations, writeDurations } f
 import { runTestFiles } from './run-test-files.ts'
 import type { FileReport } from './run-test-files.ts'
 
-/** More than there are cores: most files wait for servers, for hashing and for browsers half of their time. */
+/** Most files wait half of their time. */
 const parallelProcesses = 3
-/** One of them leaves a quarter of two cores unused. */
 const heavyProcesses = 2
 
 const stopping = new AbortController()

@@ -1,5 +1,4 @@
-// node mocha-process.ts <reporter> <file ...>: runs test files and sends the parent process the counts of each, which
-// answers when it has noted them.
+// node mocha-process.ts <reporter> <file ...>: sends the counts of each file, and waits until they are noted.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
@@ -17,7 +16,6 @@ for (const file of files) {
   const counts = await runFile(file)
   const noted = once(process, 'message')
   await new Promise((sent) => process.send?.(counts, sent))
-  // What the next file prints is not this one's.
   await noted
 }
 process.off('disconnect', exitWithParent)

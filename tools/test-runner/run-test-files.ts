@@ -10,7 +10,6 @@ type Counts = Pick<FileReport, 'passed' | 'failed'>
 type Options = {
   files: readonly string[]
   env: NodeJS.ProcessEnv
-  /** Of mocha. */
   reporter: string
   signal: AbortSignal
   /** For each file. */
@@ -21,8 +20,8 @@ type Options = {
 const lastOutputMs = 1_000
 
 /**
- * Runs test files one after another in one process, which loads what they share once. A file that does not load, crashes,
- * or exceeds its time limit counts as one failed test; those after it run in a new process.
+ * In one process. A file that does not load, crashes or exceeds its limit is one failed test, and the next ones get a
+ * new process.
  */
 export async function runTestFiles({ files, ...options }: Options): Promise<void> {
   for (let next = 0; next < files.length && !options.signal.aborted;) {
@@ -30,7 +29,7 @@ export async function runTestFiles({ files, ...options }: Options): Promise<void
   }
 }
 
-/** Gives the number of files that have run when the process has ended, at least one. */
+/** Gives how many files have run, at least one. */
 async function runInProcess(files: readonly string[], options: Omit<Options, 'files'>): Promise<number> {
   const { env, reporter, signal, limitMs = 300_000, onReport } = options
   const args = [reporter, ...files.map((file) => resolve(file))]
@@ -47,13 +46,12 @@ async function runInProcess(files: readonly string[], options: Omit<Options, 'fi
 
   function report(counts: Counts): void {
     const now = performance.now()
-    // The one before has ended well: nothing has thrown after its last test.
+    // Nothing has thrown after its last test.
     if (last) onReport(last)
     last = { file: waiting.shift() ?? '', ...counts, seconds: (now - startedAt) / 1000, output: takeOutput() }
     startedAt = now
     limit.restart()
   }
-  // What the file has printed may arrive in the same turn.
   child.on('message', (counts) =>
     setImmediate(() => {
       report(counts as Counts)
@@ -64,7 +62,7 @@ async function runInProcess(files: readonly string[], options: Omit<Options, 'fi
   const closed = once(child, 'close')
   const [code, killedBy] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   limit.stop()
-  // A process that a file left running may hold the output open.
+  // A child process may hold the output open.
   await Promise.race([closed, pause(lastOutputMs, undefined, { ref: false })])
   await nextTurn()
   const isUnfinished = waiting.length > 0

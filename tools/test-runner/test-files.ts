@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
-/** Tests of whole instances under load, which keep more than a core busy each. They run after all others, two at a time. */
+/** They load the whole machine, and run after all others. */
 export const heavyFiles: readonly string[] = [
   'test/faults.test.ts',
   'test/fuzz.test.ts',
@@ -9,7 +9,7 @@ export const heavyFiles: readonly string[] = [
   'test/upgrade.test.ts',
 ]
 
-/** Tests that wait most of their time: for servers that restart, drains, sessions that expire. They run beside the others. */
+/** They wait most of their time, and run beside the others. */
 export const waitingFiles: readonly string[] = [
   'deploy/test/embedded-drain.test.ts',
   'deploy/test/waiting-start.test.ts',
@@ -18,10 +18,7 @@ export const waitingFiles: readonly string[] = [
   'test/sessions.test.ts',
 ]
 
-/**
- * The test files at or below these paths, by default all, sorted, relative to the project's root. Throws on a path that
- * has none.
- */
+/** Relative to the root. Throws on a path that has none. */
 export function listTestFiles(root: string, paths: readonly string[]): string[] {
   const exclude = (path: string) => /(^|\/)(node_modules|dist)$/.test(path)
   const all = globSync('*/**/*.test.{ts,tsx}', { cwd: root, exclude }).sort()
@@ -35,20 +32,16 @@ export function listTestFiles(root: string, paths: readonly string[]): string[] 
   return [...new Set(selected)].sort()
 }
 
-/** Whether any of these files runs a browser. */
 export function needsBrowser(root: string, files: readonly string[]): boolean {
   return files.some((file) => /\blaunchChromium\b|\bchromiumPath\b/.test(readFileSync(join(root, file), 'utf8')))
 }
 
-/** Files of one folder share a process while together they take no longer than this, in seconds. */
+/** For files of one folder. */
 const batchSeconds = 90
-/** What a file is taken to need that has not run yet, in seconds: the tests of the whole system have processes of their own. */
+/** Until it has run. Tests of the whole system have processes of their own. */
 const expectedSeconds = (file: string): number => (/^(test|deploy)\//.test(file) ? Number.MAX_VALUE : 3)
 
-/**
- * Which files run side by side, in batches for one process each, which wait beside them, and which run after them; what took
- * longest in the last run comes first.
- */
+/** What took longest comes first. */
 export function planRun(files: readonly string[], durations: Readonly<Record<string, number>>) {
   const duration = (file: string): number => durations[file] ?? expectedSeconds(file)
   const {
@@ -71,7 +64,7 @@ export function planRun(files: readonly string[], durations: Readonly<Record<str
 
 type Batch = { files: string[]; seconds: number }
 
-/** Starting a process and loading the modules of a service takes longer than most of its test files. */
+/** Loading a service takes longer than most of its test files. */
 function batch(files: readonly string[], duration: (file: string) => number): Batch[] {
   const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/')
   const byFolder = Object.values(Object.groupBy(files, folderOf)) as string[][]
@@ -90,7 +83,6 @@ function batch(files: readonly string[], duration: (file: string) => number): Ba
   })
 }
 
-/** Seconds for each file, from the runs before. */
 export function readDurations(path: string): Record<string, number> {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Record<string, number>) : {}
 }

@@ -9,7 +9,7 @@ import { archiveHeader, archiveManifest, memberNames, type ArchiveHeader, type A
 
 const greatestDocument = 64 * 1024 * 1024
 
-/** Hands every member to `visit`, in their order; what it leaves of one is skipped. Rejects on a cut or damaged archive. */
+/** Skips what `visit` leaves of a member. Rejects on a cut or damaged archive. */
 export async function readMembers(
   file: string,
   visit: (name: string, content: Readable) => Promise<void>,
@@ -24,10 +24,7 @@ export async function readMembers(
   await read
 }
 
-/**
- * Reads a whole archive and compares every member with its checksum, before anything of it is used. Throws CommandFailure
- * with one line when it is none, cut, damaged, or of another format.
- */
+/** Compares every member with its checksum before anything is used. Throws CommandFailure. */
 export async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; manifest: ArchiveManifest }> {
   const found: { header?: ArchiveHeader; manifest?: ArchiveManifest } = {}
   const checksums: Record<string, string> = {}
@@ -49,11 +46,11 @@ export async function verifyArchive(file: string): Promise<{ header: ArchiveHead
     if (cause instanceof CommandFailure) throw cause
     const { code, message } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'EACCES')
-      throw new CommandFailure('usage', `cannot read ${file}: ${message}`, { cause })
+      throw new CommandFailure('usage', `cannot read ${file}: ${message}`, cause)
     throw new CommandFailure(
       'refused',
       `${file} is cut or damaged: ${found.header ? 'it ends too early' : 'it is no backup of Gatehouse'}`,
-      { cause },
+      cause,
     )
   }
   const { header, manifest } = found
@@ -66,7 +63,6 @@ export async function verifyArchive(file: string): Promise<{ header: ArchiveHead
   return { header, manifest }
 }
 
-/** Reads a member to its end; a second listener beside the loop would lose what the other one takes. */
 async function readContent(
   content: Readable,
   { isKept }: { isKept: boolean },

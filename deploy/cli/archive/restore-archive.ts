@@ -13,19 +13,13 @@ import { listMigrations, listTables, quote } from './tables.ts'
 
 export type RestoreOptions = {
   file: string
-  /** Of the owner of the schema; the schema is up to date. */
   databaseUrl: string
   uploadDir: string
-  /** What has to be done before the commit, as keeping the secrets. */
   beforeCommit?: () => Promise<void>
   progress(line: string): void
 }
 
-/**
- * Restores an archive into an instance without accounts and with no service running. The archive is read to its end
- * first; then everything happens in one transaction, and the files get their names right before its commit. Throws
- * CommandFailure, and then nothing has changed. docs/operators.md, "Backup and restore".
- */
+/** Verifies the archive, then restores it as `fillEmptyInstance` does. docs/operators.md, "Backup and restore". */
 export async function restoreArchive(options: RestoreOptions): Promise<ArchiveManifest> {
   const { file, progress } = options
   progress('verifying the archive')
@@ -60,7 +54,7 @@ async function requireSameSchema(client: pg.Client, header: ArchiveHeader, manif
 
 type Target = { manifest: ArchiveManifest; staging: string }
 
-/** The tables stand in the archive in the order in which their rows can be inserted. */
+/** The archive has the tables in an order in which their rows can be inserted. */
 async function restoreMembers(
   client: pg.Client,
   { file, progress }: RestoreOptions,

@@ -6,10 +6,9 @@ import { CommandFailure, isDiskFull } from '../failure.ts'
 import { removeUnfinishedBeside, unfinishedName } from '../unfinished.ts'
 
 const keptSecrets = z.object({ jwtSecret: z.string().min(32), internalSecret: z.string().min(32) })
-/** What another instance needs to go on where this one stopped. */
 export type KeptSecrets = z.infer<typeof keptSecrets>
 
-/** With it one guess costs 128 MiB and some hundred milliseconds. */
+/** One guess costs 128 MiB and some hundred milliseconds. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 }
 const sealedSecrets = z.object({
   format: z.literal('gatehouse-secrets'),
@@ -19,10 +18,7 @@ const sealedSecrets = z.object({
   sealed: z.string(),
 })
 
-/**
- * Writes the secrets into a file of only its owner's, encrypted (AES-256-GCM, scrypt) when there is a passphrase. Throws
- * CommandFailure.
- */
+/** Only the owner can read the file. A passphrase encrypts it (AES-256-GCM, scrypt). Throws CommandFailure. */
 export async function writeSecrets(
   file: string,
   secrets: KeptSecrets,
@@ -38,17 +34,17 @@ export async function writeSecrets(
   } catch (cause) {
     await rm(unfinished, { force: true })
     const reason = isDiskFull(cause) ? 'the disk is full' : (cause as Error).message
-    throw new CommandFailure(isDiskFull(cause) ? 'failed' : 'usage', `cannot write ${file}: ${reason}`, { cause })
+    throw new CommandFailure(isDiskFull(cause) ? 'failed' : 'usage', `cannot write ${file}: ${reason}`, cause)
   }
 }
 
-/** Throws CommandFailure when the file is none, is encrypted and there is no passphrase, or it is the wrong one. */
+/** Throws CommandFailure. */
 export async function readSecrets(file: string, passphrase: string | null): Promise<KeptSecrets> {
   let stored: unknown
   try {
     stored = JSON.parse(await readFile(file, 'utf8'))
   } catch (cause) {
-    throw new CommandFailure('usage', `cannot read the secrets in ${file}: ${(cause as Error).message}`, { cause })
+    throw new CommandFailure('usage', `cannot read the secrets in ${file}: ${(cause as Error).message}`, cause)
   }
   const sealed = sealedSecrets.safeParse(stored)
   if (sealed.success && passphrase === null) {
@@ -81,6 +77,6 @@ function unseal(file: string, stored: z.infer<typeof sealedSecrets>, passphrase:
     decipher.setAuthTag(decode(stored.tag))
     return JSON.parse(Buffer.concat([decipher.update(decode(stored.sealed)), decipher.final()]).toString('utf8'))
   } catch (cause) {
-    throw new CommandFailure('refused', `the passphrase does not open ${file}, or it is damaged`, { cause })
+    throw new CommandFailure('refused', `the passphrase does not open ${file}, or it is damaged`, cause)
   }
 }

@@ -3,7 +3,7 @@ import { migrationTable, volatileTables } from './format.ts'
 
 export type TableShape = { name: string; columns: string[] }
 
-/** The lasting tables with their columns, each after the tables that its rows refer to. */
+/** Each after the tables that it refers to. */
 export async function listTables(client: pg.ClientBase): Promise<TableShape[]> {
   const columns = await client.query<TableShape>(
     `select c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position) as columns
@@ -40,7 +40,6 @@ export async function listMigrations(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Where the sequences stand, those of identity columns too. */
 export async function readSequences(
   client: pg.ClientBase,
 ): Promise<Record<string, { value: string; isCalled: boolean }>> {

@@ -19,15 +19,15 @@ export type BackupOptions = {
   /** Of a role that may read every table. */
   databaseUrl: string
   uploadDir: string
-  /** The archive; it has this name only when it is complete. */
+  /** It has this name only when it is complete. */
   file: string
   now: number
   progress(line: string): void
 }
 
 /**
- * Writes one consistent archive of a running or stopped instance: all tables of one moment, and the files that their rows
- * name. Throws CommandFailure, and then leaves no archive. docs/operators.md, "Backup and restore".
+ * All tables of one moment, and the files that their rows name. Throws CommandFailure, and leaves no archive then.
+ * docs/operators.md, "Backup and restore".
  */
 export async function writeArchive(options: BackupOptions): Promise<ArchiveManifest> {
   const { file, databaseUrl } = options
@@ -37,7 +37,7 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
     await requireFilePath(file)
     await removeUnfinishedBeside(file)
     await client.connect()
-    // A file of only its owner's: it holds password hashes and the secrets of peers.
+    // It holds password hashes and the secrets of peers.
     const archive = await open(partial, 'w', 0o600)
     await archive.chmod(0o600)
     const tar = pack()
@@ -56,7 +56,7 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
   }
 }
 
-/** Renaming would replace a device or a socket, and fails for a folder at the end of all work. */
+/** Renaming would replace a device, and fails for a folder at the end of all work. */
 async function requireFilePath(file: string): Promise<void> {
   const found = await lstat(file).catch(() => null)
   const isPossible = await access(dirname(file), constants.W_OK).then(
@@ -73,16 +73,11 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
     await client.query('begin isolation level repeatable read, read only')
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     const migrations = await listMigrations(client)
-    const header: ArchiveHeader = {
-      format: 'gatehouse-backup',
-      formatVersion: 1,
-      version,
-      createdAt: options.now,
-      migrations,
-    }
+    const format = { format: 'gatehouse-backup', formatVersion: 1 } as const
+    const header: ArchiveHeader = { ...format, version, createdAt: options.now, migrations }
     await addMember(tar, memberNames.header, JSON.stringify(header), checksums)
     const names = await listFiles(client)
-    // Before the tables, which may take long: what an account deletes meanwhile stays in the archive.
+    // What an account deletes meanwhile stays in the archive.
     await using held = await holdFiles(client, options.uploadDir, names)
     const tables: ArchiveManifest['tables'] = {}
     for (const table of await listTables(client)) {
@@ -104,7 +99,6 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
   }
 }
 
-/** Every file that a row names. */
 async function listFiles(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select filename as name from uploads union select avatar from users where avatar is not null
@@ -114,25 +108,17 @@ async function listFiles(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name).filter((name) => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/.test(name))
 }
 
-/** Second names for the files, which no deletion takes away; where links are not possible, copies. */
+/** Second names, which no deletion takes away. Copies where links are not possible. */
 async function holdFiles(client: pg.Client, uploadDir: string, names: readonly string[]) {
   await using opening = new AsyncDisposableStack()
-  const isThere = await lstat(uploadDir).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isThere) return { folder: uploadDir, names: [] as string[], [Symbol.asyncDispose]: async () => undefined }
+  const found = await lstat(uploadDir).catch(() => null)
+  if (!found?.isDirectory())
+    return { folder: uploadDir, names: [] as string[], [Symbol.asyncDispose]: async () => undefined }
   const { folder } = opening.use(await openUploadStaging(client, uploadDir, 'backup'))
   const held: string[] = []
   for (const name of names) {
     const source = join(uploadDir, name)
-    if (
-      !(await lstat(source).then(
-        (found) => found.isFile(),
-        () => false,
-      ))
-    )
-      continue
+    if (!(await lstat(source).catch(() => null))?.isFile()) continue
     await link(source, join(folder, name)).catch(async () => await copyFile(source, join(folder, name)))
     held.push(name)
   }
@@ -191,15 +177,14 @@ async function addFile(tar: Pack, path: string, name: string, checksums: Record<
 function explain(error: unknown): unknown {
   const { code, message } = error as { code?: string; message: string }
   if (error instanceof CommandFailure) return error
-  if (isDiskFull(error)) return new CommandFailure('failed', 'the disk is full: there is no archive', { cause: error })
-  if (code === 'ENOENT' || code === 'EACCES') return new CommandFailure('usage', message, { cause: error })
-  if (code === 'ECONNREFUSED')
-    return new CommandFailure('unreachable', `PostgreSQL does not answer: ${message}`, { cause: error })
+  if (isDiskFull(error)) return new CommandFailure('failed', 'the disk is full: there is no archive', error)
+  if (code === 'ENOENT' || code === 'EACCES') return new CommandFailure('usage', message, error)
+  if (code === 'ECONNREFUSED') return new CommandFailure('unreachable', `PostgreSQL does not answer: ${message}`, error)
   if (code === '42501')
     return new CommandFailure(
       'refused',
       'the role of DATABASE_URL may not read every table: use the one that owns the schema',
-      { cause: error },
+      error,
     )
   return error
 }

@@ -62,7 +62,7 @@ async function readPassphrase({ terminal }: Invocation, { passphraseFile }: Secr
   if (passphraseFile === undefined) return null
   if (passphraseFile === '-') return await readSecretLine(terminal)
   const text = await readFile(passphraseFile, 'utf8').catch((cause: unknown) => {
-    throw new CommandFailure('usage', `cannot read ${passphraseFile}: ${(cause as Error).message}`, { cause })
+    throw new CommandFailure('usage', `cannot read ${passphraseFile}: ${(cause as Error).message}`, cause)
   })
   const [line = ''] = text.split(/\r?\n/)
   if (!line) throw new CommandFailure('usage', `${passphraseFile} is empty`)

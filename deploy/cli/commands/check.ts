@@ -4,7 +4,7 @@ import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache } from '@gatehouse/auth'
 import { connectDatabase, databaseTime } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
-import { publicAddress, readVariables, settings } from '@gatehouse/service-kit'
+import { createLog, publicAddress, readVariables, settings } from '@gatehouse/service-kit'
 import type { Command } from 'commander'
 import { configured, dataFolderOf, isDistributed } from '../connect.ts'
 import { findRunningInstance } from '../../calls/socket-calls.ts'
@@ -18,13 +18,6 @@ const questionMs = 10_000
 const certificateDays = 14
 const clockToleranceMs = 5_000
 const dayMs = 24 * 60 * 60 * 1000
-const quiet = {
-  trace: () => undefined,
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-}
 
 /** `check`: what an operator would look at after a change. docs/operators.md, "Command line". */
 export function defineCheckCommand(program: Command, define: Define): void {
@@ -41,7 +34,7 @@ export function defineCheckCommand(program: Command, define: Define): void {
   )
 }
 
-/** What was found is printed all the same; the exit code tells. */
+/** What was found is printed too. */
 export class UnhealthyInstance extends CommandFailure {
   readonly result: Result
   constructor(result: Result) {
@@ -59,15 +52,16 @@ function describe(findings: readonly Finding[]): Result {
 }
 
 async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
+  const log = createLog({ level: 'silent', service: 'check' })
   const configuration = await finding('configuration', async () => readConfiguration(environment))
   const database = await finding('database', async () => await checkDatabase(environment, now))
   const servers = [
     await optional('bus (NATS)', environment['NATS_URL'], async (url) => {
-      await using bus = await connectNats({ url, name: 'check', log: quiet })
+      await using bus = await connectNats({ url, name: 'check', log })
       return bus.ready() ? 'answers' : 'connects'
     }),
     await optional('cache (Redis)', environment['REDIS_URL'], async (url) => {
-      await using cache = await connectRedisCache({ url, random: systemRandom, log: quiet })
+      await using cache = await connectRedisCache({ url, random: systemRandom, log })
       await cache.find('1')
       return 'answers'
     }),
@@ -92,7 +86,6 @@ async function finding(check: string, look: () => Promise<string>): Promise<Find
   }
 }
 
-/** Null where the environment names nothing to look at. */
 async function optional(
   check: string,
   subject: string | undefined,
@@ -121,7 +114,6 @@ function originOf(environment: Environment): string | null {
   }
 }
 
-/** Its connection, pending migrations, and how far its clock is from the one here. */
 async function checkDatabase(environment: Environment, now: () => number): Promise<string> {
   const running = isDistributed(environment) ? null : await findRunningInstance(dataFolderOf(environment))
   const url = running?.databaseUrl ?? environment['DATABASE_URL']
@@ -155,7 +147,6 @@ function checkCertificate(now: () => number) {
   }
 }
 
-/** Whether the address that everybody is told leads to an instance of this kind. */
 async function checkOrigin(origin: string): Promise<string> {
   const response = await fetch(`${origin}/api/instance/info`, {
     redirect: 'error',

@@ -57,7 +57,7 @@ export function defineSessionCommands(program: Command, define: Define): void {
   })
 }
 
-/** The account that an argument names. Throws CommandFailure. */
+/** Throws CommandFailure. */
 async function findUser({ call }: Invocation, user: string): Promise<User> {
   return (await call({ endpoint: 'findUser', query: { user } }))['user'] as User
 }

@@ -4,10 +4,8 @@ import type { ReportWriter } from './report.ts'
 import type { Source, SourceRow } from './source.ts'
 import { readId, readText } from './values.ts'
 
-/** A file that a row names, to be copied before the commit. */
 export type FileUse = { name: string; owner: { userId: string; column: 'avatar' | 'banner' } | null }
 
-/** What the parts of an import share. */
 export type ImportContext = {
   source: Source
   client: pg.ClientBase
@@ -31,7 +29,7 @@ export function known(ids: Ids, value: unknown): string | null {
   return id !== null && ids.has(id) ? id : null
 }
 
-/** Rows of a kind that has no place here: they are only counted. */
+/** Only counted, because they have no place here. */
 export class LeftBehind {
   readonly what: string
   constructor(what: string) {
@@ -48,7 +46,7 @@ type TableImport = {
   map(row: SourceRow): Record<string, unknown> | string | LeftBehind
 }
 
-/** Carries one table over, and gives the first unique columns of its rows. */
+/** Gives the first unique columns of the rows. */
 export async function importTable(context: ImportContext, table: TableImport): Promise<ReadonlySet<string>> {
   const { report, source, client, progress } = context
   const { from, to, unique = [['id']], map } = table
@@ -81,7 +79,6 @@ export async function importTable(context: ImportContext, table: TableImport): P
   return seen[0] ?? new Set()
 }
 
-/** What a row is called in the report. */
 function nameOf(row: SourceRow): string {
   const ids = Object.keys(row).filter((column) => column.endsWith('_id'))
   return readText(row['origin'] ?? row['id']) ?? ids.map((column) => readText(row[column])).join('/')
@@ -89,7 +86,7 @@ function nameOf(row: SourceRow): string {
 
 const batchRows = 2_000
 
-/** Inserts rows of one table in batches, in the transaction of `client`. The names of columns are those of this program. */
+/** In batches. The names of columns are those of this program. */
 export function insertInto(client: pg.ClientBase, table: string) {
   let rows: object[] = []
   async function flush(): Promise<void> {

@@ -2,7 +2,7 @@ import { LeftBehind, importTable, known, type ImportContext } from './context.ts
 import { importBelongings, importMessageRows } from './messages.ts'
 import { readId, readText, readTime, timestamp } from './values.ts'
 
-/** Direct conversations with their messages. Deleted ones have no place here. */
+/** Deleted ones have no place here. */
 export async function importConversations(context: ImportContext): Promise<void> {
   const channels = await importChannels(context)
   await importTable(context, {

@@ -17,13 +17,11 @@ import { importFriends, importReadStates } from './user-data.ts'
 import { importUsers } from './users.ts'
 
 export type ImportOptions = {
-  /** The SQLite file of the other server. */
   file: string
-  /** Its folder of uploads, or null. */
   uploads: string | null
   isDryRun: boolean
   isForced: boolean
-  /** Of the owner of the schema; the schema is up to date. */
+  /** Of the owner of the schema, which is up to date. */
   databaseUrl: string
   uploadDir: string
   domain: string
@@ -33,7 +31,6 @@ export type ImportOptions = {
   progress(line: string): void
 }
 
-/** Tables there that have no table here. */
 const tablesWithoutPlace = [
   ...['federation_outbox', 'federation_file_queue', 'federation_mutation_log', 'federation_reset_events'],
   ...['federation_attach_proofs', 'peer_approval_subscribers', 'peer_approval_notifications'],
@@ -41,11 +38,7 @@ const tablesWithoutPlace = [
   'user_space_layout',
 ]
 
-/**
- * Imports an instance of the other chat server in one transaction, into an instance without accounts and with no service
- * running; a dry run does all but the commit. Throws CommandFailure, and then nothing has changed. docs/operators.md,
- * "Import".
- */
+/** As `fillEmptyInstance`. A dry run does all but the commit. docs/operators.md, "Import". */
 export async function importDatabase(options: ImportOptions): Promise<ImportReport> {
   const { file, isForced, isDryRun, progress, uploads, databaseUrl, uploadDir } = options
   if (uploads !== null) await requireFolder(uploads)
@@ -61,7 +54,7 @@ async function requireFolder(folder: string): Promise<void> {
   try {
     await readdir(folder)
   } catch (cause) {
-    throw new CommandFailure('usage', `cannot read the folder ${folder}: ${(cause as Error).message}`, { cause })
+    throw new CommandFailure('usage', `cannot read the folder ${folder}: ${(cause as Error).message}`, cause)
   }
 }
 

@@ -15,7 +15,6 @@ import {
 
 const greatestInteger = 2_147_483_647n
 
-/** Invite links with their tokens, and who used them. */
 export async function importInvites(context: ImportContext): Promise<void> {
   const { report, source, users } = context
   const lastRedeemed = new Map<string, number>()

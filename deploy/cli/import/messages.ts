@@ -1,7 +1,6 @@
 import { LeftBehind, importTable, known, type Ids, type ImportContext } from './context.ts'
 import { readId, readText, readTime, timestamp } from './values.ts'
 
-/** Messages of spaces with what hangs on them. */
 export async function importMessages(context: ImportContext, channels: Ids): Promise<void> {
   const messages = await importMessageRows(context, { table: 'messages', parent: 'channel_id', channels })
   const tables = { attachments: 'message_attachments', reactions: ['reactions', 'message_reactions'] as const }
@@ -19,7 +18,6 @@ export async function importMessages(context: ImportContext, channels: Ids): Pro
 
 type MessageTable = { table: string; parent: string; channels: Ids }
 
-/** Messages of spaces, or of direct conversations. */
 export async function importMessageRows(
   context: ImportContext,
   { table, parent, channels }: MessageTable,
@@ -55,7 +53,6 @@ export async function importMessageRows(
 
 type Belongings = { attachments: string; reactions: readonly [from: string, to: string]; parent: string }
 
-/** Attachments and reactions of messages; the files of attachments are copied. */
 export async function importBelongings(
   context: ImportContext,
   messages: Ids,

@@ -6,7 +6,7 @@ import { clamp, readId, readInteger, readOptionalTime, readText, readTime, times
 const trusted = ['active', 'unreachable']
 const ended = ['rejected', 'revoked', 'needs_attention']
 
-/** Peers with their secrets. What any user could cause there is no peer here. */
+/** A peering that any user could cause is left out. */
 export async function importPeers(context: ImportContext): Promise<void> {
   const { report, now } = context
   const chosen = choosePeers(context)
@@ -58,7 +58,7 @@ export async function importPeers(context: ImportContext): Promise<void> {
   })
 }
 
-/** Of several rows of one origin the trusted one is its peer, then the latest. */
+/** Of one origin the trusted row counts, then the latest. */
 function choosePeers({ source }: ImportContext): ReadonlyMap<string, { id: unknown }> {
   const chosen = new Map<string, { rank: number; id: unknown }>()
   for (const row of source.rows('federation_peers')) {
@@ -70,7 +70,7 @@ function choosePeers({ source }: ImportContext): ReadonlyMap<string, { id: unkno
   return chosen
 }
 
-/** A peer without a secret of its own is an ended one; its new one is known to nobody. */
+/** Without a secret the peering has ended. Its new secret is known to nobody. */
 function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { origin: string; secret: string | null }) {
   const { random, now } = context
   const id = readId(row['id']) ?? freshId(context)
@@ -105,7 +105,6 @@ function originOf(value: unknown): string | null {
 }
 
 let made = 0n
-/** An id of its own for what had none that can be kept. */
 function freshId({ now }: ImportContext): string {
   made += 1n
   return String(((BigInt(now) - 1_704_067_200_000n) << 22n) | (made % 4096n))

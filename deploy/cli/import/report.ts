@@ -3,18 +3,16 @@ import { printable } from '../terminal.ts'
 export type TableCounts = { read: number; imported: number; skipped: number; doubles: number }
 export type ImportReport = {
   tables: Record<string, TableCounts>
-  /** Rows that have no place here, by table. */
   leftBehind: Record<string, number>
-  /** What was odd and what was done, one line each. */
   told: string[]
 }
 
-/** The most lines about single rows of one table: the counts stay exact. */
+/** Of single rows. The counts stay exact. */
 const linesPerTable = 50
 
 export type ReportWriter = ReturnType<typeof createReport>
 
-/** Collects what an import did. No secret, hash or token may be told. */
+/** No secret, hash or token may be told. */
 export function createReport() {
   const report: ImportReport = { tables: {}, leftBehind: {}, told: [] }
   const lines = new Map<string, number>()

@@ -63,7 +63,7 @@ async function requireHeader(file: string): Promise<void> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0)
     if (bytesRead === 16 && buffer.toString('latin1') === headerText) return
   } catch (cause) {
-    throw new CommandFailure('usage', `cannot read ${file}: ${(cause as Error).message}`, { cause })
+    throw new CommandFailure('usage', `cannot read ${file}: ${(cause as Error).message}`, cause)
   }
   throw new CommandFailure('refused', `${file} is not an SQLite database`)
 }
@@ -78,8 +78,8 @@ async function copyDatabase(file: string, copy: string): Promise<string[]> {
       'the write-ahead log beside the database was read too; stop the other server, or what it still writes is lost',
     ]
   } catch (cause) {
-    if (isDiskFull(cause)) throw new CommandFailure('failed', 'the disk is full: nothing was changed', { cause })
-    throw new CommandFailure('usage', `cannot copy ${file} for reading: ${(cause as Error).message}`, { cause })
+    if (isDiskFull(cause)) throw new CommandFailure('failed', 'the disk is full: nothing was changed', cause)
+    throw new CommandFailure('usage', `cannot copy ${file} for reading: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -90,7 +90,7 @@ function openDatabase(file: string, copy: string): DatabaseSync {
     if (verdict === 'ok') return database
     database.close()
   } catch (cause) {
-    throw new CommandFailure('refused', `${file} is broken: ${(cause as Error).message}`, { cause })
+    throw new CommandFailure('refused', `${file} is broken: ${(cause as Error).message}`, cause)
   }
   throw new CommandFailure('refused', `${file} is broken: it fails the integrity check of SQLite`)
 }

@@ -156,11 +156,7 @@ export const settings = {
     },
   }),
   ...inSection('accounts', {
-    JWT_EXPIRES_IN: {
-      kind: variables.duration('30d'),
-      readers: accounts,
-      meaning: 'how long a token lives',
-    },
+    JWT_EXPIRES_IN: { kind: variables.duration('30d'), readers: accounts, meaning: 'how long a token lives' },
     REGISTRATION_OPEN: {
       kind: variables.flag(true),
       readers: accounts,
@@ -172,11 +168,7 @@ export const settings = {
       preset: 'one for each core',
       meaning: 'threads that hash passwords',
     },
-    HASHING_QUEUE: {
-      kind: variables.count(100),
-      readers: accounts,
-      meaning: 'how many requests may wait for them',
-    },
+    HASHING_QUEUE: { kind: variables.count(100), readers: accounts, meaning: 'how many requests may wait for them' },
   }),
   ...inSection('federation: where outbound requests may go beside public addresses over https', {
     FEDERATION_ALLOW_PRIVATE: {

@@ -1,5 +1,4 @@
-import { upstreamRoute } from '@gatehouse/contracts'
-import { areNested, findOwnPath, isSamePrefix } from './path-prefixes.ts'
+import { endpointTable, gatewayPaths, upstreamRoute } from '@gatehouse/contracts'
 
 type Claim = { value: string; place: string; owner: number }
 
@@ -59,4 +58,24 @@ function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
     : undefined
+}
+
+/** Services may ignore the case of a path. */
+const segmentsOf = (path: string): string[] => path.toLowerCase().split('/').slice(1)
+
+export function areNested(one: string, other: string): boolean {
+  const others = segmentsOf(other)
+  return segmentsOf(one)
+    .slice(0, others.length)
+    .every((segment, index) => isSame(segment, others[index] ?? segment))
+}
+
+const isSame = (one: string, other: string): boolean => one === other || one.startsWith(':') || other.startsWith(':')
+
+const isSamePrefix = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+
+const ownPaths: readonly string[] = [...Object.values(endpointTable).map(({ path }) => path), ...gatewayPaths]
+
+export function findOwnPath(prefix: string): string | undefined {
+  return ownPaths.find((path) => areNested(prefix, path))
 }
