@@ -15,10 +15,8 @@ import {
   watchUpstreams,
   type Lifecycle,
   type Listening,
-  type UpstreamsWatch,
 } from '@gatehouse/service-kit'
-import { startCacheUpdater } from './account-states/cache-updater.ts'
-import { createAccountStateLoader } from './account-states/load-account-states.ts'
+import { createAccountStateLoader, startCacheUpdater } from './auth/account-states.ts'
 import { createTokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
@@ -27,8 +25,7 @@ import { createClientAddress, createProxyCheck } from './http/client-address.ts'
 import { handleClientErrors } from './http/client-errors.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { createResponseHeaders } from './http/response-headers.ts'
-import { createConnectionLimits, type ConnectionLimits } from './limits/connection-limits.ts'
-import { readDescriptorLimit } from './limits/descriptor-limit.ts'
+import { createConnectionLimits, readDescriptorLimit, type ConnectionLimits } from './limits/connection-limits.ts'
 import { openRateLimits } from './limits/rate-limits.ts'
 import { createUploadLimits } from './limits/upload-limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
@@ -51,8 +48,7 @@ export async function startGateway(config: GatewayConfig, resources: GatewayReso
   const lifecycle: Lifecycle = { draining: false }
   const socketPairs = createSocketPairs()
   const { inProcess } = overrides
-  const upstreamsWatch = await openUpstreamsWatch(opening, config, resources)
-  const started = { ...resources, config, timeouts, capacity, inProcess, upstreamsWatch }
+  const started = { ...resources, config, timeouts, capacity, inProcess }
   const deps = await openDeps(started, { opening, openSockets: socketPairs.count })
   opening.use(await startCacheUpdater(deps))
   const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
@@ -75,19 +71,8 @@ type Overrides = {
   inProcess?: InProcessReplicas
 }
 
-async function openUpstreamsWatch(
-  opening: AsyncDisposableStack,
-  { upstreamsFile }: GatewayConfig,
-  { log }: GatewayResources,
-): Promise<UpstreamsWatch> {
-  return upstreamsFile === undefined ? noUpstreams : opening.use(await watchUpstreams(upstreamsFile, { log }))
-}
-
 type Started = GatewayResources &
-  Pick<Deps, 'config' | 'timeouts' | 'capacity'> & {
-    inProcess: InProcessReplicas | undefined
-    upstreamsWatch: UpstreamsWatch
-  }
+  Pick<Deps, 'config' | 'timeouts' | 'capacity'> & { inProcess: InProcessReplicas | undefined }
 type Opening = { opening: AsyncDisposableStack; openSockets: () => number }
 
 async function openDeps(started: Started, { opening, openSockets }: Opening): Promise<Deps> {
@@ -97,7 +82,9 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
   const resolve = createAddressResolver(config.dnsServers ?? [])
   const replicas = await openServices(opening, config.services, { ...started, resolve })
   const statementKeys = createStatementKeys(config.internalSecret, config.previousInternalSecrets)
-  const ofUpstreams = { watch: started.upstreamsWatch, issuer: config.publicAddress.origin, keys: statementKeys }
+  const { upstreamsFile } = config
+  const watch = upstreamsFile === undefined ? noUpstreams : opening.use(await watchUpstreams(upstreamsFile, { log }))
+  const ofUpstreams = { watch, issuer: config.publicAddress.origin, keys: statementKeys }
   const upstreams = opening.use(await openUpstreams({ ...started, ...ofUpstreams, resolve }))
   const allReplicas = (): Replicas[] => [...Object.values(replicas), ...upstreams.replicas()]
   const gatewayMetrics = createGatewayMetrics(metrics, {

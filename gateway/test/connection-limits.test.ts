@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { eventually } from '@gatehouse/test-kit'
-import { readDescriptorLimit } from '../src/limits/descriptor-limit.ts'
+import { readDescriptorLimit } from '../src/limits/connection-limits.ts'
 import { startHarness, type Harness } from './harness.ts'
 
 const health = 'GET /api/health HTTP/1.1\r\nHost: a\r\n\r\n'

@@ -3,19 +3,15 @@ import { parseCidrs } from '@gatehouse/outbound/reach'
 import { ConfigurationError } from '@gatehouse/service-kit'
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
-type Range = [IpAddress, number]
-
 export type ClientAddress = (remote: string | undefined, forwardedFor: string | string[] | undefined) => string
 
 // proxy-addr misreads ports, brackets and zones, and refuses a range of /0.
 
 /** The client is the nearest untrusted address. Throws ConfigurationError. Contract: 8, TRUST_PROXY. */
 export function createClientAddress(trustProxy: string): ClientAddress {
-  const trusted = parseTrusted(trustProxy)
-  const isTrusted = isIn(trusted)
-
+  const isTrusted = parseTrusted(trustProxy)
   return (remote = '', forwardedFor) => {
-    if (trusted.length === 0 || forwardedFor === undefined) return canonical(remote)
+    if (!isTrusted || forwardedFor === undefined) return canonical(remote)
     let client = parseAddress(remote)
     for (const hop of String(forwardedFor).split(',').reverse()) {
       if (!client || !isTrusted(client)) break
@@ -29,11 +25,10 @@ export function createClientAddress(trustProxy: string): ClientAddress {
 
 /** Throws ConfigurationError. */
 export function createProxyCheck(trustProxy: string): (remote: string | undefined) => boolean {
-  const trusted = parseTrusted(trustProxy)
-  const isTrusted = isIn(trusted)
+  const isTrusted = parseTrusted(trustProxy)
   return (remote = '') => {
-    const address = trusted.length > 0 ? parseAddress(remote) : undefined
-    return address !== undefined && isTrusted(address)
+    const address = isTrusted && parseAddress(remote)
+    return address !== undefined && isTrusted?.(address) === true
   }
 }
 
@@ -48,22 +43,17 @@ export function parseAddress(text: string): IpAddress | undefined {
   return isAddress ? ipaddr.process(bare) : undefined
 }
 
-function isIn(ranges: readonly Range[]): (address: IpAddress) => boolean {
-  return (address) => ranges.some((range) => contains(range, address))
-}
-
 function canonical(remote: string): string {
   return remote.includes(':') ? (parseAddress(remote)?.toString() ?? remote) : remote
 }
 
-function parseTrusted(trustProxy: string): Range[] {
+/** Undefined when no proxy is trusted. */
+function parseTrusted(trustProxy: string): ((address: IpAddress) => boolean) | undefined {
   try {
-    return parseCidrs(trustProxy).map((cidr) => ipaddr.parseCIDR(cidr))
+    const ranges = parseCidrs(trustProxy).map((cidr) => ipaddr.parseCIDR(cidr))
+    if (ranges.length === 0) return undefined
+    return (address) => ranges.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
   } catch (cause) {
     throw new ConfigurationError([`TRUST_PROXY: ${(cause as Error).message}; separate several by commas`], { cause })
   }
-}
-
-function contains([base, bits]: Range, address: IpAddress): boolean {
-  return base.kind() === address.kind() && address.match(base, bits)
 }

@@ -101,9 +101,9 @@ async function enforceRateLimit(
   context: RequestContext,
   { limit, key }: { limit: RateLimit; key: string },
 ): Promise<void> {
-  const { allowed, requests, remaining, resetSeconds } = await deps.rateLimits.consume(limit, key)
+  const { allowed, remaining, resetSeconds } = await deps.rateLimits.consume(limit, key)
   const reset = String(resetSeconds)
-  context.rateLimitHeaders = ['RateLimit-Limit', String(requests), 'RateLimit-Remaining', String(remaining)]
+  context.rateLimitHeaders = ['RateLimit-Limit', String(limit.requests), 'RateLimit-Remaining', String(remaining)]
   context.rateLimitHeaders.push('RateLimit-Reset', reset)
   if (allowed) return
   deps.gatewayMetrics.rateLimited(limit.name)
@@ -117,15 +117,14 @@ function countsToken({ request }: RequestContext, { access, readsToken }: RouteT
 
 async function judgeCaller(deps: Deps, context: RequestContext, target: RouteTarget): Promise<SignedCaller> {
   const { clientAddress } = context
-  const { signer } = target
-  if (countsToken(context, target)) {
-    const access = requiresToken(target.access) ? target.access : 'bearer'
-    const authorization = authorizationOf(context)
-    const caller = await authenticate(deps, { authorization, access, clientAddress, signer })
-    context.userId = caller.userId
-    return caller
+  const { access, signer } = target
+  if (!countsToken(context, target)) {
+    return { token: signer.sign({ address: clientAddress, account: null }), userId: '' }
   }
-  return { token: signer.sign({ address: clientAddress, account: null }), userId: '' }
+  const authorization = authorizationOf(context)
+  const caller = await authenticate(deps, { authorization, access, clientAddress, signer })
+  context.userId = caller.userId
+  return caller
 }
 
 function authorizationOf({ request }: RequestContext): string | undefined {

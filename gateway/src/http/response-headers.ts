@@ -6,14 +6,17 @@ export type HeaderList = string[]
 export type ResponseHeaders = { api: HeaderList; page: HeaderList }
 
 /** Contract: 1, CORS. Every origin may read, because there are no cookies. */
-const crossOrigin: HeaderList = [
-  'Access-Control-Allow-Origin',
-  '*',
-  'Access-Control-Expose-Headers',
-  'Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, X-Request-Id',
-  'Cross-Origin-Resource-Policy',
-  'cross-origin',
-]
+const crossOrigin = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, X-Request-Id',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+}
+
+const ofPages = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'X-Frame-Options': 'DENY',
+  'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
+}
 
 /** The web app uses the API, sockets and pictures of other instances. */
 export const pageContentPolicy = [
@@ -29,19 +32,14 @@ export const pageContentPolicy = [
 
 export const apiContentPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-export function createResponseHeaders(address: PublicAddress): ResponseHeaders {
-  const security = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer']
-  if (address.origin.startsWith('https:')) security.push('Strict-Transport-Security', 'max-age=31536000')
+export function createResponseHeaders({ origin }: PublicAddress): ResponseHeaders {
+  const security = {
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  }
   return {
-    api: [...security, ...crossOrigin],
-    page: [
-      ...security,
-      'Cross-Origin-Opener-Policy',
-      'same-origin',
-      'X-Frame-Options',
-      'DENY',
-      'Permissions-Policy',
-      'camera=(), microphone=(), geolocation=()',
-    ],
+    api: Object.entries({ ...security, ...crossOrigin }).flat(),
+    page: Object.entries({ ...security, ...ofPages }).flat(),
   }
 }

@@ -6,44 +6,36 @@ export type FindRoute = (method: string, path: string) => Route
 
 export type RouteEntry = { endpoint: { method: string; path: string }; target: RouteTarget }
 
-type TrieNode = { fixed: Map<string, TrieNode>; parameter?: TrieNode; methods: Map<string, { target: RouteTarget }> }
+type Methods = ReadonlyMap<string, { target: RouteTarget }>
+type Pattern = { path: string; segments: readonly string[]; methods: Methods }
 
-const newNode = (): TrieNode => ({ fixed: new Map(), methods: new Map() })
-
+/** A fixed segment is preferred to a parameter. */
 export function createRouteTable(entries: readonly RouteEntry[]): FindRoute {
-  const root = newNode()
-  const fixedPaths = new Map<string, TrieNode>()
-  for (const { endpoint, target } of entries) {
-    const leaf = leafFor(root, endpoint.path)
-    leaf.methods.set(endpoint.method, { target })
-    if (!endpoint.path.includes(':')) fixedPaths.set(endpoint.path, leaf)
-  }
+  const byPath = [...Map.groupBy(entries, ({ endpoint }) => endpoint.path)].map(([path, own]) => ({
+    path,
+    segments: path.split('/'),
+    methods: new Map(own.map(({ endpoint, target }) => [endpoint.method, { target }])),
+  }))
+  const fixedPaths = new Map(byPath.map(({ path, methods }) => [path, methods]))
+  // The highest character of ASCII but one sorts a parameter after all fixed segments.
+  const sortKey = ({ path }: Pattern): string => path.replaceAll(':', '~')
+  const patterns = byPath
+    .filter(({ path }) => path.includes(':'))
+    .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1))
   return (method, path) => {
-    const node = fixedPaths.get(path) ?? find(root, path.split('/'), 0)
-    if (!node) return undefined
-    return node.methods.get(method === 'HEAD' ? 'GET' : method) ?? { allowed: allowedOn(node) }
+    const methods = fixedPaths.get(path) ?? findPattern(patterns, path.split('/'))?.methods
+    return methods && (methods.get(method === 'HEAD' ? 'GET' : method) ?? { allowed: allowedOf(methods) })
   }
 }
 
-function allowedOn({ methods }: TrieNode): string[] {
+function allowedOf(methods: Methods): string[] {
   return [...[...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS']
 }
 
-function leafFor(root: TrieNode, path: string): TrieNode {
-  return path.split('/').reduce((node, segment) => {
-    if (segment.startsWith(':')) return (node.parameter ??= newNode())
-    const next = node.fixed.get(segment) ?? newNode()
-    node.fixed.set(segment, next)
-    return next
-  }, root)
-}
-
-function find(node: TrieNode, segments: readonly string[], depth: number): TrieNode | undefined {
-  const segment = segments[depth]
-  if (segment === undefined) return node.methods.size > 0 ? node : undefined
-  const fixed = node.fixed.get(segment)
-  return (
-    (fixed && find(fixed, segments, depth + 1)) ??
-    (node.parameter && segment !== '' ? find(node.parameter, segments, depth + 1) : undefined)
+function findPattern(patterns: readonly Pattern[], given: readonly string[]): Pattern | undefined {
+  return patterns.find(
+    ({ segments }) =>
+      segments.length === given.length &&
+      segments.every((segment, index) => segment === given[index] || (segment.startsWith(':') && given[index] !== '')),
   )
 }

@@ -1,7 +1,7 @@
+import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { createQuota } from '@gatehouse/runtime'
-import type { Capacity } from '../policy.ts'
-import { policy } from '../policy.ts'
+import { policy, type Capacity } from '../policy.ts'
 
 /** Contract: 6. */
 export type ConnectionLimits = {
@@ -72,5 +72,18 @@ export function createConnectionLimits(options: LimitOptions): ConnectionLimits 
       used += added
       return true
     },
+  }
+}
+
+/** Node's value on macOS. */
+const descriptorsOtherwise = 10_240
+
+/** Reads the soft limit. Node raises it to the hard limit. */
+export function readDescriptorLimit(path = '/proc/self/limits'): number {
+  try {
+    const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync(path, 'utf8')) ?? []
+    return soft === 'unlimited' ? 1_048_576 : Number(soft) || descriptorsOtherwise
+  } catch {
+    return descriptorsOtherwise
   }
 }

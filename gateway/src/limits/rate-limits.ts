@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import { policy } from '../policy.ts'
 
-export type RateLimitResult = { allowed: boolean; requests: number; remaining: number; resetSeconds: number }
+export type RateLimitResult = { allowed: boolean; remaining: number; resetSeconds: number }
 
 export type RateLimits = AsyncDisposable & {
   /** Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
@@ -81,7 +81,6 @@ async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLim
 function resultOf({ requests }: RateLimit, state: RateLimiterRes): RateLimitResult {
   return {
     allowed: state.consumedPoints <= requests,
-    requests,
     remaining: state.remainingPoints,
     resetSeconds: Math.max(1, Math.ceil(state.msBeforeNext / 1000)),
   }

@@ -7,36 +7,24 @@ import { apiContentPolicy, type HeaderList } from '../http/response-headers.ts'
 /** A client could join other traces or force recording. W3C Trace Context. */
 export const traceHeaders = ['traceparent', 'tracestate', 'baggage']
 
-/** RFC 9110, 7.6.1. */
-const hopByHopHeaders = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]
+/** Each line has names with spaces between them. */
+export const namesIn = (...lines: string[]): string[] => lines.flatMap((line) => line.split(' '))
 
-const gatewayControlledHeaders = [
-  'host',
-  'expect',
-  'content-length',
-  'authorization',
-  'cookie',
-  'forwarded',
-  'x-real-ip',
+/** RFC 9110, 7.6.1. */
+const hopByHopHeaders = namesIn(
+  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection',
+  'te trailer transfer-encoding upgrade',
+)
+
+const droppedFromRequests = new Set([
+  ...hopByHopHeaders,
+  ...namesIn('host expect content-length authorization cookie forwarded x-real-ip'),
   // Some frameworks read the path from these.
-  'x-original-url',
-  'x-rewrite-url',
+  ...namesIn('x-original-url x-rewrite-url'),
   ...traceHeaders,
   requestIdHeader,
   callerHeader,
-]
-
-const droppedFromRequests = new Set([...hopByHopHeaders, ...gatewayControlledHeaders])
+])
 const droppedFromResponses = new Set([...hopByHopHeaders, requestIdHeader, drainingHeader, 'x-powered-by', 'server'])
 
 /** Design: invariant 6. */
@@ -48,12 +36,15 @@ export function toUpstreamHeaders(
   if (span) headers.push('traceparent', span.traceparent)
   const named = namedInConnection(received.connection)
   for (const name in received) {
-    if (droppedFromRequests.has(name) || isReserved(name) || named?.has(name)) continue
-    const value = received[name]
-    if (typeof value === 'string') headers.push(name, value)
-    else if (value) for (const one of value) headers.push(name, one)
+    if (!droppedFromRequests.has(name) && !isReserved(name) && !named?.has(name)) copy(received, name, headers)
   }
   return headers
+}
+
+function copy(received: IncomingHttpHeaders, name: string, headers: HeaderList): void {
+  const value = received[name]
+  if (typeof value === 'string') headers.push(name, value)
+  else if (value) for (const one of value) headers.push(name, one)
 }
 
 /** Some servers read an underscore as a hyphen. */
@@ -67,12 +58,7 @@ export function toClientHeaders(received: IncomingHttpHeaders, dropped?: Readonl
   const named = namedInConnection(received.connection)
   const isKept = (name: string): boolean =>
     name in received && !droppedFromResponses.has(name) && !dropped?.has(name) && !named?.has(name)
-  for (const name in received) {
-    if (!isKept(name)) continue
-    const value = received[name]
-    if (typeof value === 'string') headers.push(name, value)
-    else if (value) for (const one of value) headers.push(name, one)
-  }
+  for (const name in received) if (isKept(name)) copy(received, name, headers)
   if (!isKept('cache-control')) headers.push('Cache-Control', 'no-store')
   if (!isKept('content-security-policy')) headers.push('Content-Security-Policy', apiContentPolicy)
   return headers

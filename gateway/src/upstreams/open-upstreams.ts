@@ -6,6 +6,7 @@ import type { UpstreamsWatch } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
 import type { FindRoute } from '../http/route-table.ts'
 import { policy, type Timeouts } from '../policy.ts'
+import { namesIn } from '../proxy/proxy-headers.ts'
 import { openReplicas, type ReplicaOptions, type Replicas } from '../replicas/replicas.ts'
 import type { CallerSigner, RouteTarget } from '../proxy/route-target.ts'
 import { createUpstreamRoutes } from './upstream-routes.ts'
@@ -36,7 +37,7 @@ type OpenUpstream = {
 
 /** Headers of the gateway, and headers that apply to the whole origin. */
 const droppedFromResponses: ReadonlySet<string> = new Set(
-  [
+  namesIn(
     'set-cookie set-cookie2 set-login clear-site-data service-worker-allowed',
     'strict-transport-security alt-svc origin-agent-cluster accept-ch critical-ch speculation-rules',
     'access-control-allow-origin access-control-allow-credentials access-control-allow-methods',
@@ -47,7 +48,7 @@ const droppedFromResponses: ReadonlySet<string> = new Set(
     'nel report-to reporting-endpoints',
     // A proxy before the gateway would send its own files.
     'x-accel-redirect x-sendfile x-lighttpd-send-file',
-  ].flatMap((names) => names.split(' ')),
+  ),
 )
 
 /** Resolves when the addresses are known, or late. */

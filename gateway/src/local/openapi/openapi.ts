@@ -94,32 +94,27 @@ const securitySchemes: OpenApi['components']['securitySchemes'] = {
   },
 }
 
-const health: Operation = {
-  operationId: 'health',
-  summary: 'Whether the gateway is running',
-  tags: ['Gateway'],
-  responses: {
-    200: {
-      description: 'The gateway is running',
-      content: { 'application/json': { schema: toSchema(z.object({ status: z.literal('ok') }), 'output') } },
-    },
-  },
-}
+const health = ownOperation('health', 'Whether the gateway is running', {
+  description: 'The gateway is running',
+  reply: z.object({ status: z.literal('ok') }),
+})
 
-const upstreamKeys: Operation = {
-  operationId: 'upstreamKeys',
-  summary: 'The public keys of what the gateway states to upstreams about a caller, as a JWK Set',
-  tags: ['Gateway'],
-  responses: {
-    200: {
-      description: 'The key in use, and those of before that may still be met',
-      content: {
-        'application/json': {
-          schema: toSchema(z.object({ keys: z.array(z.record(z.string(), z.string())) }), 'output'),
-        },
-      },
-    },
+const upstreamKeys = ownOperation(
+  'upstreamKeys',
+  'The public keys of what the gateway states to upstreams about a caller, as a JWK Set',
+  {
+    description: 'The key in use, and those of before that may still be met',
+    reply: z.object({ keys: z.array(z.record(z.string(), z.string())) }),
   },
+)
+
+function ownOperation(
+  operationId: string,
+  summary: string,
+  { description, reply }: { description: string; reply: z.ZodType },
+): Operation {
+  const content = { 'application/json': { schema: toSchema(reply, 'output') } }
+  return { operationId, summary, tags: ['Gateway'], responses: { 200: { description, content } } }
 }
 
 function describeEndpoint(name: string, endpoint: Endpoint): Operation {

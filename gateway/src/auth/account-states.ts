@@ -1,5 +1,5 @@
 import { callerHeader, type LoadedStates } from '@gatehouse/auth'
-import { accountStatesQuery } from '@gatehouse/contracts'
+import { accountEvents, accountStatesQuery, passwordChanged, sessionEndingEvents } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
@@ -45,4 +45,23 @@ export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Dep
     }
     throw refuse.unavailable({ headers: { 'Retry-After': '1' }, cause })
   }
+}
+
+const revocations: ReadonlySet<string> = new Set([passwordChanged, ...sessionEndingEvents].map(({ name }) => name))
+
+/** Repairs the cache when a service stopped between its commit and its write. Design: invariant 1. */
+export async function startCacheUpdater({
+  bus,
+  accountStateCache,
+  clock,
+  gatewayMetrics,
+}: Pick<Deps, 'bus' | 'accountStateCache' | 'clock' | 'gatewayMetrics'>): Promise<AsyncDisposable> {
+  return await bus.subscribe(
+    accountEvents,
+    async ({ name, payload }) => {
+      await accountStateCache.put(payload.state)
+      if (revocations.has(name)) gatewayMetrics.revocationApplied(Math.max(0, clock.now() - payload.at) / 1000)
+    },
+    { group: 'account-states' },
+  )
 }
