@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { layers, programs } from '../../.dependency-cruiser.js'
+import { layers, programs, sessionGatewayFolders } from '../../.dependency-cruiser.js'
 import { root } from '../setup/project.js'
 
 type Violation = { from: string; rule: { name: string } }
@@ -89,7 +89,23 @@ describe('the structure of the packages', () => {
     })
   })
 
-  it('has a layer for every library and every program', () => {
+  it('lets a folder of the session gateway import lower ones, and what they share imports none', async () => {
+    const source = 'services/session-gateway/src'
+    for (const folder of ['connection', 'nodes', 'presence']) await create(`${source}/${folder}/one.ts`, 'export {}')
+    await create(`${source}/presence/two.ts`, `import './one.ts'; import '../nodes/one.ts'`)
+    await create(`${source}/service.ts`, `import './presence/two.ts'`)
+    await create(`${source}/sessions/upwards.ts`, `import '../presence/one.ts'`)
+    await create(`${source}/nodes/sidewards.ts`, `import '../connection/one.ts'`)
+    await create(`${source}/policy.ts`, `import './nodes/one.ts'`)
+
+    expect(await check()).to.deep.equal({
+      [`${source}/sessions/upwards.ts`]: ['session-gateway-1'],
+      [`${source}/nodes/sidewards.ts`]: ['session-gateway-0'],
+      [`${source}/policy.ts`]: ['session-gateway-context'],
+    })
+  })
+
+  it('has a layer for every library, every program and every folder of the session gateway', () => {
     const folders = readdirSync(join(root, 'deploy'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
     const ofPrograms = folders
       .map(({ name }) => name)
@@ -97,5 +113,8 @@ describe('the structure of the packages', () => {
 
     expect(layers.flat()).to.have.members(readdirSync(join(root, 'libs')))
     expect(programs.flat()).to.include.members(ofPrograms)
+    const source = readdirSync(join(root, 'services/session-gateway/src'), { withFileTypes: true })
+    const ofSessionGateway = source.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    expect(sessionGatewayFolders.flat()).to.have.members(ofSessionGateway)
   })
 })

@@ -3,36 +3,35 @@ import { createCallerKey, createTokenKey } from '@gatehouse/auth'
 import { limits, presenceChanged } from '@gatehouse/contracts'
 import { createQuota, startPeriodicTask, systemTimer, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type AppState, type RunningService } from '@gatehouse/service-kit'
-import { subscribeAdminChanges } from './admin-watch/subscribe-admin-changes.ts'
+import { AdminWatch, subscribeAdminChanges } from './admin-watch/admin-watch.ts'
 import type { SessionGatewayConfig } from './config.ts'
-import type { Deps, OperationContext, SessionGatewayResources } from './deps.ts'
-import { RemotePresenceAnnouncer, subscribeRemotePresences } from './federation/announce-remote-presences.ts'
-import { PeeringReader } from './federation/peering-summary.ts'
-import { RemotePresences } from './federation/remote-presences.ts'
+import { EvictedSockets } from './connection/drain-sockets.ts'
+import { OpenSockets } from './connection/open-sockets.ts'
+import type { SessionSocket } from './connection/session-socket.ts'
+import { createSocketTimeouts, stopSocketTimeouts } from './connection/socket-timeouts.ts'
+import type { OperationContext, SessionGatewayResources } from './context.ts'
+import { acceptSockets } from './handshake/accept-sockets.ts'
+import { PeeringReader } from './handshake/peering-summary.ts'
 import { createSessionMetrics } from './metrics.ts'
-import { closeEvictedSockets } from './nodes/close-evicted-sockets.ts'
-import { maintainNodes } from './nodes/maintain-nodes.ts'
 import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
+import { RemotePresenceAnnouncer, subscribeRemotePresences } from './presence/announce-remote-presences.ts'
+import { maintainNodes } from './presence/maintain-nodes.ts'
 import { recoverMissedChanges } from './presence/missed-changes.ts'
 import { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
 import { PresenceDelivery } from './presence/presence-delivery.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
+import { RemotePresences } from './presence/remote-presences.ts'
 import { addSocketRoutes } from './routes/sockets.ts'
+import { closeExpiredSessions, subscribeSessionEndings } from './sessions/end-sessions.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
-import { closeExpiredSessions } from './sessions/expire-sessions.ts'
-import { subscribeSessionEndings } from './sessions/end-sessions.ts'
 import { openSocketLists } from './sessions/socket-lists.ts'
 import { sweepSessions } from './sessions/sweep-sessions.ts'
-import { acceptSockets } from './socket/accept-sockets.ts'
-import { OpenSockets } from './socket/open-sockets.ts'
-import { createSocketTimeouts, startSocketTimeouts } from './socket/socket-timeouts.ts'
-import { createUpstreamParts } from './upstreams/create-upstream-parts.ts'
-import { startUpstreams } from './upstreams/start-upstreams.ts'
+import { createUpstreams, startUpstreams } from './upstreams/start-upstreams.ts'
 
 export { readConfig, type SessionGatewayConfig } from './config.ts'
-export { type SessionGatewayResources } from './deps.ts'
+export { type SessionGatewayResources } from './context.ts'
 export { type Timings } from './policy.ts'
 
 export type SessionGatewayOverrides = { timings?: Partial<Timings>; timer?: Timer }
@@ -62,9 +61,12 @@ export async function startSessionGateway(
   const http = opening.use(await startHttpService(service, resources))
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
   addSocketRoutes(router, { socketLists: opening.use(await openSocketLists(deps)) })
-  opening.use(startSocketTimeouts(deps))
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))
-  opening.use(await subscribeSessionEndings(deps))
+  const onDeleted = (userId: string, audience: readonly string[]) => {
+    deps.remotePresences.forget(userId)
+    deps.presenceDelivery.sendDeletion(userId, audience)
+  }
+  opening.use(await subscribeSessionEndings({ ...deps, onDeleted }))
   opening.use(await subscribeAdminChanges(deps))
   const sweep = { name: 'session sweep', everyMs: deps.timings.sweepMs, log: deps.log, timer: deps.timer }
   opening.use(startPeriodicTask(sweep, () => sweepSessions(deps)))
@@ -84,7 +86,7 @@ export async function startSessionGateway(
   opening.defer(async () => {
     await Promise.all([sockets[Symbol.asyncDispose](), http[Symbol.asyncDispose]()])
   })
-  opening.use(closeEvictedSockets(deps))
+  opening.use(deps.evicted)
   const open = opening.move()
   return { ...http, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
@@ -97,10 +99,8 @@ type Opening = {
 }
 
 /** `opening` closes what this opens. */
-async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<Deps> {
+async function openDeps(opening: AsyncDisposableStack, given: Opening) {
   const { config, resources, overrides, openSockets } = given
-  const timer = overrides.timer ?? systemTimer
-  const context: OperationContext = { ...resources, timer, timings: { ...timings, ...overrides.timings } }
   const { bus } = resources
   const sessions = new SessionRegistry()
   const quota = createQuota(limits.unauthenticatedSocketsPerAddress)
@@ -108,37 +108,45 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening): Promise<
     authenticated: () => sessions.countReady(),
     unauthenticated: () => quota.total(),
   })
+  const timer = overrides.timer ?? systemTimer
+  const context: OperationContext = {
+    ...resources,
+    timer,
+    timings: { ...timings, ...overrides.timings },
+    sessionMetrics,
+  }
+  const upstreams = createUpstreams(context)
+  const adminWatch = new AdminWatch(context)
+  const presence = await openPresence(opening, context, { sessions, onReRegistered: () => evicted.close() })
+  const onReleased = (socket: SessionSocket) => {
+    upstreams.forwarder.drop(socket)
+    adminWatch.drop(socket)
+    const user = sessions.remove(socket)
+    if (user) presence.presence.userDisconnected(user)
+  }
+  const timeouts = createSocketTimeouts({ ...context, onReleased })
+  opening.defer(() => stopSocketTimeouts(timeouts))
+  const evicted = new EvictedSockets({ ...context, timeouts, onReleased, openSockets })
+  const keys = {
+    token: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
+    caller: createCallerKey(config.internalSecret, config.previousInternalSecrets),
+  }
+  const peering = new PeeringReader(context)
+  const closing = { timeouts, onReleased, openSockets, evicted }
+  return { ...context, ...closing, ...presence, ...upstreams, bus, keys, sessions, quota, adminWatch, peering }
+}
+
+type PresenceOpening = { sessions: SessionRegistry; onReRegistered(): void }
+
+async function openPresence(opening: AsyncDisposableStack, context: OperationContext, given: PresenceOpening) {
+  const node = await registerNode(context)
   const remotePresences = new RemotePresences()
   const presenceStore = createPresenceStore(context)
-  const node = await registerNode(context)
-  const presenceDelivery = opening.use(
-    new PresenceDelivery({ ...context, sessions, sessionMetrics, remotePresences, presenceStore, node }),
-  )
+  const common = { ...context, ...given, node, remotePresences, presenceStore }
+  const presenceDelivery = opening.use(new PresenceDelivery(common))
   // Changes of other nodes are received before this node records any.
-  opening.use(await bus.subscribe(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload)))
-  const broadcaster = new PresenceBroadcaster({ bus, presenceDelivery, sessionMetrics })
-  const presence = opening.use(
-    new PresenceReconciler({ ...context, sessions, store: presenceStore, broadcaster, node, remotePresences }),
-  )
-  return {
-    ...context,
-    bus,
-    keys: {
-      token: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
-      caller: createCallerKey(config.internalSecret, config.previousInternalSecrets),
-    },
-    sessionMetrics,
-    sessions,
-    node,
-    presence,
-    presenceStore,
-    broadcaster,
-    presenceDelivery,
-    remotePresences,
-    peering: new PeeringReader(context),
-    openSockets,
-    quota,
-    timeouts: createSocketTimeouts(context),
-    ...createUpstreamParts({ ...context, bus, sessionMetrics }),
-  }
+  opening.use(await context.bus.subscribe(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload)))
+  const broadcaster = new PresenceBroadcaster({ ...context, presenceDelivery })
+  const presence = opening.use(new PresenceReconciler({ ...common, store: presenceStore, broadcaster }))
+  return { node, remotePresences, presenceStore, presenceDelivery, broadcaster, presence }
 }

@@ -71,7 +71,5 @@ function create<T>(
   { timer, afterMs }: { timer: ReturnType<typeof manualTimer>; afterMs: number },
   expire: (item: T) => void,
 ): TimeoutSet<T> {
-  const timeouts = new TimeoutSet<T>(afterMs, timer)
-  timeouts.onTimeout(expire)
-  return timeouts
+  return new TimeoutSet(afterMs, timer, expire)
 }

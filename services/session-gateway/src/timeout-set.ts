@@ -1,4 +1,4 @@
-import { systemTimer, type Timer } from '@gatehouse/runtime'
+import type { Timer } from '@gatehouse/runtime'
 
 /** In milliseconds. Items may be late by it. */
 const resolutionMs = 20
@@ -8,16 +8,13 @@ export class TimeoutSet<T> {
   readonly #afterMs: number
   readonly #timer: Timer
   readonly #dueAt = new Map<T, number>()
-  #expire: (item: T) => void = () => undefined
+  readonly #expire: (item: T) => void
   #pending: unknown
 
-  constructor(afterMs: number, timer: Timer = systemTimer) {
+  /** `expire` may add the item again. */
+  constructor(afterMs: number, timer: Timer, expire: (item: T) => void) {
     this.#afterMs = afterMs
     this.#timer = timer
-  }
-
-  /** `expire` may add the item again. */
-  onTimeout(expire: (item: T) => void): void {
     this.#expire = expire
   }
 

@@ -1,15 +1,15 @@
 import { manualTimer, systemClock, systemRandom } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
 import { capturedLog } from '@gatehouse/test-kit'
+import { releaseSocket } from '../src/connection/close-socket.ts'
+import type { SessionSocket } from '../src/connection/session-socket.ts'
+import { createSocketTimeouts } from '../src/connection/socket-timeouts.ts'
 import { createSessionMetrics } from '../src/metrics.ts'
 import { timings } from '../src/policy.ts'
 import type { PresenceChange } from '../src/presence/presence-store.ts'
 import { PresenceReconciler } from '../src/presence/presence-reconciler.ts'
 import { closeSessionsIssuedBefore, sessionEndings } from '../src/sessions/end-sessions.ts'
 import { SessionRegistry, type AuthenticatedSocket } from '../src/sessions/session-registry.ts'
-import { releaseSocket } from '../src/socket/close-socket.ts'
-import type { SessionSocket } from '../src/socket/session-socket.ts'
-import { createSocketTimeouts } from '../src/socket/socket-timeouts.ts'
 import { FakePresenceStore } from './fake-presence-store.ts'
 
 /** What a client saw of its handshake. */
@@ -46,18 +46,26 @@ export class ReconciledNode {
     }
     const context = { log, timer, timings, clock: systemClock, random: systemRandom }
     const remotePresences = { onlineIds: () => [] }
-    this.presence = new PresenceReconciler({ ...context, sessions, store, broadcaster, node, remotePresences })
+    this.presence = new PresenceReconciler({
+      ...{ ...context, sessions, store, broadcaster, node, remotePresences },
+      onReRegistered() {},
+    })
     const counts = { authenticated: () => 0, unauthenticated: () => 0 }
     const sessionMetrics = createSessionMetrics(createMetrics(), counts)
-    this.#deps = { sessions, presence: this.presence, timeouts: createSocketTimeouts(context), sessionMetrics }
+    const onReleased = (socket: SessionSocket) => {
+      const user = sessions.remove(socket)
+      if (user) this.presence.userDisconnected(user)
+    }
+    const timeouts = createSocketTimeouts({ ...context, sessionMetrics, onReleased })
+    this.#deps = { presence: this.presence, timeouts, onReleased, sessionMetrics }
   }
 
   /** A handshake as `authenticate` does it, with a token issued at `iat`. */
   connect(userId: string, iat = 1): Handshake {
-    const socket = { phase: 'authenticating', iat, resume() {}, close() {} } as unknown as SessionSocket
+    const socket = { phase: 'authenticating', resume() {}, close() {} } as unknown as SessionSocket
     const handshake: Handshake = { socket, outcome: 'pending' }
     this.handshakes.push(handshake)
-    void this.#admit(handshake, this.sessions.add(socket, userId))
+    void this.#admit(handshake, this.sessions.add(socket, userId, { iat, exp: Infinity }))
     return handshake
   }
 
@@ -97,7 +105,7 @@ export class ReconciledNode {
   }
 
   async #admit(handshake: Handshake, socket: AuthenticatedSocket): Promise<void> {
-    const { user } = socket
+    const { user, iat } = socket.session
     const end = (outcome: Handshake['outcome']) => {
       handshake.outcome = outcome
       if (outcome === 'ready') socket.phase = 'ready'
@@ -109,7 +117,7 @@ export class ReconciledNode {
       if (handshake.socket.phase !== 'authenticating') return void (handshake.outcome = 'refused')
       if (!connected || !account) return end('refused')
       const { isDeleted, passwordChangedAt } = connected.snapshot.user
-      if (isDeleted || socket.iat * 1000 < (passwordChangedAt ?? 0)) return end('refused')
+      if (isDeleted || iat * 1000 < (passwordChangedAt ?? 0)) return end('refused')
       end('ready')
       this.presence.markOnline(user)
     } catch {

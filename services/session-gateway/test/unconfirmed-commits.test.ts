@@ -1,7 +1,7 @@
 import { openMigratedDatabase, insertUser } from '@gatehouse/test-kit'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import { evictDeadNodes } from '../src/nodes/dead-nodes.ts'
+import { evictDeadNodes } from '../src/presence/dead-nodes.ts'
 import { timings } from '../src/policy.ts'
 import { createPresenceStore, type PresenceChange, type PresenceStore } from '../src/presence/presence-store.ts'
 

@@ -1,7 +1,9 @@
-import { changeRows, DatabaseUnavailable } from '@gatehouse/database'
+import { changeRows, DatabaseUnavailable, selectRows } from '@gatehouse/database'
 import { withTimeout } from '@gatehouse/runtime'
-import type { OperationContext } from '../deps.ts'
-import { deadMark } from './dead-nodes.ts'
+import type { OperationContext } from '../context.ts'
+
+/** Heartbeats do not renew this. The row stays until its users are evicted. */
+export const deadMark = "'-infinity'::timestamptz"
 
 type NodeDeps = Pick<OperationContext, 'orm' | 'random' | 'timer' | 'timings'>
 
@@ -63,4 +65,15 @@ export async function registerNode(deps: NodeDeps): Promise<SessionNode> {
   const node = new SessionNode(deps)
   await node.register()
   return node
+}
+
+/** Leaves dead nodes out. */
+export async function listOtherNodes({
+  orm,
+  node,
+  timings,
+}: Pick<OperationContext, 'orm' | 'timings'> & { node: { readonly id: string } }): Promise<string[]> {
+  const sql = `select id::text from session_nodes where id <> ? and seen_at > now() - ? * interval '1 millisecond'`
+  const rows = await selectRows<{ id: string }>(orm.em.fork(), sql, [node.id, timings.nodeSilenceMs])
+  return rows.map(({ id }) => id)
 }

@@ -1,5 +1,5 @@
 import { bigintArray, selectRowsWithin } from '@gatehouse/database'
-import type { OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 
 /** A space has one list, however many of the users are in it. Contract: 6, presence_update. */

@@ -1,8 +1,14 @@
-import type { Subscription } from '@gatehouse/bus'
+import type { Bus, Subscription } from '@gatehouse/bus'
 import { presenceChanged, presenceMissed } from '@gatehouse/contracts'
-import type { Deps, OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
+import type { PresenceBroadcaster } from './presence-broadcaster.ts'
+import type { PresenceDelivery } from './presence-delivery.ts'
 
-type MissedDeps = Pick<OperationContext, 'random'> & Pick<Deps, 'bus' | 'broadcaster' | 'presenceDelivery'>
+type MissedDeps = Pick<OperationContext, 'random'> & {
+  bus: Pick<Bus, 'publish' | 'subscribe' | 'onReconnect'>
+  broadcaster: Pick<PresenceBroadcaster, 'repeat' | 'repeatUnconfirmed'>
+  presenceDelivery: Pick<PresenceDelivery, 'takeTold'>
+}
 
 /** Broadcasts without a connection are lost, so nodes repeat theirs. Contract: 6, presence_update. */
 export async function recoverMissedChanges(deps: MissedDeps): Promise<AsyncDisposable> {

@@ -1,6 +1,6 @@
 import { checkRevocation } from '@gatehouse/auth'
 import type { LocalUser } from '../sessions/session-registry.ts'
-import { needsWrite } from './presence-state.ts'
+import { needsWrite, type PresenceState } from './presence-state.ts'
 import type { PresenceChange, PresenceStore, PresenceTransaction, UserSnapshot } from './presence-store.ts'
 import type { PresenceTracker } from './presence-tracker.ts'
 
@@ -35,10 +35,12 @@ export async function writeBatch(
     for (const user of free) {
       deps.tracker.apply(user, isAccepted(user, snapshots.get(user.id)) ? 'accepted' : 'rejected')
     }
-    const online = free.filter(({ presence }) => presence.desired === 'online' && presence.offlineAfter === undefined)
-    const offline = free.filter(({ presence }) => presence.desired === 'offline' && needsWrite(presence))
+    const withState = (users: readonly LocalUser[], matches: (state: PresenceState) => boolean) =>
+      users.filter((user) => matches(deps.tracker.stateOf(user)))
+    const online = withState(free, (state) => state.desired === 'online' && state.offlineAfter === undefined)
+    const offline = withState(free, (state) => state.desired === 'offline' && needsWrite(state))
     batch.planned = [...online, ...offline]
-    const unconfirmed = batch.planned.filter(({ presence }) => presence.recorded === 'unknown')
+    const unconfirmed = withState(batch.planned, ({ recorded }) => recorded === 'unknown')
     const write = { online: idsOf(online), offline: idsOf(offline), unconfirmed: idsOf(unconfirmed) }
     const changes = await transaction.write(nodeId, write)
     return { nodeId, snapshots, online, offline, locked, changes }
@@ -59,7 +61,7 @@ async function findLocked(
 function isAccepted(local: LocalUser, snapshot: UserSnapshot | undefined): boolean {
   if (!snapshot || snapshot.user.isDeleted) return false
   for (const socket of local.sockets) {
-    if (socket.phase === 'ready' || checkRevocation(socket, snapshot.state) === 'live') return true
+    if (socket.phase === 'ready' || checkRevocation(socket.session, snapshot.state) === 'live') return true
   }
   return false
 }

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { createMetrics } from '@gatehouse/service-kit'
-import type { Deps } from '../deps.ts'
 import { createSessionMetrics } from '../metrics.ts'
 import { policy } from '../policy.ts'
 import { emptyAudience } from './audience.ts'
@@ -107,6 +106,6 @@ function openBroadcaster() {
     },
     presenceDelivery: { take: () => {} },
     sessionMetrics: createSessionMetrics(createMetrics(), counts),
-  } as unknown as Deps
+  } as unknown as ConstructorParameters<typeof PresenceBroadcaster>[0]
   return { broadcaster: new PresenceBroadcaster(deps), told, bus }
 }

@@ -1,15 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Bus } from '@gatehouse/bus'
 import { presenceChanged } from '@gatehouse/contracts'
 import { LRUCache } from 'lru-cache'
-import type { Deps } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { listRecipients, type Audience } from './audience.ts'
+import type { PresenceDelivery, ToldChange } from './presence-delivery.ts'
 import type { PresenceChange } from './presence-store.ts'
 
-type BroadcasterDeps = Pick<Deps, 'bus' | 'presenceDelivery' | 'sessionMetrics'>
-
-/** With the audience other nodes look nothing up. */
-export type ToldChange = PresenceChange & { audience?: string[] | undefined }
+type BroadcasterDeps = Pick<OperationContext, 'sessionMetrics'> & {
+  bus: Pick<Bus, 'publish' | 'ready' | 'flush'>
+  presenceDelivery: Pick<PresenceDelivery, 'take'>
+}
 
 /** This node is told too. Contract: 6, presence_update. */
 export class PresenceBroadcaster {

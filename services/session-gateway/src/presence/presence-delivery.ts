@@ -1,15 +1,20 @@
 import { LRUCache } from 'lru-cache'
-import type { Deps, OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { emptyAudience, mergeAudiences, type Audience } from './audience.ts'
-import type { ToldChange } from './presence-broadcaster.ts'
-import type { PresenceChange } from './presence-store.ts'
-import { sendChanges } from './send-changes.ts'
+import type { PresenceChange, PresenceStore } from './presence-store.ts'
+import type { RemotePresences } from './remote-presences.ts'
+import { sendChanges, type SendDeps } from './send-changes.ts'
 
 type DeliveryDeps = Pick<OperationContext, 'timer' | 'timings' | 'log'> &
-  Pick<Deps, 'sessions' | 'sessionMetrics' | 'remotePresences' | 'presenceStore'> & {
+  SendDeps & {
+    remotePresences: Pick<RemotePresences, 'isOnline'>
+    presenceStore: Pick<PresenceStore, 'readAudience'>
     node: { readonly id: string }
   }
+
+/** With the audience other nodes look nothing up. */
+export type ToldChange = PresenceChange & { audience?: string[] | undefined }
 
 type Taken = PresenceChange & { takenAt: number; audience: Audience | undefined }
 

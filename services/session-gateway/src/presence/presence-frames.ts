@@ -1,6 +1,5 @@
 import type { PresenceMessage } from '@gatehouse/contracts'
-import { encodeMessage } from '../socket/send-text.ts'
-import { textFrameHeader } from '../socket/text-frame.ts'
+import { encodeMessage, textFrameHeader } from '../connection/text-frame.ts'
 
 export type VisibleChange = { userId: string; status: 'online' | 'offline'; takenAt: number }
 

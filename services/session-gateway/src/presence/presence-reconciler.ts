@@ -1,6 +1,5 @@
 import { abortable } from '@gatehouse/runtime'
-import type { OperationContext } from '../deps.ts'
-import type { RemotePresences } from '../federation/remote-presences.ts'
+import type { OperationContext } from '../context.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
 import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
@@ -10,6 +9,7 @@ import type { PresenceBroadcaster } from './presence-broadcaster.ts'
 import { isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
 import { PresenceTracker } from './presence-tracker.ts'
+import type { RemotePresences } from './remote-presences.ts'
 import { createVisibleUsers, type VisibleUsers } from './visible-users.ts'
 import { Waiters, type Waiter } from './waiters.ts'
 
@@ -23,6 +23,8 @@ export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'>
   broadcaster: Pick<PresenceBroadcaster, 'publish'>
   node: Pick<SessionNode, 'id' | 'heartbeat'>
   remotePresences: Pick<RemotePresences, 'onlineIds'>
+  /** Runs before a user is written under the new id of the node. */
+  onReRegistered(): void
 }
 
 /** Writes one batch at a time, so changes of one user keep their order and many handshakes share statements. */
@@ -36,7 +38,6 @@ export class PresenceReconciler implements AsyncDisposable {
   #running: Promise<void> | undefined
   #scheduled: unknown
   #stopped = false
-  #onReRegistered: () => void = () => undefined
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps
@@ -63,16 +64,11 @@ export class PresenceReconciler implements AsyncDisposable {
     this.#apply(user, 'forcedOut')
   }
 
-  /** Runs before a user is written under the new id. */
-  onReRegistered(follow: () => void): void {
-    this.#onReRegistered = follow
-  }
-
   resync(): void {
     const { id } = this.#deps.node
     if (id === this.#syncedAs) return
     this.#syncedAs = id
-    this.#onReRegistered()
+    this.#deps.onReRegistered()
     for (const user of this.#deps.sessions.users()) this.#apply(user, 'nodeReRegistered')
   }
 
@@ -91,13 +87,17 @@ export class PresenceReconciler implements AsyncDisposable {
 
   /** A user with nothing to write is forgotten in its turn. */
   #enqueue(user: LocalUser): void {
-    if (!this.#needsBatch(user) && !isForgettable(user)) return
+    if (!this.#needsBatch(user) && !this.#isForgettable(user)) return
     this.#pending.add(user)
     this.#schedule(this.#deps.timings.gatherMs)
   }
 
   #needsBatch(user: LocalUser): boolean {
-    return needsWrite(user.presence) || this.#waiters.has(user.id)
+    return needsWrite(this.#tracker.stateOf(user)) || this.#waiters.has(user.id)
+  }
+
+  #isForgettable(user: LocalUser): boolean {
+    return user.sockets.size === 0 && isIdle(this.#tracker.stateOf(user))
   }
 
   #schedule(afterMs: number): void {
@@ -145,8 +145,8 @@ export class PresenceReconciler implements AsyncDisposable {
       const waiter = this.#waiters.take(user.id)
       if (user.sockets.size === 0) waiter?.resolve(undefined)
       else if (waiter) waiters.set(user, waiter)
-      if (waiters.has(user) || needsWrite(user.presence)) users.push(user)
-      else if (isForgettable(user)) this.#deps.sessions.forget(user)
+      if (waiters.has(user) || needsWrite(this.#tracker.stateOf(user))) users.push(user)
+      else if (this.#isForgettable(user)) this.#deps.sessions.forget(user)
     }
     return users
   }
@@ -208,8 +208,4 @@ export class PresenceReconciler implements AsyncDisposable {
 function hasReadySocket(user: LocalUser): boolean {
   for (const socket of user.sockets) if (socket.phase === 'ready') return true
   return false
-}
-
-function isForgettable(user: LocalUser): boolean {
-  return user.sockets.size === 0 && isIdle(user.presence)
 }

@@ -2,7 +2,7 @@ import type { AccountState } from '@gatehouse/contracts'
 import { bigintArray, columnsOf, runShortTransaction, selectRows, violates } from '@gatehouse/database'
 import type { EntityColumns, ShortTransaction } from '@gatehouse/database'
 import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gatehouse/domain'
-import type { OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { readAudience, type Audience, type PresentUsers } from './audience.ts'
 
 export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName: string; instanceId: string }

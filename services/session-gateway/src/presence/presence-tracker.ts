@@ -1,28 +1,34 @@
-import type { OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import type { LocalUser } from '../sessions/session-registry.ts'
 import { TimeoutSet } from '../timeout-set.ts'
-import { nextPresence, type PresenceEvent } from './presence-state.ts'
+import { initialPresence, isIdle, nextPresence, type PresenceEvent, type PresenceState } from './presence-state.ts'
 
+/** Holds the states of the users who are not idle. */
 export class PresenceTracker {
   readonly #deps: Pick<OperationContext, 'timer' | 'timings'>
+  readonly #states = new Map<LocalUser, PresenceState>()
   readonly #grace: TimeoutSet<LocalUser>
 
   constructor(deps: Pick<OperationContext, 'timer' | 'timings'>, onGraceEnded: (user: LocalUser) => void) {
     this.#deps = deps
-    this.#grace = new TimeoutSet(deps.timings.graceMs, deps.timer)
-    this.#grace.onTimeout((user) => {
+    this.#grace = new TimeoutSet(deps.timings.graceMs, deps.timer, (user) => {
       this.apply(user, 'graceEnded')
       onGraceEnded(user)
     })
   }
 
+  stateOf(user: LocalUser): PresenceState {
+    return this.#states.get(user) ?? initialPresence
+  }
+
   apply(user: LocalUser, event: PresenceEvent): void {
     const { timer, timings } = this.#deps
-    const { offlineAfter: before } = user.presence
-    user.presence = nextPresence(user.presence, event, { now: timer.now(), graceMs: timings.graceMs })
-    const { offlineAfter: after } = user.presence
-    if (after === undefined) this.#grace.delete(user)
-    else if (after !== before) this.#grace.add(user)
+    const before = this.stateOf(user)
+    const after = nextPresence(before, event, { now: timer.now(), graceMs: timings.graceMs })
+    if (isIdle(after)) this.#states.delete(user)
+    else this.#states.set(user, after)
+    if (after.offlineAfter === undefined) this.#grace.delete(user)
+    else if (after.offlineAfter !== before.offlineAfter) this.#grace.add(user)
   }
 
   stop(): void {

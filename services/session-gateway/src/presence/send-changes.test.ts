@@ -1,14 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { manualTimer } from '@gatehouse/runtime'
-import type { Deps } from '../deps.ts'
+import type { SessionSocket } from '../connection/session-socket.ts'
 import { policy, timings } from '../policy.ts'
 import { SessionRegistry } from '../sessions/session-registry.ts'
-import type { SessionSocket } from '../socket/session-socket.ts'
 import { emptyAudience, type Audience } from './audience.ts'
 import { PresenceDelivery } from './presence-delivery.ts'
 import type { VisibleChange } from './presence-frames.ts'
-import { sendChanges } from './send-changes.ts'
+import { sendChanges, type SendDeps } from './send-changes.ts'
 
 describe('presence_update on a node', () => {
   it('goes once to each user who sees it, however many spaces and friendships lead there, in the order of the changes', () => {
@@ -163,7 +162,9 @@ function deliveryTo(node: ReturnType<typeof nodeWith>, audience: Partial<Audienc
     return { ...emptyAudience, ...audience }
   }
   const parts = { ...node.deps, node: { id: 'node' }, remotePresences: { isOnline: () => false } }
-  const deps = { ...parts, timer, timings, presenceStore: { readAudience } } as unknown as Deps
+  const deps = { ...parts, timer, timings, presenceStore: { readAudience } } as unknown as ConstructorParameters<
+    typeof PresenceDelivery
+  >[0]
   const pass = async (ms: number) => {
     await new Promise(setImmediate)
     timer.advance(ms)
@@ -206,11 +207,11 @@ function nodeWith(...userIds: string[]) {
     }
     const fake = Object.assign(socket, { written: [] as Buffer[], connection: {} }) as unknown as FakeSocket
     Object.assign(fake.connection!, { write: (bytes: Buffer) => void fake.written.push(bytes) })
-    sessions.add(fake, userId)
+    sessions.add(fake, userId, { iat: 0, exp: 0 })
     sockets.set(userId, fake)
   }
   const sessionMetrics = { slowReaders: { inc: () => undefined } }
-  return { sockets, deps: { sessions, sessionMetrics } as unknown as Pick<Deps, 'sessions' | 'sessionMetrics'> }
+  return { sockets, deps: { sessions, sessionMetrics } as unknown as SendDeps }
 }
 
 const received = ({ written }: FakeSocket) => framesIn(Buffer.concat(written))

@@ -1,15 +1,13 @@
-import type { Deps } from '../deps.ts'
-import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { keepForReady, sendFrames } from '../socket/send-text.ts'
+import { keepForReady, sendFrames } from '../connection/send-text.ts'
+import type { OperationContext } from '../context.ts'
+import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
 import type { Audience } from './audience.ts'
 import { PresenceFrames, type VisibleChange } from './presence-frames.ts'
 
+export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & { sessions: Pick<SessionRegistry, 'find'> }
+
 /** Keeps the order of the changes. Recipients of the same changes share the bytes. */
-export function sendChanges(
-  deps: Pick<Deps, 'sessions' | 'sessionMetrics'>,
-  changes: readonly VisibleChange[],
-  audience: Audience,
-): void {
+export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], audience: Audience): void {
   const changesOf = new Map<string, number[]>()
   const isHere = (userId: string) => deps.sessions.find(userId) !== undefined
   for (const [index, { userId }] of changes.entries()) append(changesOf, userId, index)
@@ -27,7 +25,7 @@ export function sendChanges(
 
 /** Leaves out an own change that the socket's `ready` told. */
 function sendTo(
-  deps: Pick<Deps, 'sessionMetrics'>,
+  deps: Pick<OperationContext, 'sessionMetrics'>,
   socket: AuthenticatedSocket,
   { frames, own }: { frames: PresenceFrames; own: VisibleChange | undefined },
 ): void {

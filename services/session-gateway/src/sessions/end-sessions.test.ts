@@ -4,12 +4,11 @@ import { manualTimer, movableClock, systemRandom } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import type { Deps } from '../deps.ts'
+import type { SessionSocket } from '../connection/session-socket.ts'
+import { createSocketTimeouts } from '../connection/socket-timeouts.ts'
+import { authenticate, type HandshakeDeps } from '../handshake/handshake.ts'
 import { createSessionMetrics } from '../metrics.ts'
 import { timings } from '../policy.ts'
-import { authenticate } from '../socket/handshake.ts'
-import type { SessionSocket } from '../socket/session-socket.ts'
-import { createSocketTimeouts } from '../socket/socket-timeouts.ts'
 import { endSessions, sessionEndings } from './end-sessions.ts'
 import { SessionRegistry } from './session-registry.ts'
 
@@ -80,11 +79,13 @@ function openNode() {
     })
   let forcedOut = 0
   const presence = { userConnected, markOnline() {}, userDisconnected() {}, forceOffline: () => (forcedOut += 1) }
-  const context = { timer: manualTimer(), timings }
+  const context = { timer: manualTimer(), timings, clock }
   const counts = { authenticated: () => 0, unauthenticated: () => 0 }
+  const sessionMetrics = createSessionMetrics(createMetrics(), counts)
+  const onReleased = (socket: SessionSocket) => void sessions.remove(socket)
   const deps = {
     ...context,
-    clock,
+    onReleased,
     random: systemRandom,
     log: capturedLog().log,
     keys: { token: key },
@@ -92,9 +93,9 @@ function openNode() {
     presence,
     peering: { read: async () => ({ pendingApprovalCount: 0 }) },
     upstreams: { withReadyParts: [] },
-    timeouts: createSocketTimeouts(context),
-    sessionMetrics: createSessionMetrics(createMetrics(), counts),
-  } as unknown as Deps
+    timeouts: createSocketTimeouts({ ...context, sessionMetrics, onReleased }),
+    sessionMetrics,
+  } as unknown as HandshakeDeps
 
   return {
     forcedOut: () => forcedOut,

@@ -1,15 +1,13 @@
-import type { Subscription } from '@gatehouse/bus'
-import { closures, deletedPresence, sessionEndingEvents, type Closure } from '@gatehouse/contracts'
-import type { Deps } from '../deps.ts'
-import { closeSocket } from '../socket/close-socket.ts'
-import type { AuthenticatedSocket, LocalUser } from './session-registry.ts'
+import type { Bus, Subscription } from '@gatehouse/bus'
+import { closures, deletedPresence, limits, sessionEndingEvents } from '@gatehouse/contracts'
+import { closeSocket, type ReleaseDeps } from '../connection/close-socket.ts'
+import type { OperationContext } from '../context.ts'
+import type { AuthenticatedSocket, LocalUser, SessionEnding, SessionRegistry, ToldEnding } from './session-registry.ts'
 
-type SessionEndingDeps = Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>
-
-type SessionEnding = { closure: Pick<Closure, 'code' | 'message'>; reason: string }
-
-/** `version` is that of the account's state after the end. */
-export type ToldEnding = SessionEnding & { second: number; version: number }
+export type EndingDeps = ReleaseDeps &
+  Pick<OperationContext, 'sessionMetrics'> & {
+    presence: { forceOffline(user: LocalUser): void }
+  }
 
 export const sessionEndings = {
   PasswordReset: { closure: closures.passwordReset, reason: 'password_reset' },
@@ -17,52 +15,47 @@ export const sessionEndings = {
   UserDeleted: { closure: closures.accountDeleted, reason: 'account_deleted' },
 } as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], SessionEnding>
 
-/** Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
+/** `onDeleted` gets every part of the audience of a deleted account. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
 export async function subscribeSessionEndings(
-  deps: SessionEndingDeps & Pick<Deps, 'bus' | 'presenceDelivery' | 'remotePresences'>,
+  deps: EndingDeps & {
+    bus: Pick<Bus, 'subscribe'>
+    sessions: Pick<SessionRegistry, 'find'>
+    onDeleted(userId: string, audience: readonly string[]): void
+  },
 ): Promise<Subscription> {
   const events = [...sessionEndingEvents, deletedPresence] as const
   return await deps.bus.subscribe(events, async ({ name, payload }) => {
-    if (name === 'DeletedPresence') return announceDeletion(deps, payload)
+    if (name === 'DeletedPresence') return deps.onDeleted(payload.userId, payload.audience)
     const user = deps.sessions.find(payload.userId)
     const second = name === 'UserDeleted' ? Infinity : Math.floor(payload.at / 1000)
     if (user) endSessions(deps, user, { ...sessionEndings[name], second, version: payload.state.version })
-    if (name === 'UserDeleted') announceDeletion(deps, payload)
+    if (name === 'UserDeleted') deps.onDeleted(payload.userId, payload.audience)
   })
 }
 
 /** Tokens of a later second stay. For the same second, the version that admitted the socket decides. */
-export function endSessions(deps: SessionEndingDeps, user: LocalUser, ending: ToldEnding): void {
+export function endSessions(deps: EndingDeps, user: LocalUser, ending: ToldEnding): void {
   if (!user.ending || user.ending.version <= ending.version) user.ending = ending
   closeSessions(deps, user, { ...ending, isEnded: (socket) => isEndedBy(ending, socket) })
 }
 
-function isEndedBy({ second, version }: ToldEnding, { iat, stateVersion }: AuthenticatedSocket): boolean {
-  if (iat !== second) return iat < second
-  return stateVersion !== undefined && stateVersion < version
-}
-
-/** The event carries the audience, which the database no longer has. */
-function announceDeletion(
-  { presenceDelivery, remotePresences }: Pick<Deps, 'presenceDelivery' | 'remotePresences'>,
-  { userId, audience }: { userId: string; audience: readonly string[] },
-): void {
-  remotePresences.forget(userId)
-  presenceDelivery.sendDeletion(userId, audience)
+function isEndedBy({ second, version }: ToldEnding, { session }: AuthenticatedSocket): boolean {
+  if (session.iat !== second) return session.iat < second
+  return session.stateVersion !== undefined && session.stateVersion < version
 }
 
 /** `issuedBefore` in seconds. */
 export function closeSessionsIssuedBefore(
-  deps: SessionEndingDeps,
+  deps: EndingDeps,
   user: LocalUser,
   { issuedBefore, ...ending }: SessionEnding & { issuedBefore: number },
 ): void {
-  closeSessions(deps, user, { ...ending, isEnded: ({ iat }) => iat < issuedBefore })
+  closeSessions(deps, user, { ...ending, isEnded: ({ session }) => session.iat < issuedBefore })
 }
 
 /** A user without another socket goes offline at once. */
 function closeSessions(
-  deps: SessionEndingDeps,
+  deps: EndingDeps,
   user: LocalUser,
   { closure, reason, isEnded }: SessionEnding & { isEnded: (socket: AuthenticatedSocket) => boolean },
 ): void {
@@ -70,4 +63,30 @@ function closeSessions(
   if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
   for (const socket of ended) closeSocket(deps, socket, closure)
   deps.sessionMetrics.forcedDisconnects.inc({ reason }, ended.length)
+}
+
+/** Spec: Bearer tokens; Contract: 6. */
+export function closeExpiredSessions(
+  deps: ReleaseDeps & Pick<OperationContext, 'clock' | 'sessionMetrics'> & { sessions: Pick<SessionRegistry, 'users'> },
+): void {
+  const now = Math.floor(deps.clock.now() / 1000)
+  for (const user of deps.sessions.users()) {
+    for (const socket of user.sockets) {
+      if (socket.session.exp > now || socket.phase !== 'ready') continue
+      closeSocket(deps, socket, closures.tokenRevoked)
+      deps.sessionMetrics.forcedDisconnects.inc({ reason: 'token_expired' })
+    }
+  }
+}
+
+/** Only `ready` sockets count: a revoked token must not close those of a live one. Contract: 6. */
+export function closeOldestSockets(
+  deps: ReleaseDeps & Pick<OperationContext, 'sessionMetrics'>,
+  user: LocalUser,
+): void {
+  if (user.sockets.size <= limits.socketsPerAccount) return
+  const ready = [...user.sockets].filter(({ phase }) => phase === 'ready')
+  const excess = ready.slice(0, Math.max(0, ready.length - limits.socketsPerAccount))
+  for (const socket of excess) closeSocket(deps, socket, closures.tooManyConnections)
+  deps.sessionMetrics.forcedDisconnects.inc({ reason: 'too_many_connections' }, excess.length)
 }

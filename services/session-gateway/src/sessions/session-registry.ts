@@ -1,7 +1,11 @@
-import { initialPresence, type PresenceState } from '../presence/presence-state.ts'
-import type { SessionSocket } from '../socket/session-socket.ts'
-import type { TokenBucket } from '../socket/token-bucket.ts'
-import type { ToldEnding } from './end-sessions.ts'
+import type { AccountState, Closure } from '@gatehouse/contracts'
+import type { SessionSocket } from '../connection/session-socket.ts'
+import type { TokenBucket } from './token-bucket.ts'
+
+export type SessionEnding = { closure: Pick<Closure, 'code' | 'message'>; reason: string }
+
+/** `version` is that of the account's state after the end. */
+export type ToldEnding = SessionEnding & { second: number; version: number }
 
 /** The user may have no socket, with the end of the presence yet to be recorded. */
 export type LocalUser = {
@@ -9,7 +13,6 @@ export type LocalUser = {
   readonly sockets: Set<AuthenticatedSocket>
   /** As of `stateVersion`. */
   username: string
-  presence: PresenceState
   isAdmin: boolean
   stateVersion: number
   bucket: TokenBucket | undefined
@@ -17,27 +20,38 @@ export type LocalUser = {
   ending: ToldEnding | undefined
 }
 
-export type AuthenticatedSocket = SessionSocket & { user: LocalUser }
+/** `iat` and `exp` in seconds since the epoch. */
+export type Claims = { readonly iat: number; readonly exp: number }
+
+export type Session = Claims & {
+  readonly user: LocalUser
+  /** Empty before `ready`. */
+  id: string
+  /** The state that admitted it. The user's own may be newer. */
+  stateVersion: number | undefined
+}
+
+export type AuthenticatedSocket = SessionSocket & { session: Session }
 
 export function isAuthenticated(socket: SessionSocket): socket is AuthenticatedSocket {
-  return socket.user !== undefined
+  return socket.session !== undefined
 }
 
 export class SessionRegistry {
   readonly #users = new Map<string, LocalUser>()
   readonly #sessions = new Map<string, AuthenticatedSocket>()
-  readonly adminWatchers = new Set<AuthenticatedSocket>()
 
-  add(socket: SessionSocket, userId: string): AuthenticatedSocket {
+  add(socket: SessionSocket, userId: string, { iat, exp }: Claims): AuthenticatedSocket {
     const user = this.#users.get(userId) ?? createLocalUser(userId)
     this.#users.set(userId, user)
-    const authenticated = Object.assign(socket, { user })
+    const session: Session = { user, id: '', iat, exp, stateVersion: undefined }
+    const authenticated = Object.assign(socket, { session, siblings: user.sockets })
     user.sockets.add(authenticated)
     return authenticated
   }
 
   nameSession(socket: AuthenticatedSocket, sessionId: string): void {
-    socket.sessionId = sessionId
+    socket.session.id = sessionId
     this.#sessions.set(sessionId, socket)
   }
 
@@ -47,12 +61,10 @@ export class SessionRegistry {
 
   remove(socket: SessionSocket): LocalUser | undefined {
     if (!isAuthenticated(socket)) return undefined
-    const { user } = socket
+    const { user, id } = socket.session
     user.sockets.delete(socket)
-    this.adminWatchers.delete(socket)
-    this.#sessions.delete(socket.sessionId)
-    const released: SessionSocket = socket
-    released.user = undefined
+    this.#sessions.delete(id)
+    Object.assign(socket, { session: undefined, siblings: undefined })
     return user
   }
 
@@ -68,6 +80,15 @@ export class SessionRegistry {
     return this.#users.values()
   }
 
+  /** Ignores older states. */
+  updateAccountState(state: AccountState): void {
+    const user = this.find(state.userId)
+    if (!user || state.version < user.stateVersion) return
+    user.stateVersion = state.version
+    user.username = state.username
+    user.isAdmin = state.isAdmin && !state.isDeleted
+  }
+
   countReady(): number {
     let count = 0
     for (const user of this.#users.values()) for (const socket of user.sockets) if (socket.phase === 'ready') count += 1
@@ -76,7 +97,6 @@ export class SessionRegistry {
 }
 
 function createLocalUser(id: string): LocalUser {
-  const sockets = new Set<AuthenticatedSocket>()
   const account = { username: '', isAdmin: false, stateVersion: -1 }
-  return { id, sockets, ...account, presence: initialPresence, bucket: undefined, ending: undefined }
+  return { id, sockets: new Set(), ...account, bucket: undefined, ending: undefined }
 }

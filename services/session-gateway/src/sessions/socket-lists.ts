@@ -1,10 +1,14 @@
-import type { Subscription } from '@gatehouse/bus'
+import type { Bus, Subscription } from '@gatehouse/bus'
 import { socketsAsked, socketsTold, type OpenSocket } from '@gatehouse/contracts'
-import type { Deps, OperationContext } from '../deps.ts'
-import { listOtherNodes } from '../nodes/list-other-nodes.ts'
+import type { OperationContext } from '../context.ts'
+import { listOtherNodes } from '../nodes/session-node.ts'
+import type { SessionRegistry } from './session-registry.ts'
 
-type ListDeps = Pick<OperationContext, 'orm' | 'random' | 'log' | 'timer' | 'timings'> &
-  Pick<Deps, 'bus' | 'sessions' | 'node'>
+type ListDeps = Pick<OperationContext, 'orm' | 'random' | 'log' | 'timer' | 'timings'> & {
+  bus: Pick<Bus, 'publish' | 'subscribe'>
+  sessions: Pick<SessionRegistry, 'find'>
+  node: { readonly id: string }
+}
 
 /** `incomplete`: a live node has not answered in time. */
 export type SocketList = { sockets: OpenSocket[]; incomplete: boolean }
@@ -89,7 +93,7 @@ export class SocketLists implements AsyncDisposable {
 
   #ownSockets(userId: string): OpenSocket[] {
     const sockets = [...(this.#deps.sessions.find(userId)?.sockets ?? [])].filter(({ phase }) => phase === 'ready')
-    return sockets.map(({ sessionId, connectedAt, client }) => ({ sessionId, connectedAt, ...client }))
+    return sockets.map(({ session, connectedAt, client }) => ({ sessionId: session.id, connectedAt, ...client }))
   }
 }
 

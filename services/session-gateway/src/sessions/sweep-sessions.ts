@@ -1,12 +1,12 @@
 import { bigintArray, readAccountStates, selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { updateAccountState } from '../admin-watch/admin-watch.ts'
-import type { Deps } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { closeSessionsIssuedBefore, sessionEndings } from './end-sessions.ts'
-import type { LocalUser } from './session-registry.ts'
+import { closeSessionsIssuedBefore, sessionEndings, type EndingDeps } from './end-sessions.ts'
+import type { LocalUser, SessionRegistry } from './session-registry.ts'
 
-type SweepDeps = Pick<Deps, 'orm' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>
+type SweepDeps = EndingDeps &
+  Pick<OperationContext, 'orm'> & { sessions: Pick<SessionRegistry, 'users' | 'updateAccountState'> }
 
 /** Does what a lost event should have done. Contract: 6, no socket stays open. */
 export async function sweepSessions(deps: SweepDeps): Promise<void> {
@@ -23,13 +23,13 @@ async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise
   const ended: { user: LocalUser; issuedBefore: number }[] = []
   for (const user of users) {
     const state = states.get(user.id)
-    if (state) updateAccountState(deps, state)
+    if (state) deps.sessions.updateAccountState(state)
     if (!state || state.isDeleted) {
       closeSessionsIssuedBefore(deps, user, { ...sessionEndings.UserDeleted, issuedBefore: Infinity })
       continue
     }
     const issuedBefore = Math.floor((state.sessionsEndedAt ?? 0) / 1000)
-    if ([...user.sockets].some(({ iat }) => iat < issuedBefore)) ended.push({ user, issuedBefore })
+    if ([...user.sockets].some(({ session }) => session.iat < issuedBefore)) ended.push({ user, issuedBefore })
   }
   if (ended.length === 0) return
   const resets = await readResets(em, ended)

@@ -1,15 +1,19 @@
 import { upstreamDelivery, upstreamLimits, type UpstreamDelivery } from '@gatehouse/contracts'
-import type { Deps, OperationContext } from '../deps.ts'
+import { keepForReady, sendFrames } from '../connection/send-text.ts'
+import { encodeMessage, textFrameHeader } from '../connection/text-frame.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { encodeMessage, keepForReady, sendFrames } from '../socket/send-text.ts'
-import { textFrameHeader } from '../socket/text-frame.ts'
+import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
 import type { LiveUpstream } from './live-upstream.ts'
+import type { OccasionalLog } from './occasional-log.ts'
 import { readJson } from './read-json.ts'
 import type { SpaceMembers } from './space-members.ts'
 
-type DeliveryDeps = Pick<OperationContext, 'log'> &
-  Pick<Deps, 'sessions' | 'sessionMetrics' | 'occasionalLog'> & { spaceMembers: Pick<SpaceMembers, 'list'> }
+type DeliveryDeps = Pick<OperationContext, 'log' | 'sessionMetrics'> & {
+  sessions: Pick<SessionRegistry, 'find' | 'findSession'>
+  occasionalLog: Pick<OccasionalLog, 'warn'>
+  spaceMembers: Pick<SpaceMembers, 'list'>
+}
 
 type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost'
 
@@ -83,7 +87,7 @@ export class Deliveries {
   }
 
   #send(socket: AuthenticatedSocket, { frame, except }: Delivery): void {
-    if (except.has(socket.sessionId)) return
+    if (except.has(socket.session.id)) return
     if (socket.phase === 'ready') sendFrames(this.#deps, socket, frame)
     else keepForReady(this.#deps, socket, frame)
   }

@@ -1,5 +1,15 @@
 import { upstreamSubjects, type Upstream } from '@gatehouse/contracts'
-import type { MessageQueue } from './message-queue.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
+
+export type WaitingMessage = { type: string; json: string }
+
+/** One message of a socket is under way, the others wait for its reply. */
+export type MessageQueue = {
+  readonly socket: AuthenticatedSocket
+  readonly upstream: LiveUpstream
+  readonly waiting: WaitingMessage[]
+  isSending: boolean
+}
 
 /** Stays the same object while a new file still names it. */
 export class LiveUpstream {

@@ -1,10 +1,6 @@
-import { manualTimer } from '@gatehouse/runtime'
 import { expect } from 'chai'
-import type { Deps } from '../deps.ts'
 import { timings } from '../policy.ts'
-import { SessionRegistry, type AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { releaseSocket } from '../socket/close-socket.ts'
-import { createSocketTimeouts } from '../socket/socket-timeouts.ts'
+import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 import { LiveUpstream } from './live-upstream.ts'
 import { MessageForwarder } from './message-forwarder.ts'
 import { readJson } from './read-json.ts'
@@ -13,14 +9,14 @@ const definition = { name: 'chat', origins: [], routes: [], messages: ['chat.'],
 
 describe('the limits of messages to one upstream on a node', () => {
   it('has 1,024 requests in flight, and then takes turns among the sockets that wait', async () => {
-    const { upstream, sent, send, acknowledge } = start()
+    const { upstream, sent, send, acknowledge, forwarder } = start()
     const sockets = Array.from({ length: 1_026 }, () => fakeSocket())
     const [first, ...others] = sockets
     send(first!, 'first again', 'and again')
 
     for (const socket of others) send(socket, 'once')
     expect(sent).to.have.length(1_024)
-    release(sockets.at(-2)!)
+    forwarder.drop(sockets.at(-2)!)
     await acknowledge(0)
     await acknowledge(1_024)
     await acknowledge(1_025)
@@ -72,13 +68,14 @@ function start() {
     occasionalLog: { warn: () => undefined },
     sessionMetrics: { upstreamMessages: { inc: ({ outcome }: { outcome: string }) => void outcomes.push(outcome) } },
   }
-  const forwarder = new MessageForwarder(deps as unknown as Deps & typeof deps)
+  const forwarder = new MessageForwarder(deps as unknown as ConstructorParameters<typeof MessageForwarder>[0])
   const forward = (socket: AuthenticatedSocket, message: { type: string; text: unknown }): void =>
     forwarder.forward(socket, upstream, message)
   return {
     upstream,
     sent,
     outcomes,
+    forwarder,
     forward,
     send(socket: AuthenticatedSocket, ...texts: string[]): void {
       for (const text of texts) forward(socket, { type: 'chat.text', text })
@@ -90,14 +87,7 @@ function start() {
   }
 }
 
-/** The socket ends. */
-function release(socket: AuthenticatedSocket): void {
-  const presence = { userDisconnected: () => undefined } as unknown as Deps['presence']
-  const timeouts = createSocketTimeouts({ timer: manualTimer(), timings })
-  releaseSocket({ sessions: new SessionRegistry(), presence, timeouts }, socket)
-}
-
 function fakeSocket(): AuthenticatedSocket {
   const user = { id: '1', username: 'ada', isAdmin: false, sockets: new Set() }
-  return { phase: 'ready', readyState: 3, OPEN: 1, sessionId: 's-1', user } as unknown as AuthenticatedSocket
+  return { phase: 'ready', readyState: 3, OPEN: 1, session: { id: 's-1', user } } as unknown as AuthenticatedSocket
 }

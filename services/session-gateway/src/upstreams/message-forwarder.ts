@@ -1,17 +1,21 @@
 import type { PlainSubjects } from '@gatehouse/bus'
 import { upstreamLimits, upstreamMessageReply, type upstreamErrorMessage } from '@gatehouse/contracts'
 import type { z } from 'zod'
-import type { Deps, OperationContext } from '../deps.ts'
+import { sendText } from '../connection/send-text.ts'
+import type { SessionSocket } from '../connection/session-socket.ts'
+import { cutText, encodeMessage } from '../connection/text-frame.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { cutText, encodeMessage, sendText } from '../socket/send-text.ts'
 import { describeCaller } from './describe-caller.ts'
-import type { LiveUpstream } from './live-upstream.ts'
-import { addWaiting, queueOf, takeWaiting, type MessageQueue, type WaitingMessage } from './message-queue.ts'
+import type { LiveUpstream, MessageQueue, WaitingMessage } from './live-upstream.ts'
+import type { OccasionalLog } from './occasional-log.ts'
 import { isNestedAtMost, readJson } from './read-json.ts'
 
-type ForwarderDeps = Pick<OperationContext, 'random' | 'timings'> &
-  Pick<Deps, 'sessionMetrics' | 'occasionalLog'> & { plain: Pick<PlainSubjects, 'request'> }
+type ForwarderDeps = Pick<OperationContext, 'random' | 'timings' | 'sessionMetrics'> & {
+  occasionalLog: Pick<OccasionalLog, 'warn'>
+  plain: Pick<PlainSubjects, 'request'>
+}
 
 /** `error` goes to the socket. */
 type Result = { outcome: 'acknowledged' | 'refused' | 'unavailable' | 'too_many'; error?: string; code?: string }
@@ -23,6 +27,7 @@ const tooDeep: Result = { outcome: 'refused', error: 'Nested too deeply', code: 
 /** Messages of one socket to one upstream keep their order. Design: invariant 10. */
 export class MessageForwarder {
   readonly #deps: ForwarderDeps
+  readonly #queues = new WeakMap<SessionSocket, Map<LiveUpstream, MessageQueue>>()
 
   constructor(deps: ForwarderDeps) {
     this.#deps = deps
@@ -32,13 +37,31 @@ export class MessageForwarder {
     if (!isNestedAtMost(message, upstreamLimits.nesting)) return this.#finish({ socket, upstream }, message, tooDeep)
     // An upstream might read another value of a repeated key.
     const waiting: WaitingMessage = { type: message.type, json: JSON.stringify(message) }
-    const queue = queueOf(socket, upstream)
+    const queue = this.#queueOf(socket, upstream)
     const isFull =
       queue.waiting.length >= upstreamLimits.waitingMessages ||
       upstream.waitingBytes + waiting.json.length > policy.upstreamWaitingBytes
     if (isFull) return this.#finish(queue, waiting, tooMany)
-    addWaiting(queue, waiting)
+    queue.waiting.push(waiting)
+    upstream.waitingBytes += waiting.json.length
     this.#sendNext(queue)
+  }
+
+  /** Nothing is sent for a revoked session. Design: invariant 1. */
+  drop(socket: SessionSocket): void {
+    for (const queue of this.#queues.get(socket)?.values() ?? []) {
+      queue.upstream.blocked.delete(queue)
+      while (takeWaiting(queue)) continue
+    }
+    this.#queues.delete(socket)
+  }
+
+  #queueOf(socket: AuthenticatedSocket, upstream: LiveUpstream): MessageQueue {
+    const queues = this.#queues.get(socket) ?? new Map<LiveUpstream, MessageQueue>()
+    this.#queues.set(socket, queues)
+    const queue = queues.get(upstream) ?? { socket, upstream, waiting: [], isSending: false }
+    queues.set(upstream, queue)
+    return queue
   }
 
   #sendNext(queue: MessageQueue): void {
@@ -102,4 +125,10 @@ export class MessageForwarder {
     }
     sendText(this.#deps, socket, encodeMessage(answer))
   }
+}
+
+function takeWaiting(queue: MessageQueue): WaitingMessage | undefined {
+  const message = queue.waiting.shift()
+  if (message) queue.upstream.waitingBytes -= message.json.length
+  return message
 }

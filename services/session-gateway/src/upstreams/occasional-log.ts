@@ -1,13 +1,12 @@
-import type { Context } from '@gatehouse/service-kit'
-import type { Timer } from '@gatehouse/runtime'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 
 /** Writes each kind once a minute, with the number of the others. */
 export class OccasionalLog {
-  readonly #deps: Pick<Context, 'log'> & { timer: Timer }
+  readonly #deps: Pick<OperationContext, 'log' | 'timer'>
   readonly #kinds = new Map<string, { nextAt: number; suppressed: number }>()
 
-  constructor(deps: Pick<Context, 'log'> & { timer: Timer }) {
+  constructor(deps: Pick<OperationContext, 'log' | 'timer'>) {
     this.#deps = deps
   }
 

@@ -1,16 +1,36 @@
 import { BusUnavailable, type PlainSubjects } from '@gatehouse/bus'
-import { upstreamLimits, upstreamReadyReply } from '@gatehouse/contracts'
+import { upstreamLimits, upstreamReadyReply, type ReadyMessage } from '@gatehouse/contracts'
 import { delay } from '@gatehouse/runtime'
-import type { Deps, OperationContext } from '../deps.ts'
+import { sendText } from '../connection/send-text.ts'
+import { encodeMessage } from '../connection/text-frame.ts'
+import type { OperationContext } from '../context.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { emptyParts } from '../socket/ready-message.ts'
-import { encodeMessage, sendText } from '../socket/send-text.ts'
 import { describeCaller } from './describe-caller.ts'
 import type { LiveUpstream } from './live-upstream.ts'
+import type { OccasionalLog } from './occasional-log.ts'
 import { readJson } from './read-json.ts'
+import type { UpstreamSet } from './upstream-set.ts'
 
-type ReadyDeps = Pick<OperationContext, 'random' | 'timer' | 'timings'> &
-  Pick<Deps, 'sessionMetrics' | 'upstreams' | 'occasionalLog'> & { plain: Pick<PlainSubjects, 'request'> }
+/** The fields of upstreams where none gives them. Contract: 6, `ready`. */
+export const emptyParts = {
+  spaces: [],
+  dmChannels: [],
+  folders: [],
+  spaceLayout: null,
+  layoutUpdatedAt: 0,
+  readStates: [],
+  activeCalls: [],
+  voiceStates: {},
+  voiceUserStates: {},
+  spaceVoiceStates: {},
+  userActivities: {},
+} satisfies Partial<ReadyMessage>
+
+type ReadyDeps = Pick<OperationContext, 'random' | 'timer' | 'timings' | 'sessionMetrics'> & {
+  upstreams: Pick<UpstreamSet, 'withReadyParts'>
+  occasionalLog: Pick<OccasionalLog, 'warn'>
+  plain: Pick<PlainSubjects, 'request'>
+}
 
 type Fields = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 import { bigintArray, selectRows } from '@gatehouse/database'
-import type { OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 
 type Members = readonly string[]

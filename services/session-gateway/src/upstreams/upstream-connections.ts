@@ -1,12 +1,18 @@
 import type { PlainSubjects, Subscription } from '@gatehouse/bus'
 import { upstreamEvents, type EventDefinition, type Upstream } from '@gatehouse/contracts'
-import type { Deps } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
+import type { SessionRegistry } from '../sessions/session-registry.ts'
 import { Deliveries } from './deliveries.ts'
 import type { LiveUpstream } from './live-upstream.ts'
+import type { OccasionalLog } from './occasional-log.ts'
 import { SpaceMembers } from './space-members.ts'
+import type { UpstreamSet } from './upstream-set.ts'
 
-export type ConnectionDeps = Pick<Deps, 'orm' | 'log' | 'timer' | 'timings'> &
-  Pick<Deps, 'sessions' | 'sessionMetrics' | 'upstreams' | 'occasionalLog'>
+export type ConnectionDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings' | 'sessionMetrics'> & {
+  sessions: Pick<SessionRegistry, 'find' | 'findSession'>
+  upstreams: UpstreamSet
+  occasionalLog: OccasionalLog
+}
 
 export class UpstreamConnections implements AsyncDisposable {
   readonly #deps: ConnectionDeps

@@ -1,12 +1,15 @@
-import type { Deps } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { refuseHandshake } from './handshake.ts'
+import type { TimeoutSet } from '../timeout-set.ts'
+import { refuseHandshake, type RefusalDeps } from './close-socket.ts'
 import type { SessionSocket } from './session-socket.ts'
 
-type LimitDeps = Pick<Deps, 'clock' | 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>
+type PauseDeps = Pick<OperationContext, 'clock'> & {
+  timeouts: { paused: Pick<TimeoutSet<SessionSocket>, 'add' | 'delete'> }
+}
 
 /** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6. */
-export function countFrame(deps: LimitDeps, socket: SessionSocket, bytes: number): boolean {
+export function countFrame(deps: PauseDeps & RefusalDeps, socket: SessionSocket, bytes: number): boolean {
   if (socket.phase === 'ready') return countWhenReady(deps, socket, bytes)
   socket.frames += 1
   if (socket.phase === 'closing') {
@@ -19,13 +22,13 @@ export function countFrame(deps: LimitDeps, socket: SessionSocket, bytes: number
   return false
 }
 
-export function resumeWithinLimit({ clock, timeouts }: Pick<Deps, 'clock' | 'timeouts'>, socket: SessionSocket): void {
+export function resumeWithinLimit({ clock, timeouts }: PauseDeps, socket: SessionSocket): void {
   workOff(clock, socket)
   if (socket.frames > policy.framesPerSecond) timeouts.paused.add(socket)
   else socket.resume()
 }
 
-function countWhenReady({ clock, timeouts }: LimitDeps, socket: SessionSocket, bytes: number): boolean {
+function countWhenReady({ clock, timeouts }: PauseDeps, socket: SessionSocket, bytes: number): boolean {
   workOff(clock, socket)
   socket.frames += 1 + Math.floor(bytes / policy.bytesPerFrame)
   if (socket.frames <= policy.framesPerSecond) return true
@@ -36,7 +39,7 @@ function countWhenReady({ clock, timeouts }: LimitDeps, socket: SessionSocket, b
   return false
 }
 
-function workOff(clock: Deps['clock'], socket: SessionSocket): void {
+function workOff(clock: OperationContext['clock'], socket: SessionSocket): void {
   const second = Math.floor(clock.now() / 1000)
   const passed = Math.max(0, second - socket.second)
   socket.second = second

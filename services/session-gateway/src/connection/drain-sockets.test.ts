@@ -1,13 +1,10 @@
 import { closures } from '@gatehouse/contracts'
 import { manualTimer, type ManualTimer } from '@gatehouse/runtime'
 import { expect } from 'chai'
-import type { Deps } from '../deps.ts'
 import { timings } from '../policy.ts'
-import { SessionRegistry } from '../sessions/session-registry.ts'
 import { drainSockets } from './drain-sockets.ts'
 import { OpenSockets } from './open-sockets.ts'
 import type { SessionSocket } from './session-socket.ts'
-import { createSocketTimeouts } from './socket-timeouts.ts'
 
 describe('a drain', () => {
   it('closes 500 sockets with 1012, spread over 2 ms each', async () => {
@@ -79,10 +76,7 @@ function start(count: number) {
     openSockets.add(socket as unknown as SessionSocket)
   }
   const context = { timer, timings }
-  const presence = { userDisconnected() {} } as unknown as Deps['presence']
-  const sessions = new SessionRegistry()
-  const timeouts = createSocketTimeouts(context)
-  void drainSockets({ ...context, openSockets, sessions, presence, timeouts }).then(() => (state.over = true))
+  void drainSockets({ ...context, openSockets, timeouts: {}, onReleased() {} }).then(() => (state.over = true))
   return {
     closed,
     get terminated() {

@@ -1,6 +1,5 @@
 import { manualTimer, movableClock } from '@gatehouse/runtime'
 import { expect } from 'chai'
-import type { Deps } from '../deps.ts'
 import { TimeoutSet } from '../timeout-set.ts'
 import { countFrame, resumeWithinLimit } from './frame-rate-limit.ts'
 import type { SessionSocket } from './session-socket.ts'
@@ -75,9 +74,8 @@ function start(phase: SessionSocket['phase'] = 'ready') {
     resume: () => void (fake.isPaused = false),
   }
   const socket = fake as unknown as SessionSocket
-  const paused = new TimeoutSet<SessionSocket>(1_000, timer)
-  const deps = { clock, timeouts: { paused } } as unknown as Deps
-  paused.onTimeout((each) => resumeWithinLimit(deps, each))
+  const paused = new TimeoutSet<SessionSocket>(1_000, timer, (each) => resumeWithinLimit(deps, each))
+  const deps = { clock, timeouts: { paused } } as unknown as Parameters<typeof countFrame>[0]
   return {
     socket,
     clock,

@@ -1,18 +1,40 @@
-import { checkRevocation, verifyToken, type TokenStatus } from '@gatehouse/auth'
-import { authMessage, closures, limits } from '@gatehouse/contracts'
-import { updateAccountState } from '../admin-watch/admin-watch.ts'
-import type { Deps } from '../deps.ts'
-import { endSessions } from '../sessions/end-sessions.ts'
-import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { closeOldestSockets } from '../sessions/limit-sessions.ts'
-import { closeWithError, releaseQuota } from './close-socket.ts'
+import { checkRevocation, verifyToken, type TokenKey, type TokenStatus } from '@gatehouse/auth'
+import { authMessage, limits } from '@gatehouse/contracts'
+import type { Quota } from '@gatehouse/runtime'
+import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-socket.ts'
+import { sendFrames, sendReady } from '../connection/send-text.ts'
+import type { SessionSocket } from '../connection/session-socket.ts'
+import type { SocketTimeouts } from '../connection/socket-timeouts.ts'
+import type { OperationContext } from '../context.ts'
+import type { PresenceReconciler } from '../presence/presence-reconciler.ts'
+import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
+import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
+import type { ReadyParts } from '../upstreams/ready-parts.ts'
+import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 import { parseFrame } from './handle-message.ts'
+import type { PeeringReader } from './peering-summary.ts'
 import { readyMessage } from './ready-message.ts'
-import { sendFrames, sendReady } from './send-text.ts'
-import type { SessionSocket } from './session-socket.ts'
+
+export type HandshakeDeps = EndingDeps &
+  Pick<OperationContext, 'clock' | 'timer' | 'random' | 'log'> & {
+    keys: { token: TokenKey }
+    timeouts: SocketTimeouts
+    sessions: Pick<SessionRegistry, 'add' | 'nameSession' | 'updateAccountState'>
+    presence: Pick<PresenceReconciler, 'userConnected' | 'markOnline'>
+    peering: Pick<PeeringReader, 'read'>
+    /** The unauthenticated sockets of each client network. Contract: 6. */
+    quota: Quota
+    upstreams: Pick<UpstreamSet, 'withReadyParts'>
+    readyParts: Pick<ReadyParts, 'collect' | 'sendLate'>
+  }
 
 /** Registers before it reads, so no reset is missed. Spec: WebSocket handshake 2, 3; Design: invariant 9. */
-export async function authenticate(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): Promise<void> {
+export async function authenticate(
+  deps: HandshakeDeps,
+  socket: SessionSocket,
+  data: Buffer,
+  isBinary: boolean,
+): Promise<void> {
   if (data.length > limits.socketFirstMessageBytes) return refuseHandshake(deps, socket, 'messageTooBig')
   const first = authMessage.safeParse(parseFrame(data, isBinary))
   if (!first.success) return refuseHandshake(deps, socket, 'firstMessageNotAuth')
@@ -22,12 +44,10 @@ export async function authenticate(deps: Deps, socket: SessionSocket, data: Buff
   // A refused client would come back with the same work.
   deps.timeouts.unauthenticated.delete(socket)
   deps.timeouts.handshakes.add(socket)
-  socket.iat = claims.iat
-  socket.exp = claims.exp
   // A client has nothing to say before `ready`.
   socket.pause()
   try {
-    await admit(deps, deps.sessions.add(socket, claims.userId))
+    await admit(deps, deps.sessions.add(socket, claims.userId, claims))
   } catch (err) {
     deps.log.warn({ err }, 'handshake failed')
     if (isAuthenticating(socket)) refuseHandshake(deps, socket, 'unavailable')
@@ -35,20 +55,21 @@ export async function authenticate(deps: Deps, socket: SessionSocket, data: Buff
 }
 
 /** Spec: WebSocket handshake 4. */
-async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
-  const { user } = socket
+async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<void> {
+  const { session } = socket
+  const { user } = session
   const [connected, peering] = await Promise.all([deps.presence.userConnected(user), deps.peering.read()])
   // The socket may have closed meanwhile.
   if (!isAuthenticating(socket)) return
   if (!connected) return refuseHandshake(deps, socket, 'invalidToken')
   const { state } = connected.snapshot
-  const status = checkRevocation(socket, state)
+  const status = checkRevocation(session, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
-  socket.stateVersion = state.version
+  session.stateVersion = state.version
   // The event may have come after the account was read.
   if (user.ending) endSessions(deps, user, user.ending)
   if (!isAuthenticating(socket)) return
-  updateAccountState(deps, state)
+  deps.sessions.updateAccountState(state)
   releaseQuota(deps, socket)
   deps.sessions.nameSession(socket, deps.random.uuid())
   // Messages of upstreams are kept until after `ready`.
@@ -59,8 +80,7 @@ async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   socket.readyAt = deps.timer.now()
   socket.frames = 0
   deps.presence.markOnline(user)
-  const { sessionId } = socket
-  sendReady(socket, readyMessage(connected, peering, { sessionId, now: deps.clock.now(), parts }))
+  sendReady(socket, readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts }))
   for (const frames of socket.backlog ?? []) sendFrames(deps, socket, frames)
   socket.backlog = undefined
   if (parts) deps.readyParts.sendLate(socket, parts)
@@ -70,25 +90,10 @@ async function admit(deps: Deps, socket: AuthenticatedSocket): Promise<void> {
   deps.sessionMetrics.handshakes.inc({ outcome: 'ready' })
 }
 
-type HandshakeRefusal = Exclude<
-  keyof typeof closures,
-  'passwordReset' | 'accountDeleted' | 'goingAway' | 'tooManyConnections'
->
-
 const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
   missing: 'invalidToken',
   deleted: 'accountDeletedAtHandshake',
   revoked: 'tokenRevoked',
-}
-
-/** Spec: WebSocket handshake 5. */
-export function refuseHandshake(
-  deps: Pick<Deps, 'sessions' | 'presence' | 'timeouts' | 'sessionMetrics'>,
-  socket: SessionSocket,
-  refusal: HandshakeRefusal,
-): void {
-  deps.sessionMetrics.handshakes.inc({ outcome: refusal })
-  closeWithError(deps, socket, closures[refusal])
 }
 
 function isAuthenticating(socket: SessionSocket): boolean {

@@ -1,11 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { closures } from '@gatehouse/contracts'
 import { WebSocket } from 'ws'
-import type { LocalUser } from '../sessions/session-registry.ts'
-import type { LiveUpstream } from '../upstreams/live-upstream.ts'
-import type { MessageQueue } from '../upstreams/message-queue.ts'
 import { unknownClient, type ClientDescription } from './describe-client.ts'
-import { encodeMessage } from './send-text.ts'
+import { encodeMessage } from './text-frame.ts'
 
 export type SocketEvents = {
   message(socket: SessionSocket, data: Buffer, isBinary: boolean): void
@@ -20,14 +17,10 @@ export class SessionSocket extends WebSocket {
   events: SocketEvents | undefined = undefined
   /** `authenticating`: the token is verified, the account not yet read. `closing`: frames are ignored. */
   phase: 'unauthenticated' | 'authenticating' | 'ready' | 'closing' = 'unauthenticated'
-  user: LocalUser | undefined = undefined
-  /** In seconds since the epoch. */
-  iat = 0
-  /** In seconds since the epoch. */
-  exp = 0
-  /** The state that admitted it. The user's own may be newer. */
-  stateVersion: number | undefined = undefined
-  sessionId = ''
+  /** What the layer of sessions knows of it, from a verified token until the end. */
+  session: unknown = undefined
+  /** All sockets of the account, this one included. */
+  siblings: ReadonlySet<SessionSocket> | undefined = undefined
   connectedAt = 0
   client: ClientDescription = unknownClient
   /** Empty once the socket is `ready` or closed. */
@@ -44,7 +37,6 @@ export class SessionSocket extends WebSocket {
   /** Frames that came before `ready`. */
   backlog: Buffer[] | undefined = undefined
   backlogBytes = 0
-  messageQueues: Map<LiveUpstream, MessageQueue> | undefined = undefined
 
   /** ws closes without a reason when it cannot read a frame. Contract: 6, failure before `ready`. */
   override close(code?: number, reason?: string | Buffer): void {

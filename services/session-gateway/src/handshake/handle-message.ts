@@ -1,9 +1,18 @@
 import { limits } from '@gatehouse/contracts'
-import { handleWatch } from '../admin-watch/admin-watch.ts'
-import type { Deps } from '../deps.ts'
+import type { AdminWatch } from '../admin-watch/admin-watch.ts'
+import { sendText } from '../connection/send-text.ts'
+import { cutText, encodeMessage } from '../connection/text-frame.ts'
+import type { OperationContext } from '../context.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { cutText, encodeMessage, sendText } from './send-text.ts'
-import { createTokenBucket, takeToken } from './token-bucket.ts'
+import { createTokenBucket, takeToken } from '../sessions/token-bucket.ts'
+import type { MessageForwarder } from '../upstreams/message-forwarder.ts'
+import type { UpstreamSet } from '../upstreams/upstream-set.ts'
+
+export type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
+  adminWatch: Pick<AdminWatch, 'handle'>
+  upstreams: Pick<UpstreamSet, 'ownerOf'>
+  forwarder: Pick<MessageForwarder, 'forward'>
+}
 
 const pong = encodeMessage({ type: 'pong' })
 const rateLimited = encodeMessage({ type: 'error', message: 'Rate limited', code: 'rate_limited' })
@@ -12,19 +21,15 @@ const invalidJson = encodeMessage({ type: 'error', message: 'Invalid JSON', code
 export const malformed = Symbol('malformed')
 
 /** `ping` costs no token of the user, unknown types do. Contract: 6. */
-export function handleMessage(
-  deps: Pick<Deps, 'clock' | 'sessions' | 'sessionMetrics' | 'upstreams' | 'forwarder'>,
-  socket: AuthenticatedSocket,
-  message: unknown,
-): void {
+export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, message: unknown): void {
   const type = typeOf(message)
   if (type === 'ping') return sendText(deps, socket, pong)
-  const { user } = socket
+  const { user } = socket.session
   const now = deps.clock.now()
   user.bucket ??= createTokenBucket(now)
   if (!takeToken(user.bucket, now)) return sendText(deps, socket, rateLimited)
   if (message === malformed) return sendText(deps, socket, invalidJson)
-  if (type === 'watch' || type === 'unwatch') return handleWatch(deps, socket, message)
+  if (type === 'watch' || type === 'unwatch') return deps.adminWatch.handle(socket, message)
   const upstream = deps.upstreams.ownerOf(type)
   if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string })
   sendText(deps, socket, encodeMessage(unknownType(type)))

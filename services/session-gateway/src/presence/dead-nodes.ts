@@ -1,12 +1,13 @@
 import { bigintArray, changeRows, selectRows } from '@gatehouse/database'
-import type { Deps, OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
+import { deadMark } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
-import type { PresenceChange } from '../presence/presence-store.ts'
+import type { PresenceBroadcaster } from './presence-broadcaster.ts'
+import type { PresenceChange } from './presence-store.ts'
 
-/** Heartbeats do not renew this. The row stays until its users are evicted. */
-export const deadMark = "'-infinity'::timestamptz"
-
-type EvictionDeps = Pick<OperationContext, 'orm'> & Pick<Deps, 'broadcaster' | 'sessionMetrics'>
+type EvictionDeps = Pick<OperationContext, 'orm' | 'sessionMetrics'> & {
+  broadcaster: Pick<PresenceBroadcaster, 'publish'>
+}
 
 export async function markDead(
   { orm }: Pick<OperationContext, 'orm'>,

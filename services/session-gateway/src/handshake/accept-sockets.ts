@@ -1,22 +1,27 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { callerHeader, verifyCallerToken } from '@gatehouse/auth'
+import { callerHeader, verifyCallerToken, type CallerKey } from '@gatehouse/auth'
 import { limits } from '@gatehouse/contracts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import { clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
 import { WebSocketServer, type ServerOptions } from 'ws'
-import type { Deps } from '../deps.ts'
+import { refuseHandshake, releaseQuota, releaseSocket } from '../connection/close-socket.ts'
+import { describeClient } from '../connection/describe-client.ts'
+import { drainSockets } from '../connection/drain-sockets.ts'
+import { countFrame } from '../connection/frame-rate-limit.ts'
+import type { OpenSockets } from '../connection/open-sockets.ts'
+import { SessionSocket, type SocketEvents } from '../connection/session-socket.ts'
+import type { OperationContext } from '../context.ts'
 import { isAuthenticated } from '../sessions/session-registry.ts'
-import { releaseQuota, releaseSocket } from './close-socket.ts'
-import { describeClient } from './describe-client.ts'
-import { drainSockets } from './drain-sockets.ts'
-import { countFrame } from './frame-rate-limit.ts'
-import { handleMessage, parseFrame } from './handle-message.ts'
-import { authenticate, refuseHandshake } from './handshake.ts'
-import { SessionSocket, type SocketEvents } from './session-socket.ts'
+import { handleMessage, parseFrame, type MessageDeps } from './handle-message.ts'
+import { authenticate, type HandshakeDeps } from './handshake.ts'
+
+type AcceptDeps = HandshakeDeps &
+  MessageDeps &
+  Pick<OperationContext, 'timings'> & { keys: { caller: CallerKey }; openSockets: OpenSockets }
 
 /** Disposed, it drains the open sockets. */
-export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
+export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable {
   const { openSockets } = deps
   // `closeTimeout` is missing in the types.
   const options: ServerOptions<typeof SessionSocket> & { closeTimeout: number } = {
@@ -63,7 +68,7 @@ export function acceptSockets(deps: Deps, server: Server): AsyncDisposable {
   }
 }
 
-function createEvents(deps: Deps): SocketEvents {
+function createEvents(deps: AcceptDeps): SocketEvents {
   return {
     message(socket, data, isBinary) {
       try {
@@ -78,7 +83,7 @@ function createEvents(deps: Deps): SocketEvents {
   }
 }
 
-function onMessage(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: boolean): void {
+function onMessage(deps: AcceptDeps, socket: SessionSocket, data: Buffer, isBinary: boolean): void {
   socket.awaitsPong = false
   // A message that was read is handled, even above the limit.
   countFrame(deps, socket, data.length)
@@ -88,20 +93,20 @@ function onMessage(deps: Deps, socket: SessionSocket, data: Buffer, isBinary: bo
 }
 
 /** A fault ends its own socket instead of the process. */
-function endFailed(deps: Deps, socket: SessionSocket, err: unknown): void {
-  deps.log.error({ err, sessionId: socket.sessionId }, 'socket message failed')
+function endFailed(deps: AcceptDeps, socket: SessionSocket, err: unknown): void {
+  deps.log.error({ err, sessionId: isAuthenticated(socket) ? socket.session.id : '' }, 'socket message failed')
   releaseSocket(deps, socket)
   socket.terminate()
 }
 
 /** Pings above the limit get no answer. */
-function onPing(deps: Deps, socket: SessionSocket, data: Buffer): void {
+function onPing(deps: AcceptDeps, socket: SessionSocket, data: Buffer): void {
   socket.awaitsPong = false
   if (countFrame(deps, socket, data.length) && socket.readyState === socket.OPEN) socket.pong(data)
 }
 
 /** Unrequested pongs are allowed within the limit. Contract: 6. */
-function onPong(deps: Deps, socket: SessionSocket, data: Buffer): void {
+function onPong(deps: AcceptDeps, socket: SessionSocket, data: Buffer): void {
   const isAnswer = socket.awaitsPong
   socket.awaitsPong = false
   if (countFrame(deps, socket, data.length) || isAnswer || socket.phase !== 'ready') return
@@ -110,7 +115,7 @@ function onPong(deps: Deps, socket: SessionSocket, data: Buffer): void {
   socket.terminate()
 }
 
-function onClose(deps: Deps, socket: SessionSocket): void {
+function onClose(deps: AcceptDeps, socket: SessionSocket): void {
   deps.openSockets.delete(socket)
   releaseQuota(deps, socket)
   if (socket.phase === 'closing') return

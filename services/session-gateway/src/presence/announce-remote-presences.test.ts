@@ -2,12 +2,12 @@ import { manualTimer, movableClock } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
 import { capturedLog } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import type { SessionSocket } from '../connection/session-socket.ts'
 import { createSessionMetrics } from '../metrics.ts'
 import { timings } from '../policy.ts'
-import { emptyAudience, type Audience } from '../presence/audience.ts'
-import type { PresenceStore } from '../presence/presence-store.ts'
+import { emptyAudience, type Audience } from './audience.ts'
+import type { PresenceStore } from './presence-store.ts'
 import { SessionRegistry } from '../sessions/session-registry.ts'
-import type { SessionSocket } from '../socket/session-socket.ts'
 import { RemotePresenceAnnouncer } from './announce-remote-presences.ts'
 import { RemotePresences } from './remote-presences.ts'
 
@@ -78,7 +78,7 @@ function openNode() {
     readyAt: 0,
     connection,
   }
-  sessions.add(socket as unknown as SessionSocket, friend)
+  sessions.add(socket as unknown as SessionSocket, friend, { iat: 0, exp: 0 })
   const store = { fails: false, reads: 0, ...({} as PresenceStore) }
   store.findConnected = async () => new Set()
   store.readAudience = async (userIds): Promise<Audience> => {

@@ -1,32 +1,15 @@
 import type { ReadyMessage } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
-import type { PeeringSummary } from '../federation/peering-summary.ts'
 import type { ConnectedUser } from '../presence/presence-reconciler.ts'
-
-/** Contract: 6, `ready`. */
-export const emptyParts = {
-  spaces: [],
-  dmChannels: [],
-  folders: [],
-  spaceLayout: null,
-  layoutUpdatedAt: 0,
-  readStates: [],
-  activeCalls: [],
-  voiceStates: {},
-  voiceUserStates: {},
-  spaceVoiceStates: {},
-  userActivities: {},
-} satisfies Partial<ReadyMessage>
-
-/** `incomplete` names the upstreams that have not answered. */
-export type UpstreamParts = { fields: Record<string, unknown>; incomplete: readonly string[] }
+import { emptyParts, type CollectedParts } from '../upstreams/ready-parts.ts'
+import type { PeeringSummary } from './peering-summary.ts'
 
 /** `presences` is shared and never copied: it is most of a large message. Contract: 6, `ready`. */
 export function readyMessage(
   { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
-  { sessionId, now, parts }: { sessionId: string; now: number; parts: UpstreamParts | undefined },
+  { sessionId, now, parts }: { sessionId: string; now: number; parts: CollectedParts | undefined },
 ): Buffer[] {
   const { user, instanceName, instanceId } = snapshot
   const message: Omit<ReadyMessage, 'presences'> = {

@@ -1,3 +1,5 @@
+import { upstreamLimits } from '@gatehouse/contracts'
+
 /** The longest payloads of the one-byte and three-byte length. RFC 6455, 5.2. */
 const shortLength = 125
 const mediumLength = 0xffff
@@ -11,4 +13,13 @@ export function textFrameHeader(length: number): Buffer {
   if (length <= mediumLength) header.writeUInt16BE(length, 2)
   else header.writeBigUInt64BE(BigInt(length), 2)
   return header
+}
+
+export function encodeMessage(message: object): Buffer {
+  return Buffer.from(JSON.stringify(message))
+}
+
+export function cutText(text: string): string {
+  if (text.length <= upstreamLimits.errorTextMax) return text
+  return [...text.slice(0, 2 * upstreamLimits.errorTextMax)].slice(0, upstreamLimits.errorTextMax).join('')
 }

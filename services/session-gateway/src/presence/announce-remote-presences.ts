@@ -1,10 +1,14 @@
 import { remotePresenceReported } from '@gatehouse/contracts'
-import type { Deps, OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { sendChanges } from '../presence/send-changes.ts'
+import type { PresenceStore } from './presence-store.ts'
+import type { RemotePresences } from './remote-presences.ts'
+import { sendChanges, type SendDeps } from './send-changes.ts'
 
 type AnnouncerDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock'> &
-  Pick<Deps, 'sessions' | 'sessionMetrics' | 'presenceStore' | 'remotePresences'> & {
+  SendDeps & {
+    presenceStore: Pick<PresenceStore, 'readAudience' | 'findConnected'>
+    remotePresences: RemotePresences
     node: { readonly id: string }
   }
 
@@ -73,7 +77,7 @@ export class RemotePresenceAnnouncer implements AsyncDisposable {
 }
 
 export async function subscribeRemotePresences(
-  { bus }: Pick<Deps, 'bus'>,
+  { bus }: Pick<OperationContext, 'bus'>,
   announcer: RemotePresenceAnnouncer,
 ): Promise<AsyncDisposable> {
   return await bus.subscribe(remotePresenceReported, async ({ payload }) => announcer.take(payload))

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import type { Deps } from '../deps.ts'
-import { encodeMessage, sendText } from './send-text.ts'
+import { sendText } from './send-text.ts'
 import type { SessionSocket } from './session-socket.ts'
+import { encodeMessage } from './text-frame.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -45,11 +45,13 @@ function outcomeOf(socket: FakeSocket, sockets: FakeSocket[]): FakeSocket['outco
   const open = Object.assign(socket, {
     readyState: 1,
     OPEN: 1,
-    user: { sockets: new Set(sockets) },
+    siblings: new Set(sockets),
     send: () => void (socket.outcome = 'sent'),
     terminate: () => void (socket.outcome = 'terminated'),
   })
-  const deps = { sessionMetrics: { slowReaders: { inc: () => undefined } } } as unknown as Deps
+  const deps = { sessionMetrics: { slowReaders: { inc: () => undefined } } } as unknown as Parameters<
+    typeof sendText
+  >[0]
   sendText(deps, open as unknown as SessionSocket, encodeMessage({ type: 'pong' }))
   return socket.outcome
 }

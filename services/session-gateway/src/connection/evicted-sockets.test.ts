@@ -1,13 +1,10 @@
 import { manualTimer } from '@gatehouse/runtime'
 import { capturedLog } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import type { Deps } from '../deps.ts'
 import { timings } from '../policy.ts'
-import { SessionRegistry } from '../sessions/session-registry.ts'
-import { OpenSockets } from '../socket/open-sockets.ts'
-import type { SessionSocket } from '../socket/session-socket.ts'
-import { createSocketTimeouts } from '../socket/socket-timeouts.ts'
-import { closeEvictedSockets } from './close-evicted-sockets.ts'
+import { EvictedSockets } from './drain-sockets.ts'
+import { OpenSockets } from './open-sockets.ts'
+import type { SessionSocket } from './session-socket.ts'
 
 describe('the sockets of a node that was evicted while it ran', () => {
   it('close with 1012 as in a drain, those of its handshakes too; those that open later stay', async () => {
@@ -52,22 +49,19 @@ describe('the sockets of a node that was evicted while it ran', () => {
 function openNode() {
   const timer = manualTimer()
   const openSockets = new OpenSockets()
-  const sessions = new SessionRegistry()
   const closed: number[] = []
-  let registerAnew = () => undefined as void
-  const presence = { userDisconnected() {}, onReRegistered: (follow: () => void) => (registerAnew = follow) }
   const context = { timer, timings, log: capturedLog().log }
-  const timeouts = createSocketTimeouts(context)
-  const deps = { ...context, openSockets, sessions, timeouts, presence: presence as unknown as Deps['presence'] }
+  const closing = new EvictedSockets({ ...context, openSockets, timeouts: {}, onReleased() {} })
   return {
-    closing: closeEvictedSockets(deps),
+    closing,
     closed,
-    registerAnew: () => registerAnew(),
+    registerAnew: () => closing.close(),
     open(phase: SessionSocket['phase']): SessionSocket {
-      const fake = { phase, resume() {}, close: (code: number) => void closed.push(code) }
+      const session = phase === 'unauthenticated' ? undefined : {}
+      const fake = { phase, session, resume() {}, close: (code: number) => void closed.push(code) }
       const socket = fake as unknown as SessionSocket
       openSockets.add(socket)
-      return phase === 'unauthenticated' ? socket : sessions.add(socket, String(closed.length))
+      return socket
     },
     /** In the steps of the closing: each of its delays begins only after the one before. */
     async advance(ms: number): Promise<void> {

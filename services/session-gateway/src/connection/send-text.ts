@@ -1,16 +1,19 @@
-import { upstreamLimits } from '@gatehouse/contracts'
-import type { Deps } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import type { SessionSocket } from './session-socket.ts'
 import { textFrameHeader } from './text-frame.ts'
 
 /** Terminates a slow reader. */
-export function sendText(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket, message: Buffer): void {
+export function sendText(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket, message: Buffer): void {
   if (canSend(deps, socket)) socket.send(message, { binary: false })
 }
 
 /** Terminates a slow reader. */
-export function sendFrames(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
+export function sendFrames(
+  deps: Pick<OperationContext, 'sessionMetrics'>,
+  socket: SessionSocket,
+  frames: Buffer,
+): void {
   // ws writes each frame at once without compression, so frames never mix.
   if (canSend(deps, socket)) socket.connection?.write(frames)
 }
@@ -31,7 +34,11 @@ export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void
 }
 
 /** Terminates a socket with too much waiting. */
-export function keepForReady(deps: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
+export function keepForReady(
+  deps: Pick<OperationContext, 'sessionMetrics'>,
+  socket: SessionSocket,
+  frames: Buffer,
+): void {
   if (socket.readyState !== socket.OPEN) return
   socket.backlogBytes += frames.length
   if (socket.backlogBytes <= policy.sendBufferBytes) return void (socket.backlog ??= []).push(frames)
@@ -40,7 +47,7 @@ export function keepForReady(deps: Pick<Deps, 'sessionMetrics'>, socket: Session
   socket.terminate()
 }
 
-function canSend({ sessionMetrics }: Pick<Deps, 'sessionMetrics'>, socket: SessionSocket): boolean {
+function canSend({ sessionMetrics }: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket): boolean {
   if (socket.readyState !== socket.OPEN) return false
   if (!isSlowReader(socket)) return true
   sessionMetrics.slowReaders.inc()
@@ -53,19 +60,10 @@ function isSlowReader(socket: SessionSocket): boolean {
   if (waiting <= policy.sendBufferCheckBytes) return false
   if (waiting > policy.sendBufferBytes) return true
   let total = 0
-  for (const other of socket.user?.sockets ?? []) total += waitingBytes(other)
+  for (const other of socket.siblings ?? []) total += waitingBytes(other)
   return total > policy.accountSendBufferBytes
 }
 
 function waitingBytes(socket: SessionSocket): number {
   return Math.max(0, socket.bufferedAmount - socket.unsentReadyBytes)
-}
-
-export function encodeMessage(message: object): Buffer {
-  return Buffer.from(JSON.stringify(message))
-}
-
-export function cutText(text: string): string {
-  if (text.length <= upstreamLimits.errorTextMax) return text
-  return [...text.slice(0, 2 * upstreamLimits.errorTextMax)].slice(0, upstreamLimits.errorTextMax).join('')
 }

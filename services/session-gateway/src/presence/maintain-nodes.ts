@@ -1,11 +1,17 @@
 import { changeRows } from '@gatehouse/database'
 import { startPeriodicTask } from '@gatehouse/runtime'
-import type { Deps, OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
+import { HeartbeatHistory } from '../nodes/heartbeat-history.ts'
+import { listOtherNodes, type SessionNode } from '../nodes/session-node.ts'
 import { evictDeadNodes, markDead } from './dead-nodes.ts'
-import { HeartbeatHistory } from './heartbeat-history.ts'
-import { listOtherNodes } from './list-other-nodes.ts'
+import type { PresenceBroadcaster } from './presence-broadcaster.ts'
+import type { PresenceReconciler } from './presence-reconciler.ts'
 
-type MaintenanceDeps = OperationContext & Pick<Deps, 'node' | 'presence' | 'broadcaster' | 'sessionMetrics'>
+type MaintenanceDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings' | 'sessionMetrics'> & {
+  node: SessionNode
+  presence: Pick<PresenceReconciler, 'resync'>
+  broadcaster: PresenceBroadcaster
+}
 
 /** Disposed, it drains the node. `onlyNode`: other rows are of an earlier run. */
 export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): Promise<AsyncDisposable> {

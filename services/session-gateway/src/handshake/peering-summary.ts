@@ -1,5 +1,5 @@
 import { selectRows } from '@gatehouse/database'
-import type { OperationContext } from '../deps.ts'
+import type { OperationContext } from '../context.ts'
 
 /** Contract: 6, `ready`. */
 export type PeeringSummary = Readonly<Record<(typeof listOf)[keyof typeof listOf], string[]>> & {
