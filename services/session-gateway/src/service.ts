@@ -82,7 +82,7 @@ export async function startSessionGateway(
   )
   opening.use(await startUpstreams(deps, config.upstreamsFile))
   const sockets = acceptSockets(deps, http.server)
-  // Together: closing sockets must not be replaced, and the server closes after the last one.
+  // Both at once: the server takes no new socket while the open ones close.
   opening.defer(async () => {
     await Promise.all([sockets[Symbol.asyncDispose](), http[Symbol.asyncDispose]()])
   })

@@ -8,7 +8,7 @@ import { createSessionMetrics } from '../src/metrics.ts'
 import { timings } from '../src/policy.ts'
 import type { PresenceChange } from '../src/presence/presence-store.ts'
 import { PresenceReconciler } from '../src/presence/presence-reconciler.ts'
-import { closeSessionsIssuedBefore, sessionEndings } from '../src/sessions/end-sessions.ts'
+import { endSessions, sessionEndings } from '../src/sessions/end-sessions.ts'
 import { SessionRegistry, type AuthenticatedSocket } from '../src/sessions/session-registry.ts'
 import { FakePresenceStore } from './fake-presence-store.ts'
 
@@ -77,8 +77,8 @@ export class ReconciledNode {
   /** An admin reset or a deletion that was committed at the second `at`. */
   forceOut(userId: string, ending: keyof typeof sessionEndings, at: number): void {
     const user = this.sessions.find(userId)
-    const issuedBefore = ending === 'UserDeleted' ? Infinity : at
-    if (user) closeSessionsIssuedBefore(this.#deps, user, { ...sessionEndings[ending], issuedBefore })
+    const second = ending === 'UserDeleted' ? Infinity : at
+    if (user) endSessions(this.#deps, user, { ...sessionEndings[ending], second, version: -1 })
   }
 
   /** Lets `ms` pass in small steps, and everything happen that follows from each. */

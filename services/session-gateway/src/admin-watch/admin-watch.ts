@@ -40,7 +40,7 @@ export class AdminWatch {
   }
 }
 
-/** Account states follow the events for users who watch nothing too. */
+/** Updates the account states of connected users too. */
 export async function subscribeAdminChanges({
   bus,
   sessions,

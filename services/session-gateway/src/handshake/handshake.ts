@@ -41,7 +41,7 @@ export async function authenticate(
   const claims = verifyToken(deps.keys.token, first.data.token, deps.clock.now())
   if (!claims) return refuseHandshake(deps, socket, 'invalidToken')
   socket.phase = 'authenticating'
-  // A refused client would come back with the same work.
+  // The time limit of authentication ends here: a refused client would reconnect and cause the same work again.
   deps.timeouts.unauthenticated.delete(socket)
   deps.timeouts.handshakes.add(socket)
   // A client has nothing to say before `ready`.

@@ -57,7 +57,7 @@ async function findLocked(
   return new Set(missing.filter(({ id }) => existing.has(id)))
 }
 
-/** It needs a `ready` socket or a live token. */
+/** The user needs a `ready` socket or a live token. */
 function isAccepted(local: LocalUser, snapshot: UserSnapshot | undefined): boolean {
   if (!snapshot || snapshot.user.isDeleted) return false
   for (const socket of local.sockets) {

@@ -31,7 +31,7 @@ export class RemotePresences {
     return ended
   }
 
-  /** Read it when the user is recorded as connected: later reports are sent to it. */
+  /** Call it after the user is recorded as connected. Later reports are sent to the sockets of the user. */
   onlineIds(): string[] {
     return [...this.#untilOf.keys()]
   }

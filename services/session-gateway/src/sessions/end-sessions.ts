@@ -15,7 +15,7 @@ export const sessionEndings = {
   UserDeleted: { closure: closures.accountDeleted, reason: 'account_deleted' },
 } as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], SessionEnding>
 
-/** `onDeleted` gets every part of the audience of a deleted account. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
+/** `onDeleted` gets each part of a deleted account's audience. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
 export async function subscribeSessionEndings(
   deps: EndingDeps & {
     bus: Pick<Bus, 'subscribe'>
@@ -33,36 +33,21 @@ export async function subscribeSessionEndings(
   })
 }
 
-/** Tokens of a later second stay. For the same second, the version that admitted the socket decides. */
+/**
+ * Tokens of a later second stay. For the same second, the version that admitted the socket decides. A user without another
+ * socket goes offline at once.
+ */
 export function endSessions(deps: EndingDeps, user: LocalUser, ending: ToldEnding): void {
   if (!user.ending || user.ending.version <= ending.version) user.ending = ending
-  closeSessions(deps, user, { ...ending, isEnded: (socket) => isEndedBy(ending, socket) })
+  const ended = [...user.sockets].filter((socket) => isEndedBy(ending, socket))
+  if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
+  for (const socket of ended) closeSocket(deps, socket, ending.closure)
+  deps.sessionMetrics.forcedDisconnects.inc({ reason: ending.reason }, ended.length)
 }
 
 function isEndedBy({ second, version }: ToldEnding, { session }: AuthenticatedSocket): boolean {
   if (session.iat !== second) return session.iat < second
   return session.stateVersion !== undefined && session.stateVersion < version
-}
-
-/** `issuedBefore` in seconds. */
-export function closeSessionsIssuedBefore(
-  deps: EndingDeps,
-  user: LocalUser,
-  { issuedBefore, ...ending }: SessionEnding & { issuedBefore: number },
-): void {
-  closeSessions(deps, user, { ...ending, isEnded: ({ session }) => session.iat < issuedBefore })
-}
-
-/** A user without another socket goes offline at once. */
-function closeSessions(
-  deps: EndingDeps,
-  user: LocalUser,
-  { closure, reason, isEnded }: SessionEnding & { isEnded: (socket: AuthenticatedSocket) => boolean },
-): void {
-  const ended = [...user.sockets].filter(isEnded)
-  if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
-  for (const socket of ended) closeSocket(deps, socket, closure)
-  deps.sessionMetrics.forcedDisconnects.inc({ reason }, ended.length)
 }
 
 /** Spec: Bearer tokens; Contract: 6. */

@@ -1,8 +1,7 @@
 import { bigintArray, readAccountStates, selectRows } from '@gatehouse/database'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { closeSessionsIssuedBefore, sessionEndings, type EndingDeps } from './end-sessions.ts'
+import { endSessions, sessionEndings, type EndingDeps } from './end-sessions.ts'
 import type { LocalUser, SessionRegistry } from './session-registry.ts'
 
 type SweepDeps = EndingDeps &
@@ -17,30 +16,28 @@ export async function sweepSessions(deps: SweepDeps): Promise<void> {
 }
 
 async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise<void> {
-  const userIds = users.map(({ id }) => id)
   const em = deps.orm.em.fork()
-  const states = new Map((await readAccountStates(em, userIds)).map((state) => [state.userId, state]))
-  const ended: { user: LocalUser; issuedBefore: number }[] = []
+  const states = new Map((await readAccountStates(em, idsOf(users))).map((state) => [state.userId, state]))
+  const ended: { user: LocalUser; second: number }[] = []
   for (const user of users) {
     const state = states.get(user.id)
     if (state) deps.sessions.updateAccountState(state)
-    if (!state || state.isDeleted) {
-      closeSessionsIssuedBefore(deps, user, { ...sessionEndings.UserDeleted, issuedBefore: Infinity })
-      continue
-    }
-    const issuedBefore = Math.floor((state.sessionsEndedAt ?? 0) / 1000)
-    if ([...user.sockets].some(({ session }) => session.iat < issuedBefore)) ended.push({ user, issuedBefore })
+    const isDeleted = !state || state.isDeleted
+    const second = Math.floor((state?.sessionsEndedAt ?? 0) / 1000)
+    if (isDeleted) endSessions(deps, user, { ...sessionEndings.UserDeleted, second: Infinity, version: unknownVersion })
+    else if ([...user.sockets].some(({ session }) => session.iat < second)) ended.push({ user, second })
   }
   if (ended.length === 0) return
-  const resets = await readResets(em, ended)
-  for (const { user, issuedBefore } of ended) {
+  const sql = 'select id::text as id from users where id = any(?::bigint[]) and sessions_ended_by_reset'
+  const rows = await selectRows<{ id: string }>(em, sql, [bigintArray(idsOf(ended.map(({ user }) => user)))])
+  const resets = new Set(rows.map(({ id }) => id))
+  for (const { user, second } of ended) {
     const ending = resets.has(user.id) ? sessionEndings.PasswordReset : sessionEndings.SessionsEnded
-    closeSessionsIssuedBefore(deps, user, { ...ending, issuedBefore })
+    endSessions(deps, user, { ...ending, second, version: unknownVersion })
   }
 }
 
-async function readResets(em: EntityManager, ended: readonly { user: LocalUser }[]): Promise<Set<string>> {
-  const sql = 'select id::text as id from users where id = any(?::bigint[]) and sessions_ended_by_reset'
-  const rows = await selectRows<{ id: string }>(em, sql, [bigintArray(ended.map(({ user }) => user.id))])
-  return new Set(rows.map(({ id }) => id))
-}
+/** The account's version may have risen since the end, so tokens of the same second stay. */
+const unknownVersion = -1
+
+const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)
