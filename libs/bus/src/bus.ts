@@ -95,9 +95,7 @@ export type PulledConsumers = {
   renewMs?: number
 }
 
-export type UnavailableReason = 'no-responders' | 'timeout' | 'disconnected'
-
-const messages: Record<UnavailableReason, string> = {
+const messages = {
   'no-responders': 'no process responds to the call',
   timeout: 'no response in time',
   disconnected: 'no connection to NATS',
@@ -106,9 +104,9 @@ const messages: Record<UnavailableReason, string> = {
 /** No responder, no response in time, or no connection. Contract: 1. */
 export class BusUnavailable extends Unavailable {
   override readonly name = 'BusUnavailable'
-  readonly reason: UnavailableReason
+  readonly reason: keyof typeof messages
 
-  constructor(reason: UnavailableReason, cause?: unknown) {
+  constructor(reason: keyof typeof messages, cause?: unknown) {
     super(`Bus unavailable: ${messages[reason]}`, cause === undefined ? {} : { cause })
     this.reason = reason
   }

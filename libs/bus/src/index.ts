@@ -1,21 +1,9 @@
 import type { connectNats as connect } from './nats/connect-nats.ts'
 
 export { BusUnavailable } from './bus.ts'
-export type {
-  Bus,
-  BusLog,
-  Context,
-  EventHandler,
-  PlainSubjects,
-  PulledConsumers,
-  Received,
-  Subscription,
-  UnavailableReason,
-} from './bus.ts'
+export type { Bus, PlainSubjects, Received, Subscription } from './bus.ts'
 export { createLocalBus } from './local/local-bus.ts'
-export { enqueue } from './outbox/enqueue.ts'
-export { startOutboxRelay } from './outbox/relay.ts'
-export type { OutboxRelay, OutboxRelayDeps, OutboxRelayOptions } from './outbox/relay.ts'
+export { enqueue, startOutboxRelay, type OutboxRelay } from './outbox.ts'
 export { traceBus } from './trace-bus.ts'
 
 /** Loads the library of NATS with the first call only. */

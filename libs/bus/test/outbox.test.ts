@@ -5,8 +5,7 @@ import { capturedLog, eventually, openMigratedDatabase } from '@gatehouse/test-k
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { z } from 'zod'
-import { enqueue } from '../src/outbox/enqueue.ts'
-import { startOutboxRelay } from '../src/outbox/relay.ts'
+import { enqueue, startOutboxRelay } from '../src/outbox.ts'
 
 const noted = defineEvent({
   name: 'Noted',

@@ -1,6 +1,5 @@
-export { createCallerVerifier } from './caller/caller-verifier.ts'
+export { InvalidCaller, KeysUnavailable, createCallerVerifier } from './caller/caller-verifier.ts'
 export type { Caller, CallerVerifier, VerifierOptions } from './caller/caller-verifier.ts'
-export { InvalidCaller, KeysUnavailable } from './caller/errors.ts'
 export { MessageRefused, connectUpstream } from './live/connect-upstream.ts'
 export type {
   Audience,

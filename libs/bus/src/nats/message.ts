@@ -16,12 +16,9 @@ export function writeHeaders(options: Context): MsgHdrs {
   return written
 }
 
-export function readContext(message: Pick<Incoming, 'headers'>): {
-  requestId: string | undefined
-  traceparent?: string
-} {
-  const traceparent = message.headers?.get(traceparentHeader)
-  return { requestId: message.headers?.get(requestIdHeader) || undefined, ...(traceparent && { traceparent }) }
+export function readContext({ headers: read }: Pick<Incoming, 'headers'>) {
+  const traceparent = read?.get(traceparentHeader)
+  return { requestId: read?.get(requestIdHeader) || undefined, ...(traceparent && { traceparent }) }
 }
 
 export function readEventMessage(message: Incoming, deliveries: number): EventMessage {

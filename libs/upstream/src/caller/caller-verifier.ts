@@ -1,5 +1,14 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyOptions } from 'jose'
-import { InvalidCaller, KeysUnavailable } from './errors.ts'
+
+/** No statement that counts here: answer 401. */
+export class InvalidCaller extends Error {
+  override readonly name = 'InvalidCaller'
+}
+
+/** The public keys could not be fetched: answer 503. */
+export class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable'
+}
 
 /** The user's live token came with the request. */
 export type Caller = {

@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EventDefinition } from '@gatehouse/contracts'
 import { OutboxEvent } from '@gatehouse/domain'
-import { backoffMs } from '@gatehouse/runtime'
-import { LockMode, type MikroORM } from '@mikro-orm/postgresql'
-import { BusUnavailable, type Bus, type BusLog } from '../bus.ts'
-import { failedEventBackoff, outboxBatch, outboxPollMs, outboxRetryBackoff } from '../policy.ts'
+import { backoffMs, currentSpan } from '@gatehouse/runtime'
+import { LockMode, type EntityManager, type MikroORM } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import { BusUnavailable, type Bus, type BusLog } from './bus.ts'
+import { failedEventBackoff, outboxBatch, outboxPollMs, outboxRetryBackoff } from './policy.ts'
 
-export type OutboxRelayDeps = { orm: MikroORM; bus: Bus; log: BusLog; events: readonly EventDefinition[] }
-
-export type OutboxRelayOptions = { pollMs?: number }
+type OutboxRelayDeps = { orm: MikroORM; bus: Bus; log: BusLog; events: readonly EventDefinition[] }
 
 export type OutboxRelay = AsyncDisposable & {
   notify(): void
@@ -16,11 +15,21 @@ export type OutboxRelay = AsyncDisposable & {
   age(): Promise<number>
 }
 
+/** Saves an event in the transaction of `em`. Throws when the payload does not fit the schema. Design: Invariants 2. */
+export async function enqueue<P extends z.ZodType>(
+  em: EntityManager,
+  event: EventDefinition<P>,
+  payload: z.input<P>,
+  options: { id: string; requestId?: string | undefined },
+): Promise<void> {
+  const { id: eventId, requestId = null } = options
+  const traceparent = currentSpan()?.traceparent ?? null
+  const saved = { eventId, subject: event.subject, payload: event.payload.parse(payload), requestId, traceparent }
+  await em.insert(OutboxEvent, saved)
+}
+
 /** Replicas share the table. Only `events` are touched: a newer release may add others. Design: Invariants 2. */
-export function startOutboxRelay(
-  deps: OutboxRelayDeps,
-  { pollMs = outboxPollMs }: OutboxRelayOptions = {},
-): OutboxRelay {
+export function startOutboxRelay(deps: OutboxRelayDeps, { pollMs = outboxPollMs } = {}): OutboxRelay {
   // What ends sessions does not wait for a stream that refuses other events.
   const byStream = Map.groupBy(deps.events, ({ kept }) => kept)
   const relays = [...byStream.values()].map((events) => startRelay({ ...deps, events }, pollMs))
