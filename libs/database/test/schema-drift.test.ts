@@ -31,14 +31,14 @@ describe('The entities', () => {
   it('differ visibly when a column is missing on either side, or has another type or nullability', async () => {
     await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
-    await em.execute('alter table users add column pronouns text')
+    await em.execute('alter table users add column shoe_size text')
     await em.execute('alter table uploads drop column mimetype')
     await em.execute('alter table invites alter column name drop not null')
     await em.execute('alter table audit_log alter column action type varchar(10)')
     await em.execute('create table drafts (id bigint primary key)')
 
     expect(await differences(database.url)).to.have.members([
-      'alter table "users" drop column "pronouns"',
+      'alter table "users" drop column "shoe_size"',
       'alter table "uploads" add "mimetype" text not null',
       'alter table "invites" alter column "name" set not null',
       'alter table "audit_log" alter column "action" type text using ("action"::text)',
