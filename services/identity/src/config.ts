@@ -14,14 +14,12 @@ import {
 
 export type IdentityConfig = ServiceConfig &
   TokenConfig & {
-    /** As in JWT_EXPIRES_IN: `30d`. */
     jwtExpiresIn: string
-    /** The default while the settings have no value. Spec: Registration 3. */
+    /** While the settings have no value. Spec: Registration 3. */
     registrationOpen: boolean
     publicAddress: PublicAddress
     reach: FederationReach
     uploadDir: string
-    /** Hashing threads, and how many passwords may wait for them. */
     hashing: { threads: number; queue: number }
   }
 

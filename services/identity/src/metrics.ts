@@ -1,11 +1,9 @@
 import { isRefusal } from '@gatehouse/runtime'
 import type { Metrics } from '@gatehouse/service-kit'
 
-/** Each waits for a result, counts its outcome, and passes it on. */
 export type IdentityMetrics = {
-  /** `created`, `upgraded`, or the code of the refusal. */
   registration<R extends { created: boolean }>(result: Promise<R>): Promise<R>
-  /** `accepted`, `healed` (by the home instance), or the code of the refusal. */
+  /** `healed`: the home instance verified the password. */
   login<R extends { refreshed: boolean }>(result: Promise<R>): Promise<R>
 }
 

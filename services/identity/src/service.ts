@@ -4,6 +4,7 @@ import { startOutboxRelay, type OutboxRelay } from '@gatehouse/bus'
 import { accountEvents, deletedPresence, inviteRedeemed, settingsChanged } from '@gatehouse/contracts'
 import { databaseTime } from '@gatehouse/database'
 import { createOutbound } from '@gatehouse/outbound'
+import { createQuota } from '@gatehouse/runtime'
 import {
   ConfigurationError,
   startHttpService,
@@ -16,29 +17,25 @@ import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { createIdentityMetrics } from './metrics.ts'
-import { createExportQuota } from './operations/export/export-quota.ts'
 import { policy } from './policy.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { accountStateRoutes } from './routes/account-states.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
 import { identityRoutes } from './routes/identities.ts'
-import { instanceRoutes } from './routes/instance.ts'
 import { operatorRoutes } from './routes/operator.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { userRoutes } from './routes/users.ts'
 import { respondToFederation } from './rpc/federation.ts'
-import { freeDiskBytes } from './uploads/free-disk.ts'
 import { startImageConverter } from './uploads/image-converter.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
-import { tempUploadDir } from './uploads/upload-files.ts'
+import { freeDiskBytes, tempUploadDir } from './uploads/upload-files.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'
 
-/** InviteRedeemed belongs to the registration; the invite service relays the other events of invites. */
+/** The invite service relays the other events of invites. */
 const relayedEvents = [...accountEvents, deletedPresence, inviteRedeemed, settingsChanged]
 
-/** Starts the identity service: accounts, credentials, profiles, deletion and administration. */
 export async function startIdentity(
   config: IdentityConfig,
   resources: Resources,
@@ -60,7 +57,7 @@ export async function startIdentity(
     tokenKey: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
     images: opening.use(startImageConverter(resources)),
     freeDiskBytes,
-    exportQuota: createExportQuota(),
+    exportQuota: createQuota(1, policy.exportsAtOnce),
     uploadCleanup: opening.use(startUploadCleanup({ ...resources, config })),
     ...overrides,
   }
@@ -71,7 +68,6 @@ export async function startIdentity(
   const routers = [
     accountStateRoutes(deps),
     authRoutes(deps),
-    instanceRoutes(deps),
     userRoutes(deps),
     identityRoutes(deps),
     uploadRoutes(deps),
@@ -86,7 +82,7 @@ export async function startIdentity(
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** Throws ConfigurationError where it cannot be written. */
+/** Throws ConfigurationError. */
 async function createUploadDir(uploadDir: string): Promise<void> {
   const folder = tempUploadDir(uploadDir)
   try {

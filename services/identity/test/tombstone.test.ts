@@ -318,7 +318,6 @@ describe('Tombstone: optional tables', () => {
 async function tombstone({ deps }: TestIdentity, userId: string, mode: 'soft' | 'full'): Promise<void> {
   await deps.orm.em.fork().transactional(async (em) => {
     const user = (await lockUser(em, userId))!
-    const deletion = await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId: undefined })
-    expect(deletion.ownedSpaces).to.equal(null)
+    await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId: undefined })
   })
 }

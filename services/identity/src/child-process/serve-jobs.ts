@@ -1,17 +1,15 @@
-import type { JobResult } from './jobs.ts'
 import { lowerPriority } from './lower-priority.ts'
 
-/**
- * The program of a child process: does every job that the parent sends and sends its result back, at the lowest priority
- * of the operating system. Ends with the parent. Design: invariant 5.
- */
+export type JobResult<Value> = { id: number } & ({ value: Value } | { failure: string })
+
+/** The program of a child process. It ends with the parent. Design: invariant 5. */
 export function serveJobs(run: (job: never) => Promise<unknown>): void {
   lowerPriority()
   process.on('message', (job: { id: number }) => {
     void resultOf(job, run).then((result) => process.send?.(result))
   })
   process.on('disconnect', () => process.exit(0))
-  // The parent ends it, also when a signal goes to the whole process group.
+  // A signal may go to the whole process group. The parent ends this process.
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => undefined)
 }

@@ -1,42 +1,36 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '@gatehouse/service-kit'
-import type { JobResult } from './jobs.ts'
+import type { JobResult } from './serve-jobs.ts'
 
 export type SupervisedChild<Job> = AsyncDisposable & {
-  /** Sends a job, if `ready`. */
   start(job: Job): void
-  /** Whether a process is connected. */
   ready(): boolean
-  /** Of the present process. */
   pid(): number | undefined
-  /** Kills the process and starts another at once. */
   replace(reason: string): void
 }
 
 type ChildOptions<Value> = {
-  /** As it is called in the log. */
+  /** For the log. */
   name: string
   program: URL
   heapMib: number
-  /** Beside what every program needs to run. */
   environment: Record<string, string>
-  /** Delay before another process is started after one that completed no job. */
+  /** After a process that completed no job. */
   restartDelayMs: number
   log: Log
   onResult(result: JobResult<Value>): void
-  /** The process ended, its jobs are lost. `restartsAtOnce`: it worked, so another is started without a delay. */
-  onEnd(restartsAtOnce: boolean): void
-  /** Another process is running. */
+  /** Its jobs are lost. `completedAny`: the process had completed a job, so another starts at once. */
+  onEnd(completedAny: boolean): void
   onReplaced(): void
 }
 
 type End = { restartsAtOnce: boolean; reason: string; level?: 'error' | 'warn' }
 
-/** The process gets of the environment what a program needs to run, and no secret. */
+/** The process gets no secret. */
 const inheritedVariables = ['PATH', 'LD_LIBRARY_PATH', 'SystemRoot', 'NODE_COMPILE_CACHE']
 
-/** Keeps one child process running that does jobs (`serveJobs`). One that ended is replaced. */
+/** One that ended is replaced. */
 export function startSupervisedChild<Job extends { id: number }, Value>(
   options: ChildOptions<Value>,
 ): SupervisedChild<Job> {
@@ -50,7 +44,7 @@ export function startSupervisedChild<Job extends { id: number }, Value>(
       env: { ...inheritedEnvironment(), ...options.environment },
       execArgv: ['--max-semi-space-size=1', `--max-old-space-size=${options.heapMib}`],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      // A session of its own, whose priority it can lower: see serveJobs.
+      // It lowers the priority of its own session.
       detached: process.platform === 'linux',
     })
     const ended = (reason: string) => replace(spawned, { restartsAtOnce: completedAny, reason })
@@ -58,7 +52,7 @@ export function startSupervisedChild<Job extends { id: number }, Value>(
       completedAny = true
       if (spawned === child) options.onResult(result)
     })
-    // Also when it cannot be started or has ended before a job is sent: an exit event may then be missing.
+    // Without an exit event when it cannot be started, or has ended before a job is sent.
     spawned.on('error', (error) => ended(error.message))
     spawned.once('exit', (code, signal) => ended(`ended with ${signal ?? code}`))
     return spawned

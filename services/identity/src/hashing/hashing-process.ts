@@ -1,13 +1,11 @@
 import bcrypt from 'bcrypt'
-import type { JobResult as ResultOf } from '../child-process/jobs.ts'
-import { serveJobs } from '../child-process/serve-jobs.ts'
+import { serveJobs, type JobResult as ResultOf } from '../child-process/serve-jobs.ts'
 
-/** What the service sends. */
 export type Job = { id: number; password: string } & (
   { kind: 'hash'; cost: number } | { kind: 'compare'; hash: string }
 )
 
-/** What it gets back: a hash, or whether the password fits. */
+/** A hash, or whether the password fits. */
 export type JobResult = ResultOf<string | boolean>
 
 serveJobs(async (job: Job) =>

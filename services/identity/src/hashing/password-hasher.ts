@@ -1,23 +1,18 @@
 import { fitsHash } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import { siteNetwork, type Log, type Metrics } from '@gatehouse/service-kit'
+import { startSupervisedChild } from '../child-process/supervised-child.ts'
 import { policy } from '../policy.ts'
-import { startHashingChild } from './hashing-child.ts'
 import type { Job, JobResult } from './hashing-process.ts'
 
 export type PasswordHasher = AsyncDisposable & {
-  /**
-   * A salted hash of a password. Of the queue the network of the client's `address` holds a quarter at the most. Throws
-   * hashing_busy while the queue, or that quarter, is full, unavailable when the process ended.
-   */
+  /** One network holds at most a quarter of the queue. Throws hashing_busy, unavailable. */
   hash(password: string, address: string): Promise<string>
-  /** Whether a password fits a hash; an overlong one never does, after the same work. Throws as `hash` does. */
+  /** An overlong password never fits, after the same work. Throws as `hash` does. */
   verify(password: string, hash: string, address: string): Promise<boolean>
-  /** Length of the queue. */
   waiting(): number
-  /** Whether the process is running, for /readyz. */
   ready(): boolean
-  /** The process stops: what still waits after `limitMs`, and what comes later, is refused with hashing_busy. */
+  /** What still waits after `limitMs`, and what comes later, is refused with hashing_busy. */
   drain(limitMs: number): void
 }
 
@@ -25,20 +20,21 @@ type QueuedJob = { job: Job; network: string; resolve(value: string | boolean): 
 type WithoutId<J> = J extends Job ? Omit<J, 'id'> : never
 type HasherOptions = { threads: number; queue: number; log: Log; metrics: Metrics }
 
-/**
- * Hashes in a process of its own at the lowest priority, so that a flood of logins leaves other requests their time.
- * `threads` jobs run at once, `queue` more may wait; further ones are refused. Design: invariant 5.
- */
+/** A process of the lowest priority hashes: a flood of logins leaves other requests their time. Design: invariant 5. */
 export function startPasswordHasher({ threads, queue: capacity, log, metrics }: HasherOptions): PasswordHasher {
   const queue: QueuedJob[] = []
-  /** What the process has, in the order in which it was sent: those that run, then those that wait there. */
+  /** In the order of sending. The first `threads` run. */
   const sent = new Map<number, QueuedJob>()
   const shareOfNetwork = Math.max(1, Math.floor(capacity * policy.hashingShareOfNetwork))
   let lastId = 0
   let closed = false
   let refusing: NodeJS.Timeout | true | undefined
-  const child = startHashingChild({
-    threads,
+  const child = startSupervisedChild<Job, string | boolean>({
+    name: 'hashing',
+    program: new URL('./hashing-process.ts', import.meta.url),
+    heapMib: 64,
+    environment: { UV_THREADPOOL_SIZE: String(threads) },
+    restartDelayMs: policy.hashingRestartDelayMs,
     log,
     onResult: finish,
     onEnd: (completedAny) => {

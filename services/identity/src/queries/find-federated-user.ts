@@ -3,13 +3,10 @@ import { selectRows } from '@gatehouse/database'
 import { User, stubPasswordHash } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/** An identity on another instance. `homeInstance` in lower case; of `username`, in any form, the base counts. */
+/** `homeInstance` in lower case. The base of `username` counts. */
 export type FederatedIdentity = { homeInstance: string; homeUserId: string | null; username: string }
 
-/**
- * The account or stub of an identity: by its id at home, else by its base name there, accounts before stubs. Deleted ones
- * never match, nor by name those with another id at home. Contract: 3, the federated lookup.
- */
+/** By id at home, else by base name: accounts before stubs, none with another id. Contract: 3, the federated lookup. */
 export async function findFederatedUser(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
   const { homeInstance, homeUserId } = identity
   if (homeUserId !== null) {
@@ -28,7 +25,7 @@ export async function findFederatedUser(em: EntityManager, identity: FederatedId
   return namesake ? await em.findOne(User, { id: namesake.id }) : null
 }
 
-/** The account of an identity by its id at home: the live one, else a tombstone of it. Spec: Tombstone, resolver. */
+/** The live account, else a tombstone. Spec: Tombstone, resolver. */
 export async function findIdentity(
   em: EntityManager,
   { homeUserId, homeInstance }: { homeUserId: string; homeInstance: string },

@@ -5,10 +5,7 @@ import { refuse } from '@gatehouse/runtime'
 
 const greatestId = 2n ** 63n - 1n
 
-/**
- * The account that an operator names, by id or username; `id:` or `name:` in front says which, because a name may consist
- * of the digits of another account's id. Throws user_unknown, user_ambiguous.
- */
+/** `id:` or `name:` in front decides: a name may be the digits of another id. Throws user_unknown, user_ambiguous. */
 export async function findUser(em: EntityManager, reference: string): Promise<User> {
   const [, kind, text = ''] = /^(?:(id|name):)?(.*)$/s.exec(reference) ?? []
   const byId = kind !== 'name' && isId(text) ? await em.findOne(User, { id: text }) : null

@@ -1,10 +1,7 @@
 import { selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/**
- * The connected users who may see the presence of a user: friends, DM co-members and space co-members. Contract: 6,
- * presence_update.
- */
+/** Contract: 6, presence_update. */
 export async function listPresentAudience(em: EntityManager, userId: string): Promise<string[]> {
   const rows = await selectRows<{ user_id: string }>(
     em,

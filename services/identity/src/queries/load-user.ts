@@ -1,7 +1,8 @@
 import { batchById, bigintArray, prepareRead, selectRows } from '@gatehouse/database'
-import { User, plainUserProperties, type PlainUser } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { User, assertCurrent, plainUserProperties, type ActingCaller, type PlainUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { Resources } from '@gatehouse/service-kit'
+import type { EntityManager } from '@mikro-orm/postgresql'
 
 const readById = batchById(
   prepareRead({
@@ -12,24 +13,43 @@ const readById = batchById(
   }),
 )
 
-/** An account as it is now, outside of a transaction. Throws user_unknown. */
+/** For reads outside of transactions. Throws user_unknown. */
 export async function loadUser(em: EntityManager, userId: string): Promise<PlainUser> {
   const user = await readById(em, userId)
   if (!user) throw refuse.user_unknown()
   return user
 }
 
-/**
- * Locks an account that is to be changed, null when there is none. The lock admits rows elsewhere that refer to the
- * account: transferring a group to a user who is being deleted too must not wait.
- */
+/** The caller's account. Throws account_deleted, token_revoked. */
+export async function loadCaller({ orm }: Pick<Resources, 'orm'>, caller: ActingCaller): Promise<User> {
+  const user = await orm.em.fork().findOne(User, { id: caller.userId })
+  assertCurrent(user, caller)
+  return user
+}
+
+/** New rows may still refer to the account. The transfer of a group to a user who is being deleted must not wait. */
 export async function lockUser(em: EntityManager, userId: string): Promise<User | null> {
   await selectRows(em, 'select id from users where id = ? for no key update', [userId])
   return await em.findOne(User, { id: userId }, { refresh: true })
 }
 
-/** Locks several accounts as `lockUser` does, in the order of their ids: two admins who act on each other do not deadlock. */
+/** In the order of ids: two admins who act on each other do not deadlock. */
 export async function lockInOrder(em: EntityManager, userIds: readonly string[]): Promise<void> {
   const sql = 'select id from users where id = any(?::bigint[]) order by id for no key update'
   await selectRows(em, sql, [bigintArray(userIds)])
+}
+
+/** The local admins who are not deleted. All admins are locked in the order of ids. Contract: 5. */
+export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }[]> {
+  type Row = { id: string; counts: boolean }
+  const sql = `select id::text as id, home_instance is null and not is_deleted as counts
+    from users where is_admin order by users.id for no key update`
+  return (await selectRows<Row>(em, sql)).filter(({ counts }) => counts)
+}
+
+/** Throws user_unknown, target_deleted. */
+export function requireLive(user: User | null): User {
+  if (!user) throw refuse.user_unknown()
+  if (user.isDeleted) throw refuse.target_deleted()
+  return user
 }

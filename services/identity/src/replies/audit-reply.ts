@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@gatehouse/domain'
 
-/** An entry of the audit log. Contract: 5. */
+/** Contract: 5. */
 export function auditReply(entry: AuditEntry) {
   const { id, action, targetType, detail } = entry
   return {

@@ -1,9 +1,8 @@
 import { version } from '@gatehouse/service-kit'
 import type { IdentityConfig } from '../config.ts'
-import { isRegistrationOpen } from '../operations/registration/registration-gates.ts'
-import type { PlainSettings } from '../queries/load-settings.ts'
+import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings.ts'
 
-/** The instance's public facts; the gate as it applies, not as it is stored. Contract: 3. */
+/** Contract: 3. */
 export function instanceReply(settings: PlainSettings, config: Pick<IdentityConfig, 'registrationOpen'>) {
   return {
     name: settings.instanceName,
@@ -14,7 +13,7 @@ export function instanceReply(settings: PlainSettings, config: Pick<IdentityConf
   }
 }
 
-/** What existing clients ask for beside our own settings. Contract: 5. */
+/** Existing clients ask for these. Contract: 5. */
 const fixedSettings = {
   discoveryEnabled: false,
   gifEnabled: false,
@@ -24,7 +23,7 @@ const fixedSettings = {
   maxUploadSizeMb: 8,
 } as const
 
-/** The settings as admins see them. Contract: 5. */
+/** Contract: 5. */
 export function settingsReply(settings: PlainSettings) {
   const { instanceName, registrationOpen, federatedRegistrationOpen, autoAcceptPeering } = settings
   return {

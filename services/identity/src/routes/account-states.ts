@@ -4,7 +4,7 @@ import { readAccountStates } from '@gatehouse/database'
 import { jsonBody, parseInput, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 
-/** The gateway's question on a cache miss; not reachable from outside. Design: invariant 1. */
+/** Gateways ask on a cache miss. Design: invariant 1. */
 export function accountStateRoutes({
   orm,
   accountStateCache,

@@ -1,6 +1,7 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { sanitizeUser } from '@gatehouse/domain'
+import { findPage } from '@gatehouse/database'
+import { AuditEntry, sanitizeUser } from '@gatehouse/domain'
 import {
   adminsOnly,
   callerOf,
@@ -15,7 +16,6 @@ import { deleteUser } from '../operations/administration/delete-user.ts'
 import { patchSettings } from '../operations/administration/patch-settings.ts'
 import { resetPassword } from '../operations/administration/reset-password.ts'
 import { setRole } from '../operations/administration/set-role.ts'
-import { listAudit } from '../queries/list-audit.ts'
 import { listUserInstances, listUsers } from '../queries/list-users.ts'
 import { loadSettings } from '../queries/load-settings.ts'
 import { auditReply } from '../replies/audit-reply.ts'
@@ -28,7 +28,7 @@ export function adminRoutes(deps: Deps): Router<AppState> {
   addUserRoutes(router, deps)
   router.get(endpoints.listAudit.path, async (ctx) => {
     const query = parseInput(endpoints.listAudit.query, ctx.query)
-    const { rows, nextCursor } = await listAudit(deps.orm.em.fork(), query)
+    const { rows, nextCursor } = await findPage(deps.orm.em.fork(), AuditEntry, query)
     ctx.body = { entries: rows.map(auditReply), nextCursor }
   })
   router.get(endpoints.getSettings.path, async (ctx) => {

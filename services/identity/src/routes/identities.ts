@@ -8,7 +8,7 @@ import { issueAttachProof } from '../operations/federation/issue-attach-proof.ts
 import { reattach } from '../operations/federation/reattach.ts'
 import { putRegistry, readRegistry } from '../operations/federation/registry.ts'
 
-/** What a user does about the own identities on other instances. Contract: 7; federation-wire.md 4, 5. */
+/** Contract: 7; federation-wire.md 4, 5. */
 export function identityRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   router.get(endpoints.getRegistry.path, async (ctx) => {

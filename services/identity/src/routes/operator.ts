@@ -4,10 +4,10 @@ import { sanitizeUser } from '@gatehouse/domain'
 import { callerOf, jsonBody, operatorsOnly, parseInput, requestIdOf, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { createUser } from '../operations/administration/create-user.ts'
-import { endUserSessions } from '../operations/administration/end-user-sessions.ts'
+import { endUserSessions } from '../operations/credentials/end-sessions.ts'
 import { findUser } from '../queries/find-user.ts'
 
-/** What the command line does beyond the routes of admins. docs/decisions/operator-caller.md. */
+/** For the command line. docs/decisions/operator-caller.md. */
 export function operatorRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true, prefix: '/internal/operator' })
   router.use(operatorsOnly)

@@ -26,10 +26,7 @@ export function uploadRoutes(deps: Deps): Router<AppState> {
   return router
 }
 
-/**
- * Before the body is read, so that what is refused writes nothing to the disk: the caller has an account, which may upload
- * more, and the disk has space.
- */
+/** Runs before the body is read: what is refused writes nothing to the disk. */
 function admitUpload(deps: Deps): Middleware<AppState> {
   return async (ctx, next) => {
     const { userId } = requireUser(ctx)

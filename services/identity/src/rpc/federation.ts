@@ -12,7 +12,7 @@ import { forgetInstances } from '../operations/federation/delete-remote-identiti
 import { detachHome } from '../operations/federation/detach-home.ts'
 import { resolveReplicatedUser } from '../operations/federation/resolve-replicated-user.ts'
 
-/** Responds to the calls of federation-fanout until disposed. Contract: 7. */
+/** Contract: 7. */
 export async function respondToFederation(deps: Deps): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   opening.use(

@@ -5,13 +5,12 @@ import { serveJobs } from '../child-process/serve-jobs.ts'
 import { policy } from '../policy.ts'
 import { decodingBytes } from './decoding-cost.ts'
 
-/** What the service sends: the file as it was received, and where its WebP is to be written. */
+/** `path`: the file as received. `target`: where its WebP is written. */
 export type ConversionJob = { id: number; path: string; target: string }
 
-/** What it gets back: the size of the WebP, or the code of a refusal. */
 export type Conversion = { bytes: number } | { refusal: 'image_unreadable' | 'image_too_large' | 'image_too_costly' }
 
-/** The only decoders that may open a file, whatever its content claims to be. */
+/** No other decoder opens a file. */
 const decoders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}`)
 const formats = new Set(['jpeg', 'png', 'webp', 'gif'])
 
@@ -32,7 +31,7 @@ async function convert({ path, target }: ConversionJob): Promise<Conversion> {
   return { bytes: image.length }
 }
 
-/** Reads the header only. Of an animation the first frame counts. Contract: 3, uploads. */
+/** Reads the header only. Contract: 3, uploads. */
 async function refusalOf(path: string) {
   const header = await sharp(path, { limitInputPixels: false }).metadata()
   const isAvif = header.format === 'heif' && header.compression === 'av1'
@@ -42,7 +41,7 @@ async function refusalOf(path: string) {
   return decodingBytes(header) > budget ? 'image_too_costly' : undefined
 }
 
-/** Where memory runs out after all, the kernel ends this process and not the service. Without /proc it stays as it is. */
+/** Without memory the kernel ends this process, not the service. */
 function endFirstWithoutMemory(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000')

@@ -1,12 +1,8 @@
 import type { Metadata } from 'sharp'
 
-/** What the decision on an image needs to know of its header. */
 export type ImageHeader = Pick<Metadata, 'format' | 'width' | 'height' | 'isProgressive' | 'bitsPerSample'>
 
-/**
- * For each pixel the peak of memory measured with libvips 8.18 at 40 megapixels, rounded up. Formats that are decoded line
- * by line, and JPEG, which is decoded at a smaller scale, take little.
- */
+/** Peaks measured with libvips 8.18 at 40 megapixels, rounded up. */
 const bytesPerPixel = {
   /** 17.9 with alpha and whole chroma. */
   avif: 18,
@@ -16,13 +12,12 @@ const bytesPerPixel = {
   interlacedPng: 10,
   /** 5.9 with whole chroma. */
   progressiveJpeg: 6,
-  /** 5.2 */
   gif: 6,
   /** WebP 1.2, others less. */
   other: 2,
 }
 
-/** Bytes of memory that decoding an image takes at most, by its header. */
+/** At most. */
 export function decodingBytes(header: ImageHeader): number {
   return header.width * header.height * bytesPerPixel[decodingOf(header)]
 }

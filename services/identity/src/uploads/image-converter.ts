@@ -1,6 +1,6 @@
 import { createFairQueue, refuse } from '@gatehouse/runtime'
 import type { Log, Metrics } from '@gatehouse/service-kit'
-import type { JobResult } from '../child-process/jobs.ts'
+import type { JobResult } from '../child-process/serve-jobs.ts'
 import { startSupervisedChild, type SupervisedChild } from '../child-process/supervised-child.ts'
 import { policy } from '../policy.ts'
 import type { Conversion, ConversionJob } from './conversion-process.ts'
@@ -8,9 +8,9 @@ import { limitProcess } from './limit-process.ts'
 
 export type ImageConverter = AsyncDisposable & {
   /**
-   * Writes an image of any accepted format to `target` as WebP, upright, without metadata, fitted into the largest side; of
-   * an animation the first frame. Gives its size. Throws image_unreadable, image_too_large, image_too_costly, images_busy,
-   * unavailable, and then there may be a part of the file. Contract: 3, uploads.
+   * Writes a WebP without metadata to `target`. Of an animation it takes the first frame. Returns the size. Throws
+   * image_unreadable, image_too_large, image_too_costly, images_busy, unavailable, and may leave a part of the file.
+   * Contract: 3, uploads.
    */
   convert(image: ReceivedImage): Promise<number>
 }
@@ -25,9 +25,8 @@ type ConverterOptions = {
 }
 
 /**
- * Converts one image at a time in a process of its own at the lowest priority, in fair turns by account. A conversion that
- * exceeds its memory or time is killed with the process: it costs that upload only. The process is started by the first
- * image. Design: invariant 5.
+ * Accounts take turns, one image at a time. A conversion that exceeds its memory or time is killed with the process. The
+ * first image starts the process. Design: invariant 5.
  */
 export function startImageConverter(options: ConverterOptions): ImageConverter {
   const { log, metrics, memoryBytes = policy.imageMemoryBytes, seconds = policy.imageSeconds } = options

@@ -3,10 +3,7 @@ import { policy } from '../policy.ts'
 
 type Limits = { pid: number; memoryBytes: number; seconds: number }
 
-/**
- * Watches a process until it is disposed, and says once when it takes more memory or time than it may. Where /proc is
- * missing, only the time.
- */
+/** Calls `onExceeded` once. Without /proc only the time is limited. */
 export function limitProcess(
   { pid, memoryBytes, seconds }: Limits,
   onExceeded: (what: 'memory' | 'time') => void,
@@ -21,7 +18,7 @@ export function limitProcess(
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
-/** Read at once and not in turns with the event loop: procfs answers from memory, in about 20 µs. */
+/** Synchronous: procfs answers from memory, in about 20 µs. */
 function residentBytes(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')

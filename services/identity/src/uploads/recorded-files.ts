@@ -9,10 +9,7 @@ import { isUploadName } from './upload-files.ts'
 
 export type RemovalDeps = Pick<Resources, 'orm' | 'log'> & { config: Pick<IdentityConfig, 'uploadDir'> }
 
-/**
- * Removes the files that committed transactions recorded for removal, oldest first, until none or `atMost` are left. Never
- * throws: what fails now is done by the next cleanup. Any number of replicas may run it at once.
- */
+/** Oldest first, about `atMost`. Never throws: the next cleanup repeats what failed. Any number of replicas may run it. */
 export async function removeRecordedFiles(deps: RemovalDeps, { atMost }: { atMost: number }): Promise<void> {
   try {
     let after = '0'
@@ -27,7 +24,7 @@ export async function removeRecordedFiles(deps: RemovalDeps, { atMost }: { atMos
   }
 }
 
-/** Removes files and then their records; a crash in between repeats a removal that finds nothing. */
+/** A crash between file and record repeats a removal that finds nothing. */
 async function removeBatch({ orm, log, config }: RemovalDeps, after: string): Promise<FileRemoval[]> {
   return await orm.em.fork().transactional(async (em) => {
     const batch = await em.find(
@@ -42,7 +39,7 @@ async function removeBatch({ orm, log, config }: RemovalDeps, after: string): Pr
   })
 }
 
-/** Whether the record is done with. A name that is not of an upload is dropped: it could lead out of the folder. */
+/** True: the record can go. Another name than an upload's could lead out of the folder. */
 async function removeFile(log: Resources['log'], uploadDir: string, filename: string): Promise<boolean> {
   if (!isUploadName(filename)) {
     log.warn('recorded file name is not of an upload, ignored')

@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 import { refuse } from '@gatehouse/runtime'
 import { isUploadName } from './upload-files.ts'
 
-/** Other files are offered as a download, so that no browser runs them. */
+/** Other files are downloads, so that no browser runs them. */
 const imageTypes: Record<string, string> = {
   '.webp': 'image/webp',
   '.png': 'image/png',
@@ -16,9 +16,8 @@ const imageTypes: Record<string, string> = {
 }
 
 /**
- * Serves a finished file, or the requested range of it. The content of a name never changes: the name is its own entity
- * tag, and caches may keep it for good. By hand, because `send` follows symbolic links and its range parser answers 416
- * where RFC 9110 demands the file. Throws upload_unknown, range_not_satisfiable. Contract: 3, uploads.
+ * The content of a name never changes. NOTE: `send` follows symbolic links, and answers 416 where RFC 9110 demands the
+ * file. Throws upload_unknown, range_not_satisfiable. Contract: 3, uploads.
  */
 export async function serveFile(ctx: Context, uploadDir: string, filename: string): Promise<void> {
   const file = await openFile(uploadDir, filename)
@@ -45,7 +44,6 @@ export async function serveFile(ctx: Context, uploadDir: string, filename: strin
   ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${size}`)
 }
 
-/** `nosniff` and the policy that lets other instances' clients show the image are on every response of the gateway. */
 function setFileHeaders(ctx: Context, filename: string, etag: string): void {
   const type = imageTypes[extname(filename).toLowerCase()]
   ctx.set({
@@ -60,7 +58,7 @@ function setFileHeaders(ctx: Context, filename: string, etag: string): void {
 
 export type OpenFile = { handle: FileHandle; size: number }
 
-/** Undefined for anything but a finished file: a path, a folder, a link. The caller closes the handle. */
+/** Undefined for paths, folders and links. The caller closes the handle. */
 export async function openFile(folder: string, filename: string): Promise<OpenFile | undefined> {
   if (!isUploadName(filename)) return undefined
   const handle = await openWithoutLinks(join(folder, filename))
@@ -80,13 +78,10 @@ async function openWithoutLinks(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** First and last byte, both included. */
+/** Both included. */
 export type ByteRange = { start: number; end: number }
 
-/**
- * The range of a Range header in a file of `size` bytes; `unsatisfiable` when it lies outside, undefined when the header is
- * to be ignored: malformed, of another unit, or of several ranges. RFC 9110, 14.
- */
+/** Undefined: the header is ignored, because it is malformed, or has another unit or several ranges. RFC 9110, 14. */
 export function parseByteRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined

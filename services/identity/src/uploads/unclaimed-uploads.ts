@@ -5,10 +5,7 @@ import { refuse } from '@gatehouse/runtime'
 
 type NewUpload = { userId: string; size: number }
 
-/**
- * Refuses an upload of `size` bytes by an account that has as many unclaimed ones as it may. It holds when the row of the
- * account is locked. Throws too_many_unclaimed_uploads. Contract: 3, uploads.
- */
+/** Decides only when the account is locked. Throws too_many_unclaimed_uploads. Contract: 3, uploads. */
 export async function refuseBeyondUnclaimed(em: EntityManager, { userId, size }: NewUpload): Promise<void> {
   const [unclaimed = { files: 0, bytes: 0 }] = await selectRows<{ files: number; bytes: number }>(
     em,

@@ -10,17 +10,12 @@ import { tempUploadDir } from './upload-files.ts'
 type CleanupDeps = RemovalDeps & Pick<Resources, 'clock'>
 
 export type UploadCleanup = AsyncDisposable & {
-  /** Runs it now; resolves at the end of the run. */
   runNow(): Promise<void>
-  /** Only the files that transactions recorded: what an operation awaits after its commit. Never throws. */
+  /** Never throws. */
   removeRecordedFiles(options: { atMost: number }): Promise<void>
 }
 
-/**
- * At the start and then periodically: releases uploads that no profile claimed in time, removes recorded files that a crash
- * left, and temporary files of interrupted uploads. Any number of replicas may run it. Contract: 3, uploads; Design:
- * invariant 4.
- */
+/** Any number of replicas may run it. Contract: 3, uploads; Design: invariant 4. */
 export function startUploadCleanup(deps: CleanupDeps): UploadCleanup {
   const { log } = deps
   const options = { name: 'upload cleanup', everyMs: policy.uploadCleanupIntervalMs, log }
@@ -42,7 +37,7 @@ async function cleanUpUploads(deps: CleanupDeps): Promise<void> {
   }
 }
 
-/** One statement: a profile that names the upload at the same moment either has it or is refused. */
+/** A profile that names the upload at the same moment either has it or is refused. */
 async function releaseUnclaimed({ orm, clock }: CleanupDeps): Promise<void> {
   await changeRows(
     orm.em.fork(),

@@ -1,23 +1,26 @@
-import { rm } from 'node:fs/promises'
+import { rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { refuse } from '@gatehouse/runtime'
 
-/** Where files are received and written, on the disk of the finished ones. No public name starts with a dot. */
+/** On the disk of the finished files. No public name starts with a dot. */
 export function tempUploadDir(uploadDir: string): string {
   return join(uploadDir, '.incoming')
 }
 
-/** Whether a name may be that of a finished file: no path, and no dot at the start. */
+/** A name that is no path, and does not start with a dot. */
 export function isUploadName(name: string): boolean {
   return /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/.test(name)
 }
 
+/** Bytes that this process may still write. */
+export async function freeDiskBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
+
 type FormFiles = Record<string, { filepath: string } | { filepath: string }[] | undefined>
 
-/**
- * The file in the field `file` of a form that has been read. Disposing it removes every file of the form. Throws
- * file_missing, and then removes them at once.
- */
+/** Disposing removes every file of the form. Throws file_missing. */
 export function receivedFile(files: FormFiles | undefined): AsyncDisposable & { path: string } {
   const all = Object.values(files ?? {}).flatMap((found) => found ?? [])
   const removeAll = async () => {

@@ -1,10 +1,10 @@
 import { normalizeUsername } from '@gatehouse/contracts'
-import { violates } from '@gatehouse/database'
 import { operator, recordAudit, type User } from '@gatehouse/domain'
-import { randomToken, refuse } from '@gatehouse/runtime'
+import { randomToken } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 import {
   insertAccount,
+  insertUniquely,
   pickAvatarColor,
   refuseTakenName,
   type RegistrationDeps,
@@ -20,52 +20,26 @@ type NewUser = {
 }
 
 /**
- * The operator makes a local account, whatever the gates say. Without a password it gets a temporary one, which its
- * person has to replace. The first local account becomes admin here too. Throws username_length_invalid, username_characters_invalid, username_taken,
- * hashing_busy. Spec: Registration 1, 9.
+ * The gates of registration do not apply. Without a password the account gets a temporary one. Throws
+ * username_length_invalid, username_characters_invalid, username_taken, hashing_busy. Spec: Registration 1, 9.
  */
 export async function createUser(
   deps: RegistrationDeps,
-  account: NewUser,
+  { displayName = null, password, address, requestId, ...given }: NewUser,
 ): Promise<{ user: User; temporaryPassword: string | null }> {
-  const username = normalizeUsername(account.username)
+  const username = normalizeUsername(given.username)
   requireLocalUsername(username)
   await refuseTakenName(deps.orm.em.fork(), username)
-  const temporaryPassword = account.password ? null : randomToken(deps.random, policy.temporaryPasswordBytes)
-  const passwordHash = await deps.hasher.hash(account.password ?? temporaryPassword ?? '', account.address)
-  const user = await insertOperatorsAccount(deps, {
-    username,
-    passwordHash,
-    displayName: account.displayName ?? null,
-    isTemporary: temporaryPassword !== null,
-    requestId: account.requestId,
+  const temporaryPassword = password ? null : randomToken(deps.random, policy.temporaryPasswordBytes)
+  const passwordHash = await deps.hasher.hash(password ?? temporaryPassword ?? '', address)
+  const account = { username, passwordHash, displayName, avatarColor: pickAvatarColor(deps, undefined), home: null }
+  const user = await insertUniquely(deps, async (em) => {
+    const created = await insertAccount(deps, em, { ...account, requestId })
+    created.passwordChangeRequired = temporaryPassword !== null
+    const target = { type: 'user' as const, id: created.id }
+    recordAudit(em, { action: 'user.created', actor: operator, target, at: created.createdAt })
+    return created
   })
   deps.afterCommit.publishEvents()
   return { user, temporaryPassword }
-}
-
-type Row = {
-  username: string
-  passwordHash: string
-  displayName: string | null
-  isTemporary: boolean
-  requestId: string | undefined
-}
-
-/** Of concurrent accounts of one name the unique constraint admits one. Throws username_taken. */
-async function insertOperatorsAccount(deps: RegistrationDeps, { isTemporary, ...row }: Row): Promise<User> {
-  try {
-    return await deps.orm.em.fork().transactional(async (em) => {
-      const avatarColor = pickAvatarColor(deps, undefined)
-      const user = await insertAccount(deps, em, { ...row, avatarColor, home: null })
-      user.passwordChangeRequired = isTemporary
-      const target = { type: 'user' as const, id: user.id }
-      recordAudit(em, { action: 'user.created', actor: operator, target, at: user.createdAt })
-      await em.flush()
-      return user
-    })
-  } catch (error) {
-    if (violates(error, 'users_username_unique')) throw refuse.username_taken({ cause: error })
-    throw error
-  }
 }

@@ -9,8 +9,8 @@ import type { Deps, OperationContext } from '../../deps.ts'
 type SettingsChange = { changes: z.infer<typeof settingsBody>; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
- * Changes the settings that are named; registrationOpen null hands the decision back to the environment. The event names
- * those whose value changed. Throws as `assertCallerCurrent` does. Contract: 5.
+ * With registrationOpen null the environment decides. The event names settings whose value changed. Throws as
+ * `assertCallerCurrent` does. Contract: 5.
  */
 export async function patchSettings(
   deps: OperationContext & Pick<Deps, 'afterCommit'>,
@@ -24,13 +24,8 @@ export async function patchSettings(
     const now = deps.clock.now()
     const changed = Object.keys(detail).filter((name) => settings[name as keyof typeof changes] !== detail[name])
     em.assign(settings, detail)
-    recordAudit(em, {
-      action: 'settings.changed',
-      actor,
-      target: { type: 'settings', id: null },
-      detail,
-      at: new Date(now),
-    })
+    const target = { type: 'settings' as const, id: null }
+    recordAudit(em, { action: 'settings.changed', actor, target, detail, at: new Date(now) })
     if (changed.length === 0) return settings
     await enqueue(em, settingsChanged, { at: now, actor, changed }, { id: deps.random.uuid(), requestId })
     return settings

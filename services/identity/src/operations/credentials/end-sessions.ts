@@ -1,40 +1,51 @@
 import { sessionsEnded } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
-import { User, accountStateOf, assertCurrent, type ActingCaller } from '@gatehouse/domain'
+import { operator, recordAudit, type ActingCaller, type Actor, type User } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '@gatehouse/runtime'
-import { lockUser } from '../../queries/load-user.ts'
-import { recordAccountEvent } from '../account-events.ts'
-import { verifyOwnPassword } from './verify-own-password.ts'
+import { loadCaller, requireLive } from '../../queries/load-user.ts'
+import { changeSelf, changeUser, recordAccountEvent } from '../change-account.ts'
+import { verifyOwnPassword } from './verify-password.ts'
 
+type EndingDeps = OperationContext & Pick<Deps, 'afterCommit'>
 type Ending = { caller: ActingCaller; address: string; password?: unknown; requestId?: string | undefined }
 
 /**
- * Ends all own sessions: every earlier token is revoked when this resolves, and the event closes every socket; the
- * password stays. `issuedAt`, in milliseconds, is the time of issue of the fresh token. Throws password_required,
+ * Ends all own sessions. `issuedAt` (ms) is the time of issue of the fresh token. Throws password_required,
  * password_incorrect, account_deleted, token_revoked, hashing_busy. Contract: 3, sessions/end.
  */
 export async function endSessions(
-  deps: OperationContext & Pick<Deps, 'hasher' | 'afterCommit'>,
+  deps: EndingDeps & Pick<Deps, 'hasher'>,
   { caller, address, password, requestId }: Ending,
 ): Promise<{ user: User; issuedAt: number }> {
-  const { userId } = caller
-  const before = await deps.orm.em.fork().findOne(User, { id: userId })
-  assertCurrent(before, caller)
-  if (before.isLocal()) await verifyOwnPassword(deps, before, { password, address })
-
-  const end = async (em: EntityManager) => {
-    const user = await lockUser(em, userId)
-    assertCurrent(user, caller)
+  const before = await loadCaller(deps, caller)
+  await verifyOwnPassword(deps, before, { password, address })
+  const { state, ...ended } = await changeSelf(deps, caller, async (user, em) => {
     if (before.isLocal() && user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
-    const issuedAt = user.endSessions(await deps.databaseTime(em))
-    await em.flush()
-    const actor = { userId, username: user.username }
-    await recordAccountEvent(em, deps, sessionsEnded, { state: accountStateOf(user), at: issuedAt, actor, requestId })
-    return { user, issuedAt }
-  }
-  const ended = await runTransaction(deps.orm, end, { accountId: userId })
-  await deps.afterCommit.invalidateCache(accountStateOf(ended.user))
+    return await end(deps, em, { user, actor: { userId: user.id, username: user.username }, requestId })
+  })
+  await deps.afterCommit.invalidateCache(state)
   return ended
+}
+
+/** The operator ends all sessions of an account. Throws user_unknown, target_deleted. Contract: 3, sessions/end. */
+export async function endUserSessions(
+  deps: EndingDeps,
+  { userId, requestId }: { userId: string; requestId?: string | undefined },
+): Promise<void> {
+  const { state } = await changeUser(deps, userId, async (user, em) => {
+    const ended = await end(deps, em, { user: requireLive(user), actor: operator, requestId })
+    const target = { type: 'user' as const, id: userId }
+    recordAudit(em, { action: 'user.sessions-ended', actor: operator, target, at: new Date(ended.issuedAt) })
+    return ended
+  })
+  await deps.afterCommit.invalidateCache(state)
+}
+
+type Ended = { user: User; actor: Actor; requestId: string | undefined }
+
+async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Ended) {
+  const issuedAt = user.endSessions(await deps.databaseTime(em))
+  const state = await recordAccountEvent(em, deps, sessionsEnded, { user, at: issuedAt, actor, requestId })
+  return { user, issuedAt, state }
 }

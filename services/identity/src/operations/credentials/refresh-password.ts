@@ -5,6 +5,7 @@ import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { refuse } from '@gatehouse/runtime'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 
@@ -13,14 +14,12 @@ export type RefreshDeps = OperationContext & Pick<Deps, 'hasher' | 'outbound' | 
 export type LoginAttempt = {
   username: string
   password: string
-  /** The client's, for its share of the hashing queue. */
   address: string
   requestId?: string | undefined
 }
 
 /**
- * Asks the home instance of a federated account whether a password that does not fit the local hash is right, and if so
- * replaces the local hash. Tokens stay valid: at home it has been the password all along. Gives the hash that the
+ * Replaces the local hash when the home instance confirms the password. Tokens stay valid. Returns the hash that the
  * password fits. Throws invalid_credentials, hashing_busy, `Unavailable`. Spec: Login 5.
  */
 export async function refreshPasswordFromHome(
@@ -28,7 +27,7 @@ export async function refreshPasswordFromHome(
   user: User,
   { password, address, requestId }: LoginAttempt,
 ): Promise<string> {
-  // bcrypt ignores what exceeds its limit: an overlong password is wrong, whatever the home instance answers.
+  // bcrypt ignores what exceeds its limit.
   if (!fitsHash(password)) throw refuse.invalid_credentials()
   if (!(await verifyAtHome(deps, user, { password, requestId }))) throw refuse.invalid_credentials()
 
@@ -38,10 +37,7 @@ export async function refreshPasswordFromHome(
   return freshHash
 }
 
-/**
- * Both questions share the ten seconds: whether the password is right there, and whether that instance still is the one
- * that is known. docs/decisions/login-repair.md.
- */
+/** Both questions share the ten seconds. docs/decisions/login-repair.md. */
 async function verifyAtHome(
   deps: RefreshDeps,
   user: User,
@@ -69,25 +65,20 @@ async function verifyAtHome(
   }
 }
 
-/** A login was answered with a token; a page that is found under any address is no yes. */
+/** Any web server may answer 200. */
 function isCredentials({ status, body }: OutboundAnswer): boolean {
-  if (status !== 200) return false
   try {
-    const said: unknown = JSON.parse(body.toString('utf8'))
-    return (
-      typeof said === 'object' && said !== null && 'token' in said && typeof said.token === 'string' && !!said.token
-    )
+    return status === 200 && credentials.safeParse(JSON.parse(body.toString('utf8'))).success
   } catch {
     return false
   }
 }
 
+const credentials = z.object({ token: z.string().min(1) })
+
 type Question = { host: string; requestId?: string | undefined; timeoutMs: number }
 
-/**
- * Whether the home is the instance that it was, as far as this can be told. Throws `Unavailable` where nobody can be asked:
- * the password may be right.
- */
+/** Throws `Unavailable` where nobody can be asked: the password may be right. */
 async function isKnownInstance({ bus, log }: RefreshDeps, { host, requestId, timeoutMs }: Question): Promise<boolean> {
   const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, { requestId, timeoutMs })
   if (outcome === 'same' || outcome === 'unknown') return true
@@ -95,23 +86,20 @@ async function isKnownInstance({ bus, log }: RefreshDeps, { host, requestId, tim
   return false
 }
 
-/**
- * Plain http only between instances that the operator has connected by FEDERATION_RESOLVE while this one is itself served
- * over http; the outbound guard still has to allow the address.
- */
+/** Plain http is for instances in FEDERATION_RESOLVE, while this one is served over http too. */
 function homeScheme({ reach, publicAddress }: Deps['config'], homeInstance: string): 'http' | 'https' {
   const isResolvedByOperator = Object.hasOwn(reach.resolve, homeInstance)
   return isResolvedByOperator && publicAddress.origin.startsWith('http:') ? 'http' : 'https'
 }
 
-/** Replaces only the hash that the password did not fit: a password change that committed meanwhile stays. */
+/** A password change that committed meanwhile stays. */
 async function replaceHash({ orm }: OperationContext, user: User, freshHash: string): Promise<boolean> {
   const unchanged = { id: user.id, passwordHash: user.passwordHash, isDeleted: false }
   const replace = async (em: EntityManager) => await em.nativeUpdate(User, unchanged, { passwordHash: freshHash })
   return (await runTransaction(orm, replace, { accountId: user.id })) === 1
 }
 
-/** Another login may have refreshed the hash at the same time: then the password fits the new one. */
+/** Another login may have refreshed the hash at the same time. */
 async function reverify(
   { orm, hasher }: RefreshDeps,
   id: string,

@@ -7,87 +7,81 @@ import {
   type DeletionMode,
 } from '@gatehouse/contracts'
 import { allowLongWork, changeRows, selectRows } from '@gatehouse/database'
-import { accountStateOf, type Actor, type User } from '@gatehouse/domain'
-import { randomToken } from '@gatehouse/runtime'
+import type { Actor, User } from '@gatehouse/domain'
+import { randomToken, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { listPresentAudience } from '../../queries/list-present-audience.ts'
-import { recordAccountEvent } from '../account-events.ts'
+import { recordAccountEvent } from '../change-account.ts'
 import { deleteRelations } from './delete-relations.ts'
 import { leaveDirectMessages } from './leave-direct-messages.ts'
 import { purgeSpaceContent } from './purge-content.ts'
 
-// A deletion reads in its caller: lock the user, check, `deleteLockedAccount`, commit, `finishDeletion`.
-
 export type DeletionDeps = OperationContext & Pick<Deps, 'afterCommit' | 'uploadCleanup'>
 
-export type OwnedSpace = { id: string; name: string }
-
-/** Either the spaces that stand against it, and then the caller refuses, or the state of the deleted account. */
-type DeletionResult = { ownedSpaces: OwnedSpace[] } | { ownedSpaces: null; state: AccountState }
+type OwnedSpace = { id: string; name: string }
 
 type Deletion = {
-  /** Live, and locked by `lockUser`. */
+  /** Locked by `lockUser`. */
   user: User
   /** `soft` keeps the message history. */
   mode: DeletionMode
-  /** The admin, or null when the request is of the account itself or of its home instance. */
+  /** Null: the account itself or its home instance asked. */
   actor: Actor | null
   requestId: string | undefined
+  blocked?: (ownedSpaces: OwnedSpace[]) => Error
 }
 
+const blockedBySpaces = (ownedSpaces: OwnedSpace[]): Error =>
+  refuse.account_deletion_blocked_owned_spaces({ fields: { ownedSpaces } })
+
 /**
- * Tombstones an account in the transaction of `em`: set-based, so that no row of content comes here, and with locks in
- * one order, so that any number of deletions run at once. Files to remove are recorded, the event is in the outbox.
- * Spec: DELETE self 3, 4, Tombstone; Design: invariant 4.
+ * Call `finishDeletion` after the commit. Locks are taken in one order, so any number of deletions run at once. Throws
+ * `blocked` while the account owns spaces. Spec: DELETE self 3, 4, Tombstone; Design: invariant 4.
  */
 export async function deleteLockedAccount(
   deps: OperationContext,
   em: EntityManager,
-  { user, mode, actor, requestId }: Deletion,
-): Promise<DeletionResult> {
+  { user, mode, actor, requestId, blocked = blockedBySpaces }: Deletion,
+): Promise<AccountState> {
   await allowLongWork(em)
-  const ownedBefore = await listOwnedSpaces(em, user.id)
-  if (ownedBefore.length > 0) return { ownedSpaces: ownedBefore }
-  // Now: it is unknown once the memberships are deleted.
+  await refuseOwnedSpaces(em, user.id, blocked)
+  // The memberships, which are deleted below, tell the audience.
   const audience = await listPresentAudience(em, user.id)
-
   if (mode === 'full') await purgeSpaceContent(em, user.id)
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)
   await releaseUserFiles(em, user.id)
-  const now = await deps.databaseTime(em)
+  const at = await deps.databaseTime(em)
   const passwordHash = `!deleted:${randomToken(deps.random, policy.unverifiableHashBytes)}`
-  user.becomeTombstone({ passwordHash, now })
+  user.becomeTombstone({ passwordHash, now: at })
   await em.flush()
-
-  // Again: the transaction of a new space holds a lock that the flush has waited for, and the space is visible now.
-  const ownedAfter = await listOwnedSpaces(em, user.id)
-  if (ownedAfter.length > 0) return { ownedSpaces: ownedAfter }
-  const facts = { state: accountStateOf(user), at: now, actor, mode, requestId }
+  // The flush has waited for the lock of a transaction that makes a space.
+  await refuseOwnedSpaces(em, user.id, blocked)
   const first = audience.slice(0, audiencePerEvent)
-  const state = await recordAccountEvent(em, deps, userDeleted, { ...facts, audience: first })
+  const state = await recordAccountEvent(em, deps, userDeleted, { user, at, actor, mode, audience: first, requestId })
   for (let from = audiencePerEvent; from < audience.length; from += audiencePerEvent) {
-    const payload = { userId: user.id, at: now, audience: audience.slice(from, from + audiencePerEvent) }
+    const payload = { userId: user.id, at, audience: audience.slice(from, from + audiencePerEvent) }
     await enqueue(em, deletedPresence, payload, { id: deps.random.uuid(), requestId })
   }
-  return { ownedSpaces: null, state }
+  return state
 }
 
-/** After the commit: no token of the account is accepted when it resolves, and its files have left the disk, or soon will. */
+/** No token of the account is accepted when it resolves. The cleanup removes files that are left. */
 export async function finishDeletion({ afterCommit, uploadCleanup }: DeletionDeps, state: AccountState): Promise<void> {
   await afterCommit.invalidateCache(state)
   await uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
 }
 
-/** Spaces have to be transferred or deleted before their owner's account is. Spec: DELETE self 3. */
-async function listOwnedSpaces(em: EntityManager, userId: string): Promise<OwnedSpace[]> {
+/** Spec: DELETE self 3. */
+async function refuseOwnedSpaces(em: EntityManager, userId: string, blocked: (owned: OwnedSpace[]) => Error) {
   const sql = 'select id::text as id, name from spaces where owner_id = ? order by spaces.id'
-  return await selectRows<OwnedSpace>(em, sql, [userId])
+  const owned = await selectRows<OwnedSpace>(em, sql, [userId])
+  if (owned.length > 0) throw blocked(owned)
 }
 
-/** Records every file of the user for removal: avatar, banner and unclaimed uploads. Spec: Tombstone. */
+/** Avatar, banner and unclaimed uploads. Spec: Tombstone. */
 async function releaseUserFiles(em: EntityManager, userId: string): Promise<void> {
   await changeRows(
     em,

@@ -1,7 +1,7 @@
 import { changeRows, selectRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/** Rows that belong to one user, so that no other tombstone wants them. */
+/** Rows of one user. */
 const ownRows = [
   ...['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'],
   ...['federation_registries', 'attach_proofs'],
@@ -9,22 +9,20 @@ const ownRows = [
 
 type SharedTable = { table: string; key: string; columns: readonly string[] }
 
-/** Rows that two users share: two tombstones may want the same ones. */
+/** Two tombstones may want the same rows. */
 const sharedRows: readonly SharedTable[] = [
   { table: 'friendships', key: 'user_id, friend_id', columns: ['user_id', 'friend_id'] },
   { table: 'friend_requests', key: 'id', columns: ['from_user_id', 'to_user_id'] },
 ]
 
-type Moderation = { table: string; key: string; moderator: string }
-
-/** Rows about the user go; rows that name the user as the moderator stay, without the name. An instance may lack them. */
-const moderation: readonly Moderation[] = [
+/** Rows about the user are deleted. Rows that name the user as the moderator lose the name. */
+const moderation = [
   { table: 'bans', key: 'space_id, user_id', moderator: 'banned_by' },
   { table: 'join_requests', key: 'id', moderator: 'decided_by' },
   { table: 'voice_restrictions', key: 'space_id, user_id', moderator: 'moderator_id' },
 ]
 
-/** Removes the user from spaces, friendships and moderation. Spec: Tombstone, deleted rows and nulled references. */
+/** Spec: Tombstone, deleted rows and nulled references. */
 export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
   for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
   await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
@@ -40,17 +38,17 @@ export async function deleteRelations(em: EntityManager, userId: string): Promis
 }
 
 /**
- * Those whose table exists: naming a missing one would abort the transaction. Asked at each deletion, not once at the
- * start: another service's migration may add one while this process runs, and its rows must go too.
+ * An instance may lack a table, and naming it would abort the transaction. Asked each time: a migration of another
+ * service may add one while this process runs.
  */
-async function findExisting(em: EntityManager, tables: readonly Moderation[]): Promise<Moderation[]> {
+export async function findExisting<T extends { table: string }>(em: EntityManager, tables: readonly T[]): Promise<T[]> {
   const sql = 'select name from unnest(?::text[]) as name where to_regclass(name) is not null'
   const rows = await selectRows<{ name: string }>(em, sql, [`{${tables.map(({ table }) => table).join(',')}}`])
   const existing = new Set(rows.map(({ name }) => name))
   return tables.filter(({ table }) => existing.has(table))
 }
 
-/** Always in the order of the key: of two users deleted at once, one waits and neither deadlocks. */
+/** In the order of the key: two deletions at once do not deadlock. */
 async function lockInOrder(em: EntityManager, { table, key, columns }: SharedTable, userId: string): Promise<void> {
   const sql = `with locked as (select 1 from ${table} where ${anyOf(columns)} order by ${key} for update)
     select count(*) from locked`

@@ -2,13 +2,10 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
 
-/** One file of an archive. Its content is read when its turn comes, and no faster than the archive is read. */
+/** Content is read when its turn comes, no faster than the archive is read. */
 export type ArchivePart = { name: string; content: Readable | AsyncIterable<Buffer>; compress: boolean }
 
-/**
- * A ZIP archive as a stream: parts are asked for one after the other, each when the one before has been read. When a part
- * cannot be read the stream is destroyed with the error; when the stream is closed early, the part under way is closed.
- */
+/** A ZIP archive. A part that fails destroys the stream. A stream that closes early closes its part. */
 export function createArchive(parts: AsyncIterable<ArchivePart>, { modifiedAt }: { modifiedAt: Date }): Readable {
   const zip = new ZipFile()
   const output = zip.outputStream as Readable

@@ -11,15 +11,12 @@ import { pagesOf, toJson, toJsonArray } from './pages.ts'
 
 export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config'>
 
-/** Judges the caller anew: throws when the account is deleted or the token revoked. */
+/** Throws account_deleted, token_revoked. */
 type Judge = () => Promise<AccountState>
 
 type Row = Record<'id' | 'userId' | 'filename', string> & { filenames?: string[] }
 
-/**
- * Everything that an export of an account holds, file by file. The caller is judged again before each of them and before each
- * page of rows; each page is a statement of its own. Contract: 3, export.
- */
+/** The caller is judged again before each file and each page. Contract: 3, export. */
 export async function* ownParts(deps: PartDeps, userId: string, judge: Judge): AsyncGenerator<ArchivePart> {
   await judge()
   yield textPart('account.json', toJson(await readAccount(deps, userId)))
@@ -56,10 +53,11 @@ function rowPages({ orm }: PartDeps, rows: OwnRows, { userId, judge }: Reading):
     const { sql, parameters } = fillIn(rows, { userId, after })
     return await selectRows<Row>(orm.em.fork(), sql, parameters)
   }
-  return pagesOf(read, { pageRows: policy.exportPageRows, keyOf: (row) => row[rows.key], first: rows.first })
+  const first = rows.key === 'filename' ? '' : '0'
+  return pagesOf(read, { pageRows: policy.exportPageRows, keyOf: (row) => row[rows.key], first })
 }
 
-/** The invites that the account made. A token opens the instance to others, so that only an admin may have it. */
+/** A token opens the instance to others: only an admin may have it. */
 function invitePages({ orm, clock }: PartDeps, userId: string, judge: Judge): AsyncGenerator<object[]> {
   const read = async (after: string) => {
     const { isAdmin } = await judge()
@@ -88,12 +86,10 @@ function describeInvite(invite: Invite, { isAdmin, now }: { isAdmin: boolean; no
 
 type Files = { folder: string; filenames: readonly string[]; judge: Judge }
 
-/** The files that are there; a name that is none of an upload is left out: it could lead out of the folder. */
 async function* fileParts({ config }: PartDeps, { folder, filenames, judge }: Files): AsyncGenerator<ArchivePart> {
   for (const filename of filenames) {
     await judge()
     const file = await openFile(config.uploadDir, filename)
-    // Closed with its stream, which the archive reads or destroys.
     if (file) yield { name: `${folder}/${filename}`, content: file.handle.createReadStream(), compress: false }
   }
 }

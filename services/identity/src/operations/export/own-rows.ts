@@ -1,26 +1,24 @@
 import { policy } from '../../policy.ts'
 
-/** What an export reads of a table: a page after a key, in the order of the keys. `:user`, `:after` and `:limit` are filled in. */
-export type OwnRows = { sql: string; key: 'id' | 'userId' | 'filename'; first: string }
+/** A page after a key, in the order of keys. `fillIn` replaces `:user`, `:after` and `:limit`. */
+export type OwnRows = { sql: string; key: 'id' | 'userId' | 'filename' }
 
 const ms = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`
 const nameOf = (user: string) => `case when ${user}.is_deleted then 'Deleted User' else ${user}.username end`
 const attachments = (table: string, message: string) =>
   `(select coalesce(array_agg(filename order by id), '{}') from ${table} where message_id = ${message}.id)`
 
-/** Contract: 3, export: of messages only those that the account wrote. Times in milliseconds, ids as text. */
+/** Times in milliseconds, ids as text. Contract: 3, export. */
 export const ownRows: readonly (OwnRows & { file: string })[] = [
   {
     file: 'uploads.json',
     key: 'filename',
-    first: '',
     sql: `select filename, size, mimetype, ${ms('created_at')} as "createdAt", claimed_at is not null as "inUse"
       from uploads where user_id = :user and filename > :after order by filename limit :limit`,
   },
   {
     file: 'friends.json',
     key: 'userId',
-    first: '0',
     sql: `select own.id::text as "userId", ${nameOf('users')} as username, ${ms('own.since')} as since
       from (
         select id, min(created_at) as since from (
@@ -33,7 +31,6 @@ export const ownRows: readonly (OwnRows & { file: string })[] = [
   {
     file: 'friend-requests.json',
     key: 'id',
-    first: '0',
     sql: `select request.id::text as id, case when from_user_id = :user then 'sent' else 'received' end as direction,
         users.id::text as "userId", ${nameOf('users')} as username, ${ms('request.created_at')} as "createdAt"
       from (
@@ -44,7 +41,6 @@ export const ownRows: readonly (OwnRows & { file: string })[] = [
   {
     file: 'spaces.json',
     key: 'id',
-    first: '0',
     sql: `select spaces.id::text as id, name, owner_id = :user as "isOwner", ${ms('joined_at')} as "joinedAt"
       from spaces left join space_members on space_id = spaces.id and user_id = :user
       where spaces.id in (
@@ -54,7 +50,6 @@ export const ownRows: readonly (OwnRows & { file: string })[] = [
   {
     file: 'messages.json',
     key: 'id',
-    first: '0',
     sql: `select messages.id::text as id, space_id::text as "spaceId", channel_id::text as "channelId",
         channels.name as channel, content, ${ms('created_at')} as "createdAt",
         ${attachments('message_attachments', 'messages')} as attachments
@@ -64,19 +59,16 @@ export const ownRows: readonly (OwnRows & { file: string })[] = [
   {
     file: 'direct-messages.json',
     key: 'id',
-    first: '0',
     sql: `select id::text as id, channel_id::text as "channelId", content, ${ms('created_at')} as "createdAt",
         ${attachments('dm_attachments', 'dm_messages')} as attachments
       from dm_messages where author_id = :user and id > :after order by id limit :limit`,
   },
 ]
 
-/** The files of the own uploads, and those of the own messages by the id of their message. */
 export const ownFiles: readonly (OwnRows & { folder: string })[] = [
   {
     folder: 'uploads',
     key: 'filename',
-    first: '',
     sql: `select filename, array[filename] as filenames from uploads
       where user_id = :user and filename > :after order by filename limit :limit`,
   },
@@ -85,7 +77,6 @@ export const ownFiles: readonly (OwnRows & { folder: string })[] = [
     return {
       folder: table === 'messages' ? 'attachments' : 'direct-attachments',
       key: 'id' as const,
-      first: '0',
       sql: `select id::text as id, ${attachments(attached, table)} as filenames from ${table}
         where author_id = :user and id > :after and exists (select from ${attached} where message_id = ${table}.id)
         order by id limit :limit`,
@@ -93,7 +84,6 @@ export const ownFiles: readonly (OwnRows & { folder: string })[] = [
   }),
 ]
 
-/** The statement with `?` placeholders, and its parameters. */
 export function fillIn(
   { sql, key }: OwnRows,
   { userId, after }: { userId: string; after: string },

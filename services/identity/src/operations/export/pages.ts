@@ -1,4 +1,4 @@
-/** Pages of rows in the order of their keys, read one at a time: nothing is held in the database between two. */
+/** Nothing is held in the database between two pages. */
 export async function* pagesOf<Row>(
   read: (after: string) => Promise<Row[]>,
   { pageRows, keyOf, first }: { pageRows: number; keyOf: (row: Row) => string; first: string },
@@ -14,7 +14,6 @@ export async function* pagesOf<Row>(
   }
 }
 
-/** The text of a JSON array of all rows, a page at a time. */
 export async function* toJsonArray(pages: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const page of pages) {
@@ -25,7 +24,6 @@ export async function* toJsonArray(pages: AsyncIterable<readonly object[]>): Asy
   yield Buffer.from(isFirst ? '[]\n' : '\n]\n')
 }
 
-/** The text of one JSON value. */
 export async function* toJson(value: object): AsyncGenerator<Buffer> {
   yield Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
 }

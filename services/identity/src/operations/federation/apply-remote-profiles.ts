@@ -4,18 +4,15 @@ import {
   homeFields,
   inOneLine,
   pictureFields,
-  profileChanged,
   profileFields,
   type applyRemoteProfiles,
 } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
-import { User, accountStateOf } from '@gatehouse/domain'
+import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { lockUser } from '../../queries/load-user.ts'
-import { recordAccountEvent } from '../account-events.ts'
+import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
 import type { RemotePictures } from './remote-pictures.ts'
 
@@ -25,9 +22,8 @@ type ProfileDeps = OperationContext &
   Pick<Deps, 'afterCommit' | 'uploadCleanup'> & { remotePictures: Pick<RemotePictures, 'fetchLater'> }
 
 /**
- * Brings the replicas of a peer's users up to date, stubs included: what the home manages, where it is newer than what is
- * shown; names never change. Pictures follow when they have been fetched. Unknown users, those of another home instance and
- * detached ones are passed by. Gives how many were changed. Contract: 7, relay; federation-wire.md 3.
+ * Only live replicas of that home change, where the profile is newer. Usernames stay. Pictures follow when fetched.
+ * Returns how many changed. Contract: 7, relay; federation-wire.md 3.
  */
 export async function applyProfiles(
   deps: ProfileDeps,
@@ -38,8 +34,9 @@ export async function applyProfiles(
     const replica = { homeInstance: host, homeUserId: profile.homeUserId, isDeleted: false }
     const known = await deps.orm.em.fork().findOne(User, replica)
     if (!known || profile.profileUpdatedAt < known.profileUpdatedAt) continue
-    const apply = (em: EntityManager) => applyTexts(deps, em, { id: known.id, profile, requestId })
-    const user = await runTransaction(deps.orm, apply, { accountId: known.id })
+    const user = await changeUser(deps, known.id, (locked, em) =>
+      applyTexts(deps, em, { user: locked, profile, requestId }),
+    )
     if (!user) continue
     if (profile.profileUpdatedAt > known.profileUpdatedAt) applied += 1
     for (const field of pictureFields) {
@@ -52,39 +49,31 @@ export async function applyProfiles(
   return applied
 }
 
-type Change = { id: string; profile: RemoteProfile; requestId: string | undefined }
+type Change = { user: User | null; profile: RemoteProfile; requestId: string | undefined }
 
-/** Null when the replica is gone or shows something newer. A profile that is shown already changes nothing. */
+/** Null when the replica is gone or shows something newer. */
 async function applyTexts(
   deps: ProfileDeps,
   em: EntityManager,
-  { id, profile, requestId }: Change,
+  { user, profile, requestId }: Change,
 ): Promise<User | null> {
-  const user = await lockUser(em, id)
   const { homeUserId, profileUpdatedAt } = profile
   if (!user || user.isDeleted || user.isLocal() || user.homeUserId !== homeUserId) return null
   if (profileUpdatedAt <= user.profileUpdatedAt) return profileUpdatedAt === user.profileUpdatedAt ? user : null
-  const now = deps.clock.now()
   const texts = textsOf(profile)
   const removed = pictureFields.filter((field) => !profile[field])
   const pictures = Object.fromEntries(removed.map((field) => [field, null]))
-  await updateUploadReferences(em, { user, changes: pictures, now: new Date(now) })
+  await updateUploadReferences(em, { user, changes: pictures, now: new Date(deps.clock.now()) })
   for (const field of removed) user[`${field}Source`] = null
   Object.assign(user, { ...texts, ...pictures, profileUpdatedAt })
-  await em.flush()
-  const changed = [...Object.keys(texts), ...removed]
-  const facts = { state: accountStateOf(user), at: now, profileUpdatedAt, changed, requestId }
-  await recordAccountEvent(em, deps, profileChanged, facts)
+  await recordProfileChange(em, deps, { user, changed: [...Object.keys(texts), ...removed], requestId })
   return user
 }
 
 type HomeField = (typeof homeFields)[number]
 type Texts = Exclude<HomeField, (typeof pictureFields)[number]>
 
-/**
- * The fields that the profile names, but the pictures, as they are shown here. Other instances have other limits: an
- * overlong text is cut, an unknown color is none.
- */
+/** Other instances have other limits: an overlong text is cut, an unknown color is null. */
 export function textsOf(profile: { [N in Texts]?: string | null | undefined }): Partial<Pick<User, Texts>> {
   const named = homeFields.flatMap((name): [Texts, unknown][] => {
     if (!isText(name) || profile[name] === undefined) return []
@@ -102,7 +91,7 @@ function shownValue(name: Texts, value: string | null): string | null {
   return value && /^#[0-9a-fA-F]{6}$/.test(value) ? value : null
 }
 
-/** A trimmed text of at most `max` code points, null when nothing is left. */
+/** Null when nothing is left. */
 export function shortened(
   text: string | null | undefined,
   { max, lines }: { max: number; lines: string },

@@ -1,13 +1,12 @@
-import { deleteIdentitiesAtPeers, normalizeOrigin, profileChanged, type fanoutBody } from '@gatehouse/contracts'
+import { deleteIdentitiesAtPeers, normalizeOrigin, type fanoutBody } from '@gatehouse/contracts'
 import { runTransaction } from '@gatehouse/database'
-import { User, accountStateOf, assertCallerCurrent, type ActingCaller } from '@gatehouse/domain'
+import { User, assertCallerCurrent, type ActingCaller } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { lockUser } from '../../queries/load-user.ts'
-import { recordAccountEvent } from '../account-events.ts'
+import { changeUser, recordProfileChange } from '../change-account.ts'
 import { withoutOrigins } from '../profile/replicated-instances.ts'
 import { forgetRegistryEntries } from './registry.ts'
 
@@ -58,19 +57,13 @@ export async function forgetInstances(
   { userId, origins, requestId }: ForgottenInstances,
 ): Promise<void> {
   if (origins.length === 0) return
-  const forget = async (em: EntityManager) => {
-    const user = await lockUser(em, userId)
+  await changeUser(deps, userId, async (user, em) => {
     if (!user || user.isDeleted) return
     await forgetRegistryEntries(em, { userId, origins, now: deps.clock.now() })
     const kept = withoutOrigins(user.replicatedInstances, origins)
     if (kept.length === user.replicatedInstances.length) return
     user.replicatedInstances = kept
-    await em.flush()
-    const { profileUpdatedAt } = user
-    const changed = { profileUpdatedAt, changed: ['replicatedInstances'] }
-    const facts = { state: accountStateOf(user), at: deps.clock.now(), ...changed, requestId }
-    await recordAccountEvent(em, deps, profileChanged, facts)
-  }
-  await runTransaction(deps.orm, forget, { accountId: userId })
+    await recordProfileChange(em, deps, { user, changed: ['replicatedInstances'], requestId })
+  })
   deps.afterCommit.publishEvents()
 }

@@ -1,7 +1,8 @@
-import { changeRows, selectRows } from '@gatehouse/database'
+import { changeRows } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { findExisting } from '../deletion/delete-relations.ts'
 
-/** Where a user stands in a column; `key`: what the table allows once for each user. */
+/** `key`: what the table allows once for each user. */
 type Reference = { table: string; column: string; key?: readonly string[] }
 
 const references: readonly Reference[] = [
@@ -23,7 +24,6 @@ const references: readonly Reference[] = [
   { table: 'dm_channels', column: 'owner_id' },
 ]
 
-/** Pairs of users; an account is no friend of itself. */
 const pairs = [
   { table: 'friendships', columns: ['user_id', 'friend_id'] },
   { table: 'friend_requests', columns: ['from_user_id', 'to_user_id'] },
@@ -31,18 +31,14 @@ const pairs = [
 
 type Merge = { stubId: string; accountId: string }
 
-/**
- * Gives everything of a stub to an account of the same person, in the transaction of `em`: messages, memberships,
- * friendships, and what moderators decided about it. Where the account has the same already, the stub's goes with its
- * tombstone. A stub acts for nobody, so that it moderates nothing. federation-wire.md 4, attach 4.
- */
+/** What the account has already stays with the stub. A stub moderates nothing. federation-wire.md 4, attach 4. */
 export async function mergeStub(em: EntityManager, { stubId, accountId }: Merge): Promise<void> {
   for (const { table, columns } of pairs) {
     const [one, other] = columns
     const sql = `delete from ${table} where (${one} = ? and ${other} = ?) or (${one} = ? and ${other} = ?)`
     await changeRows(em, sql, [stubId, accountId, accountId, stubId])
   }
-  for (const reference of await findExisting(em)) {
+  for (const reference of await findExisting(em, references)) {
     await changeRows(em, moveOf(reference), [accountId, stubId, ...(reference.key ? [accountId] : [])])
   }
   await changeRows(
@@ -59,13 +55,4 @@ function moveOf({ table, column, key }: Reference): string {
   if (!key) return sql
   const same = key.map((name) => `kept.${name} = moved.${name}`).join(' and ')
   return `${sql} and not exists (select 1 from ${table} kept where kept.${column} = ? and ${same})`
-}
-
-/** Those whose table exists: an instance may lack some, and naming one would abort the transaction. */
-async function findExisting(em: EntityManager): Promise<Reference[]> {
-  const sql = 'select name from unnest(?::text[]) as name where to_regclass(name) is not null'
-  const names = `{${references.map(({ table }) => table).join(',')}}`
-  const rows = await selectRows<{ name: string }>(em, sql, [names])
-  const existing = new Set(rows.map(({ name }) => name))
-  return references.filter(({ table }) => existing.has(table))
 }

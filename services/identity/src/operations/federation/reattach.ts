@@ -5,18 +5,17 @@ import {
   lookUpByHomeId,
   normalizeUsername,
   pictureFields,
-  profileChanged,
   verifyAttachProof,
 } from '@gatehouse/contracts'
-import { runTransaction, violates } from '@gatehouse/database'
-import { User, accountStateOf, assertCurrent, type ActingCaller } from '@gatehouse/domain'
+import { violates } from '@gatehouse/database'
+import { User, type ActingCaller } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
-import { recordAccountEvent } from '../account-events.ts'
+import { changeSelf, recordProfileChange } from '../change-account.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 import { textsOf } from './apply-remote-profiles.ts'
 import { mergeStub } from './merge-stub.ts'
@@ -28,20 +27,21 @@ type NewIdentity = { homeInstance: string; homeUserId: string; username: string 
 type Lookup = z.infer<typeof lookUpByHomeId.reply>
 
 /**
- * Binds a detached account to the account that its owner has registered anew at its former home, which confirms the token.
- * What a stub of the new identity has here becomes the account's. Throws not_detached, home_not_peered, home_unreachable,
- * proof_invalid, identity_held, admin_stays_local, account_deleted, token_revoked. federation-wire.md 4, attach 2-4.
+ * The former home confirms the token. The account takes over the stub of its new identity. Throws not_detached,
+ * home_not_peered, home_unreachable, proof_invalid, identity_held, admin_stays_local, account_deleted, token_revoked.
+ * federation-wire.md 4, attach 2-4.
  */
 export async function reattach(deps: ReattachDeps, { caller, token, requestId }: Reattachment): Promise<User> {
   const found = await deps.orm.em.fork().findOne(User, { id: caller.userId, isDeleted: false })
   if (!found) throw refuse.account_deleted()
   const identity = await proveIdentity(deps, { user: requireDetached(found), token, requestId })
   const lookup = await askProfile(deps, identity, requestId)
-  const bind = (em: EntityManager) => bindIdentity(deps, em, { caller, identity, lookup, requestId })
   try {
-    const { user, stubState } = await runTransaction(deps.orm, bind, { accountId: caller.userId })
+    const { user, state, stubState } = await changeSelf(deps, caller, (detached, em) =>
+      bindIdentity(deps, em, { user: detached, identity, lookup, requestId }),
+    )
     if (stubState) await finishDeletion(deps, stubState)
-    await deps.afterCommit.invalidateCache(accountStateOf(user))
+    await deps.afterCommit.invalidateCache(state)
     fetchPictures(deps, user, lookup)
     return user
   } catch (error) {
@@ -72,7 +72,7 @@ async function proveIdentity({ bus }: ReattachDeps, { user, token, requestId }: 
   return { homeInstance: host, homeUserId, username: isFederatedUsername(renamed) ? renamed : user.username }
 }
 
-/** The profile is welcome, and its lack is no obstacle. */
+/** Undefined when the home cannot be asked. */
 async function askProfile(
   { bus, log }: ReattachDeps,
   { homeInstance: host, homeUserId }: NewIdentity,
@@ -87,16 +87,14 @@ async function askProfile(
 }
 
 type Binding = {
-  caller: ActingCaller
+  user: User
   identity: NewIdentity
   lookup: Lookup | undefined
   requestId: string | undefined
 }
 
 async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Binding) {
-  const { caller, identity, lookup, requestId } = binding
-  const user = await lockUser(em, caller.userId)
-  assertCurrent(user, caller)
+  const { user, identity, lookup, requestId } = binding
   if (requireDetached(user).formerHomeInstance !== identity.homeInstance) throw refuse.proof_invalid()
   const stubState = await endStub(deps, em, { accountId: user.id, identity, requestId })
   const owner = await em.findOne(User, { username: identity.username }, { fields: ['id'] })
@@ -105,14 +103,12 @@ async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Bind
   const profile = lookup?.outcome === 'found' ? lookup.profile : undefined
   const texts = textsOf(profile ?? {})
   Object.assign(user, texts)
-  await em.flush()
   const changed = ['homeInstance', 'homeUserId', 'federationHomeOrphaned', 'username', ...Object.keys(texts)]
-  const facts = { state: accountStateOf(user), at: deps.clock.now(), profileUpdatedAt: user.profileUpdatedAt, changed }
-  await recordAccountEvent(em, deps, profileChanged, { ...facts, requestId })
-  return { user, stubState }
+  const state = await recordProfileChange(em, deps, { user, changed, requestId })
+  return { user, state, stubState }
 }
 
-/** Another real account of the identity is not touched. Throws identity_held. */
+/** Throws identity_held. */
 async function endStub(
   deps: ReattachDeps,
   em: EntityManager,
@@ -125,9 +121,8 @@ async function endStub(
   if (!stub || stub.isDeleted) return undefined
   if (!stub.isStub()) throw refuse.identity_held()
   await mergeStub(em, { stubId: stub.id, accountId })
-  const deletion = await deleteLockedAccount(deps, em, { user: stub, mode: 'soft', actor: null, requestId })
-  if (deletion.ownedSpaces) throw refuse.identity_held()
-  return deletion.state
+  const blocked = () => refuse.identity_held()
+  return await deleteLockedAccount(deps, em, { user: stub, mode: 'soft', actor: null, requestId, blocked })
 }
 
 function fetchPictures({ remotePictures }: ReattachDeps, user: User, lookup: Lookup | undefined): void {

@@ -1,8 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limits, profileChanged, type pictureFields } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
-import { Upload, accountStateOf, type User } from '@gatehouse/domain'
+import { limits, type pictureFields } from '@gatehouse/contracts'
+import { Upload, type User } from '@gatehouse/domain'
 import type { Outbound } from '@gatehouse/outbound'
 import { createFairQueue } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
@@ -10,26 +9,24 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AfterCommit } from '../../after-commit.ts'
 import type { IdentityConfig } from '../../config.ts'
 import { policy } from '../../policy.ts'
-import { lockUser } from '../../queries/load-user.ts'
 import type { ImageConverter } from '../../uploads/image-converter.ts'
 import type { UploadCleanup } from '../../uploads/upload-cleanup.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
-import { recordAccountEvent } from '../account-events.ts'
+import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
 
 export type RemotePicture = {
-  /** The replica as it was when its profile was applied. */
+  /** As it was when its profile was applied. */
   user: Pick<User, 'id' | 'profileUpdatedAt'>
   field: (typeof pictureFields)[number]
   url: string
-  /** Of the home: pictures of other origins are left alone. */
+  /** Pictures of other origins are not fetched. */
   origin: string
 }
 
 export type RemotePictures = AsyncDisposable & {
-  /** Fetches it in the turn of its origin; a later one of the same field takes its place. Beyond the queue it is left out. */
+  /** A later one of the same field takes its place. Beyond the queue it is left out. */
   fetchLater(picture: RemotePicture): void
-  /** Resolves when none waits. */
   idle(): Promise<void>
 }
 
@@ -43,16 +40,13 @@ type PictureDeps = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & {
 }
 
 /**
- * Fetches the pictures of replicas and converts them like uploads, one at a time. They do not hold up the answer to the
- * peer; one that is lost comes with the next report of the same profile, because its source is kept with it only then.
- * Origins take turns and have one under way at most: a slow home delays its own pictures. An origin is the home that serves
- * them and the peer that reported them, so that none can spend the turns of another. federation-wire.md 3.
+ * Origins take turns, one picture at a time each: a slow home delays only its own. A picture that is lost comes with the
+ * next report of the same profile. federation-wire.md 3.
  */
 export function createRemotePictures(deps: PictureDeps): RemotePictures {
   const limits = { capacity: policy.remotePictureQueue, perSource: policy.remotePicturesPerOrigin }
   const turns = createFairQueue<string>(limits)
   const waiting = new Map<string, RemotePicture>()
-  /** By origin. */
   const running = new Map<string, Promise<void>>()
   const ending = new AbortController()
 
@@ -114,14 +108,13 @@ async function takePicture(deps: PictureDeps, picture: RemotePicture, signal: Ab
   const { status, headers, body } = await deps.outbound.request(request)
   if (status !== 200 || !headers['content-type']?.startsWith('image/')) throw new Error(`no image: status ${status}`)
   const filename = await storePicture(deps, user.id, body)
-  const use = (em: EntityManager) => usePicture(deps, em, { picture, filename })
-  const used = await runTransaction(deps.orm, use, { accountId: user.id })
+  const used = await changeUser(deps, user.id, (locked, em) => usePicture(deps, em, { locked, picture, filename }))
   deps.log.debug({ userId: user.id, field, used }, 'remote picture fetched')
   deps.afterCommit.publishEvents()
   if (used) await deps.uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
 }
 
-/** As an upload that nobody has claimed yet: the cleanup removes it where the replica has changed meanwhile. */
+/** The cleanup removes it when no profile claims it. */
 async function storePicture(deps: PictureDeps, userId: string, body: Buffer): Promise<string> {
   const { uploadDir } = deps.config
   const filename = `${deps.random.uuid()}.webp`
@@ -139,21 +132,18 @@ async function storePicture(deps: PictureDeps, userId: string, body: Buffer): Pr
   }
 }
 
-/** Whether the replica still shows the profile that the picture belongs to. */
+/** False when the replica shows another profile. */
 async function usePicture(
   deps: PictureDeps,
   em: EntityManager,
-  { picture: { user: fetchedFor, field, url }, filename }: { picture: RemotePicture; filename: string },
+  { locked: user, picture, filename }: { locked: User | null; picture: RemotePicture; filename: string },
 ): Promise<boolean> {
-  const user = await lockUser(em, fetchedFor.id)
-  const { profileUpdatedAt } = fetchedFor
+  const { field, url } = picture
+  const { profileUpdatedAt } = picture.user
   if (!user || user.isDeleted || user.isLocal() || user.profileUpdatedAt !== profileUpdatedAt) return false
-  const now = deps.clock.now()
-  await updateUploadReferences(em, { user, changes: { [field]: filename }, now: new Date(now) })
+  await updateUploadReferences(em, { user, changes: { [field]: filename }, now: new Date(deps.clock.now()) })
   user[field] = filename
   user[`${field}Source`] = url
-  await em.flush()
-  const facts = { state: accountStateOf(user), at: now, profileUpdatedAt, changed: [field], requestId: undefined }
-  await recordAccountEvent(em, deps, profileChanged, facts)
+  await recordProfileChange(em, deps, { user, changed: [field] })
   return true
 }

@@ -11,11 +11,7 @@ import { stubBaseName, stubUsername } from './stub-names.ts'
 
 type RemoteIdentity = z.infer<typeof resolveStubBody>
 
-/**
- * The live user of a remote identity, or a new stub; any number of concurrent calls make one. A deleted identity is not
- * made again. The registration gates do not apply. Throws not_found, invalid_input. Spec: Registration 8; Contract: 7,
- * stubs.
- */
+/** The registration gates do not apply. Throws not_found, home_instance_invalid. Spec: Registration 8; Contract: 7, stubs. */
 export async function resolveReplicatedUser(
   { orm, clock }: OperationContext,
   identity: RemoteIdentity,
@@ -43,7 +39,7 @@ async function findLive(em: EntityManager, identity: RemoteIdentity): Promise<Us
 
 type NewStub = RemoteIdentity & { username: string; createdAt: Date }
 
-/** Undefined when the name or the identity has been taken meanwhile: the unique constraints decide between racers. */
+/** Undefined when the name or the identity has been taken meanwhile. */
 async function insertStub(em: EntityManager, stub: NewStub): Promise<string | undefined> {
   const { username, homeInstance, homeUserId, createdAt } = stub
   const id = await nextId(em)

@@ -2,16 +2,13 @@ import { baseUsername, isLocalUsername, limits, normalizeUsername } from '@gateh
 
 type RemoteUser = { homeUserId: string; homeInstance: string; username?: string | null | undefined }
 
-/** The base name of a remote user in our form, or one made from the id where the name has no such form. Contract: 7, stubs. */
+/** Made from the id where the name does not fit our form. Contract: 7, stubs. */
 export function stubBaseName({ username, homeUserId }: RemoteUser): string {
   const base = localForm(baseUsername(normalizeUsername(username ?? '')))
   return isLocalUsername(base) ? base : localForm(`user_${homeUserId.toLowerCase()}`)
 }
 
-/**
- * The name to try: the base for attempt 0, then with `_1`, `_2` and so on; the base is cut where the whole would be too
- * long. Null when even the shortest name does not fit beside this host.
- */
+/** Attempt 1 ends in `_1`. Null when no name fits beside this host. */
 export function stubUsername(base: string, { host, attempt }: { host: string; attempt: number }): string | null {
   const suffix = attempt === 0 ? '' : `_${attempt}`
   const room = Math.min(limits.localUsernameMax, limits.federatedUsernameMax - host.length - 1) - suffix.length

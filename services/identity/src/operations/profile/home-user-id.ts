@@ -9,8 +9,7 @@ type NewIdentity = { userId: string; homeUserId: string; requestId?: string | un
 type Identity = { homeInstance: string; homeUserId: string }
 
 /**
- * Whether a federated account may take a homeUserId: it has none, and its home, where it is an active peer, says that the
- * id belongs to the same base name. Asked before the transaction of the change, which decides. Throws identity_is_local,
+ * An active peer must confirm that the id belongs to the base name. Throws account_deleted, identity_is_local,
  * identity_fixed, identity_unconfirmed, identity_held. Contract: 3, PATCH.
  */
 export async function checkNewIdentity(
@@ -30,7 +29,7 @@ export async function checkNewIdentity(
   if (confirmed !== baseUsername(user.username)) throw refuse.identity_unconfirmed()
 }
 
-/** The identity that an account would have. Throws identity_is_local, identity_fixed. */
+/** Throws identity_is_local, identity_fixed. */
 export function requireOwnIdentity(user: User, homeUserId: string): Identity {
   const { homeInstance } = user
   if (!homeInstance) throw refuse.identity_is_local()
@@ -38,7 +37,7 @@ export function requireOwnIdentity(user: User, homeUserId: string): Identity {
   return { homeInstance, homeUserId }
 }
 
-/** Stubs hold identities too. The unique index decides between racers. Throws identity_held. */
+/** The unique index decides between racers. Throws identity_held. */
 export async function refuseHeldIdentity(em: EntityManager, identity: Identity, exceptId: string): Promise<void> {
   const holder = await em.findOne(User, { ...identity, isDeleted: false, id: { $ne: exceptId } }, { fields: ['id'] })
   if (holder) throw refuse.identity_held()

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { homeFields, profileChanged, type ProfileBody } from '@gatehouse/contracts'
-import { runTransaction, violates } from '@gatehouse/database'
-import { accountStateOf, assertCurrent, type ActingCaller, type User } from '@gatehouse/domain'
+import { homeFields, type ProfileBody } from '@gatehouse/contracts'
+import { violates } from '@gatehouse/database'
+import type { ActingCaller, User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
-import { lockUser } from '../../queries/load-user.ts'
-import { recordAccountEvent } from '../account-events.ts'
+import { changeSelf, recordProfileChange } from '../change-account.ts'
 import { checkNewIdentity, refuseHeldIdentity, requireOwnIdentity } from './home-user-id.ts'
 import { normalizeReplicatedInstances } from './replicated-instances.ts'
 import { updateUploadReferences } from './update-upload-references.ts'
@@ -16,9 +15,8 @@ type ProfileDeps = OperationContext & Pick<Deps, 'config' | 'afterCommit' | 'upl
 type ProfileChange = { caller: ActingCaller; changes: ProfileBody; requestId?: string | undefined }
 
 /**
- * Changes the own profile: fields that are absent stay. Replaced files leave the disk. The event names the fields whose
- * value changed. Throws account_deleted, token_revoked, profile_managed_by_home, file_not_own, origin_invalid, and those of
- * `checkNewIdentity`. Contract: 3, PATCH.
+ * The event names fields whose value changed. Throws account_deleted, token_revoked, profile_managed_by_home,
+ * file_not_own, origin_invalid, and as `checkNewIdentity` does. Contract: 3, PATCH.
  */
 export async function patchProfile(deps: ProfileDeps, change: ProfileChange): Promise<User> {
   const { caller, changes, requestId } = change
@@ -26,8 +24,10 @@ export async function patchProfile(deps: ProfileDeps, change: ProfileChange): Pr
   const { homeUserId } = changes
   if (homeUserId !== undefined) await checkNewIdentity(deps, { userId: caller.userId, homeUserId, requestId })
   try {
-    const apply = (em: EntityManager) => applyChange(deps, em, { ...change, values })
-    const { user, replacedFiles } = await runTransaction(deps.orm, apply, { accountId: caller.userId })
+    const { user, replacedFiles } = await changeSelf(deps, caller, async (own, em) => ({
+      user: own,
+      replacedFiles: await applyChange(deps, em, { user: own, changes, values, requestId }),
+    }))
     deps.afterCommit.publishEvents()
     if (replacedFiles > 0) await deps.uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
     return user
@@ -40,25 +40,20 @@ export async function patchProfile(deps: ProfileDeps, change: ProfileChange): Pr
 async function applyChange(
   deps: ProfileDeps,
   em: EntityManager,
-  { caller, changes, values, requestId }: ProfileChange & { values: ProfileValues },
-): Promise<{ user: User; replacedFiles: number }> {
-  const user = await lockUser(em, caller.userId)
-  assertCurrent(user, caller)
+  { user, changes, values, requestId }: Omit<ProfileChange, 'caller'> & { user: User; values: ProfileValues },
+): Promise<number> {
   if (!user.isLocal() && homeFields.some((field) => field in changes)) throw refuse.profile_managed_by_home()
-  if (Object.keys(values).length === 0) return { user, replacedFiles: 0 }
+  if (Object.keys(values).length === 0) return 0
   if (values.homeUserId) await refuseHeldIdentity(em, requireOwnIdentity(user, values.homeUserId), user.id)
   const now = deps.clock.now()
   const replacedFiles = await updateUploadReferences(em, { user, changes, now: new Date(now) })
   const changed = changedFields(user, values)
-  // Of a replica it is the time of the home's last change that is shown here. Peers take a profile that is newer only, so
-  // that a clock that was set back, or two changes in one millisecond, must not lose the last one.
+  // Peers take only a newer profile, and the clock may have been set back. A replica shows the time of its home.
   const isChangedHere = user.isLocal() && changed.length > 0
   const profileUpdatedAt = isChangedHere ? Math.max(now, user.profileUpdatedAt + 1) : user.profileUpdatedAt
   Object.assign(user, values, { profileUpdatedAt })
-  await em.flush()
-  const facts = { state: accountStateOf(user), at: now, profileUpdatedAt, changed, requestId }
-  if (changed.length > 0) await recordAccountEvent(em, deps, profileChanged, facts)
-  return { user, replacedFiles }
+  if (changed.length > 0) await recordProfileChange(em, deps, { user, changed, requestId })
+  return replacedFiles
 }
 
 type ProfileValues = Partial<Pick<User, keyof ProfileBody & keyof User>>

@@ -4,10 +4,7 @@ import { invalidInput } from '@gatehouse/runtime'
 
 type Submitted = NonNullable<ProfileBody['replicatedInstances']>
 
-/**
- * The list as it is stored: origins in their one spelling; of two entries of one origin the first counts. Plain http is
- * allowed where the operator allows private peers. Throws origin_invalid. Contract: 3, PATCH.
- */
+/** The first entry of an origin counts. Throws invalid_input. Contract: 3, PATCH. */
 export function normalizeReplicatedInstances(
   submitted: Submitted,
   { allowHttp }: { allowHttp: boolean },
@@ -26,7 +23,7 @@ export function normalizeReplicatedInstances(
   return [...byOrigin.values()]
 }
 
-/** The entries of other origins, whatever the spelling. */
+/** The spelling of an origin does not matter. */
 export function withoutOrigins<Entry extends { origin: string }>(
   stored: readonly Entry[],
   origins: readonly string[],

@@ -4,16 +4,13 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { refuse } from '@gatehouse/runtime'
 
 type ReferenceUpdate = {
-  /** Locked, as it is before the change. */
+  /** Locked and unchanged. */
   user: User
   changes: Pick<ProfileBody, (typeof pictureFields)[number]>
   now: Date
 }
 
-/**
- * Claims the uploads that a profile is about to name and records those it will no longer name for removal, in the
- * transaction of `em`. Gives how many are recorded. Throws file_not_own. Contract: 3, PATCH and uploads.
- */
+/** Returns how many files are recorded for removal. Throws file_not_own. Contract: 3, PATCH and uploads. */
 export async function updateUploadReferences(
   em: EntityManager,
   { user, changes, now }: ReferenceUpdate,
@@ -30,7 +27,7 @@ export async function updateUploadReferences(
 
 type OwnUpload = { filename: string; userId: string; now: Date }
 
-/** One statement, as is the cleanup's deletion of unclaimed uploads: whichever commits first decides. */
+/** The cleanup deletes by one statement too: whichever commits first decides. */
 async function claimUpload(em: EntityManager, { filename, userId, now }: OwnUpload): Promise<void> {
   const claimed = await em.nativeUpdate(Upload, { filename, userId }, { claimedAt: now })
   if (claimed !== 1) throw refuse.file_not_own()

@@ -1,19 +1,19 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Upload, assertCurrent, type ActingCaller } from '@gatehouse/domain'
+import { Upload, type ActingCaller } from '@gatehouse/domain'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { refuse } from '@gatehouse/runtime'
-import { lockUser } from '../../queries/load-user.ts'
 import { refuseBeyondUnclaimed } from '../../uploads/unclaimed-uploads.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
+import { changeSelf } from '../change-account.ts'
 
 type UploadDeps = OperationContext & Pick<Deps, 'config' | 'images'>
 type StoredImage = { filename: string; size: number; mimetype: string }
 
 /**
- * Keeps an image for a profile to name, under a fresh name; `path` is the file as it was received. The row is inserted
- * before the file has its name: after a crash in between the cleanup finds both. Throws image_unreadable, image_too_large,
- * image_too_costly, images_busy, too_many_unclaimed_uploads, account_deleted, token_revoked. Contract: 3, uploads.
+ * Inserts the row before the file has its name: after a crash the cleanup finds both. Throws image_unreadable,
+ * image_too_large, image_too_costly, images_busy, too_many_unclaimed_uploads, account_deleted, token_revoked. Contract: 3,
+ * uploads.
  */
 export async function uploadImage(deps: UploadDeps, { caller, path }: { caller: ActingCaller; path: string }) {
   const { uploadDir } = deps.config
@@ -32,23 +32,18 @@ export async function uploadImage(deps: UploadDeps, { caller, path }: { caller: 
   }
 }
 
-/**
- * The caller is judged again: reading and converting took time. The lock serializes the uploads of an account, so that
- * concurrent ones cannot exceed what may be unclaimed. Design: invariant 1.
- */
+/** The lock serializes the uploads of an account. */
 async function insertUpload(
   { orm, clock }: UploadDeps,
   { caller, upload }: { caller: ActingCaller; upload: StoredImage },
 ): Promise<void> {
-  const { userId } = caller
-  await orm.em.fork().transactional(async (em) => {
-    assertCurrent(await lockUser(em, userId), caller)
+  await changeSelf({ orm }, caller, async ({ id: userId }, em) => {
     await refuseBeyondUnclaimed(em, { userId, size: upload.size })
     await em.insert(Upload, { ...upload, userId, createdAt: new Date(clock.now()) })
   })
 }
 
-/** An account that was deleted while its file was written has recorded the removal before the file was there. */
+/** The deletion of an account may have recorded the removal before the file was there. */
 async function refuseIfDeleted({ orm, config }: UploadDeps, filename: string): Promise<void> {
   if ((await orm.em.fork().count(Upload, { filename })) > 0) return
   await rm(join(config.uploadDir, filename), { force: true })

@@ -3,8 +3,7 @@ import { prepareRead } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import type { Deps } from '../../deps.ts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
-import { loadSettings } from '../../queries/load-settings.ts'
-import { isRegistrationOpen } from './registration-gates.ts'
+import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
 import { findLocalFault } from './username-form.ts'
 
 export type Availability = { available: true } | { available: false; reason: string; code?: string }
@@ -16,10 +15,7 @@ const readByName = prepareRead({
   where: 'users.username = $1',
 })
 
-/**
- * Whether a local name could be registered now: its form first, then the gate, then whether it is taken. Throws
- * username_required and registration_closed, which carry the same fields. Spec: check-username; Contract: 3.
- */
+/** Throws username_required, registration_closed. Spec: check-username; Contract: 3. */
 export async function checkUsername(
   { orm, config }: Pick<Deps, 'orm' | 'config'>,
   requested: string | undefined,

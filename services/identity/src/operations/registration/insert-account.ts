@@ -1,17 +1,17 @@
 import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
-import { InstanceSettings, User, accountStateOf, nextId } from '@gatehouse/domain'
+import { violates } from '@gatehouse/database'
+import { InstanceSettings, User, nextId } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { refuse } from '@gatehouse/runtime'
-import { recordAccountEvent } from '../account-events.ts'
+import { recordAccountEvent } from '../change-account.ts'
 
-/** What a registration uses. */
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'afterCommit'>
 
 export type Registration = z.output<typeof registerBody> & { address: string; requestId?: string | undefined }
 
-/** `issuedAt`, in milliseconds, is the time of issue of the token: never later than the account was seen. */
+/** `issuedAt` (ms) is the time of issue of the token. */
 export type Registered = { user: User; created: boolean; issuedAt: number }
 
 export type NewAccount = {
@@ -24,35 +24,54 @@ export type NewAccount = {
   requestId: string | undefined
 }
 
-/** Inserts an account, `offline`; the first local one becomes admin. Spec: Registration 9. */
+/** Spec: Registration 9. */
 export async function insertAccount(deps: OperationContext, em: EntityManager, account: NewAccount): Promise<User> {
   const id = await nextId(em)
   const { requestId, home, ...columns } = account
   const isAdmin = home === null && (await claimFirstAdmin(em, id))
-  const now = await deps.databaseTime(em)
-  const user = em.create(User, { ...columns, ...home, id, isAdmin, createdAt: new Date(now) })
-  await em.persist(user).flush()
-  const facts = { state: accountStateOf(user), at: now, origin: home ? 'federated' : 'local', requestId } as const
-  await recordAccountEvent(em, deps, userCreated, facts)
+  const at = await deps.databaseTime(em)
+  const user = em.create(User, { ...columns, ...home, id, isAdmin, createdAt: new Date(at) })
+  em.persist(user)
+  await recordAccountEvent(em, deps, userCreated, { user, at, origin: home ? 'federated' : 'local', requestId })
   return user
 }
 
-/**
- * Whether a new local account becomes the first admin. The settings row is updated once: of concurrent registrations one
- * waits for the other's commit and then finds it set. Spec: Registration 9; Contract: 3, register.
- */
+/** Of concurrent registrations one waits for the other's commit. Spec: Registration 9; Contract: 3, register. */
 async function claimFirstAdmin(em: EntityManager, userId: string): Promise<boolean> {
   const updated = await em.nativeUpdate(InstanceSettings, { id: 1, firstAdminId: null }, { firstAdminId: userId })
   return updated === 1
 }
 
-/** Names are compared as they are stored. Throws username_taken. Spec: Registration 9. */
+/** What a registration says of an account, with the hash of its password. Throws hashing_busy. */
+export async function readRegistration(deps: RegistrationDeps, given: Registration) {
+  return {
+    passwordHash: await deps.hasher.hash(given.password, given.address),
+    displayName: given.displayName ?? null,
+    avatarColor: pickAvatarColor(deps, given.avatarColor),
+    requestId: given.requestId,
+  }
+}
+
+/** The unique constraint decides between accounts of one name. Throws username_taken. */
+export async function insertUniquely(
+  { orm }: Pick<Deps, 'orm'>,
+  insert: (em: EntityManager) => Promise<User>,
+): Promise<User> {
+  try {
+    return await orm.em.fork().transactional(insert)
+  } catch (error) {
+    if (violates(error, 'users_username_unique')) throw refuse.username_taken({ cause: error })
+    throw error
+  }
+}
+
+/** Throws username_taken. Spec: Registration 9. */
 export async function refuseTakenName(em: EntityManager, username: string, exceptId?: string): Promise<void> {
   const owner = await em.findOne(User, { username }, { fields: ['id'] })
   if (owner && owner.id !== exceptId) throw refuse.username_taken()
 }
 
-/** The requested color, or a random one. Spec: User record, avatarColor. */
+/** Spec: User record, avatarColor. */
 export function pickAvatarColor({ random }: Pick<OperationContext, 'random'>, requested: unknown): AvatarColor {
   const known = avatarColors.find((color) => color === requested)
   return known ?? avatarColors[random.below(avatarColors.length)] ?? avatarColors[0]

@@ -6,17 +6,17 @@ import {
   registeredIdentity,
   userCreated,
 } from '@gatehouse/contracts'
-import { accountStateOf, type User } from '@gatehouse/domain'
 import { violates } from '@gatehouse/database'
+import { accountStateOf, type User } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import { parseInput } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
-import { refuse } from '@gatehouse/runtime'
 import { findFederatedUser, type FederatedIdentity } from '../../queries/find-federated-user.ts'
-import { recordAccountEvent } from '../account-events.ts'
+import { recordAccountEvent } from '../change-account.ts'
 import {
   insertAccount,
-  pickAvatarColor,
+  readRegistration,
   refuseTakenName,
   type NewAccount,
   type Registered,
@@ -30,9 +30,9 @@ type FederatedRegistration = Registration & { homeInstance: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 
 /**
- * Registers an account whose home is another instance, or upgrades the stub that already stands for it; an invite token
- * is ignored. Throws the faults of a username, home_instance_invalid, home_instance_is_here,
- * federated_registration_closed, federated_account_exists, username_taken, hashing_busy. Spec: Registration 2, 5, 9, 10.
+ * Registers an account of another instance, or upgrades its stub. An invite token is ignored. Throws the faults of a
+ * username, home_instance_invalid, home_instance_is_here, federated_registration_closed, federated_account_exists,
+ * username_taken, hashing_busy. Spec: Registration 2, 5, 9, 10.
  */
 export async function registerFederated(
   deps: RegistrationDeps,
@@ -41,14 +41,7 @@ export async function registerFederated(
   const identity = parseIdentity(deps, registration)
   await checkFederatedRegistrationOpen(deps)
   await findStub(deps.orm.em.fork(), identity)
-
-  const account: FederatedAccount = {
-    ...identity,
-    passwordHash: await deps.hasher.hash(registration.password, registration.address),
-    displayName: registration.displayName ?? null,
-    avatarColor: pickAvatarColor(deps, registration.avatarColor),
-    requestId: registration.requestId,
-  }
+  const account: FederatedAccount = { ...identity, ...(await readRegistration(deps, registration)) }
   const registered = await retryOnConflict(() =>
     deps.orm.em.fork().transactional((em) => insertOrUpgrade(deps, em, account)),
   )
@@ -67,7 +60,7 @@ function parseIdentity({ config }: Pick<RegistrationDeps, 'config'>, given: Fede
   return { homeInstance, homeUserId, username }
 }
 
-/** The stub to upgrade, if any. Throws federated_account_exists, username_taken. */
+/** Throws federated_account_exists, username_taken. */
 async function findStub(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
   const found = await findFederatedUser(em, identity)
   if (found && !found.isStub()) throw refuse.federated_account_exists()
@@ -75,7 +68,7 @@ async function findStub(em: EntityManager, identity: FederatedIdentity): Promise
   return found
 }
 
-/** Registrations of one identity are serialized by an advisory lock: the second finds what the first inserted. */
+/** An advisory lock serializes registrations of one identity. */
 async function insertOrUpgrade(
   deps: OperationContext,
   em: EntityManager,
@@ -99,32 +92,26 @@ async function upgradeStub(
   if (!stub.isStub() || stub.isDeleted) throw refuse.federated_account_exists()
   const issuedAt = Math.max(await deps.databaseTime(em), stub.passwordChangedAt ?? 0)
   stub.upgradeStub(given)
-  await em.flush()
-  const facts = {
-    state: accountStateOf(stub),
-    at: issuedAt,
-    origin: 'stub_upgrade',
-    requestId: given.requestId,
-  } as const
+  const facts = { user: stub, at: issuedAt, origin: 'stub_upgrade' as const, requestId: given.requestId }
   await recordAccountEvent(em, deps, userCreated, facts)
   return { user: stub, created: false, issuedAt }
 }
 
 /**
- * A conflict may come from a stub that the relay inserted at the same moment, which is then to be upgraded: one more
- * attempt decides. Throws username_taken, federated_account_exists.
+ * A relay may have inserted a stub at the same moment: the second attempt upgrades it. Throws username_taken,
+ * federated_account_exists.
  */
 async function retryOnConflict(attempt: () => Promise<Registered>): Promise<Registered> {
-  const isConflict = (error: unknown) =>
-    violates(error, 'users_username_unique') || violates(error, 'users_identity_unique')
+  const isNameTaken = (error: unknown) => violates(error, 'users_username_unique')
+  const isIdentityTaken = (error: unknown) => violates(error, 'users_identity_unique')
   try {
     return await attempt().catch((error: unknown) => {
-      if (isConflict(error)) return attempt()
+      if (isNameTaken(error) || isIdentityTaken(error)) return attempt()
       throw error
     })
   } catch (error) {
-    if (violates(error, 'users_username_unique')) throw refuse.username_taken({ cause: error })
-    if (violates(error, 'users_identity_unique')) throw refuse.federated_account_exists({ cause: error })
+    if (isNameTaken(error)) throw refuse.username_taken({ cause: error })
+    if (isIdentityTaken(error)) throw refuse.federated_account_exists({ cause: error })
     throw error
   }
 }

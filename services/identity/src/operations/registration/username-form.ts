@@ -13,7 +13,7 @@ export function findLocalFault(username: string): Refusal | null {
   return isLength ? refuse.username_length_invalid() : refuse.username_characters_invalid()
 }
 
-/** The refusal of a name that is no federated one. Spec: Registration 2. */
+/** Spec: Registration 2. */
 export function federatedFault(username: string): Refusal {
   const { baseName, domain } = parseFederatedUsername(username)
   if (domain === null) return refuse.replicated_username_format_required()

@@ -1,0 +1,53 @@
+import { enqueue } from '@gatehouse/bus'
+import { profileChanged, type AccountState, type EventDefinition, type accountEvents } from '@gatehouse/contracts'
+import { runTransaction } from '@gatehouse/database'
+import { accountStateOf, assertCurrent, type ActingCaller, type User } from '@gatehouse/domain'
+import type { Resources } from '@gatehouse/service-kit'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import { lockUser } from '../queries/load-user.ts'
+
+type Orm = Pick<Resources, 'orm'>
+type Change<U, T> = (user: U, em: EntityManager) => Promise<T>
+
+/** Runs a change in a transaction that has locked the account. Null: there is none. */
+export async function changeUser<T>({ orm }: Orm, userId: string, change: Change<User | null, T>): Promise<T> {
+  return await runTransaction(orm, async (em) => await change(await lockUser(em, userId), em), { accountId: userId })
+}
+
+/** Judges the caller again under the lock. Throws account_deleted, token_revoked. Design: invariant 1. */
+export async function changeSelf<T>(deps: Orm, caller: ActingCaller, change: Change<User, T>): Promise<T> {
+  return await changeUser(deps, caller.userId, async (user, em) => {
+    assertCurrent(user, caller)
+    return await change(user, em)
+  })
+}
+
+type AccountEvent = (typeof accountEvents)[number]
+type Cause = { user: User; requestId?: string | undefined }
+type Facts<E extends AccountEvent> = Omit<z.input<E['payload']>, 'userId' | 'state'> & Cause
+
+/** Writes a changed account and its event in one transaction. Returns the new state. Design: invariants 1 and 2. */
+export async function recordAccountEvent<E extends AccountEvent>(
+  em: EntityManager,
+  { random }: Pick<Resources, 'random'>,
+  event: E,
+  facts: Facts<E>,
+): Promise<AccountState> {
+  const { user, requestId, ...others } = facts as Cause
+  const definition: EventDefinition = event
+  await em.flush()
+  const state = accountStateOf(user)
+  await enqueue(em, definition, { ...others, userId: user.id, state }, { id: random.uuid(), requestId })
+  return state
+}
+
+/** `changed` names the fields. */
+export async function recordProfileChange(
+  em: EntityManager,
+  deps: Pick<Resources, 'random' | 'clock'>,
+  change: Cause & { changed: string[] },
+): Promise<AccountState> {
+  const { profileUpdatedAt } = change.user
+  return await recordAccountEvent(em, deps, profileChanged, { ...change, at: deps.clock.now(), profileUpdatedAt })
+}
