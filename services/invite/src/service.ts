@@ -7,10 +7,9 @@ import { inviteRoutes } from './routes.ts'
 
 export { readConfig, type InviteConfig } from './config.ts'
 
-/** Its own events; InviteRedeemed belongs to the registration and is relayed by identity. */
+/** Identity relays InviteRedeemed. */
 const relayedEvents = inviteEvents.filter((event) => event !== inviteRedeemed)
 
-/** Starts the invite service: invite links, their states and their redemptions. */
 export async function startInvite(config: InviteConfig, resources: InviteResources): Promise<RunningService> {
   await using opening = new AsyncDisposableStack()
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))

@@ -55,6 +55,10 @@ const PeerSchema = defineEntity({
 const dayMs = 24 * 60 * 60_000
 
 export class Peer extends PeerSchema.class {
+  isOffered(): boolean {
+    return this.status === 'pending' || this.status === 'awaiting_approval'
+  }
+
   isActive(): boolean {
     return this.status === 'active'
   }

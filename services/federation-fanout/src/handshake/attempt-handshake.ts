@@ -35,7 +35,7 @@ export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: st
 }
 
 function isUnderWay(current: Peer, offered: Peer): boolean {
-  return (current.status === 'pending' || current.status === 'awaiting_approval') && current.secret === offered.secret
+  return current.isOffered() && current.secret === offered.secret
 }
 
 type Settling = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }

@@ -1,11 +1,10 @@
-import { Peer, recordAudit, type ActingAdmin } from '@gatehouse/domain'
-import { OutboundFailure } from '@gatehouse/outbound'
+import { Peer, recordAudit } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { endpoints } from '@gatehouse/contracts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { newSecret } from '../peers/new-secret.ts'
-import { sendToPeer } from '../peers/send-signed.ts'
+import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
 import { withPeer, type Cause } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
@@ -32,9 +31,10 @@ export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: 
   const { peer, secret, isRepeated } = await withPeer(deps, origin, begin, { actor, requestId })
   const status = await post(deps, peer, secret)
   const rotated = await withPeer(deps, origin, async (em, current) => {
-    if (current && actor) recordRotation(em, { actor, peer: current, status, at: new Date(deps.clock.now()) })
-    if (!current || current.nextSecret !== secret) return current
     const now = deps.clock.now()
+    const record = { action: 'peer.rotated', target: { type: 'peer', id }, detail: { origin, status } } as const
+    if (current && actor) recordAudit(em, { ...record, actor, at: new Date(now) })
+    if (!current || current.nextSecret !== secret) return current
     const isTaken = status >= 200 && status <= 299
     // A 409 to a repeated attempt may mean that the first one succeeded.
     const isUnknown = status === 0 || status >= 500 || (isRepeated && (status === 409 || status === 401))
@@ -46,19 +46,8 @@ export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: 
   return { peer: rotated ?? peer, isDone: rotated?.secret === secret }
 }
 
-type Rotated = { actor: ActingAdmin; peer: Pick<Peer, 'id' | 'origin'>; status: number; at: Date }
-
-function recordRotation(em: EntityManager, { actor, peer: { id, origin }, status, at }: Rotated): void {
-  recordAudit(em, { action: 'peer.rotated', actor, target: { type: 'peer', id }, detail: { origin, status }, at })
-}
-
 async function post(deps: Deps, peer: Peer, secret: string): Promise<number> {
   const { method, path } = endpoints.rotatePeerSecret
-  try {
-    const message = { method, path, body: { newSecret: secret }, timeoutMs: policy.messageTimeoutMs }
-    return (await sendToPeer(deps, peer, message)).answer.status
-  } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error
-    return 0
-  }
+  const message = { method, path, body: { newSecret: secret }, timeoutMs: policy.messageTimeoutMs }
+  return (await tryExchange(sendToPeer(deps, peer, message)))?.answer.status ?? 0
 }

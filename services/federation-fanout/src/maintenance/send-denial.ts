@@ -1,9 +1,7 @@
-import type { ApprovalRequest } from '@gatehouse/domain'
-import { Peer, ApprovalRequest as Requests } from '@gatehouse/domain'
-import { OutboundFailure } from '@gatehouse/outbound'
+import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { endpoints } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
-import { sendSigned } from '../peers/send-signed.ts'
+import { sendSigned, tryExchange } from '../peers/send-signed.ts'
 import { delayAfter, policy } from '../policy.ts'
 
 const messages = {
@@ -19,7 +17,7 @@ export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<
   const isOver = isHeard || attempts + 1 >= policy.denialAttempts
   const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, attempts))
   const changes = { attempts: attempts + 1, nextAttemptAt: isOver ? null : due }
-  await deps.orm.em.fork().nativeUpdate(Requests, { id }, changes)
+  await deps.orm.em.fork().nativeUpdate(ApprovalRequest, { id }, changes)
   deps.log.info({ origin, status, isHeard }, 'denial sent')
 }
 
@@ -32,11 +30,6 @@ async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalReques
   const { method, path } = endpoints.peerDenied
   const reason = status === 'expired' ? 'expired' : 'denied_by_admin'
   const body = { origin: deps.config.publicAddress.origin, reason, message: messages[reason] }
-  try {
-    const message = { method, path, body, timeoutMs: policy.messageTimeoutMs }
-    return (await sendSigned(deps, { origin, secret }, message)).answer.status
-  } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error
-    return 0
-  }
+  const message = { method, path, body, timeoutMs: policy.messageTimeoutMs }
+  return (await tryExchange(sendSigned(deps, { origin, secret }, message)))?.answer.status ?? 0
 }

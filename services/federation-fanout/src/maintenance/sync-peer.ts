@@ -1,5 +1,4 @@
 import { Peer } from '@gatehouse/domain'
-import { OutboundFailure } from '@gatehouse/outbound'
 import { endpoints, syncReply } from '@gatehouse/contracts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -10,7 +9,7 @@ import { postOffer } from '../handshake/post-offer.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { newSecret } from '../peers/new-secret.ts'
 import { jsonOf } from '../peers/remote-json.ts'
-import { sendToPeer } from '../peers/send-signed.ts'
+import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { receiveEvents } from '../relay/receive-events.ts'
@@ -68,15 +67,10 @@ async function askPage(deps: Deps, peer: Peer, since: number): Promise<{ status:
   const { method, path } = endpoints.sync
   const body = { sinceTimestamp: since, limit: policy.syncPageSize, contextType: 'profile' }
   const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
-  try {
-    const { answer } = await sendToPeer(deps, peer, message)
-    if (answer.status !== 200) return { status: answer.status }
-    const page = syncReply.safeParse(jsonOf(answer))
-    return page.success ? { status: 200, page: page.data } : { status: 502 }
-  } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error
-    return { status: 0 }
-  }
+  const exchange = await tryExchange(sendToPeer(deps, peer, message))
+  if (exchange?.answer.status !== 200) return { status: exchange?.answer.status ?? 0 }
+  const page = syncReply.safeParse(jsonOf(exchange.answer))
+  return page.success ? { status: 200, page: page.data } : { status: 502 }
 }
 
 function stillActive({ id, secret }: Peer) {

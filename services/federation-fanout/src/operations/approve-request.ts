@@ -1,13 +1,11 @@
 import type { ActingAdmin, Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '@gatehouse/runtime'
-import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/keep-offer.ts'
 import { policy } from '../policy.ts'
 import { decideRequest, type DecidedRequest } from './decide-request.ts'
-import { beginInitiation } from './initiate-peering.ts'
+import { beginInitiation, offerablePeer } from './initiate-peering.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
@@ -25,9 +23,7 @@ export async function approveRequest(deps: Deps, { id, actor, requestId }: Input
 async function beginApproved(deps: Deps, em: EntityManager, { request, known, now }: DecidedRequest): Promise<Peer> {
   const origin = request.sourceOrigin
   if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
-  if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
-  if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
-  const peer = known ?? (await newPeer(em, origin, now))
+  const peer = await offerablePeer(em, { known, origin, now })
   beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
   peer.instanceName ??= request.instanceName
   // The periodic task continues if this process dies.

@@ -1,5 +1,4 @@
 import { Peer } from '@gatehouse/domain'
-import { OutboundFailure } from '@gatehouse/outbound'
 import type { z } from 'zod'
 import {
   attachProofReply,
@@ -17,7 +16,7 @@ import { proveSecret } from '../handshake/prove-secret.ts'
 import { isOtherInstance } from '../maintenance/probe-peer.ts'
 import { noteInstance } from '../maintenance/sync-peer.ts'
 import { jsonOf } from '../peers/remote-json.ts'
-import { sendToPeer, verifySignedAnswer, type Message, type SignedExchange } from '../peers/send-signed.ts'
+import { sendToPeer, tryExchange, verifySignedAnswer } from '../peers/send-signed.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
@@ -58,7 +57,8 @@ export async function askByHomeId(
   const peer = await activePeerOf(deps, host)
   if (!peer) return { outcome: 'no_peer' }
   const { method, path } = endpoints.lookUpByHomeId
-  const exchange = await ask(deps, peer, { method, path, body: { homeUserId }, timeoutMs: policy.messageTimeoutMs })
+  const message = { method, path, body: { homeUserId }, timeoutMs: policy.messageTimeoutMs }
+  const exchange = await tryExchange(sendToPeer(deps, peer, message))
   const said = exchange?.answer.status === 200 ? byHomeIdReply.safeParse(jsonOf(exchange.answer)) : undefined
   if (!said?.success) return { outcome: 'unreachable' }
   if (!said.data.found || said.data.user.homeUserId !== homeUserId) return { outcome: 'not_found' }
@@ -83,7 +83,8 @@ export async function askProof(
   const peer = await activePeerOf(deps, host)
   if (!peer) return { outcome: 'no_peer' }
   const { method, path } = endpoints.verifyAttachProof
-  const exchange = await ask(deps, peer, { method, path, body: { token }, timeoutMs: policy.messageTimeoutMs })
+  const message = { method, path, body: { token }, timeoutMs: policy.messageTimeoutMs }
+  const exchange = await tryExchange(sendToPeer(deps, peer, message))
   if (!exchange) return { outcome: 'unreachable' }
   const now = deps.clock.now()
   const said = attachProofReply.safeParse(jsonOf(exchange.answer))
@@ -96,13 +97,4 @@ export async function askProof(
 
 async function activePeerOf({ orm }: Pick<Deps, 'orm'>, host: string): Promise<Peer | null> {
   return await orm.em.fork().findOne(Peer, { host: hostOf(host), status: 'active' }, { orderBy: { id: 'asc' } })
-}
-
-async function ask(deps: Deps, peer: Peer, message: Message): Promise<SignedExchange | undefined> {
-  try {
-    return await sendToPeer(deps, peer, message)
-  } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error
-    return undefined
-  }
 }

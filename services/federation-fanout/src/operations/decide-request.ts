@@ -1,8 +1,8 @@
-import { recordAudit, type ActingAdmin, type ApprovalRequest, type Peer } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { ApprovalRequest, recordAudit, type ActingAdmin, type Peer } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { withPeer } from '../peers/with-peer.ts'
-import { loadWaitingRequest } from '../queries/load-waiting-request.ts'
 
 export type Decision = {
   id: string
@@ -38,4 +38,13 @@ export async function decideRequest<Outcome>(
     },
     { actor, requestId },
   )
+}
+
+/** Locked inside a transaction. Throws not_found, request_decided. */
+async function loadWaitingRequest(em: EntityManager, id: string): Promise<ApprovalRequest> {
+  const lock = em.isInTransaction() ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {}
+  const request = await em.findOne(ApprovalRequest, { id }, lock)
+  if (!request) throw refuse.not_found()
+  if (request.status !== 'pending') throw refuse.request_decided()
+  return request
 }

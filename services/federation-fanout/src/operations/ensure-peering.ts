@@ -44,8 +44,7 @@ export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestI
 }
 
 async function isWish(em: EntityManager, known: Peer): Promise<boolean> {
-  const isUnderWay = known.status === 'pending' || known.status === 'awaiting_approval'
-  return isUnderWay && !(await isConsented(em, known))
+  return known.isOffered() && !(await isConsented(em, known))
 }
 
 async function requestOutbound(

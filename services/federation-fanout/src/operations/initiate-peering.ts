@@ -24,7 +24,8 @@ export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
     origin,
     async (em, known) => {
       const begun = await beginInitiation(deps, em, { known, origin, adminDecided: true })
-      recordInitiation(em, { actor: input.actor, peer: begun, at: new Date(deps.clock.now()) })
+      const record = { action: 'peer.initiated', target: { type: 'peer', id: begun.id }, detail: { origin } } as const
+      recordAudit(em, { ...record, actor: input.actor, at: new Date(deps.clock.now()) })
       return { peer: begun, isNew: !known }
     },
     input,
@@ -34,21 +35,26 @@ export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
   return readAttempt(attempt)
 }
 
+type Offerable = { known: Peer | null; origin: string; now: Date }
+
+/** Throws peer_exists, peer_needs_reset. */
+export async function offerablePeer(em: EntityManager, { known, origin, now }: Offerable): Promise<Peer> {
+  if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
+  if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
+  return known ?? (await newPeer(em, origin, now))
+}
+
 type Initiation = { known: Peer | null; origin: string; adminDecided: boolean }
 
-/**
- * The other side may hold a pending secret already. Call it inside `withPeer`. Throws peer_exists, peer_needs_reset.
- */
+/** The other side may hold a pending secret already. Call it inside `withPeer`. Throws as `offerablePeer` does. */
 export async function beginInitiation(
   deps: Pick<Deps, 'random' | 'clock'>,
   em: EntityManager,
   { known, origin, adminDecided }: Initiation,
 ): Promise<Peer> {
   const now = new Date(deps.clock.now())
-  if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
-  if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
-  const peer = known ?? (await newPeer(em, origin, now))
-  if (known?.status === 'pending' || known?.status === 'awaiting_approval') {
+  const peer = await offerablePeer(em, { known, origin, now })
+  if (known?.isOffered()) {
     peer.adminDecided ||= adminDecided
     peer.reason = null
   } else {
@@ -58,14 +64,6 @@ export async function beginInitiation(
   peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
   await em.flush()
   return peer
-}
-
-export function recordInitiation(
-  em: EntityManager,
-  { actor, peer, at }: { actor: ActingAdmin; peer: Pick<Peer, 'id' | 'origin'>; at: Date },
-): void {
-  const target = { type: 'peer' as const, id: peer.id }
-  recordAudit(em, { action: 'peer.initiated', actor, target, detail: { origin: peer.origin }, at })
 }
 
 async function forgetOffered(deps: Deps, { origin, secret }: Peer, requestId: string | undefined): Promise<void> {

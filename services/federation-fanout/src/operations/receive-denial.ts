@@ -24,8 +24,7 @@ export async function receiveDenial(deps: Deps, { headers, body, requestId }: In
   if (verdict === 'bad') throw refuse.signature_wrong()
   if (!(await claimNonce(deps, signed))) throw refuse.nonce_used()
   const end = async (_em: EntityManager, current: Peer | null) => {
-    const isWaiting = current?.status === 'pending' || current?.status === 'awaiting_approval'
-    if (isWaiting && current.secret === peer.secret) current.reject('denied_by_peer', newSecret(deps))
+    if (current?.isOffered() && current.secret === peer.secret) current.reject('denied_by_peer', newSecret(deps))
   }
   await withPeer(deps, origin, end, { requestId })
   deps.log.info({ requestId, origin }, 'offer denied by its peer')

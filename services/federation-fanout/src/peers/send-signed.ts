@@ -1,4 +1,4 @@
-import type { OutboundAnswer } from '@gatehouse/outbound'
+import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import type { Peer } from '@gatehouse/domain'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
@@ -55,6 +55,16 @@ export async function sendToPeer(deps: SendDeps, peer: SigningPeer, message: Mes
   if (exchange.answer.status !== 401 || second === undefined) return exchange
   const timeoutMs = Math.max(0, message.timeoutMs - (performance.now() - startedAt))
   return await sendSigned(deps, { origin: peer.origin, secret: second }, { ...message, timeoutMs })
+}
+
+/** Undefined: no answer came. */
+export async function tryExchange(sending: Promise<SignedExchange>): Promise<SignedExchange | undefined> {
+  try {
+    return await sending
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error
+    return undefined
+  }
 }
 
 /** An echo of the question is no answer. `stale`: right signature, wrong clock. Contract: 7. */

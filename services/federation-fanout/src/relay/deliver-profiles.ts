@@ -1,11 +1,10 @@
 import { changeRows, selectRows } from '@gatehouse/database'
 import { loadInstanceSettings, Peer } from '@gatehouse/domain'
-import { OutboundFailure } from '@gatehouse/outbound'
 import { endpoints, relayReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { due } from '../maintenance/due.ts'
 import { jsonOf } from '../peers/remote-json.ts'
-import { sendToPeer } from '../peers/send-signed.ts'
+import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { listNativeUsers, type NativeUser } from '../queries/native-users.ts'
@@ -74,17 +73,14 @@ async function post(
     sourceInstanceId: instanceId,
     events: users.map((user) => profileEvent(deps.config, user)),
   }
-  try {
-    const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
-    const { answer } = await sendToPeer(deps, peer, message)
-    const said = relayReply.safeParse(jsonOf(answer))
-    if (answer.status < 200 || answer.status > 299 || !said.success) return { status: answer.status, ended: [] }
-    const final = said.data.rejected.filter(({ reason }) => finalReasons.has(reason))
-    return { status: answer.status, ended: [...said.data.accepted, ...final.map(({ messageId }) => messageId)] }
-  } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error
-    return { status: 0, ended: [] }
-  }
+  const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
+  const exchange = await tryExchange(sendToPeer(deps, peer, message))
+  if (!exchange) return { status: 0, ended: [] }
+  const { status } = exchange.answer
+  const said = relayReply.safeParse(jsonOf(exchange.answer))
+  if (status < 200 || status > 299 || !said.success) return { status, ended: [] }
+  const final = said.data.rejected.filter(({ reason }) => finalReasons.has(reason))
+  return { status, ended: [...said.data.accepted, ...final.map(({ messageId }) => messageId)] }
 }
 
 /** A profile changed meanwhile has another version, and stays. */

@@ -1,5 +1,6 @@
-import type { Peer } from '@gatehouse/domain'
-import type { PeerReply } from '@gatehouse/contracts'
+import type { PeerReply, approvalRequestReply } from '@gatehouse/contracts'
+import type { ApprovalRequest, Peer } from '@gatehouse/domain'
+import type { z } from 'zod'
 
 /** Never the secret. Contract: 7. */
 export function peerReply(peer: Peer): PeerReply {
@@ -15,5 +16,17 @@ export function peerReply(peer: Peer): PeerReply {
     revokedAt: peer.revokedAt?.getTime() ?? null,
     rotatedAt: peer.rotatedAt?.getTime() ?? null,
     autoRotateIntervalDays: peer.autoRotateIntervalDays,
+  }
+}
+
+/** Never the secret or token. Contract: 7. */
+export function requestReply(request: ApprovalRequest): z.infer<typeof approvalRequestReply> {
+  return {
+    id: request.id,
+    origin: request.sourceOrigin,
+    direction: request.direction,
+    instanceName: request.instanceName ?? null,
+    requestedAt: request.createdAt.getTime(),
+    expiresAt: request.expiresAt.getTime(),
   }
 }

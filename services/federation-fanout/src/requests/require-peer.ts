@@ -67,7 +67,7 @@ export async function namedPeer({ orm }: Pick<Deps, 'orm'>, headers: Context['he
   const signed = readSignedHeaders(headers)
   if (!signed) throw refuse.signature_missing()
   const peer = await orm.em.fork().findOne(Peer, { origin: signed.origin })
-  if (!peer || !(peer.isActive() || isOffered(peer))) throw refuse.peer_unknown()
+  if (!peer || !(peer.isActive() || peer.isOffered())) throw refuse.peer_unknown()
   return peer
 }
 
@@ -78,7 +78,7 @@ async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: 
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
   const known = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
   // A revoked peer reads like an unknown one.
-  const isAllowed = known && (isProof ? known.status !== 'revoked' : known.isActive() || isOffered(known))
+  const isAllowed = known && (isProof ? known.status !== 'revoked' : known.isActive() || known.isOffered())
   if (!isAllowed) return { outcome: 'unknown_peer' }
   const now = deps.clock.now()
   const verified = verifySignature({ secrets: known.secretsAt(now), body, signed, now })
@@ -91,10 +91,6 @@ async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: 
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
-function isOffered({ status }: Peer): boolean {
-  return status === 'pending' || status === 'awaiting_approval'
-}
-
 type Proof = { secret: string; requestId: string }
 
 /** Contract: 7, handshake, consent; federation-wire.md 2.8. */
@@ -104,7 +100,7 @@ async function takeProof(deps: Deps, known: Peer, { secret, requestId }: Proof):
     const now = deps.clock.now()
     if (peer?.isActive() && peer.nextSecret === secret) {
       peer.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
-    } else if (peer && isOffered(peer) && peer.secret === secret && (await isConsented(em, peer))) {
+    } else if (peer?.isOffered() && peer.secret === secret && (await isConsented(em, peer))) {
       await activate(em, peer, { origin: peer.origin, secret }, new Date(now))
     }
     return peer?.isActive() ? peer : null

@@ -4,6 +4,8 @@ import { refuse } from '@gatehouse/runtime'
 import { jsonBody, parseInput, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
+import { approveRequest } from '../operations/approve-request.ts'
+import { denyRequest } from '../operations/deny-request.ts'
 import {
   forgetPeer,
   recheckPeer,
@@ -15,8 +17,8 @@ import {
 import { ensurePeering } from '../operations/ensure-peering.ts'
 import { initiatePeering } from '../operations/initiate-peering.ts'
 import { policy } from '../policy.ts'
-import { listPeers } from '../queries/list-peers.ts'
-import { peerReply } from '../replies/peer-reply.ts'
+import { listApprovalRequests, listPeers } from '../queries/list-peers.ts'
+import { peerReply, requestReply } from '../replies/peer-reply.ts'
 import { takeFromLimit } from '../requests/peer-limits.ts'
 
 /** Contract: 7. */
@@ -77,6 +79,24 @@ export function peerRoutes(deps: Deps): Router {
     const act = actOf(ctx)
     const input = parseInput(endpoints.patchPeer.body, ctx.request.body)
     ctx.body = { peer: peerReply(await setRotation(deps, { ...input, ...act })) }
+  })
+  return router
+}
+
+/** Contract: 7. */
+export function approvalRequestRoutes(deps: Deps): Router {
+  const router = new Router()
+  router.get(endpoints.listApprovalRequests.path, async (ctx) => {
+    requireAdmin(ctx)
+    ctx.body = { requests: (await listApprovalRequests(deps)).map(requestReply) }
+  })
+  router.post(endpoints.approveRequest.path, async (ctx) => {
+    await approveRequest(deps, actOf(ctx))
+    ctx.body = { success: true }
+  })
+  router.post(endpoints.denyRequest.path, async (ctx) => {
+    await denyRequest(deps, actOf(ctx))
+    ctx.body = { success: true }
   })
   return router
 }

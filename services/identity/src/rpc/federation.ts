@@ -1,10 +1,4 @@
-import {
-  applyRemoteProfiles as applyRemoteProfilesCall,
-  deleteFederatedIdentity as deleteFederatedIdentityCall,
-  detachHome as detachHomeCall,
-  forgetReplicatedInstances as forgetReplicatedInstancesCall,
-  resolveReplicatedUser as resolveReplicatedUserCall,
-} from '@gatehouse/contracts'
+import * as calls from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { applyProfiles } from '../operations/federation/apply-remote-profiles.ts'
 import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'
@@ -15,25 +9,20 @@ import { resolveReplicatedUser } from '../operations/federation/resolve-replicat
 /** Contract: 7. */
 export async function respondToFederation(deps: Deps): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
-  opening.use(
-    await deps.bus.respond(deleteFederatedIdentityCall, async (input, { requestId }) => ({
+  const responders = [
+    deps.bus.respond(calls.deleteFederatedIdentity, async (input, { requestId }) => ({
       outcome: await deleteFederatedIdentity(deps, { ...input, requestId }),
     })),
-  )
-  opening.use(await deps.bus.respond(resolveReplicatedUserCall, (input) => resolveReplicatedUser(deps, input)))
-  opening.use(
-    await deps.bus.respond(forgetReplicatedInstancesCall, async (input, { requestId }) => {
+    deps.bus.respond(calls.resolveReplicatedUser, (input) => resolveReplicatedUser(deps, input)),
+    deps.bus.respond(calls.forgetReplicatedInstances, async (input, { requestId }) => {
       await forgetInstances(deps, { ...input, requestId })
       return {}
     }),
-  )
-  opening.use(
-    await deps.bus.respond(applyRemoteProfilesCall, async (input, { requestId }) => ({
+    deps.bus.respond(calls.applyRemoteProfiles, async (input, { requestId }) => ({
       applied: await applyProfiles(deps, { ...input, requestId }),
     })),
-  )
-  opening.use(
-    await deps.bus.respond(detachHomeCall, ({ host }, { requestId }) => detachHome(deps, { host, requestId })),
-  )
+    deps.bus.respond(calls.detachHome, ({ host }, { requestId }) => detachHome(deps, { host, requestId })),
+  ]
+  for (const responder of responders) opening.use(await responder)
   return opening.move()
 }

@@ -11,10 +11,7 @@ const readByToken = prepareRead({
   where: 'invites.token = $1',
 })
 
-/**
- * Whether a link can still be used. Whatever is no token is answered like an unknown or a revoked one, and only a usable
- * one tells its name. The redemption decides for good. Spec: check-invite; Contract: 3, check-invite.
- */
+/** Only a usable invite tells its name. Spec: check-invite; Contract: 3, check-invite. */
 export async function checkInvite(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   token: unknown,

@@ -8,7 +8,7 @@ import { actAsAdmin, recordInviteChange } from './invite-change.ts'
 
 type Input = z.infer<typeof createInviteBody> & { admin: ActingAdmin; requestId?: string | undefined }
 
-/** Makes an invite link with a token of its own. Throws expiry_past, no_free_token. Contract: 4. */
+/** Throws expiry_past, no_free_token. Contract: 4. */
 export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invite> {
   const { admin, name, maxUses, expiresAt, requestId } = input
   const now = deps.clock.now()

@@ -2,10 +2,7 @@ import { violates } from '@gatehouse/database'
 import { type Random, randomToken, refuse } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
 
-/**
- * Makes an attempt with a fresh token, and up to three more when the token is taken. The attempt is a transaction
- * of its own: a collision leaves nothing of it. Throws no_free_token. Spec: Invite link, token.
- */
+/** An attempt is a transaction of its own. Throws no_free_token. Spec: Invite link, token. */
 export async function withFreshToken<T>(
   { random }: { random: Pick<Random, 'bytes'> },
   attempt: (token: string) => Promise<T>,

@@ -7,10 +7,7 @@ import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 
-/**
- * Runs the act of an admin in a transaction: judged again inside it, before anything else. Throws as `assertCallerCurrent`
- * does. Design: invariant 1.
- */
+/** Throws as `assertCallerCurrent` does. Design: invariant 1. */
 export async function actAsAdmin<T>(
   { orm }: Pick<ChangeDeps, 'orm'>,
   admin: ActingAdmin,
@@ -22,19 +19,30 @@ export async function actAsAdmin<T>(
   })
 }
 
-export type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
+export type Target = { id: string; admin: ActingAdmin; requestId?: string | undefined }
 
-/**
- * An invite whose row is locked until the transaction of `em` ends, against other admins and against redemptions.
- * Throws invite_unknown.
- */
-export async function loadLockedInvite(em: EntityManager, id: string): Promise<Invite> {
-  const invite = await em.findOne(Invite, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-  if (!invite) throw refuse.invite_unknown()
-  return invite
+type Recorded = Omit<Change<z.ZodType>, 'invite' | 'admin' | 'requestId'>
+
+/** Locks the invite against other admins and redemptions. Null: nothing has changed. Throws invite_unknown. */
+export async function changeInvite(
+  deps: ChangeDeps,
+  { id, admin, requestId }: Target,
+  change: (invite: Invite, em: EntityManager) => Recorded | null,
+): Promise<Invite> {
+  const changed = await actAsAdmin(deps, admin, async (em) => {
+    const invite = await em.findOne(Invite, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+    if (!invite) throw refuse.invite_unknown()
+    const record = change(invite, em)
+    if (record) await recordInviteChange(em, deps, { ...record, invite, admin, requestId })
+    return invite
+  })
+  deps.relay.notify()
+  return changed
 }
 
-/** Sets the limits that are given; null lifts one. `expiresAt` in milliseconds. Contract: 4. */
+export type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
+
+/** Null lifts a limit. `expiresAt` in milliseconds. Contract: 4. */
 export function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): void {
   if (maxUses !== undefined) invite.maxUses = maxUses
   if (expiresAt !== undefined) invite.expiresAt = expiresAt === null ? null : new Date(expiresAt)
@@ -42,9 +50,7 @@ export function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): vo
 
 type Change<P extends z.ZodType> = {
   event: EventDefinition<P>
-  /** What the event tells beside the invite, the admin and the time. */
   facts?: Record<string, unknown>
-  /** Of the audit log. */
   action: AuditAction
   detail: Record<string, unknown>
   invite: Invite
@@ -52,7 +58,7 @@ type Change<P extends z.ZodType> = {
   requestId: string | undefined
 }
 
-/** Records a change in the audit log and in the outbox, in the transaction of `em`. Contract: 5; Design: invariant 2. */
+/** Contract: 5; Design: invariant 2. */
 export async function recordInviteChange<P extends z.ZodType>(
   em: EntityManager,
   { clock, random }: Pick<ChangeDeps, 'clock' | 'random'>,

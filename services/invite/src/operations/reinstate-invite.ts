@@ -1,38 +1,32 @@
 import { inviteReinstated } from '@gatehouse/contracts'
-import { deriveInviteStatus, type Invite, type ActingAdmin } from '@gatehouse/domain'
-import type { ChangeDeps } from '../deps.ts'
+import { deriveInviteStatus, type Invite } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { ChangeDeps } from '../deps.ts'
 import { withFreshToken } from './fresh-token.ts'
-import { actAsAdmin, changeLimits, loadLockedInvite, recordInviteChange, type Limits } from './invite-change.ts'
+import { changeInvite, changeLimits, type Limits, type Target } from './invite-change.ts'
 
-type Input = { id: string; change: Limits; admin: ActingAdmin; requestId?: string | undefined }
+type Input = Target & { change: Limits }
 type Reinstated = { invite: Invite; tokenRotated: boolean }
 
 /**
- * Makes an ended invite active again, with new limits where they are given. A revoked one gets a fresh token, so that
- * the revoked link stays unusable. One that would still not be active is left unchanged. Throws invite_unknown,
- * invite_active, invite_still_ended, no_free_token. Spec: Invite status; Contract: 4, reinstate.
+ * A revoked invite gets a fresh token: its link stays unusable. Throws invite_unknown, invite_active, invite_still_ended,
+ * no_free_token. Spec: Invite status; Contract: 4, reinstate.
  */
-export async function reinstateInvite(deps: ChangeDeps, { id, change, admin, requestId }: Input): Promise<Reinstated> {
-  const reinstated = await withFreshToken(deps, async (freshToken) => {
-    return await actAsAdmin(deps, admin, async (em) => {
+export async function reinstateInvite(deps: ChangeDeps, { change, ...target }: Input): Promise<Reinstated> {
+  return await withFreshToken(deps, async (freshToken) => {
+    let tokenRotated = false
+    const invite = await changeInvite(deps, target, (ended) => {
       const now = deps.clock.now()
-      const invite = await loadLockedInvite(em, id)
-      const endedBy = deriveInviteStatus(invite, now)
+      const endedBy = deriveInviteStatus(ended, now)
       if (endedBy === 'active') throw refuse.invite_active()
-
-      const tokenRotated = endedBy === 'revoked'
-      changeLimits(invite, change)
-      invite.revokedAt = null
-      if (tokenRotated) invite.token = freshToken
-      if (deriveInviteStatus(invite, now) !== 'active') throw refuse.invite_still_ended()
-
-      const detail = { name: invite.name, endedBy, ...change, tokenRotated }
-      const record = { event: inviteReinstated, facts: { tokenRotated }, action: 'invite.reinstated' as const, detail }
-      await recordInviteChange(em, deps, { ...record, invite, admin, requestId })
-      return { invite, tokenRotated }
+      tokenRotated = endedBy === 'revoked'
+      changeLimits(ended, change)
+      ended.revokedAt = null
+      if (tokenRotated) ended.token = freshToken
+      if (deriveInviteStatus(ended, now) !== 'active') throw refuse.invite_still_ended()
+      const detail = { name: ended.name, endedBy, ...change, tokenRotated }
+      return { event: inviteReinstated, facts: { tokenRotated }, action: 'invite.reinstated', detail }
     })
+    return { invite, tokenRotated }
   })
-  deps.relay.notify()
-  return reinstated
 }

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 
-/** A page of the active invites, or of all the others, newest first. Contract: 4. */
+/** Newest first. Contract: 4. */
 export async function listInvites(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   { status, ...page }: z.infer<typeof listInvitesQuery>,
@@ -15,7 +15,7 @@ export async function listInvites(
   return await findPage(orm.em.fork(), Invite, { ...page, where })
 }
 
-/** A page of an invite's redemptions, newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4. */
+/** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4. */
 export async function listRedemptions(
   { orm }: Pick<Deps, 'orm'>,
   inviteId: string,

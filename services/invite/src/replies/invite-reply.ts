@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 
 type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
 
-/** Invites as admins see them, with the status of this moment. Contract: 4. */
+/** Contract: 4. */
 export async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promise<InviteReply[]> {
   const creatorIds = invites.map((invite) => invite.createdBy)
   const creators = await findCurrentNames(deps, creatorIds)
@@ -32,7 +32,7 @@ export async function inviteReply(deps: ReplyDeps, invite: Invite): Promise<Invi
   return reply
 }
 
-/** Redemptions with the username then and now; an account whose row is gone counts as deleted. Contract: 4. */
+/** An account without a row counts as deleted. Contract: 4. */
 export async function redemptionReplies(
   deps: Pick<Deps, 'orm'>,
   redemptions: readonly InviteRedemption[],
@@ -54,7 +54,7 @@ export async function redemptionReplies(
 
 type CurrentName = { username: string; isDeleted: boolean }
 
-/** The present usernames of accounts, by id; accounts whose row is gone are missing. Contract: 4. */
+/** By id. Contract: 4. */
 async function findCurrentNames(
   { orm }: Pick<Deps, 'orm'>,
   userIds: readonly (string | null | undefined)[],

@@ -1,4 +1,4 @@
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { limits, type pictureFields } from '@gatehouse/contracts'
 import { Upload, type User } from '@gatehouse/domain'
@@ -11,6 +11,7 @@ import type { IdentityConfig } from '../../config.ts'
 import { policy } from '../../policy.ts'
 import type { ImageConverter } from '../../uploads/image-converter.ts'
 import type { UploadCleanup } from '../../uploads/upload-cleanup.ts'
+import { storeImage, type StoredImage } from '../../uploads/store-image.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
@@ -52,26 +53,16 @@ export function createRemotePictures(deps: PictureDeps): RemotePictures {
 
   function startNext(): void {
     while (running.size < policy.remotePicturesAtOnce && !ending.signal.aborted) {
-      const picture = takeNext()
-      if (!picture) return
-      running.set(
-        picture.origin,
-        fetchNow(picture).finally(() => finish(picture)),
-      )
+      const key = turns.take((origin) => !running.has(origin))
+      const picture = key === undefined ? undefined : waiting.get(key)
+      if (key === undefined || !picture) return
+      waiting.delete(key)
+      const finish = () => {
+        running.delete(picture.origin)
+        startNext()
+      }
+      running.set(picture.origin, fetchNow(picture).finally(finish))
     }
-  }
-
-  function takeNext(): RemotePicture | undefined {
-    const key = turns.take((origin) => !running.has(origin))
-    if (key === undefined) return undefined
-    const picture = waiting.get(key)
-    waiting.delete(key)
-    return picture
-  }
-
-  function finish({ origin }: RemotePicture): void {
-    running.delete(origin)
-    startNext()
   }
 
   async function fetchNow(picture: RemotePicture): Promise<void> {
@@ -116,19 +107,13 @@ async function takePicture(deps: PictureDeps, picture: RemotePicture, signal: Ab
 
 /** The cleanup removes it when no profile claims it. */
 async function storePicture(deps: PictureDeps, userId: string, body: Buffer): Promise<string> {
-  const { uploadDir } = deps.config
-  const filename = `${deps.random.uuid()}.webp`
-  const target = join(tempUploadDir(uploadDir), filename)
-  const path = `${target}.fetched`
+  const path = join(tempUploadDir(deps.config.uploadDir), `${deps.random.uuid()}.fetched`)
   try {
     await writeFile(path, body)
-    const size = await deps.images.convert({ userId, path, target })
-    const createdAt = new Date(deps.clock.now())
-    await deps.orm.em.fork().insert(Upload, { filename, size, mimetype: 'image/webp', userId, createdAt })
-    await rename(target, join(uploadDir, filename))
-    return filename
+    const insert = async (row: StoredImage) => void (await deps.orm.em.fork().insert(Upload, row))
+    return (await storeImage(deps, { userId, path, insert })).filename
   } finally {
-    await Promise.all([rm(path, { force: true }), rm(target, { force: true })])
+    await rm(path, { force: true })
   }
 }
 

@@ -1,6 +1,13 @@
-import { deleteFederatedIdentity, ownedSpaces, type DeletionMode } from '@gatehouse/contracts'
+import {
+  deleteFederatedIdentity,
+  ownedSpaces,
+  resolveReplicatedUser,
+  type DeletionMode,
+  type resolveStubBody,
+} from '@gatehouse/contracts'
 import type { Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
+import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
@@ -24,8 +31,17 @@ export async function deleteIdentity({ bus }: Pick<Deps, 'bus'>, signer: Peer, i
   }
 }
 
+type Stub = z.infer<typeof resolveStubBody> & { requestId?: string | undefined }
+
+/** Throws foreign_identity, not_found. Contract: 7, stubs; Spec: replicated-user resolver. */
+export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, input: Stub) {
+  const { requestId, ...identity } = input
+  const options = { requestId, timeoutMs: policy.identityCallTimeoutMs }
+  return await bus.request(resolveReplicatedUser, { ...identity, homeInstance: homeOf(signer, input) }, options)
+}
+
 /** A peer acts for its own host only. Throws foreign_identity. Contract: 7. */
-export function homeOf(signer: Peer, { homeInstance }: Pick<Identity, 'homeInstance'>): string {
+function homeOf(signer: Peer, { homeInstance }: Pick<Identity, 'homeInstance'>): string {
   if (hostOf(homeInstance) !== signer.host) throw refuse.foreign_identity()
   return signer.host
 }
