@@ -67,17 +67,16 @@ describe('A JSON body', () => {
     expect(await statusOf(brotliCompressSync('{}'), { ...json, 'content-encoding': 'br' })).to.equal(200)
   })
 
-  it('may be nested as deeply as it fits without a fault', async () => {
-    const objects = 13_000
+  it('may be nested 32 levels deep, and is malformed beyond, however deep', async () => {
+    const nested = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
     const arrays = 32_000
-    const deepObject = '{"a":'.repeat(objects) + '1' + '}'.repeat(objects)
     const deepArray = `{"a":${'['.repeat(arrays)}${']'.repeat(arrays)}}`
     const deepAndBad = `{"a":${'['.repeat(arrays)}"\\u0000"${']'.repeat(arrays)}}`
 
-    expect((await post(deepObject.slice(0, 64 * 1024))).status).to.equal(400)
-    expect((await post('{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000))).body).to.deep.equal({ read: {} })
-    expect((await post(deepArray)).body).to.deep.equal({ read: {} })
-    expect((await post(deepAndBad)).status).to.equal(400)
+    expect((await post(nested(32))).body).to.deep.equal({ read: {} })
+    for (const body of [nested(33), nested(10_000), nested(13_000).slice(0, 64 * 1024), deepArray, deepAndBad]) {
+      expect((await post(body)).status).to.equal(400)
+    }
   })
 
   it('may hold as many values as fit', async () => {
