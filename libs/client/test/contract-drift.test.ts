@@ -27,7 +27,7 @@ function linesThatBreak(changes: { file: string; from: string; to: string }[]): 
         if (!text?.includes(from)) throw new Error(`${name} does not contain ${from}`)
         return text.replace(from, to)
       }, read(name))
-  const callers = ['vite-env.d.ts', 'home/friends.tsx', 'admin/invite-status-dialogs.tsx', 'admin/user-dialogs.tsx']
+  const callers = ['vite-env.d.ts', 'home/friends.tsx', 'admin/invite-dialogs.tsx', 'admin/user-dialogs.tsx']
   const files = callers.map((file) => join(root, 'services/web/src', file.includes('/') ? 'pages' : '', file))
   const program = ts.createProgram(
     [join(root, 'libs/client/src/index.ts'), ...files],

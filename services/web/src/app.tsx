@@ -2,16 +2,13 @@ import { guardRoute, routes, type IdentityDeletions, type User } from '@gatehous
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { Button } from './components/button.tsx'
-import { Notice } from './components/notice.tsx'
 import { PageFrame } from './components/page-frame.tsx'
-import { PageSkeleton } from './components/skeleton.tsx'
-import { Toaster } from './components/toaster.tsx'
-import { DeletionReportContext, useClient, useStore } from './context.ts'
-import { loadHomePage } from './load-pages.ts'
-import { AuthFrame } from './pages/auth/auth-frame.tsx'
-import { LoginPage } from './pages/auth/login-page.tsx'
-import { NotFoundPage } from './pages/not-found-page.tsx'
+import { Notice, Skeleton, Toaster } from './components/status.tsx'
+import { DeletionReportContext, useClient, useStore } from './hooks.ts'
 import { t } from './language/language.ts'
+import { AuthFrame } from './pages/auth/auth-frame.tsx'
+import { loadHomePage, LoginPage } from './pages/auth/login-page.tsx'
+import { NotFoundPage } from './pages/not-found-page.tsx'
 
 // Loaded on first use: a first visit needs the login page alone.
 const RegisterPage = lazy(() =>
@@ -57,25 +54,23 @@ function GuardedRoutes() {
   )
 }
 
+/** `reconnecting`: the user of a stored token could not be loaded. The client tries again by itself. */
 function LoadingPage({ user, reconnecting = false }: { user: User | null; reconnecting?: boolean }) {
-  return (
-    <PageFrame user={user} title={t('Loading')}>
-      <div role="status">{reconnecting && <Reconnecting />}</div>
-      <PageSkeleton />
-    </PageFrame>
-  )
-}
-
-/** Shown while the user of a stored token cannot be loaded. The client tries again by itself. */
-function Reconnecting() {
   const client = useClient()
   return (
-    <Notice tone="warning">
-      <p>{t('This instance gives no answer at the moment. Reconnecting…')}</p>
-      <Button size="small" icon="refresh" onClick={() => void client.session.loadUser()}>
-        {t('Try again')}
-      </Button>
-    </Notice>
+    <PageFrame user={user} title={t('Loading')}>
+      <div role="status">
+        {reconnecting && (
+          <Notice tone="warning">
+            <p>{t('This instance gives no answer at the moment. Reconnecting…')}</p>
+            <Button size="small" icon="refresh" onClick={() => void client.session.loadUser()}>
+              {t('Try again')}
+            </Button>
+          </Notice>
+        )}
+      </div>
+      <Skeleton rows={2} of="card" />
+    </PageFrame>
   )
 }
 

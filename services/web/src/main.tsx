@@ -8,7 +8,7 @@ import './styles/status.css'
 import './styles/layout.css'
 import './styles/auth.css'
 import { App } from './app.tsx'
-import { AppContext } from './context.ts'
+import { AppContext } from './hooks.ts'
 import { currentLanguage, loadLanguage, onLanguageChange } from './language/language.ts'
 
 const root = document.getElementById('root')

@@ -150,5 +150,5 @@ export async function verifyHomePassword(
 ): Promise<void> {
   if (user.homeInstance !== null) return
   const { valid } = await api.call('verifyPassword', { body: { password }, ...options })
-  if (!valid) throw new ApiError(403, 'Incorrect password')
+  if (!valid) throw new ApiError(403, 'Incorrect password', { code: 'password_incorrect' })
 }

@@ -1,14 +1,13 @@
 import { parseFederatedUsername, type User } from '@gatehouse/client'
+import type { CSSProperties } from 'react'
 import '../styles/avatar.css'
-import { useClient } from '../context.ts'
-
-type AvatarSize = 'small' | 'normal' | 'large'
+import { useClient } from '../hooks.ts'
 
 type AvatarProps = {
   name: string
   color: string | null
   src?: string | null | undefined
-  size?: AvatarSize
+  size?: 'normal' | 'large'
   deleted?: boolean
 }
 
@@ -17,7 +16,7 @@ export function Avatar({ name, color, src, size = 'normal', deleted = false }: A
   return (
     <span
       className={size === 'normal' ? 'avatar' : `avatar avatar--${size}`}
-      data-color={color ?? 'mint'}
+      style={avatarStyle(color)}
       data-deleted={deleted}
       aria-hidden="true"
     >
@@ -26,8 +25,12 @@ export function Avatar({ name, color, src, size = 'normal', deleted = false }: A
   )
 }
 
+/** An avatar color of the specification, by its name in tokens.css. */
+export const avatarStyle = (color: string | null) =>
+  ({ '--avatar-color': `var(--avatar-${color ?? 'mint'})` }) as CSSProperties
+
 /** The avatar of a user of this instance. */
-export function UserAvatar({ user, size = 'normal' }: { user: User; size?: AvatarSize }) {
+export function UserAvatar({ user, size = 'normal' }: { user: User; size?: 'normal' | 'large' }) {
   const client = useClient()
   return (
     <Avatar

@@ -1,10 +1,9 @@
 import type { ButtonHTMLAttributes } from 'react'
+import { t, type Text } from '../language/language.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-type Variant = 'outline' | 'primary' | 'danger' | 'danger-solid' | 'plain'
-
-type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
-  variant?: Variant
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
+  variant?: 'outline' | 'primary' | 'danger' | 'danger-solid' | 'plain'
   size?: 'normal' | 'small'
   wide?: boolean
   busy?: boolean
@@ -12,18 +11,8 @@ type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
 }
 
 /** Shows progress while `busy`: the button stays focusable, keeps its place and ignores clicks. */
-export function Button(props: Props) {
-  const {
-    variant = 'outline',
-    size = 'normal',
-    wide,
-    busy = false,
-    icon,
-    children,
-    className,
-    onClick,
-    ...rest
-  } = props
+export function Button({ variant = 'outline', size, wide, busy = false, icon, ...props }: ButtonProps) {
+  const { children, className, onClick, ...rest } = props
   const names = ['button', `button--${variant}`, size === 'small' && 'button--small', wide && 'button--wide', className]
   return (
     <button
@@ -43,12 +32,21 @@ export function Button(props: Props) {
   )
 }
 
+type RowButtonProps = ButtonProps & { text: Text; fullText: Text; values: Readonly<Record<string, string>> }
+
+/** A button of a list row. Its name for screen readers tells the row too. */
+export function RowButton({ text, fullText, values, ...button }: RowButtonProps) {
+  return (
+    <Button size="small" {...button} aria-label={t(fullText, values)}>
+      {t(text)}
+    </Button>
+  )
+}
+
+type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { label: string; icon: IconName }
+
 /** A square button with an icon; the label is its accessible name and its tooltip. */
-export function IconButton({
-  label,
-  icon,
-  ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & { label: string; icon: IconName }) {
+export function IconButton({ label, icon, ...rest }: IconButtonProps) {
   return (
     <button type="button" {...rest} className="button button--icon" aria-label={label} title={label}>
       <Icon name={icon} />

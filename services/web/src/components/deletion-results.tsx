@@ -1,8 +1,8 @@
 import type { IdentityDeletion, IdentityDeletions, OwnedSpace } from '@gatehouse/client'
 import { useState } from 'react'
+import { hostOf } from './format.ts'
 import { Icon } from './icon.tsx'
-import { hostOf } from './instance-address.ts'
-import { Notice } from './notice.tsx'
+import { Notice } from './status.tsx'
 import { type Text, t, translate } from '../language/language.ts'
 
 const reasons: Readonly<Record<string, Text>> = {

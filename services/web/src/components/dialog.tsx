@@ -1,10 +1,9 @@
 import '../styles/dialog.css'
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
-import { type Mutation, useMutation } from '../hooks/use-mutation.ts'
+import { type Mutation, useMutation } from '../hooks.ts'
 import { t } from '../language/language.ts'
 import { Button, IconButton } from './button.tsx'
-import { MutationError, submitLabel } from './error-message.tsx'
-import { useToast } from './toaster.tsx'
+import { MutationError, SubmitButton } from './error-message.tsx'
 
 type Props = {
   title: string
@@ -71,14 +70,13 @@ export function Dialog(props: Props) {
           </Button>
           {props.actions}
           {onSubmit && (
-            <Button
-              type="submit"
+            <SubmitButton
+              mutation={mutation}
               variant={props.dangerous ? 'danger-solid' : 'primary'}
-              busy={mutation?.busy ?? false}
-              aria-disabled={props.submitDisabled || (mutation?.waitSeconds ?? 0) > 0}
+              aria-disabled={props.submitDisabled}
             >
-              {mutation ? submitLabel(mutation, props.submit ?? '') : props.submit}
-            </Button>
+              {props.submit}
+            </SubmitButton>
           )}
         </div>
       </div>
@@ -158,23 +156,23 @@ function readFields(dialog: HTMLElement): string {
   return JSON.stringify(fields.map(({ type, value, checked }) => (/^(checkbox|radio)$/.test(type) ? checked : value)))
 }
 
-type ConfirmProps = Pick<Props, 'title' | 'children' | 'submit' | 'onClose'> & {
-  act: () => Promise<unknown>
+type ConfirmProps = Omit<Props, 'onSubmit'> & {
+  act: (signal: AbortSignal) => Promise<unknown>
+  /** Whether what was entered can be sent. Called on submit. */
+  check?: () => boolean
   /** Said when it is done. */
   done?: string
   onDone?: () => void
-  dangerous?: boolean
 }
 
-/** Asks before it runs `act`. */
-export function ConfirmDialog({ act, done, onDone, onClose, dangerous = true, ...rest }: ConfirmProps) {
-  const mutation = useMutation()
-  const showToast = useToast()
-  const confirm = async () => {
-    if (!(await mutation.run(act))) return
-    if (done) showToast(done)
-    onClose()
+/** Runs `act` when it is submitted, and closes when that is done. */
+export function ConfirmDialog({ act, check = () => true, done, onDone, ...props }: ConfirmProps) {
+  const own = useMutation()
+  const mutation = props.mutation ?? own
+  const submit = async () => {
+    if (!check() || !(await mutation.run(act, done))) return
+    props.onClose()
     onDone?.()
   }
-  return <Dialog {...rest} mutation={mutation} dangerous={dangerous} onSubmit={confirm} onClose={onClose} />
+  return <Dialog {...props} mutation={mutation} onSubmit={submit} />
 }

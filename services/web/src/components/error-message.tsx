@@ -1,11 +1,11 @@
 import { ApiError, NetworkFailure } from '@gatehouse/client'
-import type { Mutation } from '../hooks/use-mutation.ts'
-import type { Query } from '../hooks/use-query.ts'
-import { Button } from './button.tsx'
-import { formatCountdown } from './format-time.ts'
-import { Icon } from './icon.tsx'
-import { Notice } from './notice.tsx'
+import type { ComponentProps } from 'react'
+import type { Mutation, Query } from '../hooks.ts'
 import { t, translateRefusal } from '../language/language.ts'
+import { Button } from './button.tsx'
+import { formatCountdown } from './format.ts'
+import { Icon } from './icon.tsx'
+import { Notice } from './status.tsx'
 
 /** The error of a mutation. Takes its space without an error too, so that the layout does not shift. */
 export function MutationError({ mutation }: { mutation: Mutation }) {
@@ -19,9 +19,32 @@ export function MutationError({ mutation }: { mutation: Mutation }) {
   )
 }
 
-/** The label of a submit button; with a countdown while rate limited: "Try again in 0:42". */
-export function submitLabel(mutation: Mutation, label: string): string {
-  return mutation.waitSeconds > 0 ? t('Try again in {time}', { time: formatCountdown(mutation.waitSeconds) }) : label
+/** The error of a mutation below what it is about. Takes no space without one. */
+export function RowError({ mutation }: { mutation: Mutation }) {
+  if (!mutation.error) return null
+  return (
+    <p className="small row-error" role="alert">
+      {formatError(mutation.error)}
+    </p>
+  )
+}
+
+type SubmitButtonProps = ComponentProps<typeof Button> & { mutation: Mutation | undefined }
+
+/** The button of a form, with its progress; with a countdown while rate limited: "Try again in 0:42". */
+export function SubmitButton({ mutation, children, ...button }: SubmitButtonProps) {
+  const waitSeconds = mutation?.waitSeconds ?? 0
+  return (
+    <Button
+      type="submit"
+      variant="primary"
+      {...button}
+      busy={mutation?.busy ?? false}
+      aria-disabled={button['aria-disabled'] || waitSeconds > 0}
+    >
+      {waitSeconds > 0 ? t('Try again in {time}', { time: formatCountdown(waitSeconds) }) : children}
+    </Button>
+  )
 }
 
 /** The error of a query, with a button to try again. */

@@ -1,23 +1,13 @@
-import {
-  type ComponentProps,
-  type InputHTMLAttributes,
-  type ReactNode,
-  type Ref,
-  type SelectHTMLAttributes,
-  type TextareaHTMLAttributes,
-  useState,
-} from 'react'
-import { t } from '../language/language.ts'
+import { type InputHTMLAttributes, type ReactNode, type Ref, type TextareaHTMLAttributes, useId, useState } from 'react'
+import { t, type Text } from '../language/language.ts'
 
-export type FieldText = {
-  label: string
-  optional?: boolean
+type FieldMessageProps = {
+  id: string
   hint?: ReactNode
-  error?: string | null
-  good?: string | null
+  error?: string | null | undefined
+  good?: string | null | undefined
+  aside?: ReactNode
 }
-
-type FieldMessageProps = Pick<FieldText, 'hint' | 'error' | 'good'> & { id: string; aside?: ReactNode }
 
 /** The line below a control, announced politely. It is always there, so that the layout does not shift. */
 export function FieldMessage({ id, hint, error, good, aside }: FieldMessageProps) {
@@ -32,46 +22,57 @@ export function FieldMessage({ id, hint, error, good, aside }: FieldMessageProps
   )
 }
 
-export function FieldLabel({
-  htmlFor,
-  label,
-  optional,
-}: {
-  htmlFor: string
-  label: string
-  optional?: boolean | undefined
-}) {
+/** Every control has a name, which is its id too: password managers go by both. */
+type LabelledProps = Omit<FieldMessageProps, 'id'> & { label: string; name: string; optional?: boolean | undefined }
+
+/** A control with its label and the message below. */
+export function Labelled({ label, name, optional, children, ...message }: LabelledProps & { children: ReactNode }) {
   return (
-    <label className="field__label" htmlFor={htmlFor}>
-      {label}
-      {optional && <span className="field__optional"> {t('(optional)')}</span>}
-    </label>
+    <div className="field">
+      <label className="field__label" htmlFor={name}>
+        {label}
+        {optional && <span className="field__optional"> {t('(optional)')}</span>}
+      </label>
+      {children}
+      <FieldMessage id={`${name}-message`} {...message} />
+    </div>
   )
 }
 
-/** Every input has a name, which is its id too: password managers go by both. */
-type Named = { name: string }
+const controlOf = (name: string, error?: string | null) => ({
+  name,
+  id: name,
+  className: 'input',
+  'aria-invalid': error ? true : undefined,
+  'aria-describedby': `${name}-message`,
+})
 
-type FieldProps = FieldText &
-  Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> &
-  Named & { inputRef?: Ref<HTMLInputElement>; action?: ReactNode; aside?: ReactNode }
+type TextProps = LabelledProps & { onText: (text: string) => void }
+
+export type FieldProps = TextProps &
+  Omit<InputHTMLAttributes<HTMLInputElement>, 'id' | 'onChange'> & {
+    /** Nothing corrects, capitalizes or completes what is typed. */
+    verbatim?: boolean
+    inputRef?: Ref<HTMLInputElement>
+    action?: ReactNode
+  }
+
+const asTyped = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const
 
 /** A text input with label, hint and error. */
-export function Field({ label, optional, hint, error, good, inputRef, action, aside, ...input }: FieldProps) {
-  const id = input.name
+export function Field(props: FieldProps) {
+  const { label, optional, hint, error, good, aside, name, verbatim, inputRef, action, onText, ...input } = props
   const control = (
     <input
+      {...(verbatim && asTyped)}
+      {...controlOf(name, error)}
       {...input}
       ref={inputRef}
-      id={id}
-      className="input"
-      aria-invalid={error ? true : undefined}
-      aria-describedby={`${id}-message`}
+      onChange={(event) => onText(event.target.value)}
     />
   )
   return (
-    <div className="field">
-      <FieldLabel htmlFor={id} label={label} optional={optional} />
+    <Labelled {...{ label, name, optional, hint, error, good, aside }}>
       {action ? (
         <div className="input-group">
           {control}
@@ -80,18 +81,16 @@ export function Field({ label, optional, hint, error, good, inputRef, action, as
       ) : (
         control
       )}
-      <FieldMessage id={`${id}-message`} hint={hint} error={error ?? null} good={good ?? null} aside={aside} />
-    </div>
+    </Labelled>
   )
 }
 
 /** A password input that can be switched to show its text. */
-export function PasswordField(props: ComponentProps<typeof Field>) {
+export function PasswordField(props: FieldProps) {
   const [shown, setShown] = useState(false)
   return (
     <Field
-      spellCheck={false}
-      autoCapitalize="none"
+      verbatim
       {...props}
       type={shown ? 'text' : 'password'}
       action={
@@ -108,51 +107,111 @@ export function PasswordField(props: ComponentProps<typeof Field>) {
   )
 }
 
-type TextAreaProps = FieldText & TextareaHTMLAttributes<HTMLTextAreaElement> & Named & { charactersLeft?: number }
+type TextAreaProps = TextProps & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'onChange'>
 
-/** A multi-line text input, with the number of characters left. */
-export function TextArea({ label, optional, hint, error, charactersLeft, ...area }: TextAreaProps) {
-  const id = area.name
+/** A multi-line text input. */
+export function TextArea({ label, optional, hint, error, aside, name, onText, ...area }: TextAreaProps) {
   return (
-    <div className="field">
-      <FieldLabel htmlFor={id} label={label} optional={optional} />
-      <textarea
-        {...area}
-        id={id}
-        className="input"
-        aria-invalid={error ? true : undefined}
-        aria-describedby={`${id}-message`}
-      />
-      <FieldMessage
-        id={`${id}-message`}
-        hint={hint}
-        error={error ?? null}
-        aside={charactersLeft !== undefined && <span className="tabular">{charactersLeft}</span>}
-      />
-    </div>
+    <Labelled {...{ label, name, optional, hint, error, aside }}>
+      <textarea {...controlOf(name, error)} {...area} onChange={(event) => onText(event.target.value)} />
+    </Labelled>
   )
 }
 
-type SelectFieldProps<V extends string> = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'onChange' | 'value'> &
-  Named & {
-    label: string
-    value: V
-    options: ReadonlyArray<readonly [value: V, name: string]>
-    onPick: (value: V) => void
-  }
+type Options<V> = ReadonlyArray<readonly [value: V, name: string]>
+type SelectFieldProps<V> = { label: string; name: string; value: V; options: Options<V>; onPick: (value: V) => void }
 
-export function SelectField<V extends string>({ label, value, options, onPick, ...select }: SelectFieldProps<V>) {
-  const id = select.name
+export function SelectField<V extends string>({ label, name, value, options, onPick }: SelectFieldProps<V>) {
   return (
-    <div className="field">
-      <FieldLabel htmlFor={id} label={label} />
-      <select {...select} id={id} className="input" value={value} onChange={(event) => onPick(event.target.value as V)}>
-        {options.map(([option, name]) => (
+    <Labelled label={label} name={name}>
+      <select {...controlOf(name)} value={value} onChange={(event) => onPick(event.target.value as V)}>
+        {options.map(([option, text]) => (
           <option key={option} value={option}>
-            {name}
+            {text}
           </option>
         ))}
       </select>
-    </div>
+    </Labelled>
+  )
+}
+
+type RadioGroupProps<V extends string> = {
+  legend: string
+  name: string
+  value: V
+  options: ReadonlyArray<readonly [value: V, label: Text, hint: Text]>
+  onPick: (value: V) => void
+}
+
+/** A choice of one option, each with a hint. */
+export function RadioGroup<V extends string>({ legend, name, value, options, onPick }: RadioGroupProps<V>) {
+  return (
+    <fieldset className="radio-group">
+      <legend className="field__label">{legend}</legend>
+      {options.map(([option, label, hint]) => (
+        <label key={option} className="radio-group__option">
+          <input
+            type="radio"
+            name={name}
+            id={`${name}-${option}`}
+            value={option}
+            checked={value === option}
+            onChange={() => onPick(option)}
+          />
+          <span>
+            <span className="radio-group__label">{t(label)}</span>
+            <span className="muted small">{t(hint)}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+type SwitchProps = { label: string; hint: string; on: boolean; onChange: (on: boolean) => void }
+
+export function Switch({ label, hint, on, onChange }: SwitchProps) {
+  const id = useId()
+  return (
+    <button
+      type="button"
+      role="switch"
+      className="switch"
+      aria-checked={on}
+      aria-labelledby={`${id}-name`}
+      aria-describedby={`${id}-hint`}
+      onClick={() => onChange(!on)}
+    >
+      <span id={`${id}-name`} className="switch__name">
+        {label}
+      </span>
+      <span id={`${id}-hint`} className="switch__hint">
+        {hint}
+      </span>
+      <span className="switch__track" aria-hidden="true" />
+    </button>
+  )
+}
+
+type CheckboxProps = {
+  label: string
+  name: string
+  id?: string
+  checked: boolean
+  onChange: (checked: boolean) => void
+}
+
+export function Checkbox({ label, name, id = name, checked, onChange }: CheckboxProps) {
+  return (
+    <label className="checkbox">
+      <input
+        type="checkbox"
+        name={name}
+        id={id}
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      {label}
+    </label>
   )
 }

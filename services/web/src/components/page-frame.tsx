@@ -1,14 +1,32 @@
 import { type LiveState, routes, type User } from '@gatehouse/client'
-import { type ReactNode, useRef } from 'react'
+import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useClient, useStore } from '../context.ts'
-import { useInstanceInfo } from '../hooks/use-instance-info.ts'
-import { useNewPage } from '../hooks/use-new-page.ts'
-import { Button } from './button.tsx'
-import { LanguageSelect } from './language-select.tsx'
-import { ThemeToggle } from './theme-toggle.tsx'
-import { Wordmark } from './wordmark.tsx'
+import { useClient, useInstanceInfo, useStore } from '../hooks.ts'
 import { type Text, t } from '../language/language.ts'
+import { Button } from './button.tsx'
+import { LanguageSelect, ThemeToggle } from './preferences.tsx'
+import { Wordmark } from './wordmark.tsx'
+
+/** Whether a key or a button was pressed since the document was loaded. `navigator.userActivation` outlives a load. */
+let isUsed = false
+for (const type of ['keydown', 'pointerdown']) {
+  addEventListener(type, () => void (isUsed = true), { capture: true, once: true })
+}
+
+/**
+ * Shows a new page from its top, titled by `title` and the name of the instance. `target` takes the focus that was lost
+ * with the page before, so that screen readers announce it. On the first page, before any input, nothing takes it: the
+ * first Tab goes to the first link.
+ */
+export function useNewPage(target: RefObject<HTMLElement | null>, title: string): void {
+  const { info } = useInstanceInfo()
+  const name = info?.name ?? 'Gatehouse'
+  useEffect(() => void (document.title = `${title} · ${name}`), [title, name])
+  useEffect(() => {
+    window.scrollTo(0, 0)
+    if (isUsed && document.activeElement === document.body) target.current?.focus({ preventScroll: true })
+  }, [target, title])
+}
 
 type Props = { user: User | null; title: string; children: ReactNode }
 
@@ -58,7 +76,9 @@ export function PageFrame({ user, title, children }: Props) {
   )
 }
 
-function NavLink({ href, current, label }: { href: string; current: boolean; label: string }) {
+type NavLinkProps = { href: string; current: boolean; label: string }
+
+export function NavLink({ href, current, label }: NavLinkProps) {
   return (
     <Link href={href} className="nav-link" aria-current={current ? 'page' : undefined}>
       {label}

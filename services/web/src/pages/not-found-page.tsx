@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { PageFrame } from '../components/page-frame.tsx'
-import { useClient, useStore } from '../context.ts'
+import { useClient, useStore } from '../hooks.ts'
 import { AuthFrame } from './auth/auth-frame.tsx'
 import { t } from '../language/language.ts'
 

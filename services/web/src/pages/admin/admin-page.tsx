@@ -1,7 +1,6 @@
 import type { User } from '@gatehouse/client'
 import { useEffect, useRef } from 'react'
-import { Link } from 'wouter'
-import { PageFrame } from '../../components/page-frame.tsx'
+import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { AuditSection } from './audit-section.tsx'
 import { FederationSection } from './federation-section.tsx'
@@ -32,14 +31,7 @@ export function AdminPage({ user, section = 'users' }: { user: User; section: st
       <h1>{t('Administration')}</h1>
       <nav ref={tabs} className="tabs" aria-label={t('Administration')}>
         {sections.map(([key, label]) => (
-          <Link
-            key={key}
-            href={`/admin/${key}`}
-            className="nav-link"
-            aria-current={key === section ? 'page' : undefined}
-          >
-            {t(label)}
-          </Link>
+          <NavLink key={key} href={`/admin/${key}`} current={key === section} label={t(label)} />
         ))}
       </nav>
       {section === 'users' && <UsersSection self={user} />}

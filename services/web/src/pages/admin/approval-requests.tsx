@@ -1,13 +1,12 @@
 import type { ApprovalRequest } from '@gatehouse/client'
-import { Button } from '../../components/button.tsx'
-import { formatError } from '../../components/error-message.tsx'
-import { hostOf } from '../../components/instance-address.ts'
-import { RelativeTime } from '../../components/relative-time.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
-import { Phrase } from '../../language/phrase.tsx'
+import { hostOf } from '../../components/format.ts'
+import { RowButton } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { RowError } from '../../components/error-message.tsx'
+import { RelativeTime } from '../../components/status.tsx'
+import { useClient, useMutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 
 type Props = { requests: ApprovalRequest[]; onDecided: () => void }
 
@@ -25,17 +24,13 @@ export function ApprovalRequests({ requests, onDecided }: Props) {
     const group = requests.filter((request) => request.direction === direction)
     if (group.length === 0) return null
     return (
-      <section key={direction} className="card card--highlighted" aria-labelledby={`${direction}-head`}>
-        <div className="card__header">
-          <h2 id={`${direction}-head`}>{title}</h2>
-          <p>{text}</p>
-        </div>
+      <Card key={direction} title={title} text={text} highlighted>
         <ul className="list">
           {group.map((request) => (
             <RequestRow key={request.id} request={request} onDecided={onDecided} />
           ))}
         </ul>
-      </section>
+      </Card>
     )
   })
 }
@@ -43,16 +38,9 @@ export function ApprovalRequests({ requests, onDecided }: Props) {
 function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecided: () => void }) {
   const client = useClient()
   const mutation = useMutation()
-  const showToast = useToast()
   const host = hostOf(request.origin)
-  const decide = async (verdict: 'approve' | 'deny') => {
-    const done = await mutation.run(() => client.call(`${verdict}Request`, { params: { id: request.id } }))
-    if (done)
-      showToast(
-        verdict === 'approve'
-          ? t('Approved: the peering with {host} starts.', { host })
-          : t('Denied: {host}.', { host }),
-      )
+  const decide = async (verdict: 'approve' | 'deny', done: string) => {
+    await mutation.run(() => client.call(`${verdict}Request`, { params: { id: request.id } }), done)
     onDecided()
   }
   return (
@@ -69,30 +57,24 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
             }}
           />
         </p>
-        {mutation.error && (
-          <p className="small instance__error" role="alert">
-            {formatError(mutation.error)}
-          </p>
-        )}
+        <RowError mutation={mutation} />
       </div>
       <div className="list-row__actions">
-        <Button
-          size="small"
+        <RowButton
+          text="Approve"
+          fullText="Approve {host}"
+          values={{ host }}
           variant="primary"
           busy={mutation.busy}
-          aria-label={t('Approve {host}', { host })}
-          onClick={() => void decide('approve')}
-        >
-          {t('Approve')}
-        </Button>
-        <Button
-          size="small"
+          onClick={() => void decide('approve', t('Approved: the peering with {host} starts.', { host }))}
+        />
+        <RowButton
+          text="Deny"
+          fullText="Deny {host}"
+          values={{ host }}
           disabled={mutation.busy}
-          aria-label={t('Deny {host}', { host })}
-          onClick={() => void decide('deny')}
-        >
-          {t('Deny')}
-        </Button>
+          onClick={() => void decide('deny', t('Denied: {host}.', { host }))}
+        />
       </div>
     </li>
   )

@@ -1,8 +1,7 @@
 import type { AuditEntry } from '@gatehouse/client'
 import type { AuditAction } from '@gatehouse/contracts/constants'
-import { formatDateTime, formatNumber } from '../../components/format-time.ts'
+import { formatDateTime, formatNumber, hostOf } from '../../components/format.ts'
 import { t, type Text } from '../../language/language.ts'
-import { hostOf } from '../../components/instance-address.ts'
 
 const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'settings.changed': '{actor} changed the settings',

@@ -1,14 +1,17 @@
 import type { Invite } from '@gatehouse/client'
 import { useState } from 'react'
-import { Badge, type BadgeTone } from '../../components/badge.tsx'
-import { Button } from '../../components/button.tsx'
+import { RowButton } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
-import { InviteDialog } from './invite-dialog.tsx'
-import { DeleteInviteDialog, ReinstateDialog, RevokeDialog } from './invite-status-dialogs.tsx'
-import { RedemptionsDialog } from './redemptions-dialog.tsx'
-import { type Text, t } from '../../language/language.ts'
+import { Badge, type BadgeTone, RelativeTime } from '../../components/status.tsx'
+import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
+import {
+  DeleteInviteDialog,
+  InviteDialog,
+  RedemptionsDialog,
+  ReinstateDialog,
+  RevokeDialog,
+} from './invite-dialogs.tsx'
 
 const statuses: Record<Invite['status'], { tone: BadgeTone; label: Text }> = {
   active: { tone: 'good', label: 'active' },
@@ -17,13 +20,24 @@ const statuses: Record<Invite['status'], { tone: BadgeTone; label: Text }> = {
   revoked: { tone: 'bad', label: 'revoked' },
 }
 
-type DialogName = 'edit' | 'revoke' | 'reinstate' | 'delete' | 'redemptions' | null
+const dialogs = {
+  edit: InviteDialog,
+  revoke: RevokeDialog,
+  reinstate: ReinstateDialog,
+  delete: DeleteInviteDialog,
+  redemptions: RedemptionsDialog,
+}
 
 export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => void }) {
-  const [openDialog, setOpenDialog] = useState<DialogName>(null)
-  const close = () => setOpenDialog(null)
+  const [opened, setOpened] = useState<keyof typeof dialogs | null>(null)
+  const OpenDialog = opened && dialogs[opened]
   const status = statuses[invite.status]
   const active = invite.status === 'active'
+  const revoked = invite.status === 'revoked'
+  const button = (dialog: keyof typeof dialogs) => ({
+    values: { name: invite.name },
+    onClick: () => setOpened(dialog),
+  })
   return (
     <li className="list-row list-row--tall">
       <div className="stack stack--tight">
@@ -50,55 +64,13 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
         </div>
       )}
       <div className="list-row__actions">
-        <Button
-          size="small"
-          aria-label={t('Who used it: {name}', { name: invite.name })}
-          onClick={() => setOpenDialog('redemptions')}
-        >
-          {t('Who used it')}
-        </Button>
-        {invite.status !== 'revoked' && (
-          <Button
-            size="small"
-            aria-label={t('Edit {name}', { name: invite.name })}
-            onClick={() => setOpenDialog('edit')}
-          >
-            {t('Edit')}
-          </Button>
-        )}
-        {!active && (
-          <Button
-            size="small"
-            aria-label={t('Reinstate {name}', { name: invite.name })}
-            onClick={() => setOpenDialog('reinstate')}
-          >
-            {t('Reinstate')}
-          </Button>
-        )}
-        {invite.status !== 'revoked' && (
-          <Button
-            size="small"
-            variant="danger"
-            aria-label={t('Revoke {name}', { name: invite.name })}
-            onClick={() => setOpenDialog('revoke')}
-          >
-            {t('Revoke')}
-          </Button>
-        )}
-        <Button
-          size="small"
-          variant="danger"
-          aria-label={t('Delete {name}', { name: invite.name })}
-          onClick={() => setOpenDialog('delete')}
-        >
-          {t('Delete')}
-        </Button>
+        <RowButton text="Who used it" fullText="Who used it: {name}" {...button('redemptions')} />
+        {!revoked && <RowButton text="Edit" fullText="Edit {name}" {...button('edit')} />}
+        {!active && <RowButton text="Reinstate" fullText="Reinstate {name}" {...button('reinstate')} />}
+        {!revoked && <RowButton text="Revoke" fullText="Revoke {name}" variant="danger" {...button('revoke')} />}
+        <RowButton text="Delete" fullText="Delete {name}" variant="danger" {...button('delete')} />
       </div>
-      {openDialog === 'edit' && <InviteDialog invite={invite} onClose={close} onSaved={onChanged} />}
-      {openDialog === 'reinstate' && <ReinstateDialog invite={invite} onClose={close} onChanged={onChanged} />}
-      {openDialog === 'revoke' && <RevokeDialog invite={invite} onClose={close} onChanged={onChanged} />}
-      {openDialog === 'delete' && <DeleteInviteDialog invite={invite} onClose={close} onChanged={onChanged} />}
-      {openDialog === 'redemptions' && <RedemptionsDialog invite={invite} onClose={close} />}
+      {OpenDialog && <OpenDialog invite={invite} onClose={() => setOpened(null)} onChanged={onChanged} />}
     </li>
   )
 }

@@ -1,13 +1,10 @@
 import type { Peer } from '@gatehouse/client'
 import { useState } from 'react'
-import { Button } from '../../components/button.tsx'
+import { hostOf } from '../../components/format.ts'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
-import { submitLabel } from '../../components/error-message.tsx'
+import { SubmitButton } from '../../components/error-message.tsx'
 import { Field } from '../../components/field.tsx'
-import { hostOf } from '../../components/instance-address.ts'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
+import { useClient, useMutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
 type DialogProps = { peer: Peer; onClose: () => void; onChanged: () => void }
@@ -16,22 +13,22 @@ const confirmations = {
   revoke: {
     endpoint: 'revokePeer',
     label: 'Revoke',
-    title: (host: string) => t('Revoke {name}', { name: host }),
-    done: (host: string) => t('{host} is no longer a peer.', { host }),
+    title: 'Revoke {name}',
+    done: '{host} is no longer a peer.',
     text: 'The two instances refuse each other’s requests from now on. Accounts are not changed.',
   },
   reset: {
     endpoint: 'resetPeer',
     label: 'Reset',
-    title: (host: string) => t('Reset {name}', { name: host }),
-    done: (host: string) => t('{host} was reset.', { host }),
+    title: 'Reset {name}',
+    done: '{host} was reset.',
     text: 'This instance forgets the peering. A new request is needed to become peers again.',
   },
   forget: {
     endpoint: 'forgetPeer',
     label: 'Forget',
-    title: (host: string) => t('Forget {name}', { name: host }),
-    done: (host: string) => t('{host} was forgotten.', { host }),
+    title: 'Forget {name}',
+    done: '{host} was forgotten.',
     text: 'The instance leaves this list, and may ask to become a peer again.',
   },
 } as const
@@ -45,9 +42,10 @@ export function PeerActDialog({ act, peer, onClose, onChanged }: DialogProps & {
   const host = hostOf(peer.origin)
   return (
     <ConfirmDialog
-      title={title(host)}
+      title={t(title, { name: host })}
       submit={t(label)}
-      done={done(host)}
+      dangerous
+      done={t(done, { host })}
       act={() => client.call(endpoint, { params: { id: peer.id } })}
       onDone={onChanged}
       onClose={onClose}
@@ -64,27 +62,20 @@ export function RotationDialog({ peer, onClose, onChanged }: DialogProps) {
   const client = useClient()
   const rotation = useMutation()
   const saving = useMutation()
-  const showToast = useToast()
   const [typed, setTyped] = useState(String(peer.autoRotateIntervalDays))
   const days = Number(typed)
   const valid = Number.isInteger(days) && days >= 1 && days <= maxRotationDays
-  const finish = (message: string) => {
-    showToast(message)
+  const finish = (done: boolean) => {
+    if (!done) return
     onClose()
     onChanged()
   }
-  const rotate = async () => {
-    if (await rotation.run(() => client.call('rotatePeer', { params: { id: peer.id } })))
-      finish(t('The secret was rotated.'))
-  }
+  const params = { id: peer.id }
+  const rotate = async () =>
+    finish(await rotation.run(() => client.call('rotatePeer', { params }), t('The secret was rotated.')))
   const save = async () => {
-    if (
-      valid &&
-      (await saving.run(() =>
-        client.call('patchPeer', { params: { id: peer.id }, body: { autoRotateIntervalDays: days } }),
-      ))
-    )
-      finish(t('Saved.'))
+    const body = { autoRotateIntervalDays: days }
+    if (valid) finish(await saving.run(() => client.call('patchPeer', { params, body }), t('Saved.')))
   }
   return (
     <Dialog
@@ -92,9 +83,9 @@ export function RotationDialog({ peer, onClose, onChanged }: DialogProps) {
       submit={t('Save')}
       mutation={rotation.busy || rotation.error ? rotation : saving}
       actions={
-        <Button busy={rotation.busy} aria-disabled={rotation.waitSeconds > 0} onClick={() => void rotate()}>
-          {submitLabel(rotation, t('Rotate now'))}
-        </Button>
+        <SubmitButton mutation={rotation} type="button" variant="outline" onClick={() => void rotate()}>
+          {t('Rotate now')}
+        </SubmitButton>
       }
       onSubmit={save}
       onClose={onClose}
@@ -106,7 +97,7 @@ export function RotationDialog({ peer, onClose, onChanged }: DialogProps) {
         inputMode="numeric"
         autoComplete="off"
         value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        onText={setTyped}
         error={valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })}
       />
     </Dialog>

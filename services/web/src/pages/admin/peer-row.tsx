@@ -1,32 +1,21 @@
 import type { Peer } from '@gatehouse/client'
 import { useState } from 'react'
-import { Badge } from '../../components/badge.tsx'
-import { Button } from '../../components/button.tsx'
-import { formatError } from '../../components/error-message.tsx'
-import { hostOf } from '../../components/instance-address.ts'
-import { RelativeTime } from '../../components/relative-time.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
+import { hostOf } from '../../components/format.ts'
+import { RowButton } from '../../components/button.tsx'
+import { RowError } from '../../components/error-message.tsx'
+import { Badge, RelativeTime } from '../../components/status.tsx'
+import { useClient, useMutation, useToast } from '../../hooks.ts'
+import { t, type Text } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 import { PeerActDialog, RotationDialog } from './peer-dialogs.tsx'
 import { explainPeer, type PeerAct, peerStates } from './peer-states.ts'
-import { type Text, t } from '../../language/language.ts'
-import { Phrase } from '../../language/phrase.tsx'
 
-const actLabels: Record<PeerAct, Text> = {
-  rotate: 'Secret…',
-  recheck: 'Recheck',
-  reset: 'Reset',
-  revoke: 'Revoke',
-  forget: 'Forget',
-}
-
-const actNames: Record<PeerAct, Text> = {
-  rotate: 'Secret of {host}',
-  recheck: 'Recheck {name}',
-  reset: 'Reset {name}',
-  revoke: 'Revoke {name}',
-  forget: 'Forget {name}',
+const acts: Record<PeerAct, { text: Text; fullText: Text; variant?: 'danger' }> = {
+  rotate: { text: 'Secret…', fullText: 'Secret of {host}' },
+  recheck: { text: 'Recheck', fullText: 'Recheck {name}' },
+  reset: { text: 'Reset', fullText: 'Reset {name}' },
+  revoke: { text: 'Revoke', fullText: 'Revoke {name}', variant: 'danger' },
+  forget: { text: 'Forget', fullText: 'Forget {name}' },
 }
 
 type Props = { peer: Peer; onChanged: () => void }
@@ -74,24 +63,17 @@ export function PeerRow({ peer, onChanged }: Props) {
           )}
         </p>
         {explanation && <p className="small">{explanation}</p>}
-        {recheck.error && (
-          <p className="small instance__error" role="alert">
-            {formatError(recheck.error)}
-          </p>
-        )}
+        <RowError mutation={recheck} />
       </div>
       <div className="list-row__actions">
         {state.acts.map((act) => (
-          <Button
+          <RowButton
             key={act}
-            size="small"
-            variant={act === 'revoke' ? 'danger' : 'outline'}
+            {...acts[act]}
+            values={{ host, name: host }}
             busy={act === 'recheck' && recheck.busy}
-            aria-label={t(actNames[act], { host, name: host })}
             onClick={() => (act === 'recheck' ? void runRecheck() : setOpenAct(act))}
-          >
-            {t(actLabels[act])}
-          </Button>
+          />
         ))}
       </div>
       {openAct === 'rotate' && <RotationDialog peer={peer} onClose={close} onChanged={onChanged} />}

@@ -1,5 +1,5 @@
 import type { Peer } from '@gatehouse/client'
-import type { BadgeTone } from '../../components/badge.tsx'
+import type { BadgeTone } from '../../components/status.tsx'
 import { t, type Text } from '../../language/language.ts'
 
 export type PeerAct = 'rotate' | 'recheck' | 'reset' | 'revoke' | 'forget'

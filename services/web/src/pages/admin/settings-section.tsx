@@ -1,16 +1,10 @@
 import type { InstanceSettings } from '@gatehouse/client'
-import { useState } from 'react'
-import { MutationError, QueryError } from '../../components/error-message.tsx'
-import { RadioGroup } from '../../components/radio-group.tsx'
-import { ListSkeleton } from '../../components/skeleton.tsx'
-import { Switch } from '../../components/switch.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
-import { useQuery } from '../../hooks/use-query.ts'
-import { InstanceNameForm } from './instance-name-form.tsx'
-import { RegistrationRules } from './registration-rules.tsx'
+import { type SubmitEvent, useState } from 'react'
+import { Card } from '../../components/card.tsx'
+import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
+import { Field, RadioGroup, Switch } from '../../components/field.tsx'
+import { Skeleton, StatusDot } from '../../components/status.tsx'
+import { useClient, useMutation, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
 const registrationOptions = [
@@ -28,16 +22,15 @@ const fromOption = { open: true, closed: false, environment: null } as const
 /** Registration, peering and the name of the instance. Spec: POST register, toggle matrix. */
 export function SettingsSection() {
   const client = useClient()
-  const query = useQuery('settings', async (signal) => {
+  const fetchSettings = async (signal: AbortSignal) => {
     const [settings, info] = await Promise.all([
       client.call('getSettings', { signal }),
       client.call('instanceInfo', { signal }),
     ])
     return { settings, registrationOpen: info.registrationOpen }
-  })
-  useAdminChanges('settings', query.refetch)
+  }
+  const query = useQuery('settings', fetchSettings, 'settings')
   const mutation = useMutation()
-  const showToast = useToast()
   const [pending, setPending] = useState<Partial<InstanceSettings>>({})
   const change = async (changed: Partial<InstanceSettings>) => {
     if (mutation.busy) return
@@ -47,17 +40,15 @@ export function SettingsSection() {
       const settings = await client.call('patchSettings', { body: changed, signal })
       const { registrationOpen } = await client.call('instanceInfo', { signal })
       query.setData({ settings, registrationOpen: settings.registrationOpen ?? registrationOpen })
-      showToast(t('Saved.'))
-    })
+    }, t('Saved.'))
     setPending({})
   }
-  if (!query.data) return query.error ? <QueryError query={query} /> : <ListSkeleton rows={5} />
+  if (!query.data) return query.error ? <QueryError query={query} /> : <Skeleton rows={5} />
   const { settings, registrationOpen } = query.data
   const shown = { ...settings, ...pending }
   return (
     <div className="settings-grid">
-      <section className="card stack" aria-labelledby="registration-head">
-        <h2 id="registration-head">{t('Registration and federation')}</h2>
+      <Card title={t('Registration and federation')}>
         <RadioGroup
           legend={t('New accounts')}
           name="registration"
@@ -66,25 +57,21 @@ export function SettingsSection() {
           onPick={(option) => void change({ registrationOpen: fromOption[option] })}
         />
         <div className="list">
-          <div>
-            <Switch
-              label={t('Allow users from other instances')}
-              hint={t('Users of other instances can get an identity here. Invites do not affect this.')}
-              on={shown.federatedRegistrationOpen}
-              onChange={(on) => void change({ federatedRegistrationOpen: on })}
-            />
-          </div>
-          <div>
-            <Switch
-              label={t('Accept peering requests automatically')}
-              hint={t('When off, an admin approves or denies each request under Federation.')}
-              on={shown.autoAcceptPeering}
-              onChange={(on) => void change({ autoAcceptPeering: on })}
-            />
-          </div>
+          <Switch
+            label={t('Allow users from other instances')}
+            hint={t('Users of other instances can get an identity here. Invites do not affect this.')}
+            on={shown.federatedRegistrationOpen}
+            onChange={(on) => void change({ federatedRegistrationOpen: on })}
+          />
+          <Switch
+            label={t('Accept peering requests automatically')}
+            hint={t('When off, an admin approves or denies each request under Federation.')}
+            on={shown.autoAcceptPeering}
+            onChange={(on) => void change({ autoAcceptPeering: on })}
+          />
         </div>
         {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
-      </section>
+      </Card>
       <div className="stack">
         <RegistrationRules local={registrationOpen} federated={settings.federatedRegistrationOpen} />
         <InstanceNameForm
@@ -93,5 +80,89 @@ export function SettingsSection() {
         />
       </div>
     </div>
+  )
+}
+
+const rows = [
+  { local: true, federated: true, newAccounts: 'open', fromOthers: 'allowed' },
+  { local: true, federated: false, newAccounts: 'open', fromOthers: 'not allowed' },
+  { local: false, federated: true, newAccounts: 'invite only', fromOthers: 'allowed' },
+  { local: false, federated: false, newAccounts: 'invite only', fromOthers: 'not allowed' },
+] as const
+
+/** The effect of the two registration settings; the current row is marked. Spec: POST register, toggle matrix. */
+function RegistrationRules({ local, federated }: { local: boolean; federated: boolean }) {
+  return (
+    <Card title={t('Current rules')} text={t('Existing accounts can always log in.')}>
+      <table className="rules-table">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span className="visually-hidden">{t('Current')}</span>
+            </th>
+            <th scope="col">{t('New accounts')}</th>
+            <th scope="col">{t('From other instances')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const current = row.local === local && row.federated === federated
+            return (
+              <tr
+                key={`${row.local} ${row.federated}`}
+                className={current ? 'rules-table__row rules-table__row--current' : 'rules-table__row'}
+                aria-current={current || undefined}
+              >
+                <td>
+                  <StatusDot on={current} />
+                  <span className="visually-hidden">{current ? t('Current') : ''}</span>
+                </td>
+                <td>{t(row.newAccounts)}</td>
+                <td>{t(row.fromOthers)}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </Card>
+  )
+}
+
+type InstanceNameProps = { name: string; onSaved: (settings: InstanceSettings) => void }
+
+function InstanceNameForm({ name, onSaved }: InstanceNameProps) {
+  const client = useClient()
+  const mutation = useMutation()
+  const [typed, setTyped] = useState(name)
+  const instanceName = typed.trim()
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    if (!instanceName) return
+    await mutation.run(
+      async (signal) => onSaved(await client.call('patchSettings', { body: { instanceName }, signal })),
+      t('Instance name saved.'),
+    )
+  }
+  return (
+    <Card title={t('Instance name')}>
+      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
+        <Field
+          label={t('Name of this instance')}
+          name="instance-name"
+          autoComplete="off"
+          maxLength={64}
+          value={typed}
+          onText={setTyped}
+          error={instanceName ? null : t('Enter a name.')}
+          hint={t('Shown on the login page and to other instances.')}
+        />
+        {mutation.error && <MutationError mutation={mutation} />}
+        <div className="button-row">
+          <SubmitButton mutation={mutation} variant="outline">
+            {t('Save name')}
+          </SubmitButton>
+        </div>
+      </form>
+    </Card>
   )
 }

@@ -3,17 +3,16 @@ import { useState } from 'react'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { OwnedSpaces } from '../../components/deletion-results.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
-import { Notice } from '../../components/notice.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
+import { Notice } from '../../components/status.tsx'
+import { useClient, useMutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
-type RoleDialogProps = { user: User; isSelf: boolean; onClose: () => void; onChanged: () => void }
+type Props = { user: User; isSelf: boolean; onClose: () => void; onChanged: () => void }
 
-export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps) {
+export function RoleDialog({ user, isSelf, onClose, onChanged }: Props) {
   const client = useClient()
   const promote = !user.isAdmin
+  const names = { username: user.username }
   const follow = () => {
     const self = client.session.getSnapshot().user
     if (isSelf && self) client.session.setUser({ ...self, isAdmin: promote })
@@ -21,18 +20,10 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps
   }
   return (
     <ConfirmDialog
-      title={
-        promote
-          ? t('Make {username} an admin', { username: user.username })
-          : t('Remove admin rights of {username}', { username: user.username })
-      }
+      title={promote ? t('Make {username} an admin', names) : t('Remove admin rights of {username}', names)}
       submit={promote ? t('Make admin') : t('Remove admin')}
       dangerous={!promote}
-      done={
-        promote
-          ? t('{username} is now an admin.', { username: user.username })
-          : t('{username} is no longer an admin.', { username: user.username })
-      }
+      done={promote ? t('{username} is now an admin.', names) : t('{username} is no longer an admin.', names)}
       act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}
       onDone={follow}
       onClose={onClose}
@@ -49,7 +40,7 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: RoleDialogProps
 }
 
 /** Resets a password and shows the temporary one, once. Spec: POST reset-password. */
-export function ResetPasswordDialog({ user, isSelf, onClose }: { user: User; isSelf: boolean; onClose: () => void }) {
+export function ResetPasswordDialog({ user, isSelf, onClose }: Omit<Props, 'onChanged'>) {
   const client = useClient()
   const mutation = useMutation()
   const [temporaryPassword, setTemporaryPassword] = useState<string | null>(null)
@@ -78,15 +69,9 @@ export function ResetPasswordDialog({ user, isSelf, onClose }: { user: User; isS
   )
 }
 
-function TemporaryPassword({
-  username,
-  password,
-  onClose,
-}: {
-  username: string
-  password: string
-  onClose: () => void
-}) {
+type TemporaryPasswordProps = { username: string; password: string; onClose: () => void }
+
+function TemporaryPassword({ username, password, onClose }: TemporaryPasswordProps) {
   return (
     <Dialog title={t('New password for {username}', { username })} closeLabel={t('I have saved it')} onClose={onClose}>
       <Notice tone="warning">
@@ -102,26 +87,20 @@ function TemporaryPassword({
   )
 }
 
-type DeleteUserDialogProps = { user: User; onClose: () => void; onChanged: () => void }
-
-export function DeleteUserDialog({ user, onClose, onChanged }: DeleteUserDialogProps) {
+export function DeleteUserDialog({ user, onClose, onChanged }: Omit<Props, 'isSelf'>) {
   const client = useClient()
   const mutation = useMutation()
-  const showToast = useToast()
   const spaces = listOwnedSpaces(mutation.error)
-  const confirm = async () => {
-    if (!(await mutation.run(() => client.call('deleteUser', { params: { id: user.id } })))) return
-    showToast(t('{username} was deleted.', { username: user.username }))
-    onClose()
-    onChanged()
-  }
+  const names = { username: user.username }
   return (
-    <Dialog
-      title={t('Delete {username}', { username: user.username })}
+    <ConfirmDialog
+      title={t('Delete {username}', names)}
       submit={t('Delete permanently')}
       dangerous
       mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
-      onSubmit={confirm}
+      act={() => client.call('deleteUser', { params: { id: user.id } })}
+      done={t('{username} was deleted.', names)}
+      onDone={onChanged}
       onClose={onClose}
     >
       <p>
@@ -130,6 +109,6 @@ export function DeleteUserDialog({ user, onClose, onChanged }: DeleteUserDialogP
         )}
       </p>
       <OwnedSpaces spaces={spaces} ofOther />
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -1,4 +1,4 @@
-import { Field, SelectField } from '../../components/field.tsx'
+import { Checkbox, Field, SelectField } from '../../components/field.tsx'
 import { t } from '../../language/language.ts'
 
 export type UserFilter = {
@@ -49,7 +49,7 @@ export function UserFilters({ filter, instances, onChange }: Props) {
         placeholder={t('Name or username')}
         autoComplete="off"
         value={filter.q}
-        onChange={(event) => onChange({ ...filter, q: event.target.value })}
+        onText={(q) => onChange({ ...filter, q })}
       />
       <SelectField
         label={t('Role')}
@@ -71,7 +71,7 @@ export function UserFilters({ filter, instances, onChange }: Props) {
         type="date"
         autoComplete="off"
         value={filter.joinedAfter}
-        onChange={(event) => onChange({ ...filter, joinedAfter: event.target.value })}
+        onText={(joinedAfter) => onChange({ ...filter, joinedAfter })}
       />
       <Field
         label={t('Joined until')}
@@ -79,7 +79,7 @@ export function UserFilters({ filter, instances, onChange }: Props) {
         type="date"
         autoComplete="off"
         value={filter.joinedBefore}
-        onChange={(event) => onChange({ ...filter, joinedBefore: event.target.value })}
+        onText={(joinedBefore) => onChange({ ...filter, joinedBefore })}
       />
       <SelectField
         label={t('Sort by')}
@@ -88,16 +88,12 @@ export function UserFilters({ filter, instances, onChange }: Props) {
         options={sortOrders.map(([sort, name]) => [sort, t(name)])}
         onPick={(sort) => onChange({ ...filter, sort })}
       />
-      <label className="checkbox">
-        <input
-          type="checkbox"
-          name="show-deleted"
-          id="show-deleted"
-          checked={filter.showDeleted}
-          onChange={(event) => onChange({ ...filter, showDeleted: event.target.checked })}
-        />
-        {t('Show deleted')}
-      </label>
+      <Checkbox
+        label={t('Show deleted')}
+        name="show-deleted"
+        checked={filter.showDeleted}
+        onChange={(showDeleted) => onChange({ ...filter, showDeleted })}
+      />
     </form>
   )
 }

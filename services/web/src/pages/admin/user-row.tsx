@@ -1,18 +1,21 @@
 import type { User } from '@gatehouse/client'
 import { useState } from 'react'
 import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
-import { Badge } from '../../components/badge.tsx'
-import { Button } from '../../components/button.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
-import { DeleteUserDialog, ResetPasswordDialog, RoleDialog } from './user-dialogs.tsx'
-import { Phrase } from '../../language/phrase.tsx'
+import { RowButton } from '../../components/button.tsx'
+import { Badge, RelativeTime } from '../../components/status.tsx'
 import { t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
+import { DeleteUserDialog, ResetPasswordDialog, RoleDialog } from './user-dialogs.tsx'
 
 type Props = { user: User; isSelf: boolean; onChanged: () => void }
 
+const dialogs = { role: RoleDialog, reset: ResetPasswordDialog, delete: DeleteUserDialog }
+
 export function UserRow({ user, isSelf, onChanged }: Props) {
-  const [openDialog, setOpenDialog] = useState<'role' | 'reset' | 'delete' | null>(null)
-  const close = () => setOpenDialog(null)
+  const [opened, setOpened] = useState<keyof typeof dialogs | null>(null)
+  const OpenDialog = opened && dialogs[opened]
+  const { isAdmin, homeInstance, username } = user
+  const button = (dialog: keyof typeof dialogs) => ({ values: { username }, onClick: () => setOpened(dialog) })
   return (
     <li className="list-row">
       <div className="user-item">
@@ -33,42 +36,23 @@ export function UserRow({ user, isSelf, onChanged }: Props) {
       </div>
       {!user.isDeleted && (
         <div className="list-row__actions">
-          {(user.isAdmin || !user.homeInstance) && (
-            <Button
-              size="small"
-              aria-label={
-                user.isAdmin
-                  ? t('Remove admin: {username}', { username: user.username })
-                  : t('Make admin: {username}', { username: user.username })
-              }
-              onClick={() => setOpenDialog('role')}
-            >
-              {user.isAdmin ? t('Remove admin') : t('Make admin')}
-            </Button>
+          {isAdmin && <RowButton text="Remove admin" fullText="Remove admin: {username}" {...button('role')} />}
+          {!isAdmin && !homeInstance && (
+            <RowButton text="Make admin" fullText="Make admin: {username}" {...button('role')} />
           )}
-          {!user.homeInstance && (
-            <Button
-              size="small"
-              aria-label={t('Reset password of {username}', { username: user.username })}
-              onClick={() => setOpenDialog('reset')}
-            >
-              {t('Reset password')}
-            </Button>
+          {!homeInstance && (
+            <RowButton text="Reset password" fullText="Reset password of {username}" {...button('reset')} />
           )}
-          <Button
-            size="small"
+          <RowButton
+            text="Delete"
+            fullText="Delete {username}"
             variant="danger"
-            aria-label={t('Delete {username}', { username: user.username })}
             aria-disabled={isSelf}
-            onClick={() => setOpenDialog('delete')}
-          >
-            {t('Delete')}
-          </Button>
+            {...button('delete')}
+          />
         </div>
       )}
-      {openDialog === 'role' && <RoleDialog user={user} isSelf={isSelf} onClose={close} onChanged={onChanged} />}
-      {openDialog === 'reset' && <ResetPasswordDialog user={user} isSelf={isSelf} onClose={close} />}
-      {openDialog === 'delete' && <DeleteUserDialog user={user} onClose={close} onChanged={onChanged} />}
+      {OpenDialog && <OpenDialog user={user} isSelf={isSelf} onClose={() => setOpened(null)} onChanged={onChanged} />}
     </li>
   )
 }

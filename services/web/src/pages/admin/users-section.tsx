@@ -1,16 +1,12 @@
 import type { User } from '@gatehouse/client'
 import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { QueryError } from '../../components/error-message.tsx'
-import { formatNumber } from '../../components/format-time.ts'
-import { EmptyState } from '../../components/notice.tsx'
-import { ListSkeleton } from '../../components/skeleton.tsx'
-import { useClient } from '../../context.ts'
-import { useAdminChanges } from '../../hooks/use-admin-changes.ts'
-import { useQuery } from '../../hooks/use-query.ts'
+import { formatNumber } from '../../components/format.ts'
+import { QueryList } from '../../components/query-list.tsx'
+import { useClient, useQuery } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
 import { noFilter, type UserFilter, UserFilters } from './user-filters.tsx'
 import { UserRow } from './user-row.tsx'
-import { t } from '../../language/language.ts'
 
 const pageSize = 20
 
@@ -20,11 +16,10 @@ export function UsersSection({ self }: { self: User }) {
   const [filter, setFilter] = useState(noFilter)
   const [page, setPage] = useState(1)
   const debouncedFilter = useDebounced(filter, 250)
-  const query = useQuery(JSON.stringify([debouncedFilter, page]), (signal) =>
-    client.call('listUsers', { query: { ...toParameters(debouncedFilter), page, pageSize }, signal }),
-  )
+  const fetchUsers = (signal: AbortSignal) =>
+    client.call('listUsers', { query: { ...toParameters(debouncedFilter), page, pageSize }, signal })
+  const query = useQuery(JSON.stringify([debouncedFilter, page]), fetchUsers, 'users')
   const instances = useQuery('user instances', (signal) => client.call('listUserInstances', { signal }))
-  useAdminChanges('users', query.refetch)
   const change = (next: UserFilter) => {
     setFilter(next)
     setPage(1)
@@ -36,20 +31,15 @@ export function UsersSection({ self }: { self: User }) {
       <p className="small muted" role="status">
         {query.data ? formatCount(query.data) : t('Loading…')}
       </p>
-      <QueryError query={query} />
-      {!query.data && query.loading && <ListSkeleton rows={6} />}
-      {query.data?.users.length === 0 && (
-        <EmptyState icon="search">
-          <p>{t('No users match this search.')}</p>
-        </EmptyState>
-      )}
-      {query.data && query.data.users.length > 0 && (
-        <ul className="card list user-list" aria-busy={query.loading}>
-          {query.data.users.map((user) => (
-            <UserRow key={user.id} user={user} isSelf={user.id === self.id} onChanged={query.refetch} />
-          ))}
-        </ul>
-      )}
+      <QueryList
+        query={query}
+        items={query.data?.users ?? null}
+        empty={t('No users match this search.')}
+        icon="search"
+        className="card list user-list"
+      >
+        {(user) => <UserRow key={user.id} user={user} isSelf={user.id === self.id} onChanged={query.refetch} />}
+      </QueryList>
       {query.data && <Pager page={page} pageCount={Math.ceil(query.data.total / pageSize)} onPick={setPage} />}
     </section>
   )

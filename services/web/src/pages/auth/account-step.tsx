@@ -1,21 +1,18 @@
 import { ApiError, type AvailabilityState, findRegistrationProblems, type RegistrationEntry } from '@gatehouse/client'
+import type { RefusalCode } from '@gatehouse/contracts'
 import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
-import { Button } from '../../components/button.tsx'
-import { formatError, MutationError, submitLabel } from '../../components/error-message.tsx'
+import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
-import { useClient, useStore } from '../../context.ts'
-import type { Mutation } from '../../hooks/use-mutation.ts'
-import { InviteNotice } from './invite-notice.tsx'
-import type { InviteEntry } from './use-invite.ts'
+import { Notice } from '../../components/status.tsx'
+import { type Mutation, useClient, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
-
-export type AccountEntry = RegistrationEntry
+import type { InviteEntry } from './use-invite.ts'
 
 type Props = {
-  entry: AccountEntry
-  onChange: (entry: AccountEntry) => void
+  entry: RegistrationEntry
+  onChange: (entry: RegistrationEntry) => void
   /** The registration request: its errors about username and password are shown in this step. */
   mutation: Mutation
   invite: InviteEntry
@@ -34,7 +31,9 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
 
   const allProblems = findRegistrationProblems(entry)
   const problems = submitted ? allProblems : {}
-  const refused = findRefusedField(mutation.error)
+  const refusedField = findRefusedField(mutation.error)
+  const refusalOf = (field: 'username' | 'password') =>
+    refusedField === field ? translateRefusal(mutation.error as ApiError) : null
   const focus = (name: string) => form.current?.querySelector<HTMLInputElement>(`[name=${name}]`)?.focus()
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -48,12 +47,12 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
   }
   return (
     <form ref={form} className="stack stack--tight" noValidate onSubmit={submit}>
-      <InviteNotice invite={invite} closed={closed} submitted={submitted} />
+      {closed && <InviteField invite={invite} submitted={submitted} />}
       <UsernameField
         value={entry.username}
         availability={availability}
-        error={translated(problems.username) ?? refused.username ?? null}
-        onChange={(username) => {
+        error={problems.username ? translate(problems.username) : refusalOf('username')}
+        onText={(username) => {
           onChange({ ...entry, username })
           // A closed instance refuses the check for every name; the registration itself then decides.
           if (!closed) availabilityCheck.check(username)
@@ -65,9 +64,9 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
         autoComplete="new-password"
         hint={t('{count} characters or more.', { count: minPassword })}
         value={entry.password}
-        onChange={(event) => onChange({ ...entry, password: event.target.value })}
+        onText={(password) => onChange({ ...entry, password })}
         error={
-          problems.password ? t('Use at least {count} characters.', { count: minPassword }) : (refused.password ?? null)
+          problems.password ? t('Use at least {count} characters.', { count: minPassword }) : refusalOf('password')
         }
       />
       <PasswordField
@@ -75,14 +74,14 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
         name="confirmation"
         autoComplete="new-password"
         value={entry.confirmation}
-        onChange={(event) => onChange({ ...entry, confirmation: event.target.value })}
-        error={translated(problems.confirmation) ?? null}
+        onText={(confirmation) => onChange({ ...entry, confirmation })}
+        error={problems.confirmation && translate(problems.confirmation)}
         good={entry.confirmation && entry.confirmation === entry.password ? t('The passwords match.') : null}
       />
-      <MutationError mutation={refused.username || refused.password ? { ...mutation, error: null } : mutation} />
-      <Button type="submit" variant="primary" wide aria-disabled={mutation.waitSeconds > 0}>
-        {submitLabel(mutation, t('Continue'))}
-      </Button>
+      <MutationError mutation={refusedField && refusedField !== 'invite' ? { ...mutation, error: null } : mutation} />
+      <SubmitButton mutation={mutation} wide>
+        {t('Continue')}
+      </SubmitButton>
       <p className="auth__alternative">
         {t('Already have an account?')} <Link href={search ? `/login?${search}` : '/login'}>{t('Log in')}</Link>
       </p>
@@ -93,46 +92,94 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
 /** The server's: the page itself refuses only what is shorter than 6. Spec: Client session behaviour, registration page. */
 const minPassword = limits.passwordMinCodePoints
 
-const translated = (problem: string | undefined) => problem && translate(problem)
+const steps = ['username', 'password', 'invite'] as const
 
-/** The message of the server by the field that it is about; empty if it is about none. */
-function findRefusedField(error: Error | null): { username?: string; password?: string } {
-  if (!(error instanceof ApiError)) return {}
-  if (error.status === 409) return { username: translateRefusal(error) }
-  if (error.status !== 400) return {}
-  if (/password/i.test(error.message)) return { password: translateRefusal(error) }
-  return /username/i.test(error.message) ? { username: translateRefusal(error) } : {}
+const refusedFields: Partial<Record<RefusalCode, (typeof steps)[number]>> = {
+  username_required: 'username',
+  username_length_invalid: 'username',
+  username_characters_invalid: 'username',
+  username_taken: 'username',
+  federated_account_exists: 'username',
+  password_required: 'password',
+  invite_required: 'invite',
+  invite_invalid: 'invite',
+  registration_closed: 'invite',
 }
 
-const usernameHint = () =>
-  t('{min} to {max} letters, digits or underscores.', { min: limits.localUsernameMin, max: limits.localUsernameMax })
+/** The field of this step that a refused registration is about, or null. */
+export function findRefusedField(error: unknown) {
+  if (!(error instanceof ApiError)) return null
+  const field = refusedFields[error.code as RefusalCode] ?? error.details?.field
+  return steps.find((name) => name === field) ?? null
+}
 
 type UsernameFieldProps = {
   value: string
   availability: AvailabilityState
   error: string | null
-  onChange: (username: string) => void
+  onText: (username: string) => void
 }
 
 /** The username, with the result of the availability check. */
-function UsernameField({ value, availability, error, onChange }: UsernameFieldProps) {
-  const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
-  const failed = availability.status === 'failed' ? formatError(availability.error) : null
+function UsernameField({ availability, error, ...field }: UsernameFieldProps) {
+  const { status } = availability
+  const taken = status === 'unavailable' ? translate(availability.reason) : null
+  const [min, max] = [limits.localUsernameMin, limits.localUsernameMax]
+  const hint =
+    status === 'failed'
+      ? formatError(availability.error)
+      : t('{min} to {max} letters, digits or underscores.', { min, max })
   return (
     <Field
+      {...field}
+      verbatim
       label={t('Username')}
       name="username"
       autoComplete="username"
-      autoCapitalize="none"
-      spellCheck={false}
       maxLength={40}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
       error={error ?? taken}
-      good={
-        availability.status === 'available' ? t('{username} is available.', { username: availability.username }) : null
-      }
-      hint={availability.status === 'checking' ? t('Checking…') : (failed ?? usernameHint())}
+      good={status === 'available' ? t('{username} is available.', { username: availability.username }) : null}
+      hint={status === 'checking' ? t('Checking…') : hint}
     />
+  )
+}
+
+const inviteProblems = {
+  expired: 'This invite has expired. Ask for a new one.',
+  exhausted: 'This invite has been used up. Ask for a new one.',
+  invalid: 'This invite is not valid. Check the link, or ask for a new one.',
+} as const
+
+/** The valid invite, or the field for one. */
+function InviteField({ invite, submitted }: { invite: InviteEntry; submitted: boolean }) {
+  if (invite.check?.valid) {
+    return (
+      <Notice tone="good">
+        <p>
+          {t('You are invited:')} <strong>{invite.check.name}</strong>
+        </p>
+      </Notice>
+    )
+  }
+  const missing = submitted && !invite.checking ? t('Paste your invite link to continue.') : null
+  return (
+    <>
+      <Notice>
+        <p>
+          <strong>{t('New accounts need an invite.')}</strong>{' '}
+          {t('An admin of this instance can send you an invite link.')}
+        </p>
+      </Notice>
+      <Field
+        label={t('Invite link')}
+        name="invite"
+        autoComplete="off"
+        spellCheck={false}
+        defaultValue={invite.token}
+        onText={invite.enter}
+        error={invite.check ? t(inviteProblems[invite.check.reason]) : missing}
+        hint={invite.checking ? t('Checking…') : t('The whole link, or the code at its end.')}
+      />
+    </>
   )
 }

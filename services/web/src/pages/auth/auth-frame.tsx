@@ -1,8 +1,7 @@
 import { type ReactNode, useRef } from 'react'
-import { LanguageSelect } from '../../components/language-select.tsx'
-import { ThemeToggle } from '../../components/theme-toggle.tsx'
+import { useNewPage } from '../../components/page-frame.tsx'
+import { LanguageSelect, ThemeToggle } from '../../components/preferences.tsx'
 import { Wordmark } from '../../components/wordmark.tsx'
-import { useNewPage } from '../../hooks/use-new-page.ts'
 import { AuthIllustration } from './auth-illustration.tsx'
 
 type Props = { title: string; subtitle?: ReactNode; above?: ReactNode; children: ReactNode }

@@ -1,17 +1,18 @@
 import { ApiError } from '@gatehouse/client'
 import { type SubmitEvent, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
-import { Button } from '../../components/button.tsx'
 import { DeletionResults } from '../../components/deletion-results.tsx'
-import { MutationError, submitLabel } from '../../components/error-message.tsx'
+import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
-import { Notice } from '../../components/notice.tsx'
-import { useClient, useDeletionReport, useStore } from '../../context.ts'
-import { useInstanceInfo } from '../../hooks/use-instance-info.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
-import { loadHomePage } from '../../load-pages.ts'
-import { AuthFrame } from './auth-frame.tsx'
+import { Notice } from '../../components/status.tsx'
+import { useClient, useDeletionReport, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
+import { AuthFrame } from './auth-frame.tsx'
+
+/** Loads what is behind the login. Called with the login request, so that both are under way at once. */
+export function loadHomePage() {
+  return import('../home/home-page.tsx')
+}
 
 /** Shows wrong credentials at the fields and a rate limit as a countdown on the button. Spec: POST /api/auth/login. */
 export function LoginPage() {
@@ -45,16 +46,15 @@ export function LoginPage() {
       <SessionEndNotice />
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <Field
+          verbatim
           label={t('Username')}
           name="username"
           autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
           inputRef={nameInput}
           value={username}
-          onChange={(event) => (setUsername(event.target.value), mutation.clear())}
+          onText={(text) => (setUsername(text), mutation.clear())}
           error={submitted && !username.trim() ? t('Enter your username.') : null}
-          aria-invalid={refused ? true : undefined}
+          {...(refused && { 'aria-invalid': true })}
         />
         <PasswordField
           label={t('Password')}
@@ -62,13 +62,13 @@ export function LoginPage() {
           autoComplete="current-password"
           inputRef={passwordInput}
           value={password}
-          onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-          error={submitted && !password ? t('Enter your password.') : refused ? translateRefusal(refused) : null}
+          onText={(text) => (setPassword(text), mutation.clear())}
+          error={submitted && !password ? t('Enter your password.') : refused && translateRefusal(refused)}
         />
         <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
-        <Button type="submit" variant="primary" wide busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-          {submitLabel(mutation, t('Log in'))}
-        </Button>
+        <SubmitButton mutation={mutation} wide>
+          {t('Log in')}
+        </SubmitButton>
       </form>
       <p className="auth__alternative">
         {t('New here?')} <Link href={search ? `/register?${search}` : '/register'}>{t('Create an account')}</Link>
@@ -82,21 +82,12 @@ function SessionEndNotice() {
   const client = useClient()
   const { ended } = useStore(client.session)
   const [deletionReport] = useDeletionReport()
-  if (deletionReport) {
-    return (
-      <div className="session-end">
-        <Notice tone="good">
-          <p>{t('Your account was deleted.')}</p>
-          <DeletionResults results={deletionReport} />
-        </Notice>
-      </div>
-    )
-  }
-  if (!ended || ended.reason === 'logged_out') return null
+  if (!deletionReport && (!ended || ended.reason === 'logged_out')) return null
   return (
     <div className="session-end">
-      <Notice tone="warning">
-        <p>{translate(ended.message)}</p>
+      <Notice tone={deletionReport ? 'good' : 'warning'}>
+        <p>{deletionReport ? t('Your account was deleted.') : ended && translate(ended.message)}</p>
+        {deletionReport && <DeletionResults results={deletionReport} />}
       </Notice>
     </div>
   )

@@ -1,12 +1,9 @@
-import { limits, type AvatarColor } from '@gatehouse/contracts/constants'
+import type { AvatarColor } from '@gatehouse/contracts/constants'
 import type { SubmitEvent } from 'react'
-import { AvatarPicker } from '../../components/avatar-picker.tsx'
+import { AvatarPicker, ColorPicker, DisplayNameField } from '../../components/appearance-fields.tsx'
 import { Button } from '../../components/button.tsx'
-import { MutationError, submitLabel } from '../../components/error-message.tsx'
-import { Field } from '../../components/field.tsx'
-import type { ImageFile } from '../../hooks/use-image-file.ts'
-import type { Mutation } from '../../hooks/use-mutation.ts'
-import { ColorPicker } from '../../components/color-picker.tsx'
+import { MutationError, SubmitButton } from '../../components/error-message.tsx'
+import type { ImageFile, Mutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
 export type ProfileEntry = { displayName: string; avatarColor: AvatarColor }
@@ -38,24 +35,17 @@ export function ProfileStep({ username, entry, image, mutation, onChange, onBack
         onRemove={() => image.set(null)}
       />
       <ColorPicker value={avatarColor} onPick={(color) => onChange({ ...entry, avatarColor: color })} />
-      <Field
-        label={t('Display name')}
-        name="display-name"
-        optional
-        autoComplete="nickname"
-        maxLength={limits.displayNameMax}
+      <DisplayNameField
         value={displayName}
-        onChange={(event) => onChange({ ...entry, displayName: event.target.value })}
-        hint={t('If empty, others see {username}.', { username })}
+        username={username}
+        onText={(text) => onChange({ ...entry, displayName: text })}
       />
       <MutationError mutation={mutation} />
       <div className="button-pair">
         <Button onClick={onBack} disabled={mutation.busy}>
           {t('Back')}
         </Button>
-        <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-          {submitLabel(mutation, t('Create account'))}
-        </Button>
+        <SubmitButton mutation={mutation}>{t('Create account')}</SubmitButton>
       </div>
     </form>
   )

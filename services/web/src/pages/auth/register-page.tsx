@@ -1,25 +1,20 @@
-import { ApiError } from '@gatehouse/client'
+import type { RegistrationEntry } from '@gatehouse/client'
 import { avatarColors, type AvatarColor } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { StatusDot } from '../../components/badge.tsx'
-import { ListSkeleton } from '../../components/skeleton.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useAppContext, useClient } from '../../context.ts'
-import { useImageFile } from '../../hooks/use-image-file.ts'
-import { useInstanceInfo } from '../../hooks/use-instance-info.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
-import { type AccountEntry, AccountStep } from './account-step.tsx'
+import { Skeleton, StatusDot } from '../../components/status.tsx'
+import { useAppContext, useImageFile, useInstanceInfo, useMutation, useToast } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import { AccountStep, findRefusedField } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { type ProfileEntry, ProfileStep } from './profile-step.tsx'
 import { useInvite } from './use-invite.ts'
-import { t } from '../../language/language.ts'
 
-const emptyAccount: AccountEntry = { username: '', password: '', confirmation: '' }
+const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }
 
 /** Registers in two steps: account, profile. Spec: Client session behaviour, registration page. */
 export function RegisterPage() {
-  const client = useClient()
+  const { client, random } = useAppContext()
   const { info, settled } = useInstanceInfo()
   const mutation = useMutation()
   const showToast = useToast()
@@ -28,21 +23,18 @@ export function RegisterPage() {
   const [account, setAccount] = useState(emptyAccount)
   const invite = useInvite(search.get('invite') ?? '')
 
-  const { random } = useAppContext()
   const [profile, setProfile] = useState<ProfileEntry>(() => ({ displayName: '', avatarColor: pickColor(random) }))
   const image = useImageFile()
 
   const register = async () => {
     await mutation.run(async () => {
       try {
-        const inviteToken = invite.token || null
-        const displayName = profile.displayName.trim() || null
         const outcome = await client.register({
           ...account,
-          displayName,
+          displayName: profile.displayName.trim() || null,
           avatarColor: profile.avatarColor,
           avatar: image.blob,
-          inviteToken,
+          inviteToken: invite.token || null,
         })
         showToast(
           outcome.avatarError
@@ -50,7 +42,7 @@ export function RegisterPage() {
             : t('Welcome!'),
         )
       } catch (error) {
-        if (isAboutAccountStep(error)) setStep(1)
+        if (findRefusedField(error)) setStep(1)
         throw error
       }
     })
@@ -67,7 +59,7 @@ export function RegisterPage() {
       above={<StepIndicator current={step} />}
     >
       {!ready ? (
-        <ListSkeleton rows={3} />
+        <Skeleton rows={3} />
       ) : step === 1 ? (
         <AccountStep
           entry={account}
@@ -89,14 +81,6 @@ export function RegisterPage() {
         />
       )}
     </AuthFrame>
-  )
-}
-
-/** Whether the error is about the username, the password or the invite, which are in the first step. */
-function isAboutAccountStep(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false
-  return (
-    error.status === 409 || error.status === 403 || (error.status === 400 && /username|password/i.test(error.message))
   )
 }
 

@@ -1,7 +1,6 @@
 import type { InviteCheck } from '@gatehouse/client'
 import { useState } from 'react'
-import { useClient } from '../../context.ts'
-import { useQuery } from '../../hooks/use-query.ts'
+import { useClient, useQuery } from '../../hooks.ts'
 
 export type InviteEntry = {
   token: string

@@ -1,70 +1,62 @@
-import { ApiError } from '@gatehouse/client'
 import { useState } from 'react'
-import { Dialog } from '../../components/dialog.tsx'
-import { Field, PasswordField } from '../../components/field.tsx'
-import { hostOf, parseInstanceAddress } from '../../components/instance-address.ts'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
-import { t, translateRefusal } from '../../language/language.ts'
+import { hostOf } from '../../components/format.ts'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
+import { useClient } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import { usePassword } from './use-password.tsx'
 
 /** Connects to a new instance, or to the listed one at `origin` if it is not empty, with the password used here. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
   const client = useClient()
-  const mutation = useMutation()
-  const showToast = useToast()
+  const { field, isSubmitted, value, ...password } = usePassword({ name: 'connect-password' })
   const [address, setAddress] = useState(origin)
-  const [password, setPassword] = useState('')
-  const [submitted, setSubmitted] = useState(false)
-  const target = parseInstanceAddress(address)
-  const refused = isAboutPassword(mutation.error) ? mutation.error : null
-
-  const submit = async () => {
-    setSubmitted(true)
-    if (!target || !password) return
-    const done = await mutation.run((signal) => client.connections.connect(target, password, { signal }))
-    if (!done) return
-    showToast(t('Connected to {host}.', { host: hostOf(target) }))
-    onClose()
-  }
+  const target = parseInstanceAddress(address) ?? ''
   return (
-    <Dialog
+    <ConfirmDialog
       title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
       submit={t('Connect')}
-      mutation={refused ? { ...mutation, error: null } : mutation}
-      onSubmit={submit}
+      mutation={password.mutation}
+      check={() => password.check() && target !== ''}
+      act={(signal) => client.connections.connect(target, value, { signal })}
+      done={t('Connected to {host}.', { host: hostOf(target) })}
       onClose={onClose}
     >
       <p className="muted">
         {t('This creates an identity for you on that instance, linked to this account, with the same password.')}
       </p>
-      <Field
+      <AddressField
         label={t('Address of the instance')}
         name="instance-address"
-        placeholder="chat.example"
-        inputMode="url"
-        autoCapitalize="none"
-        autoComplete="off"
-        spellCheck={false}
         value={address}
         disabled={origin !== ''}
-        onChange={(event) => (setAddress(event.target.value), mutation.clear())}
-        error={submitted && !target ? t('Enter the address of an instance, like chat.example.') : null}
+        submitted={isSubmitted}
+        onText={(text) => (setAddress(text), password.mutation.clear())}
       />
-      <PasswordField
-        label={t('Your password')}
-        name="connect-password"
-        autoComplete="current-password"
-        value={password}
-        onChange={(event) => (setPassword(event.target.value), mutation.clear())}
-        error={submitted && !password ? t('Enter your password.') : refused && translateRefusal(refused)}
-      />
-    </Dialog>
+      {field}
+    </ConfirmDialog>
   )
 }
 
-/** The home instance refuses a wrong password with 403, the other instance one that differs there with 401. */
-function isAboutPassword(error: Error | null): error is ApiError {
-  if (!(error instanceof ApiError)) return false
-  return error.status === 401 || (error.status === 403 && /password/i.test(error.message))
+/** Sends the password to an instance that missed its change. Spec: Client session behaviour, password propagation. */
+export function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
+  const client = useClient()
+  const { field, value, check, mutation } = usePassword({ name: 'resend-password', label: t('Your current password') })
+  const host = hostOf(origin)
+  return (
+    <ConfirmDialog
+      title={t('Send your password to {host}', { host })}
+      submit={t('Send')}
+      mutation={mutation}
+      check={check}
+      act={(signal) => client.passwordPropagation.resend(origin, value, { signal })}
+      done={t('Password sent to {host}.', { host })}
+      onClose={onClose}
+    >
+      <p className="muted">
+        {t('This instance could not be reached when you changed your password and still has the old one.')}
+      </p>
+      {field}
+    </ConfirmDialog>
+  )
 }

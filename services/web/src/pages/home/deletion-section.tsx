@@ -1,40 +1,32 @@
 import type { User } from '@gatehouse/client'
 import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { useClient, useStore } from '../../context.ts'
-import { DeleteAccountDialog } from './delete-account-dialog.tsx'
-import { DeleteIdentitiesDialog } from './delete-identities-dialog.tsx'
-import { ExportDialog } from './export-dialog.tsx'
+import { ActionRow, Card } from '../../components/card.tsx'
+import { useClient, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { DeleteAccountDialog, DeleteIdentitiesDialog, ExportDialog } from './account-dialogs.tsx'
 
 /** Download of the own data, deletion of identities on other instances, and of the account. */
 export function DeletionSection({ user }: { user: User }) {
-  const client = useClient()
-  const remotes = useStore(client.connections)
+  const remotes = useStore(useClient().connections)
   const [open, setOpen] = useState<'account' | 'identities' | 'export' | null>(null)
+  const close = () => setOpen(null)
   return (
-    <section className="card" aria-labelledby="deletion-head">
-      <div className="card__header">
-        <h2 id="deletion-head">{t('Your data')}</h2>
-      </div>
-      <ul className="list">
-        <li className="action-row">
-          <span>
-            <strong>{t('Download your data')}</strong>
-            <span className="muted">{t('One archive with everything that this instance has of you.')}</span>
-          </span>
+    <Card title={t('Your data')}>
+      <div className="list">
+        <ActionRow
+          title={t('Download your data')}
+          text={t('One archive with everything that this instance has of you.')}
+        >
           <Button size="small" onClick={() => setOpen('export')}>
             {t('Download')}
           </Button>
-        </li>
+        </ActionRow>
         {!user.homeInstance && (
-          <li className="action-row">
-            <span>
-              <strong>{t('Delete identities on other instances')}</strong>
-              <span className="muted">
-                {t('Deletes your identity on the instances that you choose. Your account here is kept.')}
-              </span>
-            </span>
+          <ActionRow
+            title={t('Delete identities on other instances')}
+            text={t('Deletes your identity on the instances that you choose. Your account here is kept.')}
+          >
             <Button
               variant="danger"
               size="small"
@@ -43,25 +35,20 @@ export function DeletionSection({ user }: { user: User }) {
             >
               {t('Choose instances')}
             </Button>
-          </li>
+          </ActionRow>
         )}
-        <li className="action-row">
-          <span>
-            <strong>{t('Delete this account')}</strong>
-            <span className="muted">
-              {t('Deletes your account here and your identities on connected instances. This cannot be undone.')}
-            </span>
-          </span>
+        <ActionRow
+          title={t('Delete this account')}
+          text={t('Deletes your account here and your identities on connected instances. This cannot be undone.')}
+        >
           <Button variant="danger" size="small" onClick={() => setOpen('account')}>
             {t('Delete account')}
           </Button>
-        </li>
-      </ul>
-      {open === 'account' && (
-        <DeleteAccountDialog user={user} onClose={() => setOpen(null)} onExport={() => setOpen('export')} />
-      )}
-      {open === 'export' && <ExportDialog user={user} onClose={() => setOpen(null)} />}
-      {open === 'identities' && <DeleteIdentitiesDialog remotes={remotes} onClose={() => setOpen(null)} />}
-    </section>
+        </ActionRow>
+      </div>
+      {open === 'account' && <DeleteAccountDialog user={user} onClose={close} onExport={() => setOpen('export')} />}
+      {open === 'export' && <ExportDialog user={user} onClose={close} />}
+      {open === 'identities' && <DeleteIdentitiesDialog remotes={remotes} onClose={close} />}
+    </Card>
   )
 }

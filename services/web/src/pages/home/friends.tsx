@@ -1,8 +1,8 @@
 import type { Client, User } from '@gatehouse/client'
 import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
-import { StatusDot } from '../../components/badge.tsx'
-import { useClient, useStore } from '../../context.ts'
-import { useQuery } from '../../hooks/use-query.ts'
+import { Card } from '../../components/card.tsx'
+import { StatusDot } from '../../components/status.tsx'
+import { useClient, useQuery, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
 const maxFriendsShown = 50
@@ -19,15 +19,16 @@ export function Friends({ user }: { user: User }) {
   const online = ids.filter((id) => presences[id] === 'online').length
 
   return (
-    <section className="card" aria-labelledby="friends-head">
-      <div className="card__header">
-        <h2 id="friends-head">{t('Friends')}</h2>
-        {ids.length > 0 && (
+    <Card
+      title={t('Friends')}
+      action={
+        ids.length > 0 && (
           <span className="muted small" role="status">
             {t('{count} online', { count: online })}
           </span>
-        )}
-      </div>
+        )
+      }
+    >
       {ids.length === 0 && (
         <p className="muted">
           {phase === 'ready' ? t('Friends are listed here when they are online.') : t('Loading…')}
@@ -50,7 +51,7 @@ export function Friends({ user }: { user: User }) {
           )
         })}
       </ul>
-    </section>
+    </Card>
   )
 }
 

@@ -1,13 +1,17 @@
 import type { User } from '@gatehouse/client'
+import { Button } from '../../components/button.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
+import { useClient } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
 import '../../styles/home.css'
+import { AuthFrame } from '../auth/auth-frame.tsx'
 import { ConnectedInstances } from './connected-instances.tsx'
 import { DeletionSection } from './deletion-section.tsx'
 import { Friends } from './friends.tsx'
+import { PasswordForm } from './password-form.tsx'
 import { PasswordSection } from './password-section.tsx'
 import { ProfileCard } from './profile-card.tsx'
 import { SessionsSection } from './sessions-section.tsx'
-import { t } from '../../language/language.ts'
 
 /** The account: profile and friends in one column; instances, password and deletion in the other. */
 export function HomePage({ user }: { user: User }) {
@@ -25,5 +29,25 @@ export function HomePage({ user }: { user: User }) {
         <Friends user={user} />
       </div>
     </PageFrame>
+  )
+}
+
+/** Shown in place of every other page after an admin's reset, until the user has chosen a password. Contract: 2. */
+export function NewPasswordPage({ user }: { user: User }) {
+  const client = useClient()
+  return (
+    <AuthFrame
+      title={t('Choose a new password')}
+      subtitle={t(
+        'An admin has given you a temporary password. Choose one of your own to go on: the temporary one is the current password.',
+      )}
+    >
+      <PasswordForm user={user} />
+      <p className="auth__alternative">
+        <Button variant="plain" onClick={() => client.logOut()}>
+          {t('Log out')}
+        </Button>
+      </p>
+    </AuthFrame>
   )
 }

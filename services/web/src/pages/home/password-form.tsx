@@ -1,15 +1,12 @@
 import type { User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useRef, useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { MutationError, submitLabel } from '../../components/error-message.tsx'
+import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { PasswordField } from '../../components/field.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useAppContext } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
-import { findPasswordProblem } from './find-password-problem.ts'
-import { describeRefusal } from './use-own-password.tsx'
+import { useAppContext, useMutation, useToast } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { findPasswordProblem } from './find-password-problem.ts'
+import { describeRefusal } from './use-password.tsx'
 
 const emptyEntry = { current: '', next: '', again: '' }
 type Entry = typeof emptyEntry
@@ -68,7 +65,7 @@ export function PasswordForm({ user, onChanged }: Props) {
           name={inputNames.current}
           autoComplete="current-password"
           value={entry.current}
-          onChange={(event) => edit({ current: event.target.value })}
+          onText={(current) => edit({ current })}
           error={problems.current ?? refused}
         />
       )}
@@ -79,7 +76,7 @@ export function PasswordForm({ user, onChanged }: Props) {
           autoComplete="new-password"
           hint={t('{count} characters or more.', { count: limits.passwordMinCodePoints })}
           value={entry.next}
-          onChange={(event) => edit({ next: event.target.value })}
+          onText={(next) => edit({ next })}
           error={problems.next ?? null}
         />
         <PasswordField
@@ -87,16 +84,14 @@ export function PasswordForm({ user, onChanged }: Props) {
           name={inputNames.again}
           autoComplete="new-password"
           value={entry.again}
-          onChange={(event) => edit({ again: event.target.value })}
+          onText={(again) => edit({ again })}
           error={problems.again ?? null}
           good={entry.again && entry.again === entry.next ? t('The passwords match.') : null}
         />
       </div>
       <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
       <div className="button-row">
-        <Button type="submit" variant="primary" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0}>
-          {submitLabel(mutation, t('Change password'))}
-        </Button>
+        <SubmitButton mutation={mutation}>{t('Change password')}</SubmitButton>
       </div>
     </form>
   )

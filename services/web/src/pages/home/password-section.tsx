@@ -1,43 +1,36 @@
 import type { User } from '@gatehouse/client'
 import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { MutationError, submitLabel } from '../../components/error-message.tsx'
-import { Notice } from '../../components/notice.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
-import { PasswordForm } from './password-form.tsx'
+import { Card } from '../../components/card.tsx'
+import { MutationError, SubmitButton } from '../../components/error-message.tsx'
+import { Notice } from '../../components/status.tsx'
+import { useClient, useMutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { PasswordForm } from './password-form.tsx'
 
 /** The own password. What is open elsewhere stays open after a change: closing it is offered then. Contract: 3. */
 export function PasswordSection({ user }: { user: User }) {
   const [changedTo, setChangedTo] = useState<string | null>(null)
   return (
-    <section className="card" aria-labelledby="password-head">
-      <div className="card__header">
-        <h2 id="password-head">{t('Password')}</h2>
-        <p>
-          {t(
-            'Changing your password ends every other login. What is open elsewhere notices when it next asks for something.',
-          )}
-        </p>
-      </div>
+    <Card
+      title={t('Password')}
+      text={t(
+        'Changing your password ends every other login. What is open elsewhere notices when it next asks for something.',
+      )}
+    >
       <div role="status">
         {changedTo !== null && <CloseOthers password={changedTo} onDone={() => setChangedTo(null)} />}
       </div>
       <PasswordForm user={user} onChanged={setChangedTo} />
-    </section>
+    </Card>
   )
 }
 
 function CloseOthers({ password, onDone }: { password: string; onDone: () => void }) {
   const client = useClient()
   const mutation = useMutation()
-  const showToast = useToast()
   const close = async () => {
-    if (!(await mutation.run(() => client.endSessions(password)))) return
-    showToast(t('You are logged out everywhere else.'))
-    onDone()
+    if (await mutation.run(() => client.endSessions(password), t('You are logged out everywhere else.'))) onDone()
   }
   return (
     <Notice tone="good">
@@ -47,9 +40,9 @@ function CloseOthers({ password, onDone }: { password: string; onDone: () => voi
         )}
       </p>
       <div className="button-row">
-        <Button size="small" busy={mutation.busy} aria-disabled={mutation.waitSeconds > 0} onClick={() => void close()}>
-          {submitLabel(mutation, t('Disconnect them now'))}
-        </Button>
+        <SubmitButton mutation={mutation} type="button" variant="outline" size="small" onClick={() => void close()}>
+          {t('Disconnect them now')}
+        </SubmitButton>
         <Button size="small" variant="plain" onClick={onDone}>
           {t('Leave them')}
         </Button>

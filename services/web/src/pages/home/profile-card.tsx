@@ -1,10 +1,10 @@
 import type { User } from '@gatehouse/client'
 import { useState } from 'react'
 import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
-import { Badge, StatusDot } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
-import { formatDate } from '../../components/format-time.ts'
-import { useClient, useStore } from '../../context.ts'
+import { formatDate } from '../../components/format.ts'
+import { Badge, StatusDot } from '../../components/status.tsx'
+import { useClient, useStore } from '../../hooks.ts'
 import { ProfileDialog } from './profile-dialog.tsx'
 import { t } from '../../language/language.ts'
 

@@ -1,48 +1,38 @@
 import type { User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
-import { Dialog } from '../../components/dialog.tsx'
-import { Field } from '../../components/field.tsx'
-import { Notice } from '../../components/notice.tsx'
-import { Switch } from '../../components/switch.tsx'
-import { useToast } from '../../components/toaster.tsx'
-import { useClient } from '../../context.ts'
-import { useMutation } from '../../hooks/use-mutation.ts'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { Field, Switch } from '../../components/field.tsx'
+import { Notice } from '../../components/status.tsx'
+import { useClient } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 import { changedFields, useProfileDraft } from './profile-draft.ts'
 import { ProfileFields } from './profile-fields.tsx'
-import { Phrase } from '../../language/phrase.tsx'
-import { t } from '../../language/language.ts'
 
 /** Edits the profile. Name and pictures of a federated account are edited on its home instance. Contract: 3, PATCH. */
 export function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const client = useClient()
   const draft = useProfileDraft(user)
-  const mutation = useMutation()
-  const showToast = useToast()
   const [submitted, setSubmitted] = useState(false)
   const { values, set } = draft
   const pictures = [draft.avatar.src, draft.banner.src].join()
   const [initial] = useState({ values, pictures })
   const isChanged = pictures !== initial.pictures || Object.keys(changedFields(initial.values, values)).length > 0
 
-  const submit = async () => {
+  const check = () => {
     setSubmitted(true)
-    if (draft.problem) return
-    const saved = await mutation.run(async (signal) => {
-      await client.updateProfile(await draft.toChange(signal), { signal })
-    })
-    if (!saved) return
-    showToast(t('Your profile was saved.'))
-    onClose()
+    return !draft.problem
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={t('Edit profile')}
       wide
       submit={t('Save')}
-      mutation={mutation}
       changed={isChanged}
-      onSubmit={submit}
+      check={check}
+      act={async (signal) => client.updateProfile(await draft.toChange(signal), { signal })}
+      done={t('Your profile was saved.')}
       onClose={onClose}
     >
       {user.homeInstance ? (
@@ -64,7 +54,7 @@ export function ProfileDialog({ user, onClose }: { user: User; onClose: () => vo
         optional
         maxLength={limits.customStatusMax}
         value={values.customStatus}
-        onChange={(event) => set({ customStatus: event.target.value })}
+        onText={(customStatus) => set({ customStatus })}
         hint={t('A short text beside your name.')}
       />
       <Switch
@@ -79,6 +69,6 @@ export function ProfileDialog({ user, onClose }: { user: User; onClose: () => vo
         on={values.showActivity}
         onChange={(showActivity) => set({ showActivity })}
       />
-    </Dialog>
+    </ConfirmDialog>
   )
 }

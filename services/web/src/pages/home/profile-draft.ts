@@ -6,8 +6,7 @@ import {
   type ProfileFieldName,
 } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
-import { useClient } from '../../context.ts'
-import { useImageFile } from '../../hooks/use-image-file.ts'
+import { useClient, useImageFile } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
 /** A picture of the profile: the saved one, a newly selected one, or none. */

@@ -1,11 +1,9 @@
 import { limits } from '@gatehouse/contracts/constants'
-import { useId, useRef } from 'react'
-import { AvatarPicker } from '../../components/avatar-picker.tsx'
+import { AvatarPicker, ColorPicker, DisplayNameField, PicturePicker } from '../../components/appearance-fields.tsx'
 import { Button } from '../../components/button.tsx'
-import { Field, FieldMessage, TextArea } from '../../components/field.tsx'
-import { ColorPicker } from '../../components/color-picker.tsx'
-import type { ProfileDraft } from './profile-draft.ts'
+import { TextArea } from '../../components/field.tsx'
 import { t } from '../../language/language.ts'
+import type { ProfileDraft } from './profile-draft.ts'
 
 /** The fields of the profile dialog that federated accounts do not have. */
 export function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem: string | null }) {
@@ -24,23 +22,18 @@ export function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem
         <AccentField value={values.accentColor} onPick={(accentColor) => set({ accentColor })} />
       </div>
       <BannerField banner={draft.banner} />
-      <Field
-        label={t('Display name')}
-        name="display-name"
-        optional
-        autoComplete="nickname"
-        maxLength={limits.displayNameMax}
+      <DisplayNameField
         value={values.displayName}
-        onChange={(event) => set({ displayName: event.target.value })}
-        hint={t('If empty, others see {username}.', { username: draft.username })}
+        username={draft.username}
+        onText={(displayName) => set({ displayName })}
       />
       <TextArea
         label={t('About you')}
         name="bio"
         optional
         value={values.bio}
-        onChange={(event) => set({ bio: event.target.value })}
-        charactersLeft={limits.bioMax - [...values.bio].length}
+        onText={(bio) => set({ bio })}
+        aside={<span className="tabular">{limits.bioMax - [...values.bio].length}</span>}
         error={problem}
       />
     </>
@@ -73,8 +66,6 @@ function AccentField({ value, onPick }: { value: string | null; onPick: (color: 
 }
 
 function BannerField({ banner }: { banner: ProfileDraft['banner'] }) {
-  const input = useRef<HTMLInputElement>(null)
-  const id = useId()
   return (
     <div className="field">
       <span className="field__label">
@@ -82,33 +73,16 @@ function BannerField({ banner }: { banner: ProfileDraft['banner'] }) {
       </span>
       <div className="banner-picker">
         {banner.src && <img src={banner.src} alt="" />}
-        <input
-          ref={input}
-          className="visually-hidden"
+        <PicturePicker
           name="banner-file"
-          id="banner-file"
-          type="file"
+          label={t('Banner picture')}
           accept="image/*"
-          tabIndex={-1}
-          aria-label={t('Banner picture')}
-          onChange={(event) => {
-            const file = event.target.files?.[0]
-            if (file) banner.pick(file)
-            event.target.value = ''
-          }}
+          choose={banner.src ? t('Change banner') : t('Choose banner')}
+          onRemove={banner.src ? banner.remove : null}
+          onFile={banner.pick}
+          hint={t('A wide picture behind your avatar.')}
         />
-        <div className="button-row">
-          <Button size="small" aria-describedby={`${id}-message`} onClick={() => input.current?.click()}>
-            {banner.src ? t('Change banner') : t('Choose banner')}
-          </Button>
-          {banner.src && (
-            <Button size="small" variant="plain" onClick={banner.remove}>
-              {t('Remove')}
-            </Button>
-          )}
-        </div>
       </div>
-      <FieldMessage id={`${id}-message`} hint={t('A wide picture behind your avatar.')} />
     </div>
   )
 }

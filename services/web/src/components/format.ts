@@ -63,3 +63,14 @@ export function fromDateTimeInput(value: string): number | null {
 export function formatCountdown(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
+
+/** A size in bytes as "12 kB" or "3.4 MB". */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1e6) return `${formatNumber(Math.round(bytes / 1e3))} kB`
+  return `${formatNumber(Math.round(bytes / 1e5) / 10)} MB`
+}
+
+/** The host of an origin; any other text unchanged. */
+export function hostOf(origin: string): string {
+  return URL.parse(origin)?.host ?? origin
+}

@@ -1,6 +1,6 @@
 import type { RemoteInstance } from '@gatehouse/client'
 import { expect } from 'chai'
-import { findElsewhere, mergeRegistry, type RegistryEntry } from './merge-registry.ts'
+import { findElsewhere, mergeRegistry, type RegistryEntry } from './registry.ts'
 
 const entry: RegistryEntry = {
   origin: 'https://b.example',

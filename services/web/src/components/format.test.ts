@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { formatCountdown, formatRelativeTime, fromDateTimeInput, toDateTimeInput } from './format-time.ts'
+import { formatCountdown, formatRelativeTime, fromDateTimeInput, toDateTimeInput } from './format.ts'
 
 const now = Date.UTC(2026, 4, 1, 12)
 

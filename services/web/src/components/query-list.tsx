@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react'
+import type { Query } from '../hooks.ts'
+import { t } from '../language/language.ts'
+import { Button } from './button.tsx'
+import { QueryError } from './error-message.tsx'
+import type { IconName } from './icon.tsx'
+import { EmptyState, Skeleton } from './status.tsx'
+
+type Props<T> = {
+  query: Pick<Query<unknown>, 'error' | 'loading' | 'refetch'>
+  /** Null before they are known. */
+  items: T[] | null
+  /** Null after the last page. */
+  fetchNextPage?: (() => void) | null
+  empty: string
+  icon?: IconName
+  rows?: number
+  className?: string
+  children: (item: T) => ReactNode
+}
+
+/** The items of a query: a placeholder, an error, a text when there are none, and the next page. */
+export function QueryList<T>(props: Props<T>) {
+  const { query, items, fetchNextPage, empty, icon = 'link', rows = 6, className = 'card list', children } = props
+  return (
+    <>
+      <QueryError query={query} />
+      {!items && query.loading && <Skeleton rows={rows} />}
+      {items?.length === 0 && <EmptyState icon={icon}>{empty}</EmptyState>}
+      {items && items.length > 0 && (
+        <ul className={className} aria-busy={query.loading}>
+          {items.map(children)}
+        </ul>
+      )}
+      {fetchNextPage && (
+        <Button busy={query.loading} onClick={fetchNextPage}>
+          {t('Show more')}
+        </Button>
+      )}
+    </>
+  )
+}

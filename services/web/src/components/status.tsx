@@ -1,0 +1,89 @@
+import { type ReactNode, useCallback, useRef, useState } from 'react'
+import { ToastContext, useAppContext } from '../hooks.ts'
+import { t } from '../language/language.ts'
+import { formatDateTime, formatRelativeTime } from './format.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+export type BadgeTone = 'neutral' | 'good' | 'warning' | 'bad'
+
+/** A short status text on a colored background. */
+export function Badge({ tone = 'neutral', children }: { tone?: BadgeTone; children: ReactNode }) {
+  return <span className={`badge badge--${tone}`}>{children}</span>
+}
+
+/** A filled or empty dot. Decorative: the text beside it says the same. */
+export function StatusDot({ on }: { on: boolean }) {
+  return <span className={on ? 'status-dot status-dot--on' : 'status-dot'} aria-hidden="true" />
+}
+
+/** A time as "5 minutes ago", with the full date and time as tooltip. */
+export function RelativeTime({ at }: { at: number }) {
+  const { now } = useAppContext()
+  return (
+    <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
+      {formatRelativeTime(at, now())}
+    </time>
+  )
+}
+
+const icons = { error: 'alert', warning: 'alert', good: 'check', neutral: 'info' } as const
+
+type NoticeProps = { tone?: keyof typeof icons; children: ReactNode }
+
+/** A message in the page. Screen readers announce errors at once (`alert`), others politely (`status`). */
+export function Notice({ tone = 'neutral', children }: NoticeProps) {
+  return (
+    <div className={`notice notice--${tone}`} role={tone === 'error' ? 'alert' : 'status'}>
+      <span className="notice__icon">
+        <Icon name={icons[tone]} />
+      </span>
+      <div className="notice__body">{children}</div>
+    </div>
+  )
+}
+
+/** Shown in place of an empty list. */
+export function EmptyState({ icon, children }: { icon: IconName; children: ReactNode }) {
+  return (
+    <div className="empty-state">
+      <span className="empty-state__icon">
+        <Icon name={icon} />
+      </span>
+      <p>{children}</p>
+    </div>
+  )
+}
+
+/** Placeholder of what is loading: the rows of a list, or the cards of a page. */
+export function Skeleton({ rows = 4, of = 'row' }: { rows?: number; of?: 'row' | 'card' }) {
+  return (
+    <div className={of === 'row' ? 'stack' : 'stack stack--loose'} role="status" aria-label={t('Loading')}>
+      {Array.from({ length: rows }, (_, row) => (
+        <span key={row} className={`skeleton skeleton--${of}`} />
+      ))}
+    </div>
+  )
+}
+
+export function Toaster({ children }: { children: ReactNode }) {
+  const [message, setMessage] = useState('')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const showToast = useCallback((next: string) => {
+    clearTimeout(timer.current)
+    setMessage(next)
+    timer.current = setTimeout(() => setMessage(''), 5000)
+  }, [])
+  return (
+    <ToastContext value={showToast}>
+      {children}
+      <div className="toast" role="status">
+        {message && (
+          <p className="toast__message">
+            <Icon name="check" />
+            {message}
+          </p>
+        )}
+      </div>
+    </ToastContext>
+  )
+}

@@ -1,0 +1,216 @@
+import { type AdminChange, type Client, type IdentityDeletions, type InstanceInfo, type Store } from '@gatehouse/client'
+import { isAborted, RateLimited } from '@gatehouse/client'
+import { createContext, use, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+
+/** What the components take from outside; `main.tsx` fills it in, tests may replace any of it. */
+export type AppContext = {
+  client: Client
+  /** The time of day, in milliseconds since 1970. */
+  now: () => number
+  /** A number from 0 up to, not including, 1. */
+  random: () => number
+}
+
+export const AppContext = createContext<AppContext | null>(null)
+
+export function useAppContext(): AppContext {
+  const context = use(AppContext)
+  if (!context) throw new Error('AppContext has no value')
+  return context
+}
+
+export function useClient(): Client {
+  return useAppContext().client
+}
+
+/** Reads a store of the client and renders again when it changes. */
+export function useStore<T>(store: Store<T>): T {
+  return useSyncExternalStore(store.subscribe, store.getSnapshot)
+}
+
+type DeletionReport = readonly [IdentityDeletions | null, (report: IdentityDeletions | null) => void]
+
+/** The results of an account deletion on other instances, for the login page: the session's stores are cleared by then. */
+export const DeletionReportContext = createContext<DeletionReport>([null, () => {}])
+
+export function useDeletionReport(): DeletionReport {
+  return use(DeletionReportContext)
+}
+
+export const ToastContext = createContext<(message: string) => void>(() => {})
+
+/** Shows a message at the bottom of the page for five seconds. For success only: errors are shown where they occur. */
+export function useToast(): (message: string) => void {
+  return use(ToastContext)
+}
+
+const toError = (failure: unknown) => (failure instanceof Error ? failure : new Error(String(failure)))
+
+type Fetched<T> = { data: T | null; error: Error | null; loading: boolean }
+
+export type Query<T> = Fetched<T> & {
+  refetch: () => void
+  setData: (data: T) => void
+  /** Aborts the request under way and takes the answer of this one. */
+  load: (fetchData: (signal: AbortSignal) => Promise<T>) => void
+}
+
+type Watched = AdminChange['what'] | 'any'
+
+/**
+ * Fetches what `key` names, again when the key changes or an admin has changed something of the `watched` kind.
+ * The previous data stays until the new data arrives. Contract: 6, watch.
+ */
+export function useQuery<T>(key: string, fetchData: (signal: AbortSignal) => Promise<T>, watched?: Watched): Query<T> {
+  const [fetched, setFetched] = useState<Fetched<T>>({ data: null, error: null, loading: true })
+  const [refetches, setRefetches] = useState(0)
+  const current = useRef<AbortController>(null)
+  const change = (changed: Partial<Fetched<T>>) => setFetched((before) => ({ ...before, ...changed }))
+
+  const load: Query<T>['load'] = (work) => {
+    current.current?.abort()
+    const { signal } = (current.current = new AbortController())
+    change({ loading: true })
+    work(signal).then(
+      (data) => {
+        if (!signal.aborted) change({ data, error: null, loading: false })
+      },
+      (failure: unknown) => {
+        if (!signal.aborted && !isAborted(failure)) change({ error: toError(failure), loading: false })
+      },
+    )
+  }
+  useEffect(() => {
+    load(fetchData)
+    return () => current.current?.abort()
+    // The key stands for everything that `fetchData` closes over.
+  }, [key, refetches])
+
+  const refetch = useCallback(() => setRefetches((count) => count + 1), [])
+  useAdminChanges(watched, refetch)
+  return { ...fetched, refetch, setData: (data) => change({ data }), load }
+}
+
+const gatherMs = 250
+
+/** Calls `refetch` once for several changes that come soon after each other. */
+function useAdminChanges(watched: Watched | undefined, refetch: () => void): void {
+  const { live } = useClient()
+  useEffect(() => {
+    if (!watched) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const end = live.watchAdmin((change) => {
+      if (change && watched !== 'any' && change.what !== watched) return
+      timer ??= setTimeout(() => {
+        timer = undefined
+        refetch()
+      }, gatherMs)
+    })
+    return () => {
+      end()
+      clearTimeout(timer)
+    }
+  }, [live, watched, refetch])
+}
+
+type Page<T> = { items: T[]; nextCursor: string | null }
+type FetchPage<T> = (query: { cursor?: string }, signal: AbortSignal) => Promise<Page<T>>
+
+/** Fetches a list page by page; from the first page again where `useQuery` fetches again. */
+export function usePages<T>(key: string, fetchPage: FetchPage<T>, watched?: Watched) {
+  const query = useQuery<Page<T> & { key: string }>(
+    key,
+    async (signal) => ({ key, ...(await fetchPage({}, signal)) }),
+    watched,
+  )
+  const pages = query.data?.key === key ? query.data : null
+  const cursor = pages?.nextCursor
+  const addPage = async (signal: AbortSignal) => {
+    const page = await fetchPage(cursor ? { cursor } : {}, signal)
+    return { ...page, key, items: [...(pages?.items ?? []), ...page.items] }
+  }
+  /** `items`: null before the first page. `fetchNextPage`: null after the last one. */
+  return { ...query, items: pages?.items ?? null, fetchNextPage: cursor ? () => query.load(addPage) : null }
+}
+
+let cached: InstanceInfo | null = null
+/** The request under way, for all who ask meanwhile. */
+let running: Promise<InstanceInfo> | null = null
+
+/** Name, version and registration setting of this instance, cached between pages. `settled`: answered or failed. */
+export function useInstanceInfo(): { info: InstanceInfo | null; settled: boolean } {
+  const client = useClient()
+  const query = useQuery('instance', async () => {
+    running ??= client.call('instanceInfo').finally(() => (running = null))
+    return (cached = await running)
+  })
+  return { info: query.data ?? cached, settled: !query.loading }
+}
+
+export type Mutation = {
+  busy: boolean
+  /** Why the last run failed, until the next run; a rate limit sets `waitSeconds` instead. */
+  error: Error | null
+  /** Seconds until the rate limit allows another attempt, else 0. */
+  waitSeconds: number
+  /**
+   * Runs unless busy or rate limited; resolves to whether it succeeded, and says `done` then.
+   * Unmounting aborts it without an error.
+   */
+  run(work: (signal: AbortSignal) => Promise<unknown>, done?: string): Promise<boolean>
+  clear(): void
+}
+
+/** The state of one request that changes something: progress, error, rate limit. */
+export function useMutation(): Mutation {
+  const client = useClient()
+  const showToast = useToast()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const [countdown] = useState(() => client.createCountdown())
+  const waitSeconds = useStore(countdown)
+  const current = useRef<AbortController>(null)
+  useEffect(
+    () => () => {
+      current.current?.abort()
+      countdown.stop()
+    },
+    [countdown],
+  )
+
+  const run: Mutation['run'] = async (work, done) => {
+    if (current.current || waitSeconds > 0) return false
+    const { signal } = (current.current = new AbortController())
+    setBusy(true)
+    setError(null)
+    try {
+      await work(signal)
+      if (done) showToast(done)
+      return true
+    } catch (failure) {
+      if (failure instanceof RateLimited) countdown.start(failure.retryAfter)
+      else if (!isAborted(failure)) setError(toError(failure))
+      return false
+    } finally {
+      current.current = null
+      setBusy(false)
+    }
+  }
+  return { busy, error, waitSeconds, run, clear: () => setError(null) }
+}
+
+export type ImageFile = { blob: Blob | null; src: string | null; set: (blob: Blob | null) => void }
+
+/** An image that was selected but not uploaded yet, with a URL to preview it. */
+export function useImageFile(): ImageFile {
+  const [blob, set] = useState<Blob | null>(null)
+  const [src, setSrc] = useState<string | null>(null)
+  useEffect(() => {
+    const url = blob && URL.createObjectURL(blob)
+    setSrc(url)
+    return () => {
+      if (url) URL.revokeObjectURL(url)
+    }
+  }, [blob])
+  return { blob, src, set }
+}
