@@ -1,7 +1,9 @@
 import { parseFederatedUsername, type User } from '@gatehouse/client'
 import type { CSSProperties } from 'react'
-import '../styles/avatar.css'
 import { useClient } from '../hooks.ts'
+import { formatName, t } from '../language/language.ts'
+import '../styles/avatar.css'
+import { initialOf } from './format.ts'
 
 type AvatarProps = {
   name: string
@@ -20,7 +22,7 @@ export function Avatar({ name, color, src, size = 'normal', deleted = false }: A
       data-deleted={deleted}
       aria-hidden="true"
     >
-      {src ? <img src={src} alt="" /> : deleted ? '–' : [...name.trim()][0]}
+      {src ? <img src={src} alt="" /> : deleted ? '–' : initialOf(name)}
     </span>
   )
 }
@@ -31,19 +33,38 @@ export const avatarStyle = (color: string | null) =>
 
 /** The avatar of a user of this instance. */
 export function UserAvatar({ user, size = 'normal' }: { user: User; size?: 'normal' | 'large' }) {
-  const client = useClient()
   return (
     <Avatar
       name={displayNameOf(user)}
       color={user.avatarColor}
-      src={client.uploadUrl(user.avatar)}
+      src={useClient().uploadUrl(user.avatar)}
       size={size}
       deleted={user.isDeleted === true}
     />
   )
 }
 
+/** A text that somebody chose: it wraps anywhere, and turns nothing around it. */
+export function UserName({ children }: { children: string }) {
+  return <bdi>{formatName(children)}</bdi>
+}
+
+/** The name of a user, and the username below it. */
+export function UserNames({ user }: { user: User }) {
+  return (
+    <span className="user-item__names">
+      <span className="user-item__name">
+        <UserName>{displayNameOf(user)}</UserName>
+      </span>
+      <span className="muted small">
+        <UserName>{user.isDeleted ? t('id {id}', { id: user.id }) : `@${user.username}`}</UserName>
+      </span>
+    </span>
+  )
+}
+
 /** The display name, else the username without the instance, which stands beside it. */
 export function displayNameOf(user: Pick<User, 'displayName' | 'username'>): string {
-  return user.displayName ?? parseFederatedUsername(user.username).baseName
+  const { baseName } = parseFederatedUsername(user.username)
+  return user.displayName && user.displayName !== user.username ? user.displayName : baseName
 }

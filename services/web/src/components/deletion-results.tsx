@@ -1,6 +1,7 @@
 import type { IdentityDeletion, IdentityDeletions, OwnedSpace } from '@gatehouse/client'
 import { useState } from 'react'
 import { hostOf } from './format.ts'
+import { UserName } from './avatar.tsx'
 import { Icon } from './icon.tsx'
 import { Notice } from './status.tsx'
 import { type Text, t, translate } from '../language/language.ts'
@@ -35,7 +36,7 @@ function Outcome({ result }: { result: IdentityDeletion }) {
   const reason = reasons[result.error]
   return (
     <>
-      {reason ? t(reason) : translate(result.error)} {spaces.map((space) => space.name).join(', ')}
+      {reason ? t(reason) : translate(result.error)} <UserName>{spaces.map((space) => space.name).join(', ')}</UserName>
     </>
   )
 }
@@ -61,7 +62,9 @@ export function OwnedSpaces({ spaces, ofOther = false }: { spaces: OwnedSpace[];
       </p>
       <ul className="bullet-list">
         {spaces.map((space) => (
-          <li key={space.id}>{space.name}</li>
+          <li key={space.id}>
+            <UserName>{space.name}</UserName>
+          </li>
         ))}
       </ul>
     </Notice>

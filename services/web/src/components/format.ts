@@ -1,4 +1,4 @@
-import { currentLanguage, type Language, t } from '../language/language.ts'
+import { currentLanguage, formatName, type Language, t } from '../language/language.ts'
 
 const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
   ['year', 31_557_600_000],
@@ -73,4 +73,11 @@ export function formatBytes(bytes: number): string {
 /** The host of an origin; any other text unchanged. */
 export function hostOf(origin: string): string {
   return URL.parse(origin)?.host ?? origin
+}
+
+/** The first character of a name as people see one. Empty where the name has none that is shown. */
+export function initialOf(name: string): string {
+  const shown = formatName(name).replace(/^[\p{Cc}\p{Cf}\p{Z}\p{M}\u115f\u1160\u3164]+/u, '')
+  const [first] = new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(shown)
+  return first?.segment ?? ''
 }

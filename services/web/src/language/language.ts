@@ -70,7 +70,17 @@ export function findLanguage(wanted: readonly string[]): Language {
 
 /** A text in the current language, with the values in the places of their `{names}`. */
 export function t(text: Text, values: Readonly<Record<string, string | number>> = {}): string {
-  return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+  return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => isolate(formatName(String(values[name] ?? ''))))
+}
+
+/** A name as a line shows it: nothing in it turns the line, and at most four marks stand on a character. Contract: 3. */
+export function formatName(name: string): string {
+  return name.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/(\p{M}{4})\p{M}+/gu, '$1')
+}
+
+/** A value that is written from right to left, between marks that leave the text around it as it is. */
+function isolate(value: string): string {
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(value) ? `\u2068${value}\u2069` : value
 }
 
 /** A text that comes from the server, in the current language when the catalogue has it. */

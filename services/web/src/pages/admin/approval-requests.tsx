@@ -1,5 +1,6 @@
 import type { ApprovalRequest } from '@gatehouse/client'
 import { hostOf } from '../../components/format.ts'
+import { UserName } from '../../components/avatar.tsx'
 import { RowButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { RowError } from '../../components/error-message.tsx'
@@ -48,7 +49,8 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
       <div>
         <h3>{host}</h3>
         <p className="small muted">
-          {request.instanceName ? `${request.instanceName} · ` : ''}
+          {request.instanceName && <UserName>{request.instanceName}</UserName>}
+          {request.instanceName && ' · '}
           <Phrase
             text="requested {requested} · expires {expires}"
             values={{

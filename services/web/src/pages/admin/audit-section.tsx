@@ -1,4 +1,5 @@
 import type { AuditEntry } from '@gatehouse/client'
+import { UserName } from '../../components/avatar.tsx'
 import { formatDateTime } from '../../components/format.ts'
 import { QueryList } from '../../components/query-list.tsx'
 import { useClient, usePages } from '../../hooks.ts'
@@ -35,8 +36,16 @@ function AuditRow({ entry }: { entry: AuditEntry }) {
         <Phrase
           text={text as Text}
           values={{
-            actor: <strong>{entry.actorUsername ?? t('Unknown user')}</strong>,
-            target: <strong>{target}</strong>,
+            actor: (
+              <strong>
+                <UserName>{entry.actorUsername ?? t('Unknown user')}</UserName>
+              </strong>
+            ),
+            target: (
+              <strong>
+                <UserName>{target}</UserName>
+              </strong>
+            ),
           }}
         />
         {details && <span className="audit-entry__details small">{details}</span>}

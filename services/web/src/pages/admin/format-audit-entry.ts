@@ -61,10 +61,7 @@ const details: Readonly<Record<string, Detail>> = {
   federatedRegistrationOpen: { label: 'From other instances', values: { true: 'allowed', false: 'not allowed' } },
   autoAcceptPeering: { label: 'Accept peering requests automatically', values: yesOrNo },
   status: { label: 'Status', values: { active: 'active', pending: 'pending', unreachable: 'unreachable' } },
-  direction: {
-    label: 'Asked by',
-    values: { inbound: 'the other instance', outbound: 'a user of this instance' },
-  },
+  direction: { label: 'Asked by', values: { inbound: 'the other instance', outbound: 'a user of this instance' } },
 }
 
 /** One without a name of its own is shown as it was written down; numbers under a key that ends in `At` are times. */

@@ -1,6 +1,7 @@
 import type { Invite, InviteRedemption } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
+import { UserName } from '../../components/avatar.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/field.tsx'
 import { fromDateTimeInput, toDateTimeInput } from '../../components/format.ts'
@@ -176,7 +177,10 @@ export function RedemptionsDialog({ invite, onClose }: Omit<Props, 'onChanged'>)
         {(redemption) => (
           <li key={redemption.id} className="split-row">
             <span>
-              <strong>{redemption.registrantUsername}</strong> <CurrentName redemption={redemption} />
+              <strong>
+                <UserName>{redemption.registrantUsername}</UserName>
+              </strong>{' '}
+              <CurrentName redemption={redemption} />
             </span>
             <span className="small muted">
               <RelativeTime at={redemption.redeemedAt} />

@@ -1,5 +1,6 @@
 import type { Invite } from '@gatehouse/client'
 import { useState } from 'react'
+import { UserName } from '../../components/avatar.tsx'
 import { RowButton } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Badge, type BadgeTone, RelativeTime } from '../../components/status.tsx'
@@ -34,15 +35,12 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
   const status = statuses[invite.status]
   const active = invite.status === 'active'
   const revoked = invite.status === 'revoked'
-  const button = (dialog: keyof typeof dialogs) => ({
-    values: { name: invite.name },
-    onClick: () => setOpened(dialog),
-  })
+  const button = (dialog: keyof typeof dialogs) => ({ values: { name: invite.name }, onClick: () => setOpened(dialog) })
   return (
     <li className="list-row list-row--tall">
       <div className="stack stack--tight">
         <h3>
-          {invite.name} <Badge tone={status.tone}>{t(status.label)}</Badge>
+          <UserName>{invite.name}</UserName> <Badge tone={status.tone}>{t(status.label)}</Badge>
         </h3>
         <p className="small muted">
           {formatUses(invite)} · <Expiry invite={invite} /> · <Creation invite={invite} />
@@ -82,7 +80,10 @@ function Expiry({ invite: { expiresAt, status } }: { invite: Invite }) {
 }
 
 function Creation({ invite: { createdAt, createdByUsername } }: { invite: Invite }) {
-  const values = { time: <RelativeTime at={createdAt} />, name: createdByUsername }
+  const values = {
+    time: <RelativeTime at={createdAt} />,
+    name: createdByUsername && <UserName>{createdByUsername}</UserName>,
+  }
   return <Phrase text={createdByUsername ? 'created {time} by {name}' : 'created {time}'} values={values} />
 }
 

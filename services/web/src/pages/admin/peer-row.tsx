@@ -1,6 +1,7 @@
 import type { Peer } from '@gatehouse/client'
 import { useState } from 'react'
 import { hostOf } from '../../components/format.ts'
+import { UserName } from '../../components/avatar.tsx'
 import { RowButton } from '../../components/button.tsx'
 import { RowError } from '../../components/error-message.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
@@ -49,7 +50,8 @@ export function PeerRow({ peer, onChanged }: Props) {
           {host} <Badge tone={state.tone}>{t(state.label)}</Badge>
         </h3>
         <p className="small muted">
-          {peer.instanceName ? `${peer.instanceName} · ` : ''}
+          {peer.instanceName && <UserName>{peer.instanceName}</UserName>}
+          {peer.instanceName && ' · '}
           <Phrase text={time.text} values={{ time: <RelativeTime at={time.at} /> }} />
           {peer.status === 'active' && peer.rotatedAt !== null && (
             <Phrase

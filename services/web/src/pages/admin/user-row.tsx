@@ -1,6 +1,6 @@
 import type { User } from '@gatehouse/client'
 import { useState } from 'react'
-import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
+import { UserAvatar, UserNames } from '../../components/avatar.tsx'
 import { RowButton } from '../../components/button.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
 import { t } from '../../language/language.ts'
@@ -20,16 +20,12 @@ export function UserRow({ user, isSelf, onChanged }: Props) {
     <li className="list-row">
       <div className="user-item">
         <UserAvatar user={user} />
-        <span className="user-item__names">
-          <span className="user-item__name">{displayNameOf(user)}</span>
-          <span className="muted small">{user.isDeleted ? t('id {id}', { id: user.id }) : `@${user.username}`}</span>
-        </span>
+        <UserNames user={user} />
       </div>
       <div className="list-row__details">
         {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
         {isSelf && <Badge tone="good">{t('You')}</Badge>}
         {user.isDeleted && <Badge>{t('Deleted')}</Badge>}
-        {user.homeInstance && <Badge>{user.homeInstance}</Badge>}
         <span className="small muted">
           <Phrase text="Joined {time}" values={{ time: <RelativeTime at={user.createdAt} /> }} />
         </span>

@@ -3,6 +3,7 @@ import type { RefusalCode } from '@gatehouse/contracts'
 import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
+import { UserName } from '../../components/avatar.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
@@ -156,7 +157,10 @@ function InviteField({ invite, submitted }: { invite: InviteEntry; submitted: bo
     return (
       <Notice tone="good">
         <p>
-          {t('You are invited:')} <strong>{invite.check.name}</strong>
+          {t('You are invited:')}{' '}
+          <strong>
+            <UserName>{invite.check.name}</UserName>
+          </strong>
         </p>
       </Notice>
     )

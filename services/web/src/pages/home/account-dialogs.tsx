@@ -1,5 +1,6 @@
 import { type DeletionMode, listOwnedSpaces, type RemoteInstance, type User } from '@gatehouse/client'
 import { useState } from 'react'
+import { UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
@@ -114,7 +115,13 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props & { onExp
       <p>
         <Phrase
           text="This deletes your profile, messages and friendships, here and on connected instances. The username {name} becomes available to others."
-          values={{ name: <strong>{user.username}</strong> }}
+          values={{
+            name: (
+              <strong>
+                <UserName>{user.username}</UserName>
+              </strong>
+            ),
+          }}
         />
       </p>
       <p>

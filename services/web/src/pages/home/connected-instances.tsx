@@ -1,6 +1,7 @@
 import type { RemoteInstance, User } from '@gatehouse/client'
 import { type ReactNode, useState } from 'react'
 import { hostOf } from '../../components/format.ts'
+import { UserName } from '../../components/avatar.tsx'
 import { Button, IconButton, RowButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { formatError } from '../../components/error-message.tsx'
@@ -17,10 +18,7 @@ export function ConnectedInstances({ user }: { user: User }) {
   /** The origin in the connect dialog, empty for a new instance; null while the dialog is closed. */
   const [connecting, setConnecting] = useState<string | null>(null)
   const { homeInstance } = user
-  const actsOn = (origin: string) => ({
-    onConnect: () => setConnecting(origin),
-    onRemoved: () => void forget(origin),
-  })
+  const actsOn = (origin: string) => ({ onConnect: () => setConnecting(origin), onRemoved: () => void forget(origin) })
   return (
     <Card
       title={t('Connected instances')}
@@ -68,7 +66,9 @@ function Row({ host, name, username, state, onConnect, onRemove, children }: Row
     <li className="instance">
       <span className="instance__names">
         {name}
-        <span className="muted small">{username}</span>
+        <span className="muted small">
+          <UserName>{username}</UserName>
+        </span>
       </span>
       <span className="instance__state" role="status">
         {state}
@@ -167,7 +167,11 @@ function ElsewhereRow({ entry, onConnect, onRemoved }: ElsewhereRowProps) {
   return (
     <Row
       host={host}
-      name={<strong>{entry.label || host}</strong>}
+      name={
+        <strong>
+          <UserName>{entry.label || host}</UserName>
+        </strong>
+      }
       username={entry.username}
       state={
         <>

@@ -1,5 +1,5 @@
 import type { Client, User } from '@gatehouse/client'
-import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
+import { UserAvatar, UserNames } from '../../components/avatar.tsx'
 import { Card } from '../../components/card.tsx'
 import { StatusDot } from '../../components/status.tsx'
 import { useClient, useQuery, useStore } from '../../hooks.ts'
@@ -41,10 +41,7 @@ export function Friends({ user }: { user: User }) {
           return (
             <li key={id} className="user-item">
               {friend ? <UserAvatar user={friend} /> : <span className="avatar" />}
-              <span className="user-item__names">
-                <span className="user-item__name">{friend ? displayNameOf(friend) : '…'}</span>
-                <span className="muted small">{friend ? `@${friend.username}` : ' '}</span>
-              </span>
+              {friend ? <UserNames user={friend} /> : <span className="user-item__names">…</span>}
               <StatusDot on={isOnline} />
               <span className="small muted">{isOnline ? t('Online') : t('Offline')}</span>
             </li>

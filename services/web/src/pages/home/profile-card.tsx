@@ -1,6 +1,6 @@
 import type { User } from '@gatehouse/client'
 import { useState } from 'react'
-import { displayNameOf, UserAvatar } from '../../components/avatar.tsx'
+import { displayNameOf, UserAvatar, UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { formatDate } from '../../components/format.ts'
 import { Badge, StatusDot } from '../../components/status.tsx'
@@ -25,16 +25,26 @@ export function ProfileCard({ user }: { user: User }) {
         </Button>
       </div>
       <div className="stack stack--tight">
-        <h2 className="profile__name">{displayNameOf(user)}</h2>
+        <h2 className="profile__name">
+          <UserName>{displayNameOf(user)}</UserName>
+        </h2>
         <p className="muted">
-          @{user.username} {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
+          <UserName>{`@${user.username}`}</UserName> {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
         </p>
         <p className="profile__presence">
           <StatusDot on={phase === 'ready'} />
           {phase === 'ready' ? t('Online') : t('Offline')}
-          {user.customStatus && <span className="muted">· {user.customStatus}</span>}
+          {user.customStatus && (
+            <span className="muted">
+              · <UserName>{user.customStatus}</UserName>
+            </span>
+          )}
         </p>
-        {user.bio && <p className="profile__bio">{user.bio}</p>}
+        {user.bio && (
+          <p className="profile__bio">
+            <UserName>{user.bio}</UserName>
+          </p>
+        )}
         <p className="small muted">{t('Member since {date}', { date: formatDate(user.createdAt) })}</p>
       </div>
       {editing && <ProfileDialog user={user} onClose={() => setEditing(false)} />}

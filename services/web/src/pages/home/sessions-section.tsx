@@ -39,9 +39,7 @@ export function SessionsSection({ user }: { user: User }) {
           user.passwordChangedAt
             ? t(
                 'Logins from before {date} have ended already: your password was changed, or all sessions were ended.',
-                {
-                  date: formatDateTime(user.passwordChangedAt),
-                },
+                { date: formatDateTime(user.passwordChangedAt) },
               )
             : t('Your password has not been changed since this account was created.')
         }
