@@ -10,7 +10,7 @@ import { AuthFrame } from './pages/auth/auth-frame.tsx'
 import { loadHomePage, LoginPage } from './pages/auth/login-page.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
 
-// Loaded on first use: a first visit needs the login page alone.
+// A first visit needs the login page alone.
 const RegisterPage = lazy(() =>
   import('./pages/auth/register-page.tsx').then((page) => ({ default: page.RegisterPage })),
 )
@@ -31,7 +31,7 @@ export function App() {
   )
 }
 
-/** Applies the route guard, and loads the user of a stored token. Spec: Client session behaviour, route guard. */
+/** Spec: Client session behaviour, route guard. */
 function GuardedRoutes() {
   const client = useClient()
   const { token, user, reconnecting } = useStore(client.session)
@@ -54,7 +54,7 @@ function GuardedRoutes() {
   )
 }
 
-/** `reconnecting`: the user of a stored token could not be loaded. The client tries again by itself. */
+/** `reconnecting`: the client tries again by itself. */
 function LoadingPage({ user, reconnecting = false }: { user: User | null; reconnecting?: boolean }) {
   const client = useClient()
   return (

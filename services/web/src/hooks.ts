@@ -2,12 +2,11 @@ import { type AdminChange, type Client, type IdentityDeletions, type InstanceInf
 import { isAborted, RateLimited } from '@gatehouse/client'
 import { createContext, use, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 
-/** What the components take from outside; `main.tsx` fills it in, tests may replace any of it. */
+/** What the components take from outside. */
 export type AppContext = {
   client: Client
-  /** The time of day, in milliseconds since 1970. */
   now: () => number
-  /** A number from 0 up to, not including, 1. */
+  /** From 0 up to, not including, 1. */
   random: () => number
 }
 
@@ -23,14 +22,13 @@ export function useClient(): Client {
   return useAppContext().client
 }
 
-/** Reads a store of the client and renders again when it changes. */
 export function useStore<T>(store: Store<T>): T {
   return useSyncExternalStore(store.subscribe, store.getSnapshot)
 }
 
 type DeletionReport = readonly [IdentityDeletions | null, (report: IdentityDeletions | null) => void]
 
-/** The results of an account deletion on other instances, for the login page: the session's stores are cleared by then. */
+/** The login page shows it: the session's stores are cleared by then. */
 export const DeletionReportContext = createContext<DeletionReport>([null, () => {}])
 
 export function useDeletionReport(): DeletionReport {
@@ -39,7 +37,7 @@ export function useDeletionReport(): DeletionReport {
 
 export const ToastContext = createContext<(message: string) => void>(() => {})
 
-/** Shows a message at the bottom of the page for five seconds. For success only: errors are shown where they occur. */
+/** For success only: errors are shown where they occur. */
 export function useToast(): (message: string) => void {
   return use(ToastContext)
 }
@@ -51,16 +49,13 @@ type Fetched<T> = { data: T | null; error: Error | null; loading: boolean }
 export type Query<T> = Fetched<T> & {
   refetch: () => void
   setData: (data: T) => void
-  /** Aborts the request under way and takes the answer of this one. */
+  /** Replaces the request under way. */
   load: (fetchData: (signal: AbortSignal) => Promise<T>) => void
 }
 
 type Watched = AdminChange['what'] | 'any'
 
-/**
- * Fetches what `key` names, again when the key changes or an admin has changed something of the `watched` kind.
- * The previous data stays until the new data arrives. Contract: 6, watch.
- */
+/** Fetches again when `key` changes or an admin changes what is `watched`. Contract: 6, watch. */
 export function useQuery<T>(key: string, fetchData: (signal: AbortSignal) => Promise<T>, watched?: Watched): Query<T> {
   const [fetched, setFetched] = useState<Fetched<T>>({ data: null, error: null, loading: true })
   const [refetches, setRefetches] = useState(0)
@@ -93,7 +88,7 @@ export function useQuery<T>(key: string, fetchData: (signal: AbortSignal) => Pro
 
 const gatherMs = 250
 
-/** Calls `refetch` once for several changes that come soon after each other. */
+/** Several changes at once cause one fetch. */
 function useAdminChanges(watched: Watched | undefined, refetch: () => void): void {
   const { live } = useClient()
   useEffect(() => {
@@ -116,7 +111,7 @@ function useAdminChanges(watched: Watched | undefined, refetch: () => void): voi
 type Page<T> = { items: T[]; nextCursor: string | null }
 type FetchPage<T> = (query: { cursor?: string }, signal: AbortSignal) => Promise<Page<T>>
 
-/** Fetches a list page by page; from the first page again where `useQuery` fetches again. */
+/** Fetches page by page. Where `useQuery` fetches again, it starts at the first page. */
 export function usePages<T>(key: string, fetchPage: FetchPage<T>, watched?: Watched) {
   const query = useQuery<Page<T> & { key: string }>(
     key,
@@ -134,10 +129,9 @@ export function usePages<T>(key: string, fetchPage: FetchPage<T>, watched?: Watc
 }
 
 let cached: InstanceInfo | null = null
-/** The request under way, for all who ask meanwhile. */
 let running: Promise<InstanceInfo> | null = null
 
-/** Name, version and registration setting of this instance, cached between pages. `settled`: answered or failed. */
+/** Cached between pages. `settled`: answered or failed. */
 export function useInstanceInfo(): { info: InstanceInfo | null; settled: boolean } {
   const client = useClient()
   const query = useQuery('instance', async () => {
@@ -149,19 +143,15 @@ export function useInstanceInfo(): { info: InstanceInfo | null; settled: boolean
 
 export type Mutation = {
   busy: boolean
-  /** Why the last run failed, until the next run; a rate limit sets `waitSeconds` instead. */
+  /** Of the last run. A rate limit sets `waitSeconds` instead. */
   error: Error | null
-  /** Seconds until the rate limit allows another attempt, else 0. */
+  /** Until the rate limit allows another attempt, else 0. */
   waitSeconds: number
-  /**
-   * Runs unless busy or rate limited; resolves to whether it succeeded, and says `done` then.
-   * Unmounting aborts it without an error.
-   */
+  /** Resolves to whether it succeeded, and says `done` then. Unmounting aborts it without an error. */
   run(work: (signal: AbortSignal) => Promise<unknown>, done?: string): Promise<boolean>
   clear(): void
 }
 
-/** The state of one request that changes something: progress, error, rate limit. */
 export function useMutation(): Mutation {
   const client = useClient()
   const showToast = useToast()
@@ -201,7 +191,6 @@ export function useMutation(): Mutation {
 
 export type ImageFile = { blob: Blob | null; src: string | null; set: (blob: Blob | null) => void }
 
-/** An image that was selected but not uploaded yet, with a URL to preview it. */
 export function useImageFile(): ImageFile {
   const [blob, set] = useState<Blob | null>(null)
   const [src, setSrc] = useState<string | null>(null)

@@ -14,14 +14,13 @@ type PicturePickerProps = {
   label: string
   accept: string
   choose: string
-  /** Removes the picture; null without one. */
+  /** Null without a picture. */
   onRemove: (() => void) | null
   onFile: (file: File) => void
   hint: ReactNode
   error?: string | null
 }
 
-/** Buttons to select and to remove a picture, with the message below. */
 export function PicturePicker({ name, label, accept, choose, onRemove, onFile, hint, error }: PicturePickerProps) {
   const input = useRef<HTMLInputElement>(null)
   return (
@@ -64,7 +63,6 @@ type AvatarPickerProps = {
   onRemove: () => void
 }
 
-/** The avatar with buttons to select, crop and remove a picture. */
 export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPickerProps) {
   const [selected, setSelected] = useState<ImageBitmap | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
@@ -107,7 +105,6 @@ export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPicke
   )
 }
 
-/** The avatar colors as radio buttons, each with its name for screen readers. */
 export function ColorPicker({ value, onPick }: { value: string | null; onPick: (color: AvatarColor) => void }) {
   return (
     <fieldset className="field">

@@ -13,7 +13,7 @@ type AvatarProps = {
   deleted?: boolean
 }
 
-/** A picture, else the first letter of the name on a color. Hidden from screen readers: the name is beside it. */
+/** Hidden from screen readers: the name is beside it. */
 export function Avatar({ name, color, src, size = 'normal', deleted = false }: AvatarProps) {
   return (
     <span
@@ -27,11 +27,9 @@ export function Avatar({ name, color, src, size = 'normal', deleted = false }: A
   )
 }
 
-/** An avatar color of the specification, by its name in tokens.css. */
 export const avatarStyle = (color: string | null) =>
   ({ '--avatar-color': `var(--avatar-${color ?? 'mint'})` }) as CSSProperties
 
-/** The avatar of a user of this instance. */
 export function UserAvatar({ user, size = 'normal' }: { user: User; size?: 'normal' | 'large' }) {
   return (
     <Avatar
@@ -44,12 +42,11 @@ export function UserAvatar({ user, size = 'normal' }: { user: User; size?: 'norm
   )
 }
 
-/** A text that somebody chose: it wraps anywhere, and turns nothing around it. */
+/** A text that somebody chose. It changes the direction of nothing around it. */
 export function UserName({ children }: { children: string }) {
   return <bdi>{formatName(children)}</bdi>
 }
 
-/** The name of a user, and the username below it. */
 export function UserNames({ user }: { user: User }) {
   return (
     <span className="user-item__names">
@@ -63,7 +60,7 @@ export function UserNames({ user }: { user: User }) {
   )
 }
 
-/** The display name, else the username without the instance, which stands beside it. */
+/** Without a display name, the username without its instance. */
 export function displayNameOf(user: Pick<User, 'displayName' | 'username'>): string {
   const { baseName } = parseFederatedUsername(user.username)
   return user.displayName && user.displayName !== user.username ? user.displayName : baseName

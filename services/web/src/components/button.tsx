@@ -10,7 +10,7 @@ type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   icon?: IconName
 }
 
-/** Shows progress while `busy`: the button stays focusable, keeps its place and ignores clicks. */
+/** A `busy` button stays focusable and ignores clicks. */
 export function Button({ variant = 'outline', size, wide, busy = false, icon, ...props }: ButtonProps) {
   const { children, className, onClick, ...rest } = props
   const names = ['button', `button--${variant}`, size === 'small' && 'button--small', wide && 'button--wide', className]
@@ -34,7 +34,6 @@ export function Button({ variant = 'outline', size, wide, busy = false, icon, ..
 
 type RowButtonProps = ButtonProps & { text: Text; fullText: Text; values: Readonly<Record<string, string>> }
 
-/** A button of a list row. Its name for screen readers tells the row too. */
 export function RowButton({ text, fullText, values, ...button }: RowButtonProps) {
   return (
     <Button size="small" {...button} aria-label={t(fullText, values)}>
@@ -45,7 +44,6 @@ export function RowButton({ text, fullText, values, ...button }: RowButtonProps)
 
 type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { label: string; icon: IconName }
 
-/** A square button with an icon; the label is its accessible name and its tooltip. */
 export function IconButton({ label, icon, ...rest }: IconButtonProps) {
   return (
     <button type="button" {...rest} className="button button--icon" aria-label={label} title={label}>

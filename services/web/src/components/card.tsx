@@ -3,13 +3,11 @@ import { type ReactNode, useId } from 'react'
 type CardProps = {
   title: string
   text?: ReactNode
-  /** Beside the title. */
   action?: ReactNode
   highlighted?: boolean
   children?: ReactNode
 }
 
-/** A part of a page, named by its title. */
 export function Card({ title, text, action, highlighted = false, children }: CardProps) {
   const id = useId()
   return (
@@ -26,7 +24,6 @@ export function Card({ title, text, action, highlighted = false, children }: Car
 
 type ActionRowProps = { title: string; text: string; className?: string; children: ReactNode }
 
-/** What can be done, explained, with its button. */
 export function ActionRow({ title, text, className = '', children }: ActionRowProps) {
   return (
     <div className={`action-row ${className}`}>

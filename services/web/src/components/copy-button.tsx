@@ -4,7 +4,7 @@ import { t } from '../language/language.ts'
 
 type Props = ComponentProps<typeof Button> & { text: string; label: string }
 
-/** Copies a text to the clipboard; over plain http, where the clipboard API is missing, by `execCommand`. */
+/** Plain http has no clipboard API: `execCommand` copies there. */
 export function CopyButton({ text, label, ...button }: Props) {
   const [copied, setCopied] = useState(false)
   const copy = async () => {
@@ -31,7 +31,7 @@ async function copyText(text: string): Promise<boolean> {
     const focused = document.activeElement
     const field = document.createElement('textarea')
     field.value = text
-    // A modal dialog makes everything outside it inert, and an inert field cannot be selected.
+    // Fields outside a modal dialog cannot be selected.
     const parent = document.querySelector('dialog[open]') ?? document.body
     parent.append(field)
     field.select()

@@ -1,22 +1,20 @@
-/** The square part of a picture that is shown, as large as possible at `zoom` 1. The center is in picture pixels. */
+/** The square that is shown. The center is in picture pixels. */
 export type View = { zoom: number; centerX: number; centerY: number }
 
 export type Picture = { width: number; height: number }
 
 export const maxZoom = 4
 
-/** The largest square in the middle of the picture. */
 export function initialView(picture: Picture): View {
   return { zoom: 1, centerX: picture.width / 2, centerY: picture.height / 2 }
 }
 
-/** The square that a view shows, in picture pixels. */
 export function visibleSquare(picture: Picture, view: View): { left: number; top: number; side: number } {
   const side = Math.min(picture.width, picture.height) / view.zoom
   return { left: view.centerX - side / 2, top: view.centerY - side / 2, side }
 }
 
-/** The nearest view whose zoom is allowed and whose square is inside the picture. */
+/** The nearest view inside the picture. */
 export function clampView(picture: Picture, view: View): View {
   const zoom = clamp(view.zoom, 1, maxZoom)
   const half = Math.min(picture.width, picture.height) / zoom / 2
@@ -27,7 +25,7 @@ export function clampView(picture: Picture, view: View): View {
   }
 }
 
-/** The view after dragging by `by` screen pixels on a canvas that is `canvasSide` wide. */
+/** `by` and `canvasSide` are in screen pixels. */
 export function dragView(picture: Picture, view: View, by: { x: number; y: number }, canvasSide: number): View {
   const scale = visibleSquare(picture, view).side / canvasSide
   return clampView(picture, { ...view, centerX: view.centerX - by.x * scale, centerY: view.centerY - by.y * scale })

@@ -14,7 +14,6 @@ const reasons: Readonly<Record<string, Text>> = {
   unreachable: 'It could not be reached.',
 }
 
-/** For each instance, whether the identity there was deleted, and if not, why. */
 export function DeletionResults({ results }: { results: IdentityDeletions }) {
   return (
     <ul className="results">
@@ -41,7 +40,7 @@ function Outcome({ result }: { result: IdentityDeletion }) {
   )
 }
 
-/** The results of deletions on other instances; those of a retry are added. Null without any. */
+/** A retry adds its results to the earlier ones. */
 export function useDeletionResults(): [IdentityDeletions | null, (results: IdentityDeletions) => void] {
   const [results, setResults] = useState<IdentityDeletions | null>(null)
   const addResults = (next: IdentityDeletions) => {
@@ -50,7 +49,6 @@ export function useDeletionResults(): [IdentityDeletions | null, (results: Ident
   return [results, addResults]
 }
 
-/** The owned spaces because of which a deletion was refused. */
 export function OwnedSpaces({ spaces, ofOther = false }: { spaces: OwnedSpace[]; ofOther?: boolean }) {
   if (spaces.length === 0) return null
   return (

@@ -15,7 +15,7 @@ const systems = [
   [/Linux/, 'Linux'],
 ] as const
 
-/** Browser and system of a user agent, as far as it tells them; null when it tells neither. */
+/** Browser and system, or null. */
 export function describeUserAgent(userAgent: string): string | null {
   const names = [browsers, systems].flatMap((known) => known.find(([mark]) => mark.test(userAgent))?.[1] ?? [])
   return names.length > 0 ? names.join(' · ') : null

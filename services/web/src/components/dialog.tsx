@@ -12,23 +12,21 @@ type Props = {
   onClose: () => void
   /** The label of the button that closes: “Cancel”, without `onSubmit` “Done”. */
   closeLabel?: string
-  /** Makes the body a form. The dialog stays open until its owner removes it. */
   onSubmit?: () => unknown
   submit?: string
   submitDisabled?: boolean
   dangerous?: boolean
-  /** Whose error and progress the dialog shows. While it runs, the dialog stays open unless `interruptible`. */
+  /** While it runs, the dialog stays open unless `interruptible`. */
   mutation?: Mutation
   interruptible?: boolean
-  /** Buttons before the one that submits. */
   actions?: ReactNode
-  /** What has the focus first: the first field, in its absence the button that closes. */
+  /** `field`: the first field, else the button that closes. */
   focus?: 'field' | 'submit'
-  /** Whether closing would lose something. By default, whether a field differs from what it was at first. */
+  /** Whether closing loses something. By default, whether a field has changed. */
   changed?: boolean | undefined
 }
 
-/** A modal dialog: keeps the focus inside, gives it back to the opener, and asks before it drops what was entered. */
+/** A modal dialog. It asks before it drops what was entered. */
 export function Dialog(props: Props) {
   const { title, children, wide = false, onClose, onSubmit, mutation, focus = 'field', changed } = props
   const ref = useRef<HTMLDialogElement>(null)
@@ -45,7 +43,7 @@ export function Dialog(props: Props) {
     initialFields.current = readFields(dialog)
     findFirstFocus(dialog, focus)?.focus()
     return () => {
-      // Closed already with the dialog around it.
+      // The outer dialog has closed it already.
       if (!dialog.open) return
       for (const inner of dialog.querySelectorAll('dialog')) inner.close()
       dialog.close()
@@ -88,7 +86,7 @@ export function Dialog(props: Props) {
       className={wide ? 'dialog dialog--wide' : 'dialog'}
       aria-labelledby={id}
       onCancel={(event) => {
-        // That of a file chooser comes from inside.
+        // A file chooser inside fires this event too.
         if (event.target !== event.currentTarget) return
         event.preventDefault()
         close()
@@ -111,7 +109,7 @@ export function Dialog(props: Props) {
           noValidate
           onSubmit={(event) => {
             event.preventDefault()
-            // Dialogs can stand in a form.
+            // A dialog can stand in a form.
             event.stopPropagation()
             onSubmit()
           }}
@@ -150,7 +148,7 @@ function findFirstFocus(dialog: HTMLElement, focus: 'field' | 'submit'): HTMLEle
   return null
 }
 
-/** What the fields hold. The sliders and file inputs of a picture do not count. */
+/** Sliders and file inputs do not count. */
 function readFields(dialog: HTMLElement): string {
   const fields = [...dialog.querySelectorAll<HTMLInputElement>(field(':not([type=range], [type=file])'))]
   return JSON.stringify(fields.map(({ type, value, checked }) => (/^(checkbox|radio)$/.test(type) ? checked : value)))
@@ -158,14 +156,13 @@ function readFields(dialog: HTMLElement): string {
 
 type ConfirmProps = Omit<Props, 'onSubmit'> & {
   act: (signal: AbortSignal) => Promise<unknown>
-  /** Whether what was entered can be sent. Called on submit. */
   check?: () => boolean
   /** Said when it is done. */
   done?: string
   onDone?: () => void
 }
 
-/** Runs `act` when it is submitted, and closes when that is done. */
+/** Runs `act` and closes when it has succeeded. */
 export function ConfirmDialog({ act, check = () => true, done, onDone, ...props }: ConfirmProps) {
   const own = useMutation()
   const mutation = props.mutation ?? own

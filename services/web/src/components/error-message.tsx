@@ -7,7 +7,7 @@ import { formatCountdown } from './format.ts'
 import { Icon } from './icon.tsx'
 import { Notice } from './status.tsx'
 
-/** The error of a mutation. Takes its space without an error too, so that the layout does not shift. */
+/** Takes its space without an error too, so that the layout does not shift. */
 export function MutationError({ mutation }: { mutation: Mutation }) {
   const waiting = mutation.waitSeconds > 0
   const text = waiting ? t('Too many attempts. Wait a moment.') : mutation.error && formatError(mutation.error)
@@ -19,7 +19,7 @@ export function MutationError({ mutation }: { mutation: Mutation }) {
   )
 }
 
-/** The error of a mutation below what it is about. Takes no space without one. */
+/** Takes no space without an error. */
 export function RowError({ mutation }: { mutation: Mutation }) {
   if (!mutation.error) return null
   return (
@@ -31,7 +31,7 @@ export function RowError({ mutation }: { mutation: Mutation }) {
 
 type SubmitButtonProps = ComponentProps<typeof Button> & { mutation: Mutation | undefined }
 
-/** The button of a form, with its progress; with a countdown while rate limited: "Try again in 0:42". */
+/** Shows progress, and a countdown while rate limited: "Try again in 0:42". */
 export function SubmitButton({ mutation, children, ...button }: SubmitButtonProps) {
   const waitSeconds = mutation?.waitSeconds ?? 0
   return (
@@ -47,7 +47,6 @@ export function SubmitButton({ mutation, children, ...button }: SubmitButtonProp
   )
 }
 
-/** The error of a query, with a button to try again. */
 export function QueryError({ query }: { query: Pick<Query<unknown>, 'error' | 'refetch'> }) {
   if (!query.error) return null
   return (
@@ -60,7 +59,7 @@ export function QueryError({ query }: { query: Pick<Query<unknown>, 'error' | 'r
   )
 }
 
-/** An error as text: the message of the server, or what to do when there was no answer. */
+/** The message of the server, or what to do without an answer. */
 export function formatError(error: Error): string {
   if (error instanceof NetworkFailure) {
     const host = new URL(error.origin, location.origin).host

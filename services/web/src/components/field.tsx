@@ -9,7 +9,7 @@ type FieldMessageProps = {
   aside?: ReactNode
 }
 
-/** The line below a control, announced politely. It is always there, so that the layout does not shift. */
+/** The line is there without a text too, so that the layout does not shift. */
 export function FieldMessage({ id, hint, error, good, aside }: FieldMessageProps) {
   const tone = error ? ' field__message--error' : good ? ' field__message--good' : ''
   return (
@@ -22,10 +22,9 @@ export function FieldMessage({ id, hint, error, good, aside }: FieldMessageProps
   )
 }
 
-/** Every control has a name, which is its id too: password managers go by both. */
+/** The name is the id too: password managers read both. */
 type LabelledProps = Omit<FieldMessageProps, 'id'> & { label: string; name: string; optional?: boolean | undefined }
 
-/** A control with its label and the message below. */
 export function Labelled({ label, name, optional, children, ...message }: LabelledProps & { children: ReactNode }) {
   return (
     <div className="field">
@@ -51,7 +50,7 @@ type TextProps = LabelledProps & { onText: (text: string) => void }
 
 export type FieldProps = TextProps &
   Omit<InputHTMLAttributes<HTMLInputElement>, 'id' | 'onChange'> & {
-    /** Nothing corrects, capitalizes or completes what is typed. */
+    /** The browser corrects and completes nothing. */
     verbatim?: boolean
     inputRef?: Ref<HTMLInputElement>
     action?: ReactNode
@@ -59,7 +58,6 @@ export type FieldProps = TextProps &
 
 const asTyped = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const
 
-/** A text input with label, hint and error. */
 export function Field(props: FieldProps) {
   const { label, optional, hint, error, good, aside, name, verbatim, inputRef, action, onText, ...input } = props
   const control = (
@@ -85,7 +83,6 @@ export function Field(props: FieldProps) {
   )
 }
 
-/** A password input that can be switched to show its text. */
 export function PasswordField(props: FieldProps) {
   const [shown, setShown] = useState(false)
   return (
@@ -109,7 +106,6 @@ export function PasswordField(props: FieldProps) {
 
 type TextAreaProps = TextProps & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'onChange'>
 
-/** A multi-line text input. */
 export function TextArea({ label, optional, hint, error, aside, name, onText, ...area }: TextAreaProps) {
   return (
     <Labelled {...{ label, name, optional, hint, error, aside }}>
@@ -143,7 +139,6 @@ type RadioGroupProps<V extends string> = {
   onPick: (value: V) => void
 }
 
-/** A choice of one option, each with a hint. */
 export function RadioGroup<V extends string>({ legend, name, value, options, onPick }: RadioGroupProps<V>) {
   return (
     <fieldset className="radio-group">

@@ -8,7 +8,6 @@ const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: numb
   ['minute', 60_000],
 ]
 
-/** The formats of the current language, made once for each. */
 function formats() {
   const language = currentLanguage()
   return (cached[language] ??= {
@@ -27,55 +26,52 @@ type Formats = {
 }
 const cached: Partial<Record<Language, Formats>> = {}
 
-/** A time relative to `now` (both in ms): "in 3 days", "5 minutes ago", "just now". */
+/** In ms. "in 3 days", "5 minutes ago", "just now". */
 export function formatRelativeTime(at: number, now: number): string {
   const found = units.find(([, ms]) => Math.abs(at - now) >= ms)
   if (!found) return at > now ? t('in a moment') : t('just now')
   return formats().relative.format(Math.round((at - now) / found[1]), found[0])
 }
 
-/** A number with the marks of the language. */
 export function formatNumber(value: number): string {
   return formats().number.format(value)
 }
 
-/** Date and time of a time (ms), in the local time zone. */
 export function formatDateTime(at: number): string {
   return formats().dateTime.format(at)
 }
 
-/** Date of a time (ms), in the local time zone. */
 export function formatDate(at: number): string {
   return formats().date.format(at)
 }
 
-/** A time (ms) as the value of a datetime-local input, in the local time zone. */
+/** A time (ms) for a datetime-local input. */
 export function toDateTimeInput(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** The time (ms) of the value of a datetime-local input; null when it is empty. */
+/** The time (ms) of a datetime-local input, or null. */
 export function fromDateTimeInput(value: string): number | null {
   return value === '' ? null : new Date(value).getTime()
 }
 
-/** Seconds as a countdown: "0:09", "1:30". */
+/** "0:09", "1:30". */
 export function formatCountdown(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** A size in bytes as "12 kB" or "3.4 MB". */
+/** "12 kB", "3.4 MB". */
 export function formatBytes(bytes: number): string {
   if (bytes < 1e6) return `${formatNumber(Math.round(bytes / 1e3))} kB`
   return `${formatNumber(Math.round(bytes / 1e5) / 10)} MB`
 }
 
-/** The host of an origin; any other text unchanged. */
+/** A text that is no origin stays unchanged. */
 export function hostOf(origin: string): string {
   return URL.parse(origin)?.host ?? origin
 }
 
-/** The first character of a name as people see one. Empty where the name has none that is shown. */
+/** The first visible grapheme, or an empty text. */
 export function initialOf(name: string): string {
   const shown = formatName(name).replace(/^[\p{Cc}\p{Cf}\p{Z}\p{M}\u115f\u1160\u3164]+/u, '')
   const [first] = new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(shown)

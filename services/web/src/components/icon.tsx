@@ -16,7 +16,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** A decorative icon, hidden from screen readers: the text beside it says the same. */
+/** Hidden from screen readers: the text beside it says the same. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true">

@@ -2,7 +2,7 @@ import { originOfAddress } from '@gatehouse/client'
 import { t } from '../language/language.ts'
 import { Field } from './field.tsx'
 
-/** The origin of the instance address that was typed, or null. Plain http only if this page was loaded over it too. */
+/** The origin, or null. Plain http counts only if this page was loaded over it. */
 export function parseInstanceAddress(typed: string): string | null {
   return originOfAddress(typed, { allowHttp: location.protocol === 'http:' })
 }
@@ -16,7 +16,6 @@ type Props = {
   onText: (text: string) => void
 }
 
-/** A field for the address of another instance. */
 export function AddressField({ submitted, ...field }: Props) {
   const missing = submitted && !parseInstanceAddress(field.value)
   return (

@@ -7,16 +7,15 @@ import { Button } from './button.tsx'
 import { LanguageSelect, ThemeToggle } from './preferences.tsx'
 import { Wordmark } from './wordmark.tsx'
 
-/** Whether a key or a button was pressed since the document was loaded. `navigator.userActivation` outlives a load. */
+/** Whether there was input since the load. `navigator.userActivation` outlives a load. */
 let isUsed = false
 for (const type of ['keydown', 'pointerdown']) {
   addEventListener(type, () => void (isUsed = true), { capture: true, once: true })
 }
 
 /**
- * Shows a new page from its top, titled by `title` and the name of the instance. `target` takes the focus that was lost
- * with the page before, so that screen readers announce it. On the first page, before any input, nothing takes it: the
- * first Tab goes to the first link.
+ * `target` takes the focus of the page before, so that screen readers announce the new page. Before any input nothing
+ * takes it: the first Tab goes to the first link.
  */
 export function useNewPage(target: RefObject<HTMLElement | null>, title: string): void {
   const { info } = useInstanceInfo()
@@ -30,7 +29,7 @@ export function useNewPage(target: RefObject<HTMLElement | null>, title: string)
 
 type Props = { user: User | null; title: string; children: ReactNode }
 
-/** Header, main and footer of the pages behind the login. A new page takes the focus: screen readers announce it. */
+/** The frame of the pages behind the login. */
 export function PageFrame({ user, title, children }: Props) {
   const client = useClient()
   const [pathname] = useLocation()

@@ -2,7 +2,6 @@ import { useState, useSyncExternalStore } from 'react'
 import { chooseLanguage, currentLanguage, type Language, languages, onLanguageChange, t } from '../language/language.ts'
 import { IconButton } from './button.tsx'
 
-/** The language of the app, each by its own name. */
 export function LanguageSelect() {
   const language = useSyncExternalStore(onLanguageChange, currentLanguage)
   return (
@@ -43,14 +42,13 @@ export function ThemeToggle() {
   )
 }
 
-/** The chosen theme, else the one that the system prefers. */
 function currentTheme(): Theme {
   const chosen = document.documentElement.dataset['theme']
   if (chosen === 'light' || chosen === 'dark') return chosen
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
 }
 
-/** Applies and stores the theme. Where the browser refuses storage, it applies until the page is closed. */
+/** A browser that refuses storage keeps the theme until the page is closed. */
 function saveTheme(theme: Theme): void {
   document.documentElement.dataset['theme'] = theme
   try {

@@ -8,9 +8,7 @@ import { EmptyState, Skeleton } from './status.tsx'
 
 type Props<T> = {
   query: Pick<Query<unknown>, 'error' | 'loading' | 'refetch'>
-  /** Null before they are known. */
   items: T[] | null
-  /** Null after the last page. */
   fetchNextPage?: (() => void) | null
   empty: string
   icon?: IconName
@@ -19,7 +17,7 @@ type Props<T> = {
   children: (item: T) => ReactNode
 }
 
-/** The items of a query: a placeholder, an error, a text when there are none, and the next page. */
+/** The items of a query, or its placeholder, error or empty state. */
 export function QueryList<T>(props: Props<T>) {
   const { query, items, fetchNextPage, empty, icon = 'link', rows = 6, className = 'card list', children } = props
   return (

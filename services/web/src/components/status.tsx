@@ -6,17 +6,16 @@ import { Icon, type IconName } from './icon.tsx'
 
 export type BadgeTone = 'neutral' | 'good' | 'warning' | 'bad'
 
-/** A short status text on a colored background. */
 export function Badge({ tone = 'neutral', children }: { tone?: BadgeTone; children: ReactNode }) {
   return <span className={`badge badge--${tone}`}>{children}</span>
 }
 
-/** A filled or empty dot. Decorative: the text beside it says the same. */
+/** Decorative: the text beside it says the same. */
 export function StatusDot({ on }: { on: boolean }) {
   return <span className={on ? 'status-dot status-dot--on' : 'status-dot'} aria-hidden="true" />
 }
 
-/** A time as "5 minutes ago", with the full date and time as tooltip. */
+/** "5 minutes ago", with date and time as tooltip. */
 export function RelativeTime({ at }: { at: number }) {
   const { now } = useAppContext()
   return (
@@ -30,7 +29,7 @@ const icons = { error: 'alert', warning: 'alert', good: 'check', neutral: 'info'
 
 type NoticeProps = { tone?: keyof typeof icons; children: ReactNode }
 
-/** A message in the page. Screen readers announce errors at once (`alert`), others politely (`status`). */
+/** Screen readers announce errors at once (`alert`), others politely (`status`). */
 export function Notice({ tone = 'neutral', children }: NoticeProps) {
   return (
     <div className={`notice notice--${tone}`} role={tone === 'error' ? 'alert' : 'status'}>
@@ -42,7 +41,6 @@ export function Notice({ tone = 'neutral', children }: NoticeProps) {
   )
 }
 
-/** Shown in place of an empty list. */
 export function EmptyState({ icon, children }: { icon: IconName; children: ReactNode }) {
   return (
     <div className="empty-state">
@@ -54,7 +52,7 @@ export function EmptyState({ icon, children }: { icon: IconName; children: React
   )
 }
 
-/** Placeholder of what is loading: the rows of a list, or the cards of a page. */
+/** Placeholder of what is loading. */
 export function Skeleton({ rows = 4, of = 'row' }: { rows?: number; of?: 'row' | 'card' }) {
   return (
     <div className={of === 'row' ? 'stack' : 'stack stack--loose'} role="status" aria-label={t('Loading')}>

@@ -1,4 +1,4 @@
-/** The product name as a line drawing; the arch of the h is filled. */
+/** The product name. */
 export function Wordmark() {
   return (
     <svg className="wordmark" viewBox="0 0 165 36" role="img" aria-label="Gatehouse">

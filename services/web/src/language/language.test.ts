@@ -4,8 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 import { findRegistrationProblems } from '@gatehouse/client'
-import { germanAnswers } from './german-answers.ts'
-import { german } from './german.ts'
+import german from './german.json' with { type: 'json' }
 import { findLanguage, t } from './language.ts'
 
 const web = join(import.meta.dirname, '..')
@@ -28,7 +27,7 @@ describe('The languages of the web app', () => {
 
   it('have the same places in both languages', () => {
     const places = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort().join()
-    for (const [english, text] of Object.entries(german)) expect(places(text), english).to.equal(places(english))
+    for (const [english, text] of Object.entries(german.texts)) expect(places(text), english).to.equal(places(english))
   })
 
   it('come from the catalogue everywhere: no component has a text of its own', () => {
@@ -38,7 +37,7 @@ describe('The languages of the web app', () => {
   it('are in the catalogue only as long as something shows them', () => {
     const shown = new Set<string>([...sources.flatMap(listLiterals), ...avatarColors])
 
-    expect(Object.keys(german).filter((text) => !shown.has(text))).to.deep.equal([])
+    expect(Object.keys(german.texts).filter((text) => !shown.has(text))).to.deep.equal([])
   })
 
   it('know the messages of the client library and of the server by their words', () => {
@@ -53,7 +52,7 @@ describe('The languages of the web app', () => {
       for (const problem of Object.values(findRegistrationProblems(entry))) said.add(problem)
     }
 
-    expect(Object.keys(germanAnswers).filter((text) => !said.has(text))).to.deep.equal([])
+    expect(Object.keys(german.answers).filter((text) => !said.has(text))).to.deep.equal([])
   })
 })
 

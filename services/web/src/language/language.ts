@@ -1,11 +1,14 @@
 import type { ApiError } from '@gatehouse/client'
-import type { german } from './german.ts'
+import type { RefusalCode } from '@gatehouse/contracts'
 
-/** A text of the app, in English. The catalogue has it in the other languages: one that it lacks is a type error. */
-export type Text = keyof typeof german
+/** `texts`: the app's. `answers`: the client library's. `refusals`: the server's, by their codes. */
+const loadGerman = async () => (await import('./german.json', { with: { type: 'json' } })).default
+type German = Awaited<ReturnType<typeof loadGerman>>
+
+/** A text of the app, in English. One that the catalogue lacks is a type error. */
+export type Text = keyof German['texts']
 export type Language = 'en' | 'de'
 
-/** Each language by its own name. */
 export const languages: ReadonlyArray<readonly [language: Language, name: string]> = [
   ['en', 'English'],
   ['de', 'Deutsch'],
@@ -14,36 +17,36 @@ export const languages: ReadonlyArray<readonly [language: Language, name: string
 const storageKey = 'gatehouse_language'
 let current: Language = 'en'
 let catalogue: Readonly<Record<string, string>> = {}
-let refusalTexts: Readonly<Record<string, string>> = {}
+let refusalTexts: Partial<Record<RefusalCode, string>> = {}
 const listeners = new Set<() => void>()
 
 export function currentLanguage(): Language {
   return current
 }
 
-/** Calls `listener` after each change of the language; returns a function that ends it. */
+/** Returns a function that ends it. */
 export function onLanguageChange(listener: () => void): () => void {
   listeners.add(listener)
   return () => void listeners.delete(listener)
 }
 
-/** Loads a language and shows everything in it. The choice is kept in this browser, where it allows that. */
+/** Keeps the choice in this browser. */
 export async function chooseLanguage(language: Language): Promise<void> {
   try {
     localStorage.setItem(storageKey, language)
   } catch {
-    // The browser refuses storage: the choice holds until the page is closed.
+    // Without storage the choice holds until the page is closed.
   }
   await loadLanguage(language)
 }
 
-/** Loads a language: the one chosen before, else the first of the browser's that there is, else English. */
+/** By default the one chosen before, else the browser's. */
 export async function loadLanguage(language: Language = preferredLanguage()): Promise<void> {
-  const german = () =>
-    Promise.all([import('./german.ts'), import('./german-answers.ts'), import('./german-refusals.ts')])
-  const loaded = language === 'de' ? await german() : null
-  catalogue = loaded ? { ...loaded[0].german, ...loaded[1].germanAnswers } : {}
-  refusalTexts = loaded ? loaded[2].germanRefusals : {}
+  const german = language === 'de' ? await loadGerman() : null
+  catalogue = german ? { ...german.texts, ...german.answers } : {}
+  // A refusal that the catalogue lacks is a type error.
+  const refusals: Readonly<Record<RefusalCode, string>> | undefined = german?.refusals
+  refusalTexts = refusals ?? {}
   current = language
   document.documentElement.lang = language
   for (const listener of [...listeners]) listener()
@@ -53,13 +56,11 @@ function preferredLanguage(): Language {
   let chosen: string | null = null
   try {
     chosen = localStorage.getItem(storageKey)
-  } catch {
-    // As above.
-  }
+  } catch {}
   return findLanguage([chosen ?? '', ...navigator.languages])
 }
 
-/** The first of these languages (`de-AT`, `en`) that the app has; English when it has none of them. */
+/** The first of these tags (`de-AT`) that the app has, else English. */
 export function findLanguage(wanted: readonly string[]): Language {
   for (const tag of wanted) {
     const found = languages.find(([language]) => language === tag.slice(0, 2).toLowerCase())
@@ -68,29 +69,29 @@ export function findLanguage(wanted: readonly string[]): Language {
   return 'en'
 }
 
-/** A text in the current language, with the values in the places of their `{names}`. */
+/** The values go to the places of their `{names}`. */
 export function t(text: Text, values: Readonly<Record<string, string | number>> = {}): string {
   return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => isolate(formatName(String(values[name] ?? ''))))
 }
 
-/** A name as a line shows it: nothing in it turns the line, and at most four marks stand on a character. Contract: 3. */
+/** Without directional controls, and with at most four marks on a character. Contract: 3. */
 export function formatName(name: string): string {
   return name.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/(\p{M}{4})\p{M}+/gu, '$1')
 }
 
-/** A value that is written from right to left, between marks that leave the text around it as it is. */
+/** Isolates a value that is written from right to left. */
 function isolate(value: string): string {
   return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(value) ? `\u2068${value}\u2069` : value
 }
 
-/** A text that comes from the server, in the current language when the catalogue has it. */
+/** A text of the server or of the client library. */
 export function translate(text: string): string {
   return catalogue[text] ?? text
 }
 
-/** What the server refused, in the current language by its code; its own text when the code is unknown. */
+/** The server's own text stands for an unknown code. */
 export function translateRefusal({ fields, message }: Pick<ApiError, 'fields' | 'message'>): string {
-  const text = refusalTexts[String(fields['code'])] ?? translate(message)
+  const text = refusalTexts[fields['code'] as RefusalCode] ?? translate(message)
   const { answer } = fields
   return typeof answer === 'string' ? `${text}: ${answer}` : text
 }

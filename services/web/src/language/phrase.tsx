@@ -1,7 +1,6 @@
 import { Fragment, type ReactNode } from 'react'
 import { type Text, translate } from './language.ts'
 
-/** A text with elements in the places of its `{names}`. */
 export function Phrase({ text, values }: { text: Text; values: Readonly<Record<string, ReactNode>> }) {
   return translate(text)
     .split(/\{(\w+)\}/)

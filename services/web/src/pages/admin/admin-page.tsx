@@ -18,7 +18,6 @@ const sections = [
   ['audit', 'Audit log'],
 ] as const satisfies ReadonlyArray<readonly [string, Text]>
 
-/** The administration. Each section has its own URL, for links and the browser history. */
 export function AdminPage({ user, section = 'users' }: { user: User; section: string | undefined }) {
   const tabs = useRef<HTMLElement>(null)
   useEffect(() => {

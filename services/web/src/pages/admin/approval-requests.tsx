@@ -11,7 +11,6 @@ import { Phrase } from '../../language/phrase.tsx'
 
 type Props = { requests: ApprovalRequest[]; onDecided: () => void }
 
-/** The peering requests that wait for an admin: of other instances, and of users of this one. */
 export function ApprovalRequests({ requests, onDecided }: Props) {
   const groups = [
     ['inbound', t('Requests from other instances'), t('They ask to become peers. Approve only those that you trust.')],

@@ -7,7 +7,7 @@ import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { formatAuditEntry } from './format-audit-entry.ts'
 
-/** The actions of admins, newest first. Contract: 5, audit. */
+/** Contract: 5, audit. */
 export function AuditSection() {
   const client = useClient()
   const fetchPage = async (query: { cursor?: string }, signal: AbortSignal) => {

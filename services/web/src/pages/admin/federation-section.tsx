@@ -9,7 +9,7 @@ import { t } from '../../language/language.ts'
 import { ApprovalRequests } from './approval-requests.tsx'
 import { PeerRow } from './peer-row.tsx'
 
-/** The peers of this instance, the requests that wait, and a form to send one. Contract: 7. */
+/** Contract: 7. */
 export function FederationSection() {
   const client = useClient()
   const fetchBoth = async (signal: AbortSignal) => {

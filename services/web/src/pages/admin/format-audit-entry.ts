@@ -31,7 +31,7 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
 /** `text` has the places {actor} and {target}. */
 export type AuditEntryText = { text: string; target: string; details: string }
 
-/** The texts of an audit log entry. An action without a text of its own is shown by its name. */
+/** An action without a text is shown by its name. */
 export function formatAuditEntry(entry: Pick<AuditEntry, 'action' | 'targetId' | 'detail'>): AuditEntryText {
   const { name, origin, ...others } = entry.detail
   const target = typeof name === 'string' ? name : typeof origin === 'string' ? hostOf(origin) : entry.targetId
@@ -49,7 +49,6 @@ type Detail = { label: Text; values: Readonly<Record<string, Text>> }
 
 const yesOrNo = { true: 'yes', false: 'no' } as const
 
-/** The details by the names that the pages have for them, and those of their values that are no numbers or names. */
 const details: Readonly<Record<string, Detail>> = {
   maxUses: { label: 'Uses', values: { null: 'no limit' } },
   usedCount: { label: 'Used', values: {} },
@@ -64,7 +63,7 @@ const details: Readonly<Record<string, Detail>> = {
   direction: { label: 'Asked by', values: { inbound: 'the other instance', outbound: 'a user of this instance' } },
 }
 
-/** One without a name of its own is shown as it was written down; numbers under a key that ends in `At` are times. */
+/** Numbers under a key that ends in `At` are times. */
 function formatDetail(key: string, value: unknown): string {
   const known = details[key]
   const text = known?.values[String(value)]

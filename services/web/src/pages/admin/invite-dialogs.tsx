@@ -16,7 +16,7 @@ const weekMs = 7 * 86_400_000
 
 type Limits = { maxUses: number | null; expiresAt: number | null }
 
-/** The limits of an invite as typed in a form. Empty means no limit. `check`: to be called on submit. */
+/** Empty means no limit. `check` is called on submit. */
 function useInviteLimits(findInitial: () => Limits) {
   const [initial] = useState(findInitial)
   const [uses, setUses] = useState(initial.maxUses === null ? '' : String(initial.maxUses))
@@ -57,7 +57,6 @@ function useInviteLimits(findInitial: () => Limits) {
   return { fields, submitted, check, values }
 }
 
-/** Creates an invite, or edits `invite`. */
 export function InviteDialog({ invite, onClose, onChanged }: Omit<Props, 'invite'> & { invite: Invite | null }) {
   const { client, now } = useAppContext()
   const [name, setName] = useState(invite?.name ?? '')
@@ -92,7 +91,7 @@ export function InviteDialog({ invite, onClose, onChanged }: Omit<Props, 'invite
   )
 }
 
-/** Makes an invite active again, with limits that allow it. A revoked one gets a new link. Spec: Invite status. */
+/** A revoked invite gets a new link. Spec: Invite status. */
 export function ReinstateDialog({ invite, onClose, onChanged }: Props) {
   const { client, now } = useAppContext()
   const showToast = useToast()
@@ -123,7 +122,7 @@ export function ReinstateDialog({ invite, onClose, onChanged }: Props) {
   )
 }
 
-/** The limits of the invite, extended only where an active invite needs it: by one use, by one week. */
+/** Extends a limit that has been reached: by one use, by one week. */
 function extendLimits({ maxUses, usedCount, expiresAt }: Invite, now: number): Limits {
   const exhausted = maxUses !== null && usedCount >= maxUses
   const expired = expiresAt !== null && expiresAt <= now
@@ -164,7 +163,6 @@ export function DeleteInviteDialog({ invite, onClose, onChanged }: Props) {
   )
 }
 
-/** The accounts created with an invite, by their username at registration and the current one. */
 export function RedemptionsDialog({ invite, onClose }: Omit<Props, 'onChanged'>) {
   const client = useClient()
   const query = usePages(invite.id, async (cursor, signal) => {

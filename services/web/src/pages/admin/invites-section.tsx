@@ -11,7 +11,7 @@ const statuses = [
   ['archived', 'Archived'],
 ] as const
 
-/** The invites: create, copy the link, edit, revoke, reinstate, delete, list redemptions. Contract: 4. */
+/** Contract: 4. */
 export function InvitesSection() {
   const client = useClient()
   const [status, setStatus] = useState<'active' | 'archived'>('active')

@@ -35,7 +35,6 @@ const confirmations = {
 
 export type ConfirmedAct = keyof typeof confirmations
 
-/** Asks before an act that ends or forgets a peering. */
 export function PeerActDialog({ act, peer, onClose, onChanged }: DialogProps & { act: ConfirmedAct }) {
   const client = useClient()
   const { label, title, done, text, endpoint } = confirmations[act]
@@ -57,7 +56,7 @@ export function PeerActDialog({ act, peer, onClose, onChanged }: DialogProps & {
 
 const maxRotationDays = 365
 
-/** Rotates the secret of a peer now, or sets how often that happens. Contract: 7, rotation. */
+/** Contract: 7, rotation. */
 export function RotationDialog({ peer, onClose, onChanged }: DialogProps) {
   const client = useClient()
   const rotation = useMutation()

@@ -21,7 +21,7 @@ const acts: Record<PeerAct, { text: Text; fullText: Text; variant?: 'danger' }> 
 
 type Props = { peer: Peer; onChanged: () => void }
 
-/** A peer with its state, the reason of it, and what an admin can do in this state. Contract: 7. */
+/** Contract: 7. */
 export function PeerRow({ peer, onChanged }: Props) {
   const client = useClient()
   const recheck = useMutation()
@@ -86,7 +86,6 @@ export function PeerRow({ peer, onChanged }: Props) {
   )
 }
 
-/** When a peering was ended, begun or asked for, whichever is the last. */
 function lastChangeOf({ revokedAt, activatedAt, createdAt }: Peer): { text: Text; at: number } {
   if (revokedAt !== null) return { text: 'revoked {time}', at: revokedAt }
   if (activatedAt !== null) return { text: 'activated {time}', at: activatedAt }

@@ -6,7 +6,7 @@ export type PeerAct = 'rotate' | 'recheck' | 'reset' | 'revoke' | 'forget'
 
 type PeerState = { tone: BadgeTone; label: Text; acts: readonly PeerAct[] }
 
-/** How each state of a peer is shown, and what an admin can do in it. Contract: 7, states of a peer. */
+/** Contract: 7, states of a peer. */
 export const peerStates: Record<Peer['status'], PeerState> = {
   active: { tone: 'good', label: 'active', acts: ['rotate', 'revoke'] },
   pending: { tone: 'warning', label: 'pending', acts: ['revoke'] },
@@ -35,7 +35,7 @@ const reasonTexts: Readonly<Record<string, Text>> = {
   deliveries_refused: 'The other instance refuses what is delivered to it.',
 }
 
-/** Why a peer is in its state, for admins; null when the state says enough. */
+/** Null when the state says enough. */
 export function explainPeer(peer: Pick<Peer, 'status' | 'reason'>): string | null {
   const text = peer.reason ? reasonTexts[peer.reason] : stateTexts[peer.status]
   return text ? t(text) : (peer.reason ?? null)

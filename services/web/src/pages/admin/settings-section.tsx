@@ -19,7 +19,7 @@ const toOption = (open: boolean | null): RegistrationOption =>
   open === null ? 'environment' : open ? 'open' : 'closed'
 const fromOption = { open: true, closed: false, environment: null } as const
 
-/** Registration, peering and the name of the instance. Spec: POST register, toggle matrix. */
+/** Spec: POST register, toggle matrix. */
 export function SettingsSection() {
   const client = useClient()
   const fetchSettings = async (signal: AbortSignal) => {
@@ -34,7 +34,7 @@ export function SettingsSection() {
   const [pending, setPending] = useState<Partial<InstanceSettings>>({})
   const change = async (changed: Partial<InstanceSettings>) => {
     if (mutation.busy) return
-    // Optimistic: shown at once, reverted on an error.
+    // Shown at once, reverted on an error.
     setPending(changed)
     await mutation.run(async (signal) => {
       const settings = await client.call('patchSettings', { body: changed, signal })
@@ -90,7 +90,7 @@ const rows = [
   { local: false, federated: false, newAccounts: 'invite only', fromOthers: 'not allowed' },
 ] as const
 
-/** The effect of the two registration settings; the current row is marked. Spec: POST register, toggle matrix. */
+/** Spec: POST register, toggle matrix. */
 function RegistrationRules({ local, federated }: { local: boolean; federated: boolean }) {
   return (
     <Card title={t('Current rules')} text={t('Existing accounts can always log in.')}>

@@ -39,7 +39,7 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: Props) {
   )
 }
 
-/** Resets a password and shows the temporary one, once. Spec: POST reset-password. */
+/** Shows the temporary password once. Spec: POST reset-password. */
 export function ResetPasswordDialog({ user, isSelf, onClose }: Omit<Props, 'onChanged'>) {
   const client = useClient()
   const mutation = useMutation()

@@ -10,7 +10,7 @@ import { UserRow } from './user-row.tsx'
 
 const pageSize = 20
 
-/** The list of accounts, with search, roles, password resets and deletion. Contract: 5. */
+/** Contract: 5. */
 export function UsersSection({ self }: { self: User }) {
   const client = useClient()
   const [filter, setFilter] = useState(noFilter)
@@ -63,7 +63,6 @@ function formatCount({ total, totalIsEstimate }: { total: number; totalIsEstimat
   return total === 1 ? t('1 account') : t('{count} accounts', { count })
 }
 
-/** Previous and next page of a numbered list; nothing for a single page. */
 function Pager({ page, pageCount, onPick }: { page: number; pageCount: number; onPick: (page: number) => void }) {
   if (pageCount < 2) return null
   return (
@@ -79,7 +78,7 @@ function Pager({ page, pageCount, onPick }: { page: number; pageCount: number; o
   )
 }
 
-/** A value after it has not changed for `ms`, so that not every key press sends a request. */
+/** Not every key press sends a request. */
 function useDebounced<T>(value: T, ms: number): T {
   const [debounced, setDebounced] = useState(value)
   useEffect(() => {

@@ -14,7 +14,7 @@ import type { InviteEntry } from './use-invite.ts'
 type Props = {
   entry: RegistrationEntry
   onChange: (entry: RegistrationEntry) => void
-  /** The registration request: its errors about username and password are shown in this step. */
+  /** The registration. This step shows its errors about username and password. */
   mutation: Mutation
   invite: InviteEntry
   closed: boolean
@@ -55,7 +55,7 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
         error={problems.username ? translate(problems.username) : refusalOf('username')}
         onText={(username) => {
           onChange({ ...entry, username })
-          // A closed instance refuses the check for every name; the registration itself then decides.
+          // A closed instance refuses this check for every name.
           if (!closed) availabilityCheck.check(username)
         }}
       />
@@ -90,7 +90,7 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
   )
 }
 
-/** The server's: the page itself refuses only what is shorter than 6. Spec: Client session behaviour, registration page. */
+/** The server's. The page refuses less than 6. Spec: Client session behaviour, registration page. */
 const minPassword = limits.passwordMinCodePoints
 
 const steps = ['username', 'password', 'invite'] as const
@@ -107,7 +107,7 @@ const refusedFields: Partial<Record<RefusalCode, (typeof steps)[number]>> = {
   registration_closed: 'invite',
 }
 
-/** The field of this step that a refused registration is about, or null. */
+/** The field of this step that a refusal is about, or null. */
 export function findRefusedField(error: unknown) {
   if (!(error instanceof ApiError)) return null
   const field = refusedFields[error.code as RefusalCode] ?? error.details?.field
@@ -121,7 +121,6 @@ type UsernameFieldProps = {
   onText: (username: string) => void
 }
 
-/** The username, with the result of the availability check. */
 function UsernameField({ availability, error, ...field }: UsernameFieldProps) {
   const { status } = availability
   const taken = status === 'unavailable' ? translate(availability.reason) : null
@@ -151,7 +150,6 @@ const inviteProblems = {
   invalid: 'This invite is not valid. Check the link, or ask for a new one.',
 } as const
 
-/** The valid invite, or the field for one. */
 function InviteField({ invite, submitted }: { invite: InviteEntry; submitted: boolean }) {
   if (invite.check?.valid) {
     return (

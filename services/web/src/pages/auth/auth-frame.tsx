@@ -6,7 +6,7 @@ import { AuthIllustration } from './auth-illustration.tsx'
 
 type Props = { title: string; subtitle?: ReactNode; above?: ReactNode; children: ReactNode }
 
-/** The frame of the pages without a login. A new title takes the focus: screen readers announce it. */
+/** The frame of the pages without a login. */
 export function AuthFrame({ title, subtitle, above, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   useNewPage(heading, title)

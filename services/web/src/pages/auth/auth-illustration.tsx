@@ -1,4 +1,4 @@
-/** The layers from back to front: what they are, their colors by day and at night, their shapes, and the width of lines. */
+/** From back to front. */
 const layers: ReadonlyArray<readonly [name: string, day: string, night: string, path: string, lineWidth?: number]> = [
   [
     'stars',
@@ -44,7 +44,7 @@ const layers: ReadonlyArray<readonly [name: string, day: string, night: string, 
   ['path', '#f7dfa6', '#a8711f', 'M298 828h124l92 72H206z'],
 ]
 
-/** A gatehouse, by day in the light theme and at night in the dark theme. Decorative. */
+/** A gatehouse by day, and at night in the dark theme. Decorative. */
 export function AuthIllustration() {
   return (
     <svg className="illustration" viewBox="0 0 720 900" preserveAspectRatio="xMidYMid slice" aria-hidden="true">

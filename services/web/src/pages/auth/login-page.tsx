@@ -9,12 +9,12 @@ import { useClient, useDeletionReport, useInstanceInfo, useMutation, useStore } 
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import { AuthFrame } from './auth-frame.tsx'
 
-/** Loads what is behind the login. Called with the login request, so that both are under way at once. */
+/** Called with the login request, so that both are under way at once. */
 export function loadHomePage() {
   return import('../home/home-page.tsx')
 }
 
-/** Shows wrong credentials at the fields and a rate limit as a countdown on the button. Spec: POST /api/auth/login. */
+/** Spec: POST /api/auth/login. */
 export function LoginPage() {
   const client = useClient()
   const [, setDeletionReport] = useDeletionReport()
@@ -77,7 +77,7 @@ export function LoginPage() {
   )
 }
 
-/** Why the last session ended; after an account deletion also its results on other instances. */
+/** Why the last session ended. */
 function SessionEndNotice() {
   const client = useClient()
   const { ended } = useStore(client.session)

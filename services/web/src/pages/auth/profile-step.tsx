@@ -18,7 +18,7 @@ type Props = {
   onSubmit: () => void
 }
 
-/** The second step. The page keeps what was entered, so that it survives the way back and a refusal. */
+/** The page keeps what was entered, for the way back and for a refusal. */
 export function ProfileStep({ username, entry, image, mutation, onChange, onBack, onSubmit }: Props) {
   const { displayName, avatarColor } = entry
   const submit = (event: SubmitEvent) => {

@@ -12,7 +12,7 @@ import { useInvite } from './use-invite.ts'
 
 const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }
 
-/** Registers in two steps: account, profile. Spec: Client session behaviour, registration page. */
+/** Spec: Client session behaviour, registration page. */
 export function RegisterPage() {
   const { client, random } = useAppContext()
   const { info, settled } = useInstanceInfo()
@@ -47,7 +47,7 @@ export function RegisterPage() {
       }
     })
   }
-  // The form is shown once it is known whether an invite is needed, so that it does not change while it is filled in.
+  // The form waits for the answer, so that it does not change while it is filled in.
   const ready = settled && (info?.registrationOpen !== false || !invite.initialCheck)
   const name = info?.name ?? t('this instance')
   const subtitle =

@@ -4,16 +4,14 @@ import { useClient, useQuery } from '../../hooks.ts'
 
 export type InviteEntry = {
   token: string
-  /** The answer of the server about the token; null without a token and while checking. */
+  /** Null without a token and while checking. */
   check: InviteCheck | null
   checking: boolean
   /** True during the first check of the token in the URL. */
   initialCheck: boolean
-  /** Takes an invite link or an invite token. */
   enter(typed: string): void
 }
 
-/** The invite of a registration, from the URL or from the field. */
 export function useInvite(tokenInUrl: string): InviteEntry {
   const client = useClient()
   const [token, setToken] = useState(tokenInUrl)
@@ -29,7 +27,7 @@ export function useInvite(tokenInUrl: string): InviteEntry {
   }
 }
 
-/** The token of an invite link; any other text is taken as the token itself. */
+/** The token of an invite link. Any other text is a token. */
 export function parseInviteToken(typed: string): string {
   const text = typed.trim()
   return URL.parse(text)?.searchParams.get('invite') ?? text

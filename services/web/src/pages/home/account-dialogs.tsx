@@ -16,7 +16,7 @@ type Props = { user: User; onClose: () => void }
 
 const useOwnPassword = (user: User, name: string) => usePassword({ name, isNeeded: user.homeInstance === null })
 
-/** Ends all other sessions of the account, confirmed by the password. Contract: 3, sessions/end. */
+/** Contract: 3, sessions/end. */
 export function EndSessionsDialog({ user, onClose }: Props) {
   const client = useClient()
   const { field, value, check, mutation } = useOwnPassword(user, 'end-sessions-password')
@@ -38,7 +38,7 @@ export function EndSessionsDialog({ user, onClose }: Props) {
   )
 }
 
-/** Downloads everything of the account as one archive, with progress. Contract: 3, export. */
+/** Contract: 3, export. */
 export function ExportDialog({ user, onClose }: Props) {
   const client = useClient()
   const { field, value, check, mutation } = useOwnPassword(user, 'export-password')
@@ -83,7 +83,7 @@ function saveFile(file: Blob, name: string): void {
   URL.revokeObjectURL(link.href)
 }
 
-/** Deletes the account, confirmed by username and password. Lists the owned spaces because of which it is refused. */
+/** Lists the owned spaces that prevent the deletion. */
 export function DeleteAccountDialog({ user, onClose, onExport }: Props & { onExport: () => void }) {
   const client = useClient()
   const [, setDeletionReport] = useDeletionReport()
@@ -147,7 +147,7 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props & { onExp
   )
 }
 
-/** Instances that keep their identity of the user, as this page cannot delete it there. */
+/** This page cannot delete the identities there. */
 function NotConnectedNotice() {
   const remotes = useStore(useClient().connections)
   const hosts = remotes.filter(({ token }) => token === null).map(({ origin }) => hostOf(origin))
@@ -187,7 +187,7 @@ const modes = [
 
 type DeleteIdentitiesProps = { remotes: readonly RemoteInstance[]; onClose: () => void }
 
-/** Deletes the identities on selected instances and shows the result of each. Contract: 7, fan-out. */
+/** Contract: 7, fan-out. */
 export function DeleteIdentitiesDialog({ remotes, onClose }: DeleteIdentitiesProps) {
   const client = useClient()
   const mutation = useMutation()

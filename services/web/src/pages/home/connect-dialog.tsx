@@ -6,7 +6,7 @@ import { useClient } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { usePassword } from './use-password.tsx'
 
-/** Connects to a new instance, or to the listed one at `origin` if it is not empty, with the password used here. */
+/** `origin`: empty for a new instance. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
   const client = useClient()
   const { field, isSubmitted, value, ...password } = usePassword({ name: 'connect-password' })
@@ -38,7 +38,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
   )
 }
 
-/** Sends the password to an instance that missed its change. Spec: Client session behaviour, password propagation. */
+/** The instance missed a change. Spec: Client session behaviour, password propagation. */
 export function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
   const client = useClient()
   const { field, value, check, mutation } = usePassword({ name: 'resend-password', label: t('Your current password') })

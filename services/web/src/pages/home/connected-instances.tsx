@@ -11,11 +11,10 @@ import { t, type Text, translate } from '../../language/language.ts'
 import { ConnectDialog, ResendDialog } from './connect-dialog.tsx'
 import { type RegistryEntry, useRegistry } from './registry.ts'
 
-/** The other instances on which the user has an identity, each with the state of its connection. */
 export function ConnectedInstances({ user }: { user: User }) {
   const remotes = useStore(useClient().connections)
   const { elsewhere, forget } = useRegistry(user, remotes)
-  /** The origin in the connect dialog, empty for a new instance; null while the dialog is closed. */
+  /** Empty: a new instance. Null: no dialog. */
   const [connecting, setConnecting] = useState<string | null>(null)
   const { homeInstance } = user
   const actsOn = (origin: string) => ({ onConnect: () => setConnecting(origin), onRemoved: () => void forget(origin) })

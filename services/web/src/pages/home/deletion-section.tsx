@@ -6,7 +6,6 @@ import { useClient, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { DeleteAccountDialog, DeleteIdentitiesDialog, ExportDialog } from './account-dialogs.tsx'
 
-/** Download of the own data, deletion of identities on other instances, and of the account. */
 export function DeletionSection({ user }: { user: User }) {
   const remotes = useStore(useClient().connections)
   const [open, setOpen] = useState<'account' | 'identities' | 'export' | null>(null)

@@ -7,7 +7,6 @@ import { t } from '../../language/language.ts'
 
 const maxFriendsShown = 50
 
-/** The presence of friends, from the WebSocket; online ones first. */
 export function Friends({ user }: { user: User }) {
   const client = useClient()
   const { presences, phase } = useStore(client.live)
@@ -52,7 +51,7 @@ export function Friends({ user }: { user: User }) {
   )
 }
 
-/** Users that are not found, for example because they were deleted meanwhile, are left out. */
+/** Leaves out users that are not found. */
 async function findUsers(client: Client, ids: string[], signal: AbortSignal): Promise<Map<string, User>> {
   const found = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))
   return new Map(found.flatMap((result) => (result.status === 'fulfilled' ? [[result.value.id, result.value]] : [])))

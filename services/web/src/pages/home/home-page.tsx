@@ -13,7 +13,6 @@ import { PasswordSection } from './password-section.tsx'
 import { ProfileCard } from './profile-card.tsx'
 import { SessionsSection } from './sessions-section.tsx'
 
-/** The account: profile and friends in one column; instances, password and deletion in the other. */
 export function HomePage({ user }: { user: User }) {
   return (
     <PageFrame user={user} title={t('Home')}>
@@ -32,7 +31,7 @@ export function HomePage({ user }: { user: User }) {
   )
 }
 
-/** Shown in place of every other page after an admin's reset, until the user has chosen a password. Contract: 2. */
+/** Replaces every page after an admin's reset. Contract: 2. */
 export function NewPasswordPage({ user }: { user: User }) {
   const client = useClient()
   return (

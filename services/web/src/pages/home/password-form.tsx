@@ -15,7 +15,7 @@ const inputNames = { current: 'current-password', next: 'new-password', again: '
 
 type Props = { user: User; onChanged?: (password: string) => void }
 
-/** Changes the password, which ends all other sessions. A federated account needs no current password. Contract: 3. */
+/** A federated account needs no current password. Contract: 3. */
 export function PasswordForm({ user, onChanged }: Props) {
   const { client, now } = useAppContext()
   const mutation = useMutation()

@@ -8,7 +8,7 @@ import { useClient, useMutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { PasswordForm } from './password-form.tsx'
 
-/** The own password. What is open elsewhere stays open after a change: closing it is offered then. Contract: 3. */
+/** What is open elsewhere stays open after a change. Contract: 3. */
 export function PasswordSection({ user }: { user: User }) {
   const [changedTo, setChangedTo] = useState<string | null>(null)
   return (

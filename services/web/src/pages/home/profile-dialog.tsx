@@ -10,7 +10,7 @@ import { Phrase } from '../../language/phrase.tsx'
 import { changedFields, useProfileDraft } from './profile-draft.ts'
 import { ProfileFields } from './profile-fields.tsx'
 
-/** Edits the profile. Name and pictures of a federated account are edited on its home instance. Contract: 3, PATCH. */
+/** Name and pictures of a federated account are edited at its home. Contract: 3, PATCH. */
 export function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const client = useClient()
   const draft = useProfileDraft(user)

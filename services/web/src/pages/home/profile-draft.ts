@@ -9,7 +9,6 @@ import { useState } from 'react'
 import { useClient, useImageFile } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
-/** A picture of the profile: the saved one, a newly selected one, or none. */
 function useProfilePicture(saved: string | null) {
   const client = useClient()
   const selected = useImageFile()
@@ -18,7 +17,7 @@ function useProfilePicture(saved: string | null) {
     src: selected.src ?? (removed ? null : client.uploadUrl(saved)),
     pick: (blob: Blob) => (selected.set(blob), setRemoved(false)),
     remove: () => (selected.set(null), setRemoved(true)),
-    /** Uploads a selected picture and gives its file name; null if it was removed, undefined if nothing changed. */
+    /** The file name. Null: removed. Undefined: unchanged. */
     upload: async (signal: AbortSignal): Promise<string | null | undefined> => {
       if (selected.blob) return (await client.upload(selected.blob, { signal })).filename
       return removed && saved ? null : undefined
@@ -26,7 +25,6 @@ function useProfilePicture(saved: string | null) {
   }
 }
 
-/** The state of the profile form, and the request that saves its changes. */
 export function useProfileDraft(user: User) {
   const [values, setValues] = useState<ProfileValues>(() => valuesOf(user))
   const avatar = useProfilePicture(user.avatar)
@@ -52,7 +50,7 @@ type DraftName = Exclude<ProfileFieldName, (typeof pictureFields)[number]>
 const isDraftName = (name: ProfileFieldName): name is DraftName => profileFields[name].kind !== 'picture'
 const draftNames = profileFieldNames.filter(isDraftName)
 
-/** The values of the profile form; an empty text stands for null. */
+/** An empty text stands for null. */
 export type ProfileValues = {
   [N in DraftName]: (typeof profileFields)[N]['kind'] extends 'text' ? string : Exclude<User[N], undefined>
 }
@@ -67,7 +65,7 @@ function draftValue(user: User, name: DraftName) {
   return kind === 'flag' ? (user[name] ?? true) : user[name]
 }
 
-/** The changed fields only, so that saving does not undo an edit made elsewhere meanwhile. Empty texts become null. */
+/** The changed fields only: saving does not undo an edit made elsewhere. Empty texts become null. */
 export function changedFields(before: ProfileValues, after: ProfileValues): ProfileChange {
   const names = Object.keys(after) as Array<keyof ProfileValues>
   const changed = names.filter((name) => after[name] !== before[name])

@@ -5,7 +5,6 @@ import { TextArea } from '../../components/field.tsx'
 import { t } from '../../language/language.ts'
 import type { ProfileDraft } from './profile-draft.ts'
 
-/** The fields of the profile dialog that federated accounts do not have. */
 export function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem: string | null }) {
   const { values, set, avatar } = draft
   return (

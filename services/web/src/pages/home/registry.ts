@@ -4,10 +4,7 @@ import { useAppContext, useQuery } from '../../hooks.ts'
 
 export type RegistryEntry = Registry['registry'][number]
 
-/**
- * The registry of connected instances with what this client knows: the instances that it is connected to. Null when the
- * registry says that already. Contract: 7, the federation registry.
- */
+/** Adds the connections of this client. Null: nothing is new. Contract: 7, the federation registry. */
 export function mergeRegistry(
   entries: readonly RegistryEntry[],
   remotes: readonly RemoteInstance[],
@@ -35,7 +32,7 @@ export function mergeRegistry(
   return [...entries.filter(({ origin }) => !news.some((remote) => remote.origin === origin)), ...added]
 }
 
-/** The entries that other clients of the user have made and this one does not list. */
+/** The entries of other clients that this one does not list. */
 export function findElsewhere(
   entries: readonly RegistryEntry[],
   remotes: readonly RemoteInstance[],
@@ -44,10 +41,7 @@ export function findElsewhere(
   return entries.filter(({ origin }) => origin !== ownOrigin && !remotes.some((remote) => remote.origin === origin))
 }
 
-/**
- * The connections that other clients of the user have stored at the home instance; what this client is connected to is
- * stored there too. A list that another client has stored meanwhile is not overwritten. Contract: 7, the federation registry.
- */
+/** The connections of all clients of the user, stored at the home instance. Contract: 7, the federation registry. */
 export function useRegistry(user: User, remotes: readonly RemoteInstance[]) {
   const { client, now } = useAppContext()
   const isHome = user.homeInstance === null
@@ -60,7 +54,7 @@ export function useRegistry(user: User, remotes: readonly RemoteInstance[]) {
     if (!stored) return
     const updatedAt = Math.max(now(), stored.updatedAt + 1)
     query.setData({ registry, updatedAt })
-    // Refused when another client has stored a newer list: that one is read then.
+    // Refused when another client has stored a newer list.
     await client.call('putRegistry', { body: { registry, updatedAt } }).catch(query.refetch)
   }
   useEffect(() => {

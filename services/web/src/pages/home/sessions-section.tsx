@@ -10,12 +10,12 @@ import { useClient, useQuery, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { EndSessionsDialog } from './account-dialogs.tsx'
 
-/** Where the account is open now, and the end of all sessions. Contract: 3, sockets and sessions/end. */
+/** Contract: 3, sockets and sessions/end. */
 export function SessionsSection({ user }: { user: User }) {
   const client = useClient()
   const { sessionId } = useStore(client.live)
   const [ending, setEnding] = useState(false)
-  // Again with each socket of this page, and after the end of all sessions, which brings a new one.
+  // Each socket of this page has another id.
   const query = useQuery(`sockets ${sessionId}`, (signal) => client.call('listSockets', { signal }))
   return (
     <Card

@@ -11,7 +11,7 @@ const codes: ReadonlyArray<RefusalCode | 'other'> = [
   'account_deletion_password_incorrect',
 ]
 
-/** The text of a refused password, or null. The home instance says it by its code, another instance by 401. */
+/** The text of a refused password, or null. Another instance answers 401. */
 export function describeRefusal(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   return error.status === 401 || codes.some((code) => code === error.code) ? translateRefusal(error) : null
@@ -19,10 +19,7 @@ export function describeRefusal(error: unknown): string | null {
 
 type Options = { name: string; label?: string; isNeeded?: boolean }
 
-/**
- * A password that confirms an operation, for a ConfirmDialog: its field, and the mutation of the operation. A refused
- * password is shown at the field. Federated accounts have no password here: the field is not needed then.
- */
+/** A password that confirms an operation. A refusal is shown at the field. Federated accounts have no password here. */
 export function usePassword({ name, label = t('Your password'), isNeeded = true }: Options) {
   const mutation = useMutation()
   const [value, setValue] = useState('')
@@ -44,7 +41,7 @@ export function usePassword({ name, label = t('Your password'), isNeeded = true 
     field,
     isSubmitted,
     mutation: refusal === null ? mutation : { ...mutation, error: null },
-    /** To be called on submit: whether it can be sent. */
+    /** Called on submit. */
     check(): boolean {
       setSubmitted(true)
       return !isMissing
