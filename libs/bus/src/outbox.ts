@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EventDefinition } from '@gatehouse/contracts'
+import { read, transaction } from '@gatehouse/database'
 import { OutboxEvent } from '@gatehouse/domain'
 import { backoffMs, currentSpan } from '@gatehouse/runtime'
 import { LockMode, type EntityManager, type MikroORM } from '@mikro-orm/postgresql'
@@ -77,13 +78,12 @@ function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: num
 
   /** Publishes a batch, oldest first, and deletes it. Locked events are skipped. True when more may wait. */
   async function relay(): Promise<boolean> {
-    const fork = orm.em.fork()
     // The outbox is mostly empty, and a transaction is expensive.
-    const [waiting] = await fork.execute<object[]>('select 1 from outbox limit 1')
+    const [waiting] = await read(orm.em.fork(), 'select 1 from outbox limit 1')
     if (!waiting) return false
     const now = performance.now()
     const backedOff = [...failed].flatMap(([id, { retryAt }]) => (retryAt > now ? [id] : []))
-    const { more, brokerError } = await fork.transactional(async (em) => {
+    const { more, brokerError } = await transaction(orm, async (em) => {
       const events = await em.find(
         OutboxEvent,
         { subject: { $in: [...definitions.keys()] }, id: { $nin: backedOff } },
@@ -142,6 +142,6 @@ function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: num
 /** The clock of the database set `created_at`. */
 async function oldestAgeMs(orm: MikroORM): Promise<number> {
   const sql = `select (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs" from outbox order by id limit 1`
-  const [oldest] = await orm.em.fork().execute<{ ageMs: number }[]>(sql)
+  const [oldest] = await read<{ ageMs: number }>(orm.em.fork(), sql)
   return Math.max(0, oldest?.ageMs ?? 0)
 }

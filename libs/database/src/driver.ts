@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
 import { Client, DatabaseError, type ClientConfig, type Pool, type PoolClient, type PoolConfig } from 'pg'
 import { answerMarginMs, connectTimeoutMs, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
@@ -141,6 +141,13 @@ function unavailable(cause: unknown): DatabaseUnavailable {
     ? 'PostgreSQL ended a statement in time'
     : 'the connection to PostgreSQL was refused or lost'
   return new DatabaseUnavailable(message, { cause })
+}
+
+/** The ORM would wrap connection faults in its own exceptions. */
+export class GuardedDriver extends PostgreSqlDriver {
+  override convertException(fault: Error): DriverException {
+    return fault instanceof DatabaseUnavailable ? fault : super.convertException(fault)
+  }
 }
 
 export const poolOptions: PoolConfig & { onPoolCreated: (pool: Pool) => void } = {

@@ -1,9 +1,8 @@
 import { entities } from '@gatehouse/domain'
 import { Migrator } from '@mikro-orm/migrations'
 import { MikroORM, type Options } from '@mikro-orm/postgresql'
-import { DatabaseUnavailable, poolOptions } from './driver.ts'
+import { DatabaseUnavailable, GuardedDriver, poolOptions } from './driver.ts'
 import { applyGrants } from './grants.ts'
-import { GuardedDriver } from './guarded-driver.ts'
 import { Migration20261121Accounts } from './migrations/migration-20261121-accounts.ts'
 import { Migration20261121Chat } from './migrations/migration-20261121-chat.ts'
 import { Migration20261121Federation } from './migrations/migration-20261121-federation.ts'
@@ -17,7 +16,7 @@ import { Migration20261123PeerResets } from './migrations/migration-20261123-pee
 import { Migration20261123UserSearch } from './migrations/migration-20261123-user-search.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
-import { limitTransaction } from './run-transaction.ts'
+import { allowLongWork } from './transaction.ts'
 import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
 export type DatabaseOptions = {
@@ -106,7 +105,7 @@ const migrationLock = 0x6761_7465
 /** Many callers may run it at once. Gives the names of the applied migrations. */
 export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
-    await limitTransaction(em, { lockMs: 0, statementMs: 0 })
+    await allowLongWork(em, { lockMs: 0, statementMs: 0 })
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
     const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
     await applyGrants(em)

@@ -1,8 +1,30 @@
-import type { EntityClass, EntityManager, EntityProperty, Platform } from '@mikro-orm/postgresql'
+import type { EntityClass, EntityManager, EntityProperty, FilterQuery, Platform } from '@mikro-orm/postgresql'
+import type { QueryResult } from 'pg'
+import { withConnection, withStatementLimit } from './driver.ts'
 
-/** `?` marks a parameter. Runs in the transaction of `em`, if there is one. */
-export async function selectRows<Row>(em: EntityManager, sql: string, parameters: unknown[] = []): Promise<Row[]> {
-  return await em.execute<Row[]>(sql, parameters, 'all')
+/** PostgreSQL cancels after `statementMs`, and sorts within `workMem`. */
+type ReadLimits = { statementMs: number; workMem: `${number}MB` }
+
+/**
+ * One statement, in which `?` marks a parameter. It runs in the transaction of `em`, if there is one. Limits travel with
+ * it in one message, and then `em` is in no transaction.
+ */
+export async function read<Row>(
+  em: EntityManager,
+  sql: string,
+  parameters: unknown[] = [],
+  limits?: ReadLimits,
+): Promise<Row[]> {
+  if (!limits) return await em.execute<Row[]>(sql, parameters, 'all')
+  const { statementMs, workMem } = limits
+  const settings = `set local statement_timeout = ${statementMs}; set local work_mem = '${workMem}'`
+  const message = `${settings}; ${em.getPlatform().formatQuery(sql, parameters)}`
+  return await withConnection(em, async (client) => {
+    // The message has several statements; the types know one.
+    const results: unknown = await withStatementLimit(statementMs, () => client.query(message))
+    const [, , result] = results as [QueryResult, QueryResult, QueryResult]
+    return result.rows as Row[]
+  })
 }
 
 export async function changeRows(em: EntityManager, sql: string, parameters: unknown[] = []): Promise<number> {
@@ -61,4 +83,24 @@ function conversionOf(
 ): ((value: unknown) => unknown) | undefined {
   if (customType) return (value): unknown => customType.convertToJSValue(value, platform)
   return runtimeType === 'Date' ? (value) => platform.parseDate(String(value)) : undefined
+}
+
+/** `cursor` is the last id of the page before. Contract: 4, lists. */
+export type PageRequest = { limit: number; cursor?: string | undefined }
+
+export type Page<T> = { rows: T[]; nextCursor: string | null }
+
+/** Newest first. One more row is read to know whether the list continues. */
+export async function findPage<T extends { id: string }>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  { where = {}, limit, cursor }: PageRequest & { where?: FilterQuery<T> },
+): Promise<Page<T>> {
+  const below = cursor === undefined ? {} : { id: { $lt: cursor } }
+  // The types of `find` cannot express "an entity with an id".
+  const query = [{ $and: [below, where] }, { orderBy: { id: 'desc' }, limit: limit + 1 }] as [never, never]
+  const found = await em.find<T>(entity, ...query)
+  const rows = found.slice(0, limit)
+  const last = rows.at(-1)
+  return { rows, nextCursor: last && found.length > limit ? last.id : null }
 }

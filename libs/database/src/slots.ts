@@ -1,49 +1,42 @@
 import { DatabaseUnavailable } from './driver.ts'
 
-export type Slots = {
-  /** Gives what returns the slot. Throws DatabaseUnavailable after `waitMs`. */
-  take(): Promise<() => void>
-  idle(): boolean
-}
+export type SlotLimits = { max: number; waitMs: number }
 
-/** At most `max` at once; others wait in order. */
-export function createSlots({ max, waitMs }: { max: number; waitMs: number }): Slots {
+export type Slots = ReturnType<typeof createSlots>
+
+/** At most `max` run at once. Others wait in order, and are refused with DatabaseUnavailable after `waitMs`. */
+export function createSlots({ max, waitMs }: SlotLimits) {
   const waiting = new Set<() => void>()
   let taken = 0
 
-  function giveBack(): () => void {
-    let returned = false
-    return () => {
-      if (returned) return
-      returned = true
-      const [next] = waiting
-      if (next) next()
-      else taken -= 1
-    }
-  }
-
-  return {
-    take: async () => {
-      if (taken >= max) await turn(waiting, waitMs)
-      else taken += 1
-      return giveBack()
-    },
-    idle: () => taken === 0,
-  }
-}
-
-/** The slot stays taken until the handover. */
-async function turn(waiting: Set<() => void>, waitMs: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const handOver = () => {
+  /** The slot stays taken until the handover. */
+  async function waitForTurn(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const take = () => {
       clearTimeout(timeout)
-      waiting.delete(handOver)
+      waiting.delete(take)
       resolve()
     }
     const timeout = setTimeout(() => {
-      waiting.delete(handOver)
+      waiting.delete(take)
       reject(new DatabaseUnavailable('too many transactions of this process wait for locks'))
     }, waitMs)
-    waiting.add(handOver)
-  })
+    waiting.add(take)
+    await promise
+  }
+
+  return {
+    isIdle: () => taken === 0,
+    run: async <T>(work: () => Promise<T>): Promise<T> => {
+      if (taken < max) taken += 1
+      else await waitForTurn()
+      try {
+        return await work()
+      } finally {
+        const [next] = waiting
+        if (next) next()
+        else taken -= 1
+      }
+    },
+  }
 }

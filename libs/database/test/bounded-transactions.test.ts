@@ -3,9 +3,14 @@ import { countLockWaits, eventually, insertUser, openMigratedDatabase } from '@g
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { connectDatabase } from '../src/open-database.ts'
-import { selectRows } from '../src/rows.ts'
-import { allowLongWork, databaseTime, runTransaction } from '../src/run-transaction.ts'
-import { runShortTransaction, type ShortTransaction } from '../src/short-transactions.ts'
+import { read } from '../src/rows.ts'
+import {
+  allowLongWork,
+  databaseTime,
+  shortTransaction,
+  transaction,
+  type ShortTransaction,
+} from '../src/transaction.ts'
 
 const statusOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -26,7 +31,7 @@ describe('transactions', () => {
   const settingsIn = async (em: EntityManager) => {
     const names = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
     const sql = `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`
-    return Object.values((await selectRows<object>(em, sql))[0]!)
+    return Object.values((await read<object>(em, sql))[0]!)
   }
 
   it('have their timeouts, which a long one lifts for itself alone', async () => {
@@ -67,34 +72,34 @@ describe('transactions', () => {
 
   it('leave connections for reads, also while as many as can run wait for a lock', async () => {
     const { id } = await insertUser({ orm })
-    await orm.em.fork().transactional(async (em) => {
+    await transaction(orm, async (em) => {
       await lock(em, id)
-      const waiting = Array.from({ length: 25 }, () => statusOf(orm.em.fork().transactional((own) => lock(own, id))))
+      const waiting = Array.from({ length: 25 }, () => statusOf(transaction(orm, (own) => lock(own, id))))
       // Seven of ten: this one and six that wait.
       await eventually('all slots are taken', async () => (await countLockWaits({ orm })) === 6)
-      const reads = Array.from({ length: 20 }, () => selectRows(orm.em.fork(), 'select 1 as one'))
+      const reads = Array.from({ length: 20 }, () => read(orm.em.fork(), 'select 1 as one'))
       expect(await Promise.all(reads)).to.have.length(20)
       expect(await countLockWaits({ orm })).to.equal(6)
       expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set([503]))
     })
-    expect(await statusOf(orm.em.fork().transactional((em) => lock(em, id)))).to.equal(200)
+    expect(await statusOf(transaction(orm, (em) => lock(em, id)))).to.equal(200)
   })
 
   it('give their slots back after a commit, a rollback and a lost connection', async () => {
     await using opening = new AsyncDisposableStack()
     const small = opening.adopt(await connectDatabase({ url: database.url, connections: 2 }), (own) => own.close(true))
     for (let round = 0; round < 3; round += 1) {
-      expect(await statusOf(small.em.fork().transactional((em) => em.execute('select 1')))).to.equal(200)
-      const refused = small.em.fork().transactional(async () => {
+      expect(await statusOf(transaction(small, (em) => em.execute('select 1')))).to.equal(200)
+      const refused = transaction(small, async () => {
         throw refuse.username_taken()
       })
       expect(await statusOf(refused)).to.equal(409)
-      const lost = small.em.fork().transactional(async (em) => {
+      const lost = transaction(small, async (em) => {
         await em.execute('select pg_terminate_backend(pg_backend_pid())')
       })
       expect(await statusOf(lost)).to.equal(503)
     }
-    expect(await statusOf(small.em.fork().transactional((em) => em.execute('select 1')))).to.equal(200)
+    expect(await statusOf(transaction(small, (em) => em.execute('select 1')))).to.equal(200)
   })
 
   it('that are short commit with their last statement, or roll back, and give their connection back', async () => {
@@ -102,28 +107,26 @@ describe('transactions', () => {
     const small = opening.adopt(await connectDatabase({ url: database.url, connections: 1 }), (own) => own.close(true))
     const { id } = await insertUser({ orm })
     const bioOf = async () =>
-      (await selectRows<{ bio: string | null }>(orm.em.fork(), 'select bio from users where id = ?', [id]))[0]?.bio
+      (await read<{ bio: string | null }>(orm.em.fork(), 'select bio from users where id = ?', [id]))[0]?.bio
     const change = 'update users set bio = ? where id = ? returning bio'
 
-    const rows = await runShortTransaction(small.em, async (transaction) => {
-      const [read] = await transaction.select<{ id: string }>('select id from users where id = ? for update', [id])
-      return await transaction.commitWith<object>(change, ["it's; select 1", read!.id])
+    const rows = await shortTransaction(small.em, async (own) => {
+      const [found] = await own.read<{ id: string }>('select id from users where id = ? for update', [id])
+      return await own.commitWith<object>(change, ["it's; select 1", found!.id])
     })
     expect([rows, await bioOf()]).to.deep.equal([[{ bio: "it's; select 1" }], "it's; select 1"])
 
-    expect(
-      await runShortTransaction(small.em, (transaction) => transaction.select(change, ['not kept', id])),
-    ).to.have.length(1)
-    const broken = (transaction: ShortTransaction) =>
-      transaction.select(change, ['not kept', id]).then(() => transaction.commitWith('select 1 / 0'))
-    expect(await statusOf(runShortTransaction(small.em, broken))).to.equal(500)
+    expect(await shortTransaction(small.em, (own) => own.read(change, ['not kept', id]))).to.have.length(1)
+    const broken = (own: ShortTransaction) =>
+      own.read(change, ['not kept', id]).then(() => own.commitWith('select 1 / 0'))
+    expect(await statusOf(shortTransaction(small.em, broken))).to.equal(500)
     expect(await bioOf()).to.equal("it's; select 1")
   })
 
   it('of one account run two at a time; the others take no connection and are refused in time', async () => {
     const { id } = await insertUser({ orm })
     const { id: otherId } = await insertUser({ orm })
-    const locking = (accountId: string) => statusOf(runTransaction(orm, (em) => lock(em, accountId), { accountId }))
+    const locking = (accountId: string) => statusOf(transaction(orm, (em) => lock(em, accountId), { accountId }))
     await orm.em.fork().transactional(async (em) => {
       await lock(em, id)
       const waiting = Array.from({ length: 25 }, () => locking(id))
@@ -141,7 +144,7 @@ describe('transactions', () => {
     let started = 0
     let runs = 0
     const crossing = (one: string, two: string) =>
-      runTransaction(orm, async (em) => {
+      transaction(orm, async (em) => {
         runs += 1
         await lock(em, one)
         started += 1

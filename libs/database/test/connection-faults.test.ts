@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { DatabaseUnavailable } from '../src/driver.ts'
 import { connectDatabase, databaseOptions } from '../src/open-database.ts'
-import { selectRows, violates } from '../src/rows.ts'
+import { read, violates } from '../src/rows.ts'
 
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -29,14 +29,14 @@ describe('Faults of connections', () => {
 
     const broken = Array.from({ length: 2 }, () =>
       small.em.fork().transactional(async (em) => {
-        const [row] = await selectRows<{ pid: number }>(em, 'select pg_backend_pid() as pid')
+        const [row] = await read<{ pid: number }>(em, 'select pg_backend_pid() as pid')
         await terminate.backend(row!.pid)
         await em.execute('select 1')
       }),
     )
 
     for (const error of await Promise.all(broken.map(errorOf))) expectUnavailable(error)
-    expect(await selectRows(small.em.fork(), 'select 1 as one')).to.deep.equal([{ one: 1 }])
+    expect(await read(small.em.fork(), 'select 1 as one')).to.deep.equal([{ one: 1 }])
   })
 
   it('that end while a statement runs read as unavailable', async () => {
@@ -66,7 +66,7 @@ describe('Faults of connections', () => {
     expectUnavailable(await errorOf(open(nowhere, 1).em.fork().begin()))
     expectUnavailable(await errorOf(full.em.fork().execute('select 1')))
     await holder.rollback()
-    expect(await selectRows(full.em.fork(), 'select 1 as one')).to.deep.equal([{ one: 1 }])
+    expect(await read(full.em.fork(), 'select 1 as one')).to.deep.equal([{ one: 1 }])
   })
 
   it('are distinguished from faults of statements, which stay as they are', async () => {

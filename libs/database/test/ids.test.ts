@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { loadInstanceSettings, nextId } from '@gatehouse/domain'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
 import { connectDatabase } from '../src/open-database.ts'
-import { selectRows } from '../src/rows.ts'
+import { read } from '../src/rows.ts'
 
 const epochMs = Date.parse('2024-01-01T00:00:00Z')
 
@@ -28,7 +28,7 @@ describe('ids', () => {
     const many = 'select next_snowflake()::text as id from generate_series(1, 5000)'
 
     const batches = await Promise.all(
-      [database.orm, replica, database.orm, replica].map((orm) => selectRows<{ id: string }>(orm.em.fork(), many)),
+      [database.orm, replica, database.orm, replica].map((orm) => read<{ id: string }>(orm.em.fork(), many)),
     )
 
     const ids = batches.flat().map((row) => row.id)

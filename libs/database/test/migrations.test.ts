@@ -3,7 +3,7 @@ import { User, loadInstanceSettings } from '@gatehouse/domain'
 import { openMigratedDatabase, testDatabase } from '@gatehouse/test-kit'
 import { DatabaseUnavailable } from '../src/driver.ts'
 import { connectDatabase, migrateDatabase, openDatabase } from '../src/open-database.ts'
-import { selectRows } from '../src/rows.ts'
+import { read } from '../src/rows.ts'
 
 describe('migrations', () => {
   it('are applied once by any number of concurrent callers, and keep the worker id', async () => {
@@ -42,7 +42,7 @@ describe('migrations', () => {
   it('give every foreign key an index on its own side', async () => {
     await using database = await openMigratedDatabase()
 
-    const missing = await selectRows(
+    const missing = await read(
       database.orm.em.fork(),
       `select c.conrelid::regclass::text as "table", c.conname as name from pg_constraint c
        where c.contype = 'f' and not exists (
@@ -78,7 +78,7 @@ describe('Instance settings: the table', () => {
       federatedRegistrationOpen: true,
       autoAcceptPeering: false,
     })
-    expect(await selectRows(em, 'select id from instance_settings')).to.have.length(1)
+    expect(await read(em, 'select id from instance_settings')).to.have.length(1)
   })
 })
 

@@ -2,11 +2,10 @@ import { InstanceSettings, Invite, User, nextId } from '@gatehouse/domain'
 import { eventually, insertUser, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { EntityClass, EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import { batchById } from '../src/batch-by-id.ts'
-import { selectRowsWithin } from '../src/bounded-reads.ts'
+import { batchBy, prepareRead } from '../src/batched-read.ts'
 import { DatabaseUnavailable } from '../src/driver.ts'
 import { connectDatabase } from '../src/open-database.ts'
-import { prepareRead } from '../src/prepared-reads.ts'
+import { read } from '../src/rows.ts'
 
 const readBio = prepareRead({ name: 'test_bio', entity: User, properties: ['bio'], where: 'users.id = $1' })
 const readSlowly = prepareRead({
@@ -42,10 +41,10 @@ describe('Prepared reads', () => {
     for (const entity of [User, Invite, InstanceSettings] as EntityClass<object>[]) {
       const { properties, tableName: table } = orm.getMetadata().get(entity)
       const names = Object.keys(properties) as never[]
-      const read = prepareRead({ name: `test_${table}`, entity, properties: names, where: `${table}.id > $1` })
+      const readAll = prepareRead({ name: `test_${table}`, entity, properties: names, where: `${table}.id > $1` })
       for (const attempt of ['prepared', 'repeated']) {
         const expected = (await database.orm.em.fork().findAll(entity)).map((one) => ({ ...one }))
-        expect(await read(orm.em, [0]), `${table}, ${attempt}`).to.deep.equal(expected)
+        expect(await readAll(orm.em, [0]), `${table}, ${attempt}`).to.deep.equal(expected)
       }
     }
   })
@@ -84,20 +83,22 @@ describe('Prepared reads', () => {
 
   it('within limits have them in their own statement only, and PostgreSQL cancels one that lasts longer', async () => {
     const limits = `select current_setting('statement_timeout') as time, current_setting('work_mem') as memory, ?::text as text`
-    const read = async (statementMs: number, sql: string, parameters: unknown[] = []) =>
-      await selectRowsWithin<object>(orm.em, { statementMs, workMem: '33MB' }, sql, parameters)
+    const readWithin = async (statementMs: number, sql: string, parameters: unknown[] = []) =>
+      await read<object>(orm.em, sql, parameters, { statementMs, workMem: '33MB' })
     const before = await orm.em.fork().execute<object[]>(limits, ['x'])
 
     const within = { time: '12345ms', memory: '33MB', text: "o'clock; select 1" }
-    expect(await read(12_345, limits, [within.text])).to.deep.equal([within])
+    expect(await readWithin(12_345, limits, [within.text])).to.deep.equal([within])
     expect(await orm.em.fork().execute<object[]>(limits, ['x'])).to.deep.equal(before)
 
-    expect(await read(50, 'select pg_sleep(30)').catch((error: unknown) => error)).to.be.instanceOf(DatabaseUnavailable)
+    expect(await readWithin(50, 'select pg_sleep(30)').catch((error: unknown) => error)).to.be.instanceOf(
+      DatabaseUnavailable,
+    )
     expect(await orm.em.fork().execute<object[]>(limits, ['x'])).to.deep.equal(before)
 
     const inside = await orm.em
       .fork()
-      .transactional(async (em) => await selectRowsWithin(em, { statementMs: 50, workMem: '33MB' }, 'select 1'))
+      .transactional(async (em) => await read(em, 'select 1', [], { statementMs: 50, workMem: '33MB' }))
       .catch(String)
     expect(inside).to.match(/transaction/)
   })
@@ -112,16 +113,17 @@ describe('Batched reads', () => {
   const startReads = (joinMs = Infinity) => {
     const begun: Read[] = []
     let connect: Promise<unknown> = Promise.resolve()
-    const byId = batchById<Row>(
+    const byId = batchBy<Row>(
+      'id',
       async (_em, values) => {
         await connect
-        const [ids] = (typeof values === 'function' ? values() : values) as [string]
+        const [ids] = (typeof values === 'function' ? values() : values) as [string[]]
         return await new Promise((resolve, reject) => {
           const answer = (rows: Row[] | Error) => (rows instanceof Error ? reject(rows) : resolve(rows))
-          begun.push({ ids: ids.slice(1, -1).split(','), answer })
+          begun.push({ ids, answer })
         })
       },
-      { joinMs },
+      joinMs,
     )
     return {
       begun,

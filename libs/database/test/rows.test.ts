@@ -3,8 +3,7 @@ import { AuditEntry, User, nextId, plainUserProperties, recordAudit, sanitizeUse
 import { insertUser, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import { findPage } from '../src/page.ts'
-import { bigintArray, columnsOf, selectRows } from '../src/rows.ts'
+import { bigintArray, columnsOf, findPage, read } from '../src/rows.ts'
 
 describe('rows', () => {
   let database: Awaited<ReturnType<typeof openMigratedDatabase>>
@@ -19,7 +18,7 @@ describe('rows', () => {
     const em = orm.em.fork()
     const columns = columnsOf(em, User, plainUserProperties)
     const sql = `select ${columns.sql}, instance_name from users, instance_settings where users.id = any(?::bigint[])`
-    const [row] = await selectRows<{ instance_name: string }>(em, sql, [bigintArray([id, '1'])])
+    const [row] = await read<{ instance_name: string }>(em, sql, [bigintArray([id, '1'])])
     return columns.read(row!)
   }
 
@@ -43,21 +42,21 @@ describe('rows', () => {
     const kept = { origin: 'https://a.example', username: 'ada' }
     const store = (json: string) =>
       orm.em.fork().execute('update users set replicated_instances = ? where id = ?', [json, id])
-    const read = async () => (await orm.em.fork().findOneOrFail(User, { id })).replicatedInstances
+    const readInstances = async () => (await orm.em.fork().findOneOrFail(User, { id })).replicatedInstances
 
     for (const damaged of ['', '{', 'null', '{"origin":1}', '[1,null,{"origin":"https://a.example"}]']) {
       await store(damaged)
-      expect(await read(), damaged).to.deep.equal([])
+      expect(await readInstances(), damaged).to.deep.equal([])
       expect((await readPlain(id)).replicatedInstances, damaged).to.deep.equal([])
     }
     await store(JSON.stringify([kept, { origin: 7 }]))
-    expect(await read()).to.deep.equal([kept])
+    expect(await readInstances()).to.deep.equal([kept])
 
     await orm.em.fork().transactional(async (em) => {
       const user = await em.findOneOrFail(User, { id })
       user.replicatedInstances = [...user.replicatedInstances, { origin: 'https://b.example', username: 'ada' }]
     })
-    const [row] = await selectRows<{ json: string }>(
+    const [row] = await read<{ json: string }>(
       orm.em.fork(),
       'select replicated_instances as json from users where id = ?',
       [id],

@@ -2,12 +2,10 @@ import { openMigratedDatabase, startTcpProxy } from '@gatehouse/test-kit'
 import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import pg from 'pg'
-import { selectRowsWithin } from '../src/bounded-reads.ts'
 import { DatabaseUnavailable } from '../src/driver.ts'
 import { databaseOptions } from '../src/open-database.ts'
-import { selectRows } from '../src/rows.ts'
-import { allowLongWork, limitTransaction } from '../src/run-transaction.ts'
-import { runShortTransaction } from '../src/short-transactions.ts'
+import { read } from '../src/rows.ts'
+import { allowLongWork, shortTransaction } from '../src/transaction.ts'
 
 /** After a second without an answer a connection is given up here; the server would end a statement after 15. */
 const limits = { statementMs: 100, marginMs: 900 }
@@ -28,8 +26,8 @@ describe('Connections that go silent', () => {
     const running = [
       ...Array.from({ length: 7 }, () => fork().execute(sleep)),
       fork().transactional((em) => em.execute(sleep)),
-      runShortTransaction(fork(), ({ select }) => select(sleep)),
-      selectRowsWithin(fork(), { statementMs: 4_000, workMem: '4MB' }, sleep),
+      shortTransaction(fork(), (short) => short.read(sleep)),
+      read(fork(), sleep, [], { statementMs: 4_000, workMem: '4MB' }),
     ].map(errorOf)
     await database.sleeping(10)
 
@@ -49,7 +47,7 @@ describe('Connections that go silent', () => {
     await using database = await openBehindProxy(3)
     const idle = database.orm.em.fork()
     await idle.begin()
-    const pidOf = async (em: EntityManager) => (await selectRows<{ pid: number }>(em, 'select pg_backend_pid() pid'))[0]
+    const pidOf = async (em: EntityManager) => (await read<{ pid: number }>(em, 'select pg_backend_pid() pid'))[0]
     const before = await pidOf(idle)
 
     await Promise.all([
@@ -58,7 +56,7 @@ describe('Connections that go silent', () => {
         await em.execute(sleepPastLimit)
       }),
       database.orm.em.fork().transactional(async (em) => {
-        await limitTransaction(em, { lockMs: 0, statementMs: 0 })
+        await allowLongWork(em, { lockMs: 0, statementMs: 0 })
         await em.execute(sleepPastLimit)
       }),
     ])
@@ -81,7 +79,7 @@ describe('Connections that go silent', () => {
 })
 
 async function selectNumber(em: EntityManager, number: number): Promise<number | undefined> {
-  const [row] = await selectRows<{ number: number }>(em, 'select ?::int as number', [number])
+  const [row] = await read<{ number: number }>(em, 'select ?::int as number', [number])
   return row?.number
 }
 

@@ -14,7 +14,7 @@ type Row = { is_deleted: boolean; is_admin: boolean; password_changed_at: string
 
 /**
  * Locks the row for share until the transaction of `em` ends. Call it first, or last in a long transaction. Two admins
- * who act on each other may deadlock: use `runTransaction`. The operator always passes. Throws account_deleted,
+ * who act on each other may deadlock: use `transaction`. The operator always passes. Throws account_deleted,
  * token_revoked, admin_required. Design: invariant 1.
  */
 export async function assertCallerCurrent(

@@ -1,5 +1,5 @@
 import { nextId, type User } from '@gatehouse/domain'
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { TestIdentity } from './harness.ts'
 
 type Where = Pick<TestIdentity, 'deps'>
@@ -14,12 +14,12 @@ export async function insertRow({ deps }: Where, table: string, row: Row): Promi
 
 /** The rows a query finds, as the database gives them. */
 export async function rowsOf({ deps }: Where, sql: string, parameters: unknown[] = []): Promise<Row[]> {
-  return await selectRows<Row>(deps.orm.em.fork(), sql, parameters)
+  return await read<Row>(deps.orm.em.fork(), sql, parameters)
 }
 
 /** One column of what a query finds, in words. */
 export async function column({ deps }: Where, sql: string, parameters: unknown[] = []): Promise<string[]> {
-  const rows = await selectRows<Row>(deps.orm.em.fork(), sql, parameters)
+  const rows = await read<Row>(deps.orm.em.fork(), sql, parameters)
   return rows.map((row) => String(Object.values(row)[0]))
 }
 

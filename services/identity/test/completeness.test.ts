@@ -1,5 +1,5 @@
 import { homeFields, profileFieldNames, profileFields } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import { nextId } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { deleteLockedAccount } from '../src/operations/deletion/delete-locked-account.ts'
@@ -81,7 +81,7 @@ describe('Completeness', () => {
   after(() => identity[Symbol.asyncDispose]())
 
   const rowsOf = <Row extends object>(sql: string, parameters: unknown[] = []) =>
-    selectRows<Row>(identity.deps.orm.em.fork(), sql, parameters)
+    read<Row>(identity.deps.orm.em.fork(), sql, parameters)
 
   async function listReferences(): Promise<Reference[]> {
     const all = await rowsOf<Reference>(referencesSql)

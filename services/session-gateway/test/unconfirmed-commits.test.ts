@@ -126,7 +126,7 @@ function losingCommits(orm: MikroORM): MikroORM {
     }
     return { transactional }
   }
-  return { em: { fork } } as unknown as MikroORM
+  return { em: { fork }, config: orm.config } as unknown as MikroORM
 }
 
 const withoutVersion = ({ userId, status }: PresenceChange) => ({ userId, status })

@@ -1,4 +1,4 @@
-import { changeRows, selectRows } from '@gatehouse/database'
+import { changeRows, read } from '@gatehouse/database'
 import { ApprovalRequest, Peer, loadInstanceSettings, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { hostOf } from '../peers/signature.ts'
@@ -83,6 +83,6 @@ export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
 
 export async function loadReset(em: EntityManager, origin: string): Promise<{ instanceId: string } | undefined> {
   const sql = 'select instance_id as "instanceId" from peer_resets where origin = ?'
-  const [row] = await selectRows<{ instanceId: string }>(em, sql, [origin])
+  const [row] = await read<{ instanceId: string }>(em, sql, [origin])
   return row
 }

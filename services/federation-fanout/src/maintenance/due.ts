@@ -1,4 +1,4 @@
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
@@ -34,7 +34,7 @@ const anyDue = `select ${dueRows.map((rows) => `exists (select from ${rows})`).j
 /** Nearly always false: it saves most statements at rest. */
 export async function isAnythingDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<boolean> {
   const now = new Date(clock.now())
-  const [row] = await selectRows<{ isDue: boolean }>(orm.em.fork(), anyDue, Array(dueRows.length).fill(now))
+  const [row] = await read<{ isDue: boolean }>(orm.em.fork(), anyDue, Array(dueRows.length).fill(now))
   return row?.isDue === true
 }
 
@@ -43,7 +43,7 @@ export async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name
   const queue = queues[name]
   const { table, key, time } = queue
   const now = clock.now()
-  const rows = await selectRows<{ key: string }>(
+  const rows = await read<{ key: string }>(
     orm.em.fork(),
     `update ${table} set ${time} = ? where ${key} in (
        select ${key} from ${rowsOf(queue)} order by ${time} limit ? for update skip locked)

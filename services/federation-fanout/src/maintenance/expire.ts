@@ -1,4 +1,4 @@
-import { changeRows, selectRows } from '@gatehouse/database'
+import { changeRows, read } from '@gatehouse/database'
 import { ApprovalRequest } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
@@ -18,9 +18,9 @@ export async function expireOld(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
   const parameters = [new Date(deps.clock.now()), policy.duePerRun]
   const requests = `select id::text as id, source_origin as origin from ${due.endsOfRequests} limit ?`
-  for (const request of await selectRows<Ending>(em, requests, parameters)) await expireRequest(deps, request)
+  for (const request of await read<Ending>(em, requests, parameters)) await expireRequest(deps, request)
   const peers = `select id::text as id, origin from ${due.endsOfPeers} limit ?`
-  for (const { origin } of await selectRows<Ending>(em, peers, parameters)) await expirePeer(deps, origin)
+  for (const { origin } of await read<Ending>(em, peers, parameters)) await expirePeer(deps, origin)
 }
 
 async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> {

@@ -1,4 +1,4 @@
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { z } from 'zod'
 import type { attachProofReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
@@ -12,7 +12,7 @@ export async function consumeAttachProof(
   { token, targetDomain }: Input,
 ): Promise<z.infer<typeof attachProofReply>> {
   const em = orm.em.fork()
-  const [user] = await selectRows<{ homeUserId: string; username: string }>(
+  const [user] = await read<{ homeUserId: string; username: string }>(
     em,
     `with used as (
        delete from attach_proofs where token_hash = ? and target_domain = ? and expires_at > ? returning user_id)

@@ -1,6 +1,6 @@
 import { enqueue } from '@gatehouse/bus'
 import { peerChanged } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { read, transaction } from '@gatehouse/database'
 import { ApprovalRequest, Peer, assertCallerCurrent, type ActingAdmin } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
@@ -20,9 +20,9 @@ export async function withPeer<T>(
   change: (em: EntityManager, peer: Peer | null) => Promise<T>,
   { actor = null, requestId }: Cause = {},
 ): Promise<T> {
-  const result = await runTransaction(deps.orm, async (em) => {
+  const result = await transaction(deps.orm, async (em) => {
     if (actor) await assertCallerCurrent(em, actor, { admin: true })
-    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`peer ${origin}`])
+    await read(em, 'select pg_advisory_xact_lock(hashtextextended(?, 0))', [`peer ${origin}`])
     const peer = await em.findOne(Peer, { origin }, { lockMode: LockMode.PESSIMISTIC_WRITE })
     const before = await describeOrigin(em, origin)
     const changed = await change(em, peer)

@@ -1,4 +1,4 @@
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -44,7 +44,7 @@ const maxId = '9223372036854775807'
 
 /** Uses the index users_profile_changes. */
 async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at, id }: Place) {
-  const rows = await selectRows<Place>(
+  const rows = await read<Place>(
     em,
     `select u.id::text as id, u.profile_updated_at::float8 as at from users u
      where u.profile_updated_at > 0 and u.home_instance is null and not u.is_deleted

@@ -1,4 +1,4 @@
-import { changeRows, selectRows } from '@gatehouse/database'
+import { changeRows, read } from '@gatehouse/database'
 import { loadInstanceSettings, Peer } from '@gatehouse/domain'
 import { endpoints, relayReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
@@ -23,7 +23,7 @@ const finalReasons = new Set([
 
 export async function deliverDue(deps: Deps): Promise<void> {
   const sql = `select distinct p.id::text as id from ${due.deliveries}`
-  const peers = await selectRows<{ id: string }>(deps.orm.em.fork(), sql, [new Date(deps.clock.now())])
+  const peers = await read<{ id: string }>(deps.orm.em.fork(), sql, [new Date(deps.clock.now())])
   for (const { id } of peers) deps.background.start(`relay ${id}`, () => deliverAll(deps, id))
 }
 
@@ -50,7 +50,7 @@ export async function deliverBatch(deps: Deps, peerId: string): Promise<boolean>
 /** One replica holds each delivery until the lease ends. */
 async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> {
   const now = clock.now()
-  return await selectRows<Delivery>(
+  return await read<Delivery>(
     orm.em.fork(),
     `update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id in (
        select user_id from federation_deliveries where peer_id = ? and next_attempt_at <= ?

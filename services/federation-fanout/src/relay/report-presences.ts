@@ -1,4 +1,4 @@
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { Peer } from '@gatehouse/domain'
 import { remotePresenceReported } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
@@ -14,7 +14,7 @@ export async function reportPresences(
 ): Promise<void> {
   if (reports.length === 0) return
   const latest = new Map(reports.map(({ homeUserId, status }) => [homeUserId, status]))
-  const users = await selectRows<{ id: string; homeUserId: string }>(
+  const users = await read<{ id: string; homeUserId: string }>(
     orm.em.fork(),
     `select id::text as id, home_user_id as "homeUserId" from users
      where home_instance = ? and home_user_id in (select jsonb_array_elements_text(?::jsonb)) and not is_deleted`,

@@ -1,4 +1,4 @@
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
@@ -13,7 +13,7 @@ export async function takeFromLimit(
   { limit: { name, requests, windowMs }, key }: { limit: Limit; key: string },
 ): Promise<void> {
   const now = clock.now()
-  const [row] = await selectRows<{ requests: number; endsAt: number }>(
+  const [row] = await read<{ requests: number; endsAt: number }>(
     orm.em.fork(),
     `insert into federation_limits as stored (name, key, requests, ends_at) values (?, ?, 1, ?)
      on conflict (name, key) do update set

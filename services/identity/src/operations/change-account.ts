@@ -1,6 +1,6 @@
 import { enqueue } from '@gatehouse/bus'
 import { profileChanged, type AccountState, type EventDefinition, type accountEvents } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { accountStateOf, assertCurrent, type ActingCaller, type User } from '@gatehouse/domain'
 import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -12,7 +12,7 @@ type Change<U, T> = (user: U, em: EntityManager) => Promise<T>
 
 /** Runs a change in a transaction that has locked the account. Null: there is none. */
 export async function changeUser<T>({ orm }: Orm, userId: string, change: Change<User | null, T>): Promise<T> {
-  return await runTransaction(orm, async (em) => await change(await lockUser(em, userId), em), { accountId: userId })
+  return await transaction(orm, async (em) => await change(await lockUser(em, userId), em), { accountId: userId })
 }
 
 /** Judges the caller again under the lock. Throws account_deleted, token_revoked. Design: invariant 1. */

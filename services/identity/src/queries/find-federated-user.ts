@@ -1,5 +1,5 @@
 import { baseUsername } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import { User, stubPasswordHash } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
@@ -13,7 +13,7 @@ export async function findFederatedUser(em: EntityManager, identity: FederatedId
     const known = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
     if (known) return known
   }
-  const [namesake] = await selectRows<{ id: string }>(
+  const [namesake] = await read<{ id: string }>(
     em,
     `select id::text as id from users
      where home_instance = ? and split_part(username, '@', 1) = ? and not is_deleted

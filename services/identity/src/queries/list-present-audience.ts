@@ -1,9 +1,9 @@
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Contract: 6, presence_update. */
 export async function listPresentAudience(em: EntityManager, userId: string): Promise<string[]> {
-  const rows = await selectRows<{ user_id: string }>(
+  const rows = await read<{ user_id: string }>(
     em,
     `with input as materialized (select ?::bigint as id), linked (user_id) as (
        select friend_id from friendships where user_id = (select id from input)

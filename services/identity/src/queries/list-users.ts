@@ -1,5 +1,5 @@
 import type { listUsersQuery } from '@gatehouse/contracts'
-import { findsPartsOfNames, selectRows } from '@gatehouse/database'
+import { findsPartsOfNames, read } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { raw, type EntityManager, type FilterQuery, type QueryOrderMap } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -90,7 +90,7 @@ function isAfter(cursor: string, sort: UsersQuery['sort']): FilterQuery<User> {
 /** The home instances of the live users and stubs, in the order of the alphabet. One step of the index for each. Contract: 5. */
 export async function listUserInstances(em: EntityManager): Promise<string[]> {
   const next = 'select min(home_instance) as host from users where not is_deleted and home_instance'
-  const rows = await selectRows<{ host: string }>(
+  const rows = await read<{ host: string }>(
     em,
     `with recursive hosts as (
        ${next} is not null union all select (${next} > host) from hosts where host is not null

@@ -1,18 +1,16 @@
-import { batchById, prepareRead } from '@gatehouse/database'
+import { batchedRead } from '@gatehouse/database'
 import { InstanceSettings } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { IdentityConfig } from '../config.ts'
 
 const gates = ['registrationOpen', 'federatedRegistrationOpen', 'autoAcceptPeering'] as const
 
-const readById = batchById(
-  prepareRead({
-    name: 'instance_settings',
-    entity: InstanceSettings,
-    properties: [...gates, 'id', 'instanceId', 'instanceName'],
-    where: 'instance_settings.id = any($1::int[])',
-  }),
-)
+const readById = batchedRead({
+  name: 'instance_settings',
+  entity: InstanceSettings,
+  properties: [...gates, 'id', 'instanceId', 'instanceName'],
+  key: 'id',
+})
 
 export type PlainSettings = NonNullable<Awaited<ReturnType<typeof readById>>>
 

@@ -1,17 +1,15 @@
-import { batchById, bigintArray, prepareRead, selectRows } from '@gatehouse/database'
+import { batchedRead, bigintArray, read } from '@gatehouse/database'
 import { User, assertCurrent, plainUserProperties, type ActingCaller, type PlainUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-const readById = batchById(
-  prepareRead({
-    name: 'users_by_id',
-    entity: User,
-    properties: plainUserProperties,
-    where: 'users.id = any($1::bigint[])',
-  }),
-)
+const readById = batchedRead({
+  name: 'users_by_id',
+  entity: User,
+  properties: plainUserProperties,
+  key: 'id',
+})
 
 /** For reads outside of transactions. Throws user_unknown. */
 export async function loadUser(em: EntityManager, userId: string): Promise<PlainUser> {
@@ -29,14 +27,14 @@ export async function loadCaller({ orm }: Pick<Resources, 'orm'>, caller: Acting
 
 /** New rows may still refer to the account. The transfer of a group to a user who is being deleted must not wait. */
 export async function lockUser(em: EntityManager, userId: string): Promise<User | null> {
-  await selectRows(em, 'select id from users where id = ? for no key update', [userId])
+  await read(em, 'select id from users where id = ? for no key update', [userId])
   return await em.findOne(User, { id: userId }, { refresh: true })
 }
 
 /** In the order of ids: two admins who act on each other do not deadlock. */
 export async function lockInOrder(em: EntityManager, userIds: readonly string[]): Promise<void> {
   const sql = 'select id from users where id = any(?::bigint[]) order by id for no key update'
-  await selectRows(em, sql, [bigintArray(userIds)])
+  await read(em, sql, [bigintArray(userIds)])
 }
 
 /** The local admins who are not deleted. All admins are locked in the order of ids. Contract: 5. */
@@ -44,7 +42,7 @@ export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }
   type Row = { id: string; counts: boolean }
   const sql = `select id::text as id, home_instance is null and not is_deleted as counts
     from users where is_admin order by users.id for no key update`
-  return (await selectRows<Row>(em, sql)).filter(({ counts }) => counts)
+  return (await read<Row>(em, sql)).filter(({ counts }) => counts)
 }
 
 /** Throws user_unknown, target_deleted. */

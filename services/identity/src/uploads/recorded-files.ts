@@ -1,3 +1,4 @@
+import { transaction } from '@gatehouse/database'
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileRemoval } from '@gatehouse/domain'
@@ -26,7 +27,7 @@ export async function removeRecordedFiles(deps: RemovalDeps, { atMost }: { atMos
 
 /** A crash between file and record repeats a removal that finds nothing. */
 async function removeBatch({ orm, log, config }: RemovalDeps, after: string): Promise<FileRemoval[]> {
-  return await orm.em.fork().transactional(async (em) => {
+  return await transaction(orm, async (em) => {
     const batch = await em.find(
       FileRemoval,
       { id: { $gt: after } },

@@ -1,5 +1,5 @@
 import { limits } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { refuse } from '@gatehouse/runtime'
 
@@ -7,7 +7,7 @@ type NewUpload = { userId: string; size: number }
 
 /** Decides only when the account is locked. Throws too_many_unclaimed_uploads. Contract: 3, uploads. */
 export async function refuseBeyondUnclaimed(em: EntityManager, { userId, size }: NewUpload): Promise<void> {
-  const [unclaimed = { files: 0, bytes: 0 }] = await selectRows<{ files: number; bytes: number }>(
+  const [unclaimed = { files: 0, bytes: 0 }] = await read<{ files: number; bytes: number }>(
     em,
     `select count(*)::int as files, coalesce(sum(size), 0)::int as bytes
      from uploads where user_id = ? and claimed_at is null`,

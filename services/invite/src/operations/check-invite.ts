@@ -1,14 +1,14 @@
 import { isStorableText, type checkInviteReply } from '@gatehouse/contracts'
-import { prepareRead } from '@gatehouse/database'
+import { batchedRead } from '@gatehouse/database'
 import { Invite, deriveInviteStatus } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 
-const readByToken = prepareRead({
+const readByToken = batchedRead({
   name: 'invite_by_token',
   entity: Invite,
-  properties: ['name', 'revokedAt', 'expiresAt', 'usedCount', 'maxUses'],
-  where: 'invites.token = $1',
+  properties: ['token', 'name', 'revokedAt', 'expiresAt', 'usedCount', 'maxUses'],
+  key: 'token',
 })
 
 /** Only a usable invite tells its name. Spec: check-invite; Contract: 3, check-invite. */
@@ -17,7 +17,7 @@ export async function checkInvite(
   token: unknown,
 ): Promise<z.infer<typeof checkInviteReply>> {
   if (typeof token !== 'string' || !isStorableText(token)) return { valid: false, reason: 'invalid' }
-  const [invite] = await readByToken(orm.em, [token])
+  const invite = await readByToken(orm.em, token)
   const status = invite && deriveInviteStatus(invite, clock.now())
   if (!status || status === 'revoked') return { valid: false, reason: 'invalid' }
   if (status !== 'active') return { valid: false, reason: status }

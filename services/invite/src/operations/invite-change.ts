@@ -1,6 +1,6 @@
 import { enqueue } from '@gatehouse/bus'
 import type { AuditAction, EventDefinition } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { Invite, assertCallerCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -13,7 +13,7 @@ export async function actAsAdmin<T>(
   admin: ActingAdmin,
   act: (em: EntityManager) => Promise<T>,
 ): Promise<T> {
-  return await runTransaction(orm, async (em) => {
+  return await transaction(orm, async (em) => {
     await assertCallerCurrent(em, admin, { admin: true })
     return await act(em)
   })

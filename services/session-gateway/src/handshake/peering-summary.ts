@@ -1,4 +1,4 @@
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import type { OperationContext } from '../context.ts'
 
 /** Contract: 6, `ready`. */
@@ -35,7 +35,7 @@ export class PeeringReader {
 }
 
 async function readPeeringSummary({ orm }: Pick<OperationContext, 'orm'>): Promise<PeeringSummary> {
-  const rows = await selectRows<{ origin: string | null; status: keyof typeof listOf; pending: number }>(
+  const rows = await read<{ origin: string | null; status: keyof typeof listOf; pending: number }>(
     orm.em.fork(),
     `select origin, status, pending
      from (select count(*)::int as pending from approval_requests where status = 'pending') as requests

@@ -1,4 +1,4 @@
-import { changeRows, DatabaseUnavailable, selectRows } from '@gatehouse/database'
+import { DatabaseUnavailable, changeRows, read } from '@gatehouse/database'
 import { withTimeout } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 
@@ -74,6 +74,6 @@ export async function listOtherNodes({
   timings,
 }: Pick<OperationContext, 'orm' | 'timings'> & { node: { readonly id: string } }): Promise<string[]> {
   const sql = `select id::text from session_nodes where id <> ? and seen_at > now() - ? * interval '1 millisecond'`
-  const rows = await selectRows<{ id: string }>(orm.em.fork(), sql, [node.id, timings.nodeSilenceMs])
+  const rows = await read<{ id: string }>(orm.em.fork(), sql, [node.id, timings.nodeSilenceMs])
   return rows.map(({ id }) => id)
 }

@@ -1,4 +1,4 @@
-import { bigintArray, selectRowsWithin } from '@gatehouse/database'
+import { bigintArray, read } from '@gatehouse/database'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 
@@ -44,9 +44,8 @@ export async function readAudience(
   if (userIds.length === 0) return audienceOf([])
   const { sql, parameters } = 'onNode' in present ? onNode(present.onNode) : everywhere(present.everywhereAnd)
   type Row = { kind: Kind; id: string; ids: string }
-  const rows = await selectRowsWithin<Row>(
+  const rows = await read<Row>(
     orm.em,
-    { statementMs: timings.databaseLimitMs, workMem: policy.audienceWorkMem },
     `with input as materialized (select ?::bigint[] as ids), present (user_id) as not materialized (${sql}),
      membership as materialized (
        select user_id, space_id from space_members where user_id = any((select ids from input)::bigint[])
@@ -65,6 +64,7 @@ export async function readAudience(
      union all select 'linked', link.user_id::text, string_agg(distinct other::text, ',')
        from link join present on present.user_id = other group by link.user_id`,
     [bigintArray(userIds), ...parameters],
+    { statementMs: timings.databaseLimitMs, workMem: policy.audienceWorkMem },
   )
   return audienceOf(rows)
 }
@@ -81,7 +81,7 @@ function everywhere(others: readonly string[]) {
 }
 
 function audienceOf(rows: readonly { kind: Kind; id: string; ids: string }[]): Audience {
-  const read = (kind: Kind) =>
+  const ofKind = (kind: Kind) =>
     new Map(rows.filter((row) => row.kind === kind).map((row) => [row.id, row.ids.split(',')] as const))
-  return { spacesOf: read('spaces'), membersOf: read('members'), linkedTo: read('linked') }
+  return { spacesOf: ofKind('spaces'), membersOf: ofKind('members'), linkedTo: ofKind('linked') }
 }

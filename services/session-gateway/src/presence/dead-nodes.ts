@@ -1,4 +1,4 @@
-import { bigintArray, changeRows, selectRows } from '@gatehouse/database'
+import { bigintArray, changeRows, read, transaction } from '@gatehouse/database'
 import type { OperationContext } from '../context.ts'
 import { deadMark } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
@@ -44,8 +44,8 @@ type Row = { user_id: string; status: 'online' | 'offline'; version: string }
 type Eviction = { evicted: number; changes: PresenceChange[] }
 
 async function evictUsers({ orm }: EvictionDeps, unconfirmed: Set<string>): Promise<Eviction> {
-  const eviction = await orm.em.fork().transactional(async (em): Promise<Eviction> => {
-    const rows = await selectRows<{ id: string }>(
+  const eviction = await transaction(orm, async (em): Promise<Eviction> => {
+    const rows = await read<{ id: string }>(
       em,
       `select users.id::text from users
        where users.id in (
@@ -55,7 +55,7 @@ async function evictUsers({ orm }: EvictionDeps, unconfirmed: Set<string>): Prom
     )
     if (rows.length === 0) return { evicted: 0, changes: [] }
     // A statement after the lock sees what was committed before it.
-    const changed = await selectRows<Row>(
+    const changed = await read<Row>(
       em,
       `with dead as (select id from session_nodes where seen_at = ${deadMark}), removed as (
          delete from presences where user_id = any(?::bigint[]) and node_id in (select id from dead) returning user_id
@@ -78,7 +78,7 @@ async function evictUsers({ orm }: EvictionDeps, unconfirmed: Set<string>): Prom
 /** The row lock keeps a newer change from an older version. Locked users wait. */
 async function publishUnconfirmed({ orm, broadcaster }: EvictionDeps, unconfirmed: Set<string>): Promise<void> {
   if (unconfirmed.size === 0) return
-  const rows = await selectRows<Row>(
+  const rows = await read<Row>(
     orm.em.fork(),
     `with current as materialized (
        select id, status from users where id = any(?::bigint[]) order by id for no key update skip locked)

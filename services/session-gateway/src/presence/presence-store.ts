@@ -1,5 +1,5 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { bigintArray, columnsOf, runShortTransaction, selectRows, violates } from '@gatehouse/database'
+import { bigintArray, columnsOf, read, shortTransaction, violates } from '@gatehouse/database'
 import type { EntityColumns, ShortTransaction } from '@gatehouse/database'
 import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { OperationContext } from '../context.ts'
@@ -43,7 +43,7 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
   const columns = columnsOf(context.orm.em, User, plainUserProperties)
   return {
     transaction: (work) =>
-      runShortTransaction(context.orm.em, (transaction) =>
+      shortTransaction(context.orm.em, (transaction) =>
         work({
           lockUsers: (userIds) => lockUsers(transaction, columns, userIds),
           findExisting: (userIds) => findExisting(transaction, userIds),
@@ -53,7 +53,7 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
     readAudience: (userIds, present) => readAudience(context, userIds, present),
     findConnected: async (userIds) => {
       const sql = 'select user_id::text as id from presences where user_id = any(?::bigint[])'
-      const rows = await selectRows<{ id: string }>(context.orm.em.fork(), sql, [bigintArray(userIds)])
+      const rows = await read<{ id: string }>(context.orm.em.fork(), sql, [bigintArray(userIds)])
       return new Set(rows.map(({ id }) => id))
     },
   }
@@ -66,7 +66,7 @@ async function lockUsers(
   userIds: readonly string[],
 ): Promise<Map<string, UserSnapshot>> {
   type Row = { instance_name: string; instance_id: string }
-  const rows = await transaction.select<Row>(
+  const rows = await transaction.read<Row>(
     `select ${columns.sql}, instance_name, instance_id from users cross join instance_settings
      where users.id = any(?::bigint[]) order by users.id for no key update of users skip locked`,
     [bigintArray(userIds)],
@@ -83,7 +83,7 @@ async function lockUsers(
 async function findExisting(transaction: ShortTransaction, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return []
   const query = 'select id::text from users where id = any(?::bigint[])'
-  const rows = await transaction.select<{ id: string }>(query, [bigintArray(userIds)])
+  const rows = await transaction.read<{ id: string }>(query, [bigintArray(userIds)])
   return rows.map((row) => row.id)
 }
 

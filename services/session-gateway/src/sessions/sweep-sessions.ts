@@ -1,4 +1,4 @@
-import { bigintArray, readAccountStates, selectRows } from '@gatehouse/database'
+import { bigintArray, read, readAccountStates } from '@gatehouse/database'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { endSessions, sessionEndings, type EndingDeps } from './end-sessions.ts'
@@ -29,7 +29,7 @@ async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise
   }
   if (ended.length === 0) return
   const sql = 'select id::text as id from users where id = any(?::bigint[]) and sessions_ended_by_reset'
-  const rows = await selectRows<{ id: string }>(em, sql, [bigintArray(idsOf(ended.map(({ user }) => user)))])
+  const rows = await read<{ id: string }>(em, sql, [bigintArray(idsOf(ended.map(({ user }) => user)))])
   const resets = new Set(rows.map(({ id }) => id))
   for (const { user, second } of ended) {
     const ending = resets.has(user.id) ? sessionEndings.PasswordReset : sessionEndings.SessionsEnded

@@ -1,4 +1,4 @@
-import { bigintArray, selectRows } from '@gatehouse/database'
+import { bigintArray, read } from '@gatehouse/database'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 
@@ -40,9 +40,7 @@ export class SpaceMembers {
   async #select(spaceIds: readonly string[]): Promise<Map<string, Members>> {
     const sql = `select space_id::text as id, string_agg(user_id::text, ',') as members
       from space_members where space_id = any(?::bigint[]) group by space_id`
-    const rows = await selectRows<{ id: string; members: string }>(this.#deps.orm.em.fork(), sql, [
-      bigintArray(spaceIds),
-    ])
+    const rows = await read<{ id: string; members: string }>(this.#deps.orm.em.fork(), sql, [bigintArray(spaceIds)])
     return new Map(rows.map(({ id, members }) => [id, members.split(',')]))
   }
 }

@@ -1,4 +1,4 @@
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { User, assertCallerCurrent, assertCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -30,5 +30,5 @@ export async function deleteUser(
     await assertCallerCurrent(em, actor, { admin: true })
     return state
   }
-  await finishDeletion(deps, await runTransaction(deps.orm, deletion, { accountId: userId }))
+  await finishDeletion(deps, await transaction(deps.orm, deletion, { accountId: userId }))
 }

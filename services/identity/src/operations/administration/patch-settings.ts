@@ -1,6 +1,6 @@
 import { enqueue } from '@gatehouse/bus'
 import { settingsChanged, type settingsBody } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { InstanceSettings, assertCallerCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -16,7 +16,7 @@ export async function patchSettings(
   deps: OperationContext & Pick<Deps, 'afterCommit'>,
   { changes, actor, requestId }: SettingsChange,
 ): Promise<InstanceSettings> {
-  const settings = await runTransaction(deps.orm, async (em) => {
+  const settings = await transaction(deps.orm, async (em) => {
     await assertCallerCurrent(em, actor, { admin: true })
     const settings = await em.findOneOrFail(InstanceSettings, { id: 1 }, { lockMode: LockMode.PESSIMISTIC_WRITE })
     const detail = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))

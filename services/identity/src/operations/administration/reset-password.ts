@@ -1,5 +1,5 @@
 import { passwordReset } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { User, assertCallerCurrent, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -29,7 +29,7 @@ export async function resetPassword(
     recordAudit(em, { action: 'user.password-reset', actor, target: { type: 'user', id: userId }, at: new Date(at) })
     return await recordAccountEvent(em, deps, passwordReset, { user, at, actor, requestId })
   }
-  await deps.afterCommit.invalidateCache(await runTransaction(deps.orm, reset, { accountId: userId }))
+  await deps.afterCommit.invalidateCache(await transaction(deps.orm, reset, { accountId: userId }))
   return temporaryPassword
 }
 

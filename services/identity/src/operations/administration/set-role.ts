@@ -1,5 +1,5 @@
 import { roleChanged } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { assertCallerCurrent, recordAudit, type ActingAdmin, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
@@ -16,7 +16,7 @@ export async function setRole(
   deps: OperationContext & Pick<Deps, 'afterCommit'>,
   { userId, isAdmin, actor, requestId }: RoleChange,
 ): Promise<User> {
-  const { user, state } = await runTransaction(deps.orm, async (em) => {
+  const { user, state } = await transaction(deps.orm, async (em) => {
     const admins = await lockLocalAdmins(em)
     await assertCallerCurrent(em, actor, { admin: true })
     const target = requireLive(await lockUser(em, userId))

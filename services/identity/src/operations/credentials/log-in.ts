@@ -1,5 +1,5 @@
 import { normalizeUsername } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
@@ -31,5 +31,5 @@ async function reloadLocked({ orm, databaseTime }: OperationContext, id: string,
     if (!user || user.passwordHash !== verifiedHash) throw refuse.invalid_credentials()
     return { user, issuedAt: Math.max(await databaseTime(em), user.passwordChangedAt ?? 0) }
   }
-  return await runTransaction(orm, reload, { accountId: id })
+  return await transaction(orm, reload, { accountId: id })
 }

@@ -1,5 +1,5 @@
 import { baseUsername, checkHomeEpoch, fitsHash } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { refuse } from '@gatehouse/runtime'
@@ -96,7 +96,7 @@ function homeScheme({ reach, publicAddress }: Deps['config'], homeInstance: stri
 async function replaceHash({ orm }: OperationContext, user: User, freshHash: string): Promise<boolean> {
   const unchanged = { id: user.id, passwordHash: user.passwordHash, isDeleted: false }
   const replace = async (em: EntityManager) => await em.nativeUpdate(User, unchanged, { passwordHash: freshHash })
-  return (await runTransaction(orm, replace, { accountId: user.id })) === 1
+  return (await transaction(orm, replace, { accountId: user.id })) === 1
 }
 
 /** Another login may have refreshed the hash at the same time. */

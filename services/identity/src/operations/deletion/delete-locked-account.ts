@@ -6,7 +6,7 @@ import {
   type AccountState,
   type DeletionMode,
 } from '@gatehouse/contracts'
-import { allowLongWork, changeRows, selectRows } from '@gatehouse/database'
+import { allowLongWork, changeRows, read } from '@gatehouse/database'
 import type { Actor, User } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -77,7 +77,7 @@ export async function finishDeletion({ afterCommit, uploadCleanup }: DeletionDep
 /** Spec: DELETE self 3. */
 async function refuseOwnedSpaces(em: EntityManager, userId: string, blocked: (owned: OwnedSpace[]) => Error) {
   const sql = 'select id::text as id, name from spaces where owner_id = ? order by spaces.id'
-  const owned = await selectRows<OwnedSpace>(em, sql, [userId])
+  const owned = await read<OwnedSpace>(em, sql, [userId])
   if (owned.length > 0) throw blocked(owned)
 }
 

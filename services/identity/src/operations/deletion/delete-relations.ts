@@ -1,4 +1,4 @@
-import { changeRows, selectRows } from '@gatehouse/database'
+import { changeRows, read } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Rows of one user. */
@@ -43,7 +43,7 @@ export async function deleteRelations(em: EntityManager, userId: string): Promis
  */
 export async function findExisting<T extends { table: string }>(em: EntityManager, tables: readonly T[]): Promise<T[]> {
   const sql = 'select name from unnest(?::text[]) as name where to_regclass(name) is not null'
-  const rows = await selectRows<{ name: string }>(em, sql, [`{${tables.map(({ table }) => table).join(',')}}`])
+  const rows = await read<{ name: string }>(em, sql, [`{${tables.map(({ table }) => table).join(',')}}`])
   const existing = new Set(rows.map(({ name }) => name))
   return tables.filter(({ table }) => existing.has(table))
 }

@@ -1,5 +1,5 @@
 import type { DeletionMode } from '@gatehouse/contracts'
-import { bigintArray, changeRows, selectRows } from '@gatehouse/database'
+import { bigintArray, changeRows, read } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { deleteFiles, deleteReactions } from './purge-content.ts'
 
@@ -26,7 +26,7 @@ async function lockChannels(em: EntityManager, userId: string): Promise<string[]
   const sql = `select c.id::text as id from dm_channels c
     where c.owner_id = ? or c.id in (select channel_id from dm_members where user_id = ?)
     order by c.id for no key update`
-  return idsOf(await selectRows(em, sql, [userId, userId]))
+  return idsOf(await read(em, sql, [userId, userId]))
 }
 
 async function transferGroups(em: EntityManager, userId: string): Promise<void> {
@@ -42,8 +42,8 @@ async function lockEmptyChannels(em: EntityManager, channelIds: string[]): Promi
   if (channelIds.length === 0) return []
   const empty = `select c.id::text as id from dm_channels c where c.id = any(?::bigint[])
     and not exists (select from dm_members m where m.channel_id = c.id) order by c.id`
-  const candidates = idsOf(await selectRows(em, `${empty} for update of c`, [bigintArray(channelIds)]))
-  return candidates.length === 0 ? [] : idsOf(await selectRows(em, empty, [bigintArray(candidates)]))
+  const candidates = idsOf(await read(em, `${empty} for update of c`, [bigintArray(channelIds)]))
+  return candidates.length === 0 ? [] : idsOf(await read(em, empty, [bigintArray(candidates)]))
 }
 
 async function purgeChannels(em: EntityManager, ids: string): Promise<void> {

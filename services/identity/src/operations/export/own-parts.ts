@@ -1,5 +1,5 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import { Invite, deriveInviteStatus, sanitizeUser } from '@gatehouse/domain'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
@@ -48,24 +48,24 @@ async function readAccount({ orm, clock, config }: PartDeps, userId: string): Pr
 type Reading = { userId: string; judge: Judge }
 
 function rowPages({ orm }: PartDeps, rows: OwnRows, { userId, judge }: Reading): AsyncGenerator<Row[]> {
-  const read = async (after: string) => {
+  const readPage = async (after: string) => {
     await judge()
     const { sql, parameters } = fillIn(rows, { userId, after })
-    return await selectRows<Row>(orm.em.fork(), sql, parameters)
+    return await read<Row>(orm.em.fork(), sql, parameters)
   }
   const first = rows.key === 'filename' ? '' : '0'
-  return pagesOf(read, { pageRows: policy.exportPageRows, keyOf: (row) => row[rows.key], first })
+  return pagesOf(readPage, { pageRows: policy.exportPageRows, keyOf: (row) => row[rows.key], first })
 }
 
 /** A token opens the instance to others: only an admin may have it. */
 function invitePages({ orm, clock }: PartDeps, userId: string, judge: Judge): AsyncGenerator<object[]> {
-  const read = async (after: string) => {
+  const readPage = async (after: string) => {
     const { isAdmin } = await judge()
     const where = { createdBy: userId, id: { $gt: after } }
     const invites = await orm.em.fork().find(Invite, where, { orderBy: { id: 'asc' }, limit: policy.exportPageRows })
     return invites.map((invite) => describeInvite(invite, { isAdmin, now: clock.now() }))
   }
-  return pagesOf(read, { pageRows: policy.exportPageRows, keyOf: ({ id }) => id, first: '0' })
+  return pagesOf(readPage, { pageRows: policy.exportPageRows, keyOf: ({ id }) => id, first: '0' })
 }
 
 function describeInvite(invite: Invite, { isAdmin, now }: { isAdmin: boolean; now: number }) {

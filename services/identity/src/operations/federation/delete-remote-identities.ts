@@ -1,5 +1,5 @@
 import { deleteIdentitiesAtPeers, normalizeOrigin, type fanoutBody } from '@gatehouse/contracts'
-import { runTransaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { User, assertCallerCurrent, type ActingCaller } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -22,7 +22,7 @@ type Results = z.infer<typeof deleteIdentitiesAtPeers.reply>['results']
 export async function deleteRemoteIdentities(deps: ForgetDeps & Pick<Deps, 'bus'>, deletion: Deletion) {
   const { caller, origins, mode, requestId } = deletion
   const { userId } = caller
-  await runTransaction(deps.orm, (em) => assertMayDelete(em, caller))
+  await transaction(deps.orm, (em) => assertMayDelete(em, caller))
   const options = { requestId, timeoutMs: policy.fanoutCallTimeoutMs }
   const results =
     mode === 'leave'

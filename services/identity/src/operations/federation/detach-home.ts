@@ -1,5 +1,5 @@
 import { normalizeHost } from '@gatehouse/contracts'
-import { selectRows } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import { changeUser, recordProfileChange } from '../change-account.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 
@@ -21,7 +21,7 @@ export async function detachHome(
   { host, requestId }: LostHome,
 ): Promise<{ tombstoned: number; detached: number }> {
   const home = normalizeHost(host)
-  const replicas = await selectRows<{ id: string }>(deps.orm.em.fork(), formerReplicas, [home, home])
+  const replicas = await read<{ id: string }>(deps.orm.em.fork(), formerReplicas, [home, home])
   const done = { tombstoned: 0, detached: 0 }
   for (const { id } of replicas) {
     const outcome = await endReplica(deps, id, requestId)

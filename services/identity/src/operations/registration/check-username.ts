@@ -1,5 +1,5 @@
 import { normalizeUsername, refusals } from '@gatehouse/contracts'
-import { prepareRead } from '@gatehouse/database'
+import { batchedRead } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import type { Deps } from '../../deps.ts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
@@ -8,11 +8,11 @@ import { findLocalFault } from './username-form.ts'
 
 export type Availability = { available: true } | { available: false; reason: string; code?: string }
 
-const readByName = prepareRead({
+const readByName = batchedRead({
   name: 'username_taken',
   entity: User,
-  properties: ['id'],
-  where: 'users.username = $1',
+  properties: ['username'],
+  key: 'username',
 })
 
 /** Throws username_required, registration_closed. Spec: check-username; Contract: 3. */
@@ -25,7 +25,7 @@ export async function checkUsername(
   const fault = findLocalFault(username)
   if (fault) return unavailable(fault)
   if (!isRegistrationOpen(await loadSettings(orm.em), config)) throw withReason('registration_closed')
-  const [taken] = await readByName(orm.em, [username])
+  const taken = await readByName(orm.em, username)
   return taken ? unavailable(refuse.username_taken()) : { available: true }
 }
 

@@ -1,5 +1,5 @@
 import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
-import { violates } from '@gatehouse/database'
+import { transaction, violates } from '@gatehouse/database'
 import { InstanceSettings, User, nextId } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -58,7 +58,7 @@ export async function insertUniquely(
   insert: (em: EntityManager) => Promise<User>,
 ): Promise<User> {
   try {
-    return await orm.em.fork().transactional(insert)
+    return await transaction(orm, insert)
   } catch (error) {
     if (violates(error, 'users_username_unique')) throw refuse.username_taken({ cause: error })
     throw error

@@ -6,7 +6,7 @@ import {
   registeredIdentity,
   userCreated,
 } from '@gatehouse/contracts'
-import { violates } from '@gatehouse/database'
+import { transaction, violates } from '@gatehouse/database'
 import { accountStateOf, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { parseInput } from '@gatehouse/service-kit'
@@ -42,9 +42,7 @@ export async function registerFederated(
   await checkFederatedRegistrationOpen(deps)
   await findStub(deps.orm.em.fork(), identity)
   const account: FederatedAccount = { ...identity, ...(await readRegistration(deps, registration)) }
-  const registered = await retryOnConflict(() =>
-    deps.orm.em.fork().transactional((em) => insertOrUpgrade(deps, em, account)),
-  )
+  const registered = await retryOnConflict(() => transaction(deps.orm, (em) => insertOrUpgrade(deps, em, account)))
   if (registered.created) deps.afterCommit.publishEvents()
   else await deps.afterCommit.invalidateCache(accountStateOf(registered.user))
   return registered

@@ -1,0 +1,122 @@
+import { setImmediate } from 'node:timers/promises'
+import type { AccountState } from '@gatehouse/contracts'
+import { User, accountStateOf, accountStateProperties } from '@gatehouse/domain'
+import type { EntityClass, EntityManager } from '@mikro-orm/postgresql'
+import { DatabaseError } from 'pg'
+import { assertNoTransaction, withConnection } from './driver.ts'
+import { columnsOf } from './rows.ts'
+
+type Values = readonly unknown[]
+
+type Statement<T extends object, P extends keyof T & string> = {
+  /** One for each text: PostgreSQL keeps the plan under it. */
+  name: string
+  entity: EntityClass<T>
+  properties: readonly P[]
+}
+
+/** The row whose `key` is the value, undefined when there is none. `em` is in no transaction. */
+export type BatchedRead<Row> = (em: EntityManager, value: string) => Promise<Row | undefined>
+
+/**
+ * For the most frequent reads: one statement reads the rows for all values of one turn of the event loop. PostgreSQL plans
+ * it once per connection, and no entity is made. Errors are those of the ORM. docs/decisions/prepared-reads.md.
+ */
+export function batchedRead<T extends object, P extends keyof T & string>({
+  key,
+  ...statement
+}: Statement<T, P> & { key: NoInfer<P> }): BatchedRead<Pick<T, P>> {
+  return batchBy(key, prepareRead({ ...statement, where: `${key} = any($1)` }))
+}
+
+/** A function for `values` is called when the read has a connection. */
+type PreparedRead<Row> = (em: EntityManager, values: Values | (() => Values)) => Promise<Row[]>
+
+/** A migration changed a column after the connection prepared the statement. */
+const planOutdated = '0A000'
+
+/** Values are `$1`, `$2`. */
+export function prepareRead<T extends object, P extends keyof T & string>({
+  name,
+  entity,
+  properties,
+  where,
+}: Statement<T, P> & { where: string }): PreparedRead<Pick<T, P>> {
+  const compile = (em: EntityManager) => {
+    const { sql, read } = columnsOf(em, entity, properties)
+    return { text: `select ${sql} from ${em.getMetadata().get(entity).tableName} where ${where}`, read }
+  }
+  let compiled: ReturnType<typeof compile> | undefined
+  return async (em, given) => {
+    const { text, read } = (compiled ??= compile(em))
+    let values: Values | undefined
+    const run = () =>
+      withConnection(em, async (client) => {
+        values ??= typeof given === 'function' ? given() : given
+        return await client.query<object>({ name, text, values: [...values] })
+      })
+    const { rows } = await run().catch((error: unknown) => {
+      if (error instanceof DatabaseError && error.code === planOutdated) return run()
+      throw error
+    })
+    return rows.map(read)
+  }
+}
+
+type Batch<Row> = { values: Set<string>; openedAt: number; rows: Promise<Map<string, Row>> }
+
+/** A new connection may take seconds. A later batch may find a free one. */
+const defaultJoinMs = 20
+
+/** `read` takes an array of values. An id is a number as text. */
+export function batchBy<Row extends object>(
+  key: keyof Row & string,
+  read: PreparedRead<Row>,
+  joinMs = defaultJoinMs,
+): BatchedRead<Row> {
+  const open = new WeakMap<object, Batch<Row>>()
+
+  function start(em: EntityManager, connection: object): Batch<Row> {
+    const values = new Set<string>()
+    const close = (): void => void (open.get(connection) === batch && open.delete(connection))
+    const readRows = async (): Promise<Map<string, Row>> => {
+      await setImmediate()
+      try {
+        const rows = await read(em, () => {
+          // No call joins once the statement is sent.
+          close()
+          return [[...values]]
+        })
+        return new Map(rows.map((row) => [String(row[key]), row]))
+      } finally {
+        close()
+      }
+    }
+    const batch: Batch<Row> = { values, openedAt: performance.now(), rows: readRows() }
+    open.set(connection, batch)
+    return batch
+  }
+
+  return async (em, given) => {
+    assertNoTransaction(em)
+    const value = key === 'id' && given.startsWith('0') ? String(BigInt(given)) : given
+    const connection = em.getConnection()
+    const known = open.get(connection)
+    const batch = known && performance.now() - known.openedAt < joinMs ? known : start(em, connection)
+    batch.values.add(value)
+    return (await batch.rows).get(value)
+  }
+}
+
+const readState = batchedRead({
+  name: 'account_states',
+  entity: User,
+  properties: accountStateProperties,
+  key: 'id',
+})
+
+/** Unknown ids are missing. Design: invariant 1. */
+export async function readAccountStates(em: EntityManager, userIds: readonly string[]): Promise<AccountState[]> {
+  const rows = await Promise.all([...new Set(userIds)].map((id) => readState(em, id)))
+  return rows.flatMap((row) => (row ? [accountStateOf(row)] : []))
+}

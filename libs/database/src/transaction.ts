@@ -1,0 +1,105 @@
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+import type { QueryResult } from 'pg'
+import { DatabaseUnavailable, withConnection, withStatementLimit } from './driver.ts'
+import {
+  accountWaitMs,
+  connectionsForReads,
+  deadlockRetries,
+  defaultConnections,
+  longWork,
+  transactionWaitMs,
+  transactionsPerAccount,
+} from './policy.ts'
+import { createSlots, type SlotLimits, type Slots } from './slots.ts'
+
+const deadlockDetected = '40P01'
+
+/**
+ * Repeats after a deadlock. Waiting transactions leave connections for reads. Of one account, whose row it locks, few hold
+ * a connection at once. Throws DatabaseUnavailable, also at `lock_timeout`. docs/decisions/bounded-waits.md.
+ */
+export async function transaction<T>(
+  orm: MikroORM,
+  work: (em: EntityManager) => Promise<T>,
+  { accountId }: { accountId?: string } = {},
+): Promise<T> {
+  const connections = orm.config.get('pool').max ?? defaultConnections
+  const max = Math.max(1, connections - Math.min(connectionsForReads, Math.floor(connections / 2)))
+  const begin = () => orm.em.fork().transactional(work)
+  const run = () => repeatDeadlocked(() => inSlot(orm, 'all', { max, waitMs: transactionWaitMs }, begin))
+  if (accountId === undefined) return await run()
+  return await inSlot(orm, accountId, { max: transactionsPerAccount, waitMs: accountWaitMs }, run)
+}
+
+async function repeatDeadlocked<T>(work: () => Promise<T>, retries = deadlockRetries): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === deadlockDetected)) throw error
+    if (retries === 0) throw new DatabaseUnavailable('a transaction deadlocked again and again', { cause: error })
+    return await repeatDeadlocked(work, retries - 1)
+  }
+}
+
+const slotsOfOrms = new WeakMap<MikroORM, Map<string, Slots>>()
+
+async function inSlot<T>(orm: MikroORM, name: string, limits: SlotLimits, work: () => Promise<T>): Promise<T> {
+  const ofOrm = slotsOfOrms.get(orm) ?? new Map<string, Slots>()
+  slotsOfOrms.set(orm, ofOrm)
+  const slots = ofOrm.get(name) ?? createSlots(limits)
+  ofOrm.set(name, slots)
+  try {
+    return await slots.run(work)
+  } finally {
+    if (slots.isIdle()) ofOrm.delete(name)
+  }
+}
+
+/** For the rest of the transaction: deletions change many rows. 0 is no limit. */
+export async function allowLongWork(em: EntityManager, { lockMs, statementMs } = longWork): Promise<void> {
+  const sql = `set local lock_timeout = ${lockMs}; set local statement_timeout = ${statementMs}`
+  await withStatementLimit(statementMs, () => em.execute(sql))
+}
+
+/** In milliseconds: one clock for all replicas. Contract: 3. */
+export async function databaseTime(em: EntityManager): Promise<number> {
+  const sql = 'select floor(extract(epoch from clock_timestamp()) * 1000)::text as now'
+  const [row] = await em.execute<{ now: string }[]>(sql)
+  return Number(row?.now)
+}
+
+export type ShortTransaction = {
+  read<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>
+  commitWith<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>
+}
+
+/**
+ * Begin and commit travel with the first and last statement: half the round trips. No statement may wait for a lock:
+ * the transaction takes no slot. Without `commitWith` it is rolled back. `em` is in no transaction. Throws
+ * DatabaseUnavailable and the driver's errors.
+ */
+export async function shortTransaction<T>(
+  em: EntityManager,
+  work: (transaction: ShortTransaction) => Promise<T>,
+): Promise<T> {
+  const platform = em.getPlatform()
+  return await withConnection(em, async (client) => {
+    const state = { isOpen: false }
+
+    async function run<Row>(sql: string, parameters: unknown[] = [], end = ''): Promise<Row[]> {
+      const begin = state.isOpen ? '' : 'begin; '
+      state.isOpen = end === ''
+      // One result for each statement, or one alone; the types know only one.
+      const results: unknown = await client.query(`${begin}${platform.formatQuery(sql, parameters)}${end}`)
+      const result = ([results].flat() as QueryResult[])[begin === '' ? 0 : 1]
+      return (result?.rows ?? []) as Row[]
+    }
+
+    const result = await work({
+      read: (sql, parameters) => run(sql, parameters),
+      commitWith: (sql, parameters) => run(sql, parameters, '; commit'),
+    })
+    if (state.isOpen) await client.query('rollback')
+    return result
+  })
+}
