@@ -26,8 +26,11 @@ export function listSubjects(): Subjects {
   return subjects
 }
 
+// Without the names of schemas, so that each subject has its own in full.
 const schemaOf = (schema: z.ZodType): Schema =>
-  JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))) as Schema
+  JSON.parse(
+    JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', metadata: z.registry() })),
+  ) as Schema
 
 const hasKind = (value: unknown, kind: string): boolean =>
   typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === kind
