@@ -1,4 +1,4 @@
-import { presenceChanged } from '@gatehouse/contracts'
+import { presenceRecorded } from '@gatehouse/contracts'
 import { connect as connectNats } from 'nats'
 import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
 import { absoluteLine, ratioLine, type Line } from './report.ts'
@@ -38,7 +38,7 @@ export async function benchmark(run: Run): Promise<Line[]> {
     const { socket } = await openRaw(target.url, target.headers(presentMembers + round), user.token)
     opening.defer(() => void socket.destroy())
     const lastAt = await delivered
-    const messages = bus.about(user.id)
+    const messages = bus.since(startedAt)
     return { wholeMs: lastAt - startedAt, ms: lastAt - messages[0]!.at, messages: messages.length }
   }
   const broadcast = async (round: number): Promise<Arrival> => {
@@ -111,14 +111,14 @@ function watchDeliveries(sockets: readonly RawSocket[]) {
   return { until }
 }
 
-/** The messages about a user's presence that the bus carries, with the time at which they were seen here. */
+/** When the bus carried a message that presences have changed. */
 async function watchBus(opening: AsyncDisposableStack, cluster: Cluster) {
   const bus = opening.adopt(await connectNats({ servers: cluster.nats.url }), (open) => open.close())
-  const seen: { text: string; at: number }[] = []
-  const callback = (_: unknown, message: { subject: string; string: () => string }) => {
-    if (message.subject.endsWith(presenceChanged.subject)) seen.push({ text: message.string(), at: performance.now() })
+  const seen: { at: number }[] = []
+  const callback = (_: unknown, message: { subject: string }) => {
+    if (message.subject.endsWith(presenceRecorded.subject)) seen.push({ at: performance.now() })
   }
   bus.subscribe('>', { callback })
   await bus.flush()
-  return { about: (userId: string) => seen.filter(({ text }) => text.includes(userId)) }
+  return { since: (startedAt: number) => seen.filter(({ at }) => at >= startedAt) }
 }

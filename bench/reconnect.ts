@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { callerHeader, createSigningKeys, signCaller } from '@gatehouse/auth'
 import { connectDatabase } from '@gatehouse/database'
 import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
 import { absoluteLine, type Line } from './report.ts'
@@ -112,8 +112,9 @@ async function untilOffline(orm: Orm): Promise<void> {
 }
 
 function targetOf({ environment }: Cluster, url: string, place: number) {
-  const key = createCallerKey(environment.INTERNAL_SECRET!)
-  return { url: new URL(url), caller: signCallerToken(key, { address: addressOf(place), account: null }, Date.now()) }
+  const key = createSigningKeys('gateway', environment.INTERNAL_SECRET!)
+  const options = { issuer: 'bench', audience: 'session-gateway', now: Date.now() }
+  return { url: new URL(url), caller: signCaller(key, { address: addressOf(place), account: null }, options) }
 }
 
 /** A raw socket: reads its `ready` to the end, and drops what follows. `ready` is its time, or why it was refused. */

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { callerHeader, createSigningKeys, signCaller } from '@gatehouse/auth'
 import { WebSocket } from 'ws'
 import type { Cluster } from '../deploy/cluster/cluster.ts'
 import type { SocketTarget } from './socket-pool.ts'
@@ -9,11 +9,12 @@ import type { BenchUser } from './socket-users.ts'
 /** A session gateway, with clients as the gateway forwards them, each from another address: the limit for one is not measured. */
 export function sessionTarget({ processes, environment }: Cluster, node: number): SocketTarget {
   const { url } = processes.filter(({ service }) => service === 'session-gateway')[node]!
-  const key = createCallerKey(environment.INTERNAL_SECRET!)
+  const key = createSigningKeys('gateway', environment.INTERNAL_SECRET!)
+  const options = { issuer: 'bench', audience: 'session-gateway' }
   return {
     url: `${url.replace('http', 'ws')}/ws`,
     headers: (place) => ({
-      [callerHeader]: signCallerToken(key, { address: addressOf(place), account: null }, Date.now()),
+      [callerHeader]: signCaller(key, { address: addressOf(place), account: null }, { ...options, now: Date.now() }),
     }),
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import pg from 'pg'
-import { createMemoryCache, callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { createMemoryCache, callerHeader, callerKeyLines, createSigningKeys, signCaller } from '@gatehouse/auth'
 import { createLocalBus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { connectDatabase, migrateDatabase } from '@gatehouse/database'
@@ -124,9 +124,11 @@ async function deleteThroughService(url: string): Promise<number> {
     log,
     metrics: createMetrics(),
   }
-  const config = { ...readConfig({ GATEHOUSE_DATA: folder }), port: 0 }
+  const given = readConfig({ GATEHOUSE_DATA: folder })
+  const callerKeys = { lines: callerKeyLines('gateway', [given.internalSecret]) }
+  const config = { ...given, callerKeys, port: 0 }
   const identity = opening.use(await startIdentity(config, ports))
-  return await timeOf(() => deleteSelf(identity.url, config.internalSecret))
+  return await timeOf(() => deleteSelf(identity.url, given.internalSecret))
 }
 
 async function deleteSelf(url: string, internalSecret: string): Promise<void> {
@@ -135,7 +137,11 @@ async function deleteSelf(url: string, internalSecret: string): Promise<void> {
     address: '127.0.0.1',
     account: { userId, username, isAdmin: false, tokenIssuedAt: Math.floor(systemClock.now() / 1000) },
   }
-  const statement = signCallerToken(createCallerKey(internalSecret), caller, systemClock.now())
+  const statement = signCaller(createSigningKeys('gateway', internalSecret), caller, {
+    issuer: 'bench',
+    audience: 'identity',
+    now: systemClock.now(),
+  })
   const answer = await fetch(`${url}/api/users/@me`, {
     method: 'DELETE',
     headers: { [callerHeader]: statement, 'content-type': 'application/json' },

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the secrets of a distributed instance, once, as one file each: sh deploy/make-secrets.sh [folder [upstream…]]
 # With the names of further services behind the gateway also a user of NATS for each, and nats.conf with all of them.
-# Needs nothing but a POSIX shell. Secrets that are there already are left as they are.
+# Needs a POSIX shell, and openssl for the keys that sign callers. Secrets that are there already are left as they are.
 set -eu
 services='identity invite session-gateway federation-fanout'
 folder=${1:-deploy/secrets}
@@ -14,6 +14,10 @@ for name in "$@"; do
   case " gateway $services " in *" $name "*) refuse "$name" ;; esac
   case $name in [!a-z]* | *[!a-z0-9-]* | '') refuse "$name" ;; esac
 done
+if ! openssl genpkey -algorithm ed25519 >/dev/null 2>&1; then
+  echo 'make-secrets.sh: no openssl that knows Ed25519 (OpenSSL 1.1.1 or newer, LibreSSL 3.7 or newer): install one' >&2
+  exit 1
+fi
 mkdir -p "$folder"
 chmod 700 "$folder"
 
@@ -30,10 +34,41 @@ keep() {
 value() { cat "$folder/$1"; }
 
 keep jwt_secret "$(random)"
-keep internal_secret "$(random)"
+# Encrypts at rest: a copy belongs apart from the backups of the database.
+keep encryption_secret "$(random)"
 # For a rotation: docs/operators.md.
 keep jwt_secret_previous ''
+keep encryption_secret_previous ''
+
+# Who may say who is calling: the gateway by internal_secret, the operator by operator_secret. Services have the public parts
+# alone. Each is a private key of Ed25519 on one line, as openssl prints it between its first and last line.
+private_key() { openssl genpkey -algorithm ed25519 | sed -n 2p; }
+public_key() {
+  printf -- '-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----\n' "$1" | openssl pkey -pubout | sed -n 2p
+}
+is_key() { case $1 in MC4CAQAwBQYDK2VwBCIEI*) ;; *) return 1 ;; esac }
+
+# In 0.2.0 every service had internal_secret. Services believe it until the gateways are replaced: docs/operators.md.
+if [ -e "$folder/internal_secret" ] && ! is_key "$(value internal_secret)"; then
+  former=$(value internal_secret; printf '\n'; cat "$folder/internal_secret_previous" 2>/dev/null || :)
+  rm -f "$folder/internal_secret_former" "$folder/internal_secret_previous"
+  keep internal_secret_former "$former"
+  keep internal_secret_previous "$former"
+  rm -f "$folder/internal_secret"
+fi
+keep internal_secret "$(private_key)"
 keep internal_secret_previous ''
+keep internal_secret_former ''
+keep operator_secret "$(private_key)"
+# Made anew at each run, so that it has what a rotation put into internal_secret_previous.
+caller_keys="operator $(public_key "$(value operator_secret)")"
+for secret in $(value internal_secret) $(value internal_secret_previous); do
+  is_key "$secret" || continue
+  caller_keys="$caller_keys
+gateway $(public_key "$secret")"
+done
+rm -f "$folder/caller_keys"
+keep caller_keys "$caller_keys"
 
 keep postgres_password "$(random)"
 keep migrate_database_url "postgres://gatehouse:$(value postgres_password)@postgres:5432/gatehouse"
@@ -83,7 +118,7 @@ for name in "$@"; do
   keep "nats_url_upstream-$name" "nats://upstream-$name:$(value "nats_password_upstream-$name")@nats:4222"
 done
 # Those that JetStream keeps: docs/events.md. A subject has no wildcard for a part of a word.
-events='UserCreated PasswordChanged PasswordReset SessionsEnded UserDeleted RoleChanged ProfileChanged DeletedPresence
+events='UserCreated PasswordChanged PasswordReset SessionsEnded UserSuspended UserUnsuspended UserDeleted RoleChanged SecondFactorChanged ProfileChanged DeletedPresence
   InviteCreated InviteRedeemed InviteChanged InviteRevoked InviteReinstated InviteDeleted SettingsChanged PeerChanged'
 users=''
 for file in "$folder"/nats_password_upstream-*; do
@@ -92,7 +127,7 @@ for file in "$folder"/nats_password_upstream-*; do
   consumers=''
   for event in $events; do
     case $event in
-    PasswordChanged | PasswordReset | SessionsEnded | UserDeleted | RoleChanged) stream=gatehouse-events ;;
+    PasswordChanged | PasswordReset | SessionsEnded | UserSuspended | UserDeleted | RoleChanged | SecondFactorChanged) stream=gatehouse-events ;;
     *) stream=gatehouse-changes ;;
     esac
     consumer="$stream.upstream_${name}_$event"

@@ -243,7 +243,7 @@ describe('examples/chat', function () {
   it('logs the page of a user out at once when an admin resets the password, after which the token writes nothing', async () => {
     await answered(call(ada.token, `POST /api/admin/users/${grace.id}/reset-password`))
 
-    await gracesPage.getByText('An administrator has reset your password').waitFor()
+    await gracesPage.getByText('Your password was reset').waitFor()
     expect(await gracesPage.evaluate(() => localStorage.getItem('service_token'))).to.equal(null)
     expect((await call(grace.token, `POST ${channel}`, { text: 'still here' })).status).to.equal(401)
     expect(JSON.stringify(await read(ada.token))).to.not.include('still here')

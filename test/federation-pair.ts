@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { signBody } from '@gatehouse/federation-fanout/signature'
 import { freePort, answered } from '@gatehouse/test-kit'
+import { openPeerSecret } from '../services/federation-fanout/src/peers/seal-secrets.ts'
 import { callApi } from './api.ts'
 import { startInstance } from './instance.ts'
 
@@ -113,5 +114,5 @@ export async function askSigned(
 /** What an instance has stored of its only peer. */
 export async function secretFor(place: Place): Promise<string> {
   const [row] = await place.deps.orm.em.fork().execute('select secret from peers')
-  return (row as { secret: string }).secret
+  return openPeerSecret(place.deps.encryptionKey, (row as { secret: string }).secret)
 }

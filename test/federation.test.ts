@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
-import { eventually, answered } from '@gatehouse/test-kit'
+import { callerHeader } from '@gatehouse/auth'
+import { eventually, answered, signTestCaller, testCallerKeys } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import {
   ask,
@@ -223,9 +223,12 @@ async function startReplica({
   deps,
 }: Place): Promise<AsyncDisposable & { url: string; headers: Record<string, string> }> {
   const { config, clock } = deps
-  const service = await startFederationFanout({ ...config, host: '127.0.0.1', port: 0 }, deps)
+  const service = await startFederationFanout(
+    { ...config, callerKeys: testCallerKeys, host: '127.0.0.1', port: 0 },
+    deps,
+  )
   const caller = { address: '127.0.0.1', account: null }
-  const headers = { [callerHeader]: signCallerToken(createCallerKey(config.internalSecret), caller, clock.now()) }
+  const headers = { [callerHeader]: signTestCaller('federation-fanout', caller, clock.now()) }
   return { ...service, headers }
 }
 

@@ -21,7 +21,7 @@ const gateway = await startGateway(
     publicAddress: { origin: 'https://home.example', domain: 'home.example' },
     trustProxy: '',
     services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins },
-    redisUrl: REDIS!,
+    redis: { url: REDIS! },
     webRoot: '/nonexistent',
     ...(UPSTREAMS_FILE && { upstreamsFile: UPSTREAMS_FILE }),
   },

@@ -1,18 +1,21 @@
 import { createServer } from 'node:http'
 import pg from 'pg'
-import { userReply } from '@gatehouse/contracts'
+import { adminFieldNames, userReply } from '@gatehouse/contracts'
 import { tell } from '../gateway/child.ts'
 
 /** The least that answers GET @me from PostgreSQL: node:http and one prepared statement, no token, no check, no other header. */
 const { DATABASE_URL, USER_ID } = process.env as Record<string, string>
 const milliseconds = ['profileUpdatedAt', 'passwordChangedAt']
-const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const namedOtherwise: Record<string, string> = { detachedHomeInstance: 'former_home_instance' }
+const notOwn: readonly string[] = ['isDeleted', ...adminFieldNames]
+const columnOf = (field: string) =>
+  namedOtherwise[field] ?? field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const valueOf = (field: string) =>
   `${columnOf(field)}${field === 'id' ? '::text' : milliseconds.includes(field) ? '::float8' : ''}`
 const pool = new pg.Pool({ connectionString: DATABASE_URL!, max: 10 })
 
 const text = `select ${Object.keys(userReply.shape)
-  .filter((field) => field !== 'isDeleted')
+  .filter((field) => !notOwn.includes(field))
   .map((field) => `${valueOf(field)} as "${field}"`)
   .join(', ')} from users where id = $1`
 

@@ -1,4 +1,7 @@
-import { callerHeader, signOperatorToken, type CallerKey } from '@gatehouse/auth'
+import { request } from 'node:http'
+import { relative, join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { callerHeader, signOperator, type SigningKeys } from '@gatehouse/auth'
 import { endpoints, operatorEndpoints, type ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
 import { z } from 'zod'
@@ -31,12 +34,12 @@ const answerLimitMs = 120_000
 
 type CallDeps = {
   services: Partial<Record<ServiceName, readonly string[]>>
-  callerKey: CallerKey
+  keys: SigningKeys
   clock: Pick<Clock, 'now'>
 }
 
 /** Calls as the operator. A replica that cannot be reached leaves the call to the next. Throws InstanceUnreachable. */
-export async function callService({ services, callerKey, clock }: CallDeps, call: OperatorCall): Promise<CallAnswer> {
+export async function callService({ services, keys, clock }: CallDeps, call: OperatorCall): Promise<CallAnswer> {
   const { endpoint: name, params, query, body } = operatorCall.parse(call)
   const endpoint = callable.get(name)
   if (!endpoint) return { status: 404, body: { error: `No endpoint ${name}`, statusCode: 404 } }
@@ -45,7 +48,7 @@ export async function callService({ services, callerKey, clock }: CallDeps, call
   let cause: unknown
   for (const replica of replicas) {
     try {
-      const headers = { [callerHeader]: signOperatorToken(callerKey, clock.now()) }
+      const headers = { [callerHeader]: signOperator(keys, { audience: endpoint.service, now: clock.now() }) }
       return await exchange(new URL(target, replica), endpoint.method, { headers, body })
     } catch (error) {
       if (!isUnreached(error)) throw error
@@ -81,4 +84,79 @@ async function exchange(
 function isUnreached(error: unknown): boolean {
   const code = (error as { cause?: { code?: string } }).cause?.code ?? ''
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code)
+}
+
+/** In bytes, on every system. */
+export const maxSocketPath = 103
+
+/** The shorter of the absolute and the relative path. */
+export function socketPathOf(dataFolder: string): string {
+  const path = join(dataFolder, 'operator.sock')
+  const fromHere = relative(process.cwd(), path)
+  return fromHere.length < path.length ? fromHere : path
+}
+
+/** Throws InstanceUnreachable. */
+export function createSocketCalls(dataFolder: string): Calls {
+  return {
+    send: async (call) => {
+      try {
+        return (await askSocket(dataFolder, '/call', call)) as CallAnswer
+      } catch (cause) {
+        throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
+      }
+    },
+  }
+}
+
+const runningInstance = z.object({
+  databaseUrl: z.string(),
+  uploadDir: z.string(),
+  origin: z.string(),
+  secrets: z.object({ jwtSecret: z.string(), internalSecret: z.string(), encryptionSecret: z.string().optional() }),
+  previousEncryptionSecrets: z.array(z.string()).readonly().default([]),
+})
+export type RunningInstance = z.infer<typeof runningInstance>
+
+/** Null when no instance runs on the folder. Throws InstanceUnreachable. */
+export async function findRunningInstance(dataFolder: string): Promise<RunningInstance | null> {
+  try {
+    return runningInstance.parse((await askSocket(dataFolder, '/instance', {})).body)
+  } catch (cause) {
+    if (isAbsent(cause)) return null
+    throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
+  }
+}
+
+async function askSocket(dataFolder: string, path: string, body: object): Promise<{ status: number; body: unknown }> {
+  const sent = request({
+    socketPath: socketPathOf(dataFolder),
+    path,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  })
+  const answered = new Promise<{ status: number; body: unknown }>((resolve, reject) => {
+    sent.once('error', reject)
+    sent.once('response', (response) => {
+      json(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
+    })
+  })
+  sent.end(JSON.stringify(body))
+  return await answered
+}
+
+/** A killed instance leaves its socket behind. */
+function isAbsent(cause: unknown): boolean {
+  const { code } = cause as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ECONNREFUSED'
+}
+
+function explain(cause: unknown, dataFolder: string): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  if (code === 'EACCES')
+    return `no permission to use the socket in ${dataFolder}: run the command as the instance's user`
+  if (isAbsent(cause)) {
+    return `no instance runs on the data folder ${dataFolder}: start it, or set GATEHOUSE_DATA`
+  }
+  return `the instance in ${dataFolder} did not answer: ${message}`
 }

@@ -1,8 +1,8 @@
-import { resolve } from 'node:path'
-import { createCallerKey } from '@gatehouse/auth'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createSigningKeys } from '@gatehouse/auth'
 import { ConfigurationError, readVariables, settings } from '@gatehouse/service-kit'
-import { callService, type Calls } from '../calls/operator-calls.ts'
-import { createSocketCalls } from '../calls/socket-calls.ts'
+import { callService, type Calls, createSocketCalls } from '../calls/operator-calls.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
 
@@ -12,15 +12,21 @@ export function isDistributed(environment: Environment): boolean {
   return ['DATABASE_URL', 'DATABASE_URL_FILE', ...urlNames].some((name) => environment[name])
 }
 
-export const dataFolderOf = (environment: Environment): string => resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')
+/** `npm run cluster` has a folder of its own in the data folder. */
+export function dataFolderOf(environment: Environment): string {
+  const folder = resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')
+  const ofCluster = join(folder, 'cluster')
+  const hasSecrets = (path: string) => existsSync(join(path, 'secrets.json'))
+  return !hasSecrets(folder) && hasSecrets(ofCluster) ? ofCluster : folder
+}
 
 /**
- * By HTTP with the URLs of services and INTERNAL_SECRET, else by the socket in the data folder. Throws CommandFailure.
+ * By HTTP with the URLs of services and OPERATOR_SECRET, else by the socket in the data folder. Throws CommandFailure.
  */
 export function connectInstance(environment: Environment, now: () => number): Calls {
   if (!isDistributed(environment)) return createSocketCalls(dataFolderOf(environment))
   const shape = {
-    INTERNAL_SECRET: settings.INTERNAL_SECRET.kind,
+    OPERATOR_SECRET: settings.OPERATOR_SECRET.kind,
     IDENTITY_URL: settings.IDENTITY_URL.kind.optional(),
     INVITE_URL: settings.INVITE_URL.kind.optional(),
     FEDERATION_FANOUT_URL: settings.FEDERATION_FANOUT_URL.kind.optional(),
@@ -31,7 +37,7 @@ export function connectInstance(environment: Environment, now: () => number): Ca
     invite: split(given.INVITE_URL),
     'federation-fanout': split(given.FEDERATION_FANOUT_URL),
   }
-  const deps = { services, callerKey: createCallerKey(given.INTERNAL_SECRET), clock: { now } }
+  const deps = { services, keys: createSigningKeys('operator', given.OPERATOR_SECRET), clock: { now } }
   return { send: (call) => callService(deps, call) }
 }
 

@@ -49,10 +49,10 @@ async function requireEmptyInstance(client: pg.ClientBase): Promise<void> {
   await client.query('lock table users, instance_settings, session_nodes in share row exclusive mode')
   const { rows } = await client.query<{ users: boolean; nodes: boolean }>(
     `select exists (select from users) as users,
-       exists (select from session_nodes where seen_at > now() - interval '1 minute') as nodes`,
+       exists (select from session_nodes where seen_at > now() - interval '15 seconds') as nodes`,
   )
   if (rows[0]?.users) throw new CommandFailure('refused', 'this instance has accounts: only a new one can take others')
-  if (rows[0]?.nodes) throw new CommandFailure('refused', 'services of this instance run: stop them, and wait a minute')
+  if (rows[0]?.nodes) throw new CommandFailure('refused', 'services of this instance run: stop them, and wait 15 s')
 }
 
 function explain(kind: Filling<unknown>['kind'], error: unknown): unknown {

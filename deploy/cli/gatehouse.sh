@@ -1,3 +1,3 @@
 #!/bin/sh
-# The command line in the image: `docker compose exec gateway gatehouse users list`.
+# The command line in the image: `docker compose run --rm operator users list`.
 exec node --disable-warning=ExperimentalWarning --enable-source-maps /app/deploy/cli/main.mjs "$@"

@@ -2,9 +2,12 @@ import { Command, CommanderError } from 'commander'
 import { InstanceUnreachable, type Calls } from '../calls/operator-calls.ts'
 import { defineBackupCommands } from './commands/backup.ts'
 import { defineCheckCommand, UnhealthyInstance } from './commands/check.ts'
+import { defineEncryptCommand } from './commands/encrypt.ts'
 import { defineImportCommand } from './commands/import.ts'
 import { defineInviteCommands } from './commands/invites.ts'
+import { defineKeysCommand } from './commands/keys.ts'
 import { definePeerCommands } from './commands/peers.ts'
+import { defineReceiptCommands } from './commands/receipts.ts'
 import { defineAuditCommands, defineSettingCommands } from './commands/settings.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
@@ -21,22 +24,30 @@ type Context = {
 /** Gives the exit code. */
 export async function runCommandLine(args: readonly string[], context: Context): Promise<number> {
   const { terminal } = context
-  const program = createProgram(context)
+  const isJson = args.includes('--json')
+  const program = createProgram(context, isJson)
+  const report = (exitCode: number, message: string): number => {
+    const text = isJson ? JSON.stringify({ error: message, exitCode }) : message
+    terminal.errors.write(`${printable(text)}\n`)
+    return exitCode
+  }
   try {
     await program.parseAsync([...args], { from: 'user' })
     return exitCodes.done
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    if (error instanceof CommandFailure || error instanceof InstanceUnreachable) {
-      terminal.errors.write(`${printable(error.message)}\n`)
-      return error instanceof CommandFailure ? error.exitCode : exitCodes.unreachable
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return exitCodes.done
+      // Commander has printed it as text.
+      return isJson ? report(exitCodes.usage, error.message) : exitCodes.usage
     }
-    terminal.errors.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
-    return exitCodes.failed
+    if (error instanceof CommandFailure) return report(error.exitCode, error.message)
+    if (error instanceof InstanceUnreachable) return report(exitCodes.unreachable, error.message)
+    const { stack, message } = error instanceof Error ? error : new Error(String(error))
+    return report(exitCodes.failed, isJson ? message : (stack ?? message))
   }
 }
 
-function createProgram(context: Context): Command {
+function createProgram(context: Context, isJson: boolean): Command {
   const { terminal } = context
   const program = new Command('gatehouse')
     .description(
@@ -47,13 +58,18 @@ function createProgram(context: Context): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void terminal.output.write(text),
-      writeErr: (text) => void terminal.errors.write(text),
+      writeErr: (text) => void (isJson || terminal.errors.write(text)),
     })
     .exitOverride()
+    // It offers --yes for what looks like it.
+    .showSuggestionAfterError(false)
     .showHelpAfterError('(add --help for what is possible)')
   const define: Define = (command, action) => {
     command.action(async (...given: unknown[]) => {
-      const args = given.slice(0, -2).filter((arg) => arg !== undefined) as string[]
+      const args = given
+        .slice(0, -2)
+        .flat()
+        .filter((arg) => arg !== undefined) as string[]
       const options = command.optsWithGlobals()
       const invocation = createInvocation({ ...context, isConfirmed: options['yes'] === true })
       const print = ({ json, text }: Result) =>
@@ -73,7 +89,10 @@ function createProgram(context: Context): Command {
   defineSessionCommands(program, define)
   defineAuditCommands(program, define)
   defineCheckCommand(program, define)
+  defineKeysCommand(program, define)
+  defineEncryptCommand(program, define)
   defineBackupCommands(program, define)
   defineImportCommand(program, define)
+  defineReceiptCommands(program, define)
   return program
 }

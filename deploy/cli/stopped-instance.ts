@@ -1,9 +1,16 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectDatabase, DatabaseUnavailable, migrateDatabase, prepareDatabase } from '@gatehouse/database'
+import { createEncryptionKey, type EncryptionKey } from '@gatehouse/auth'
+import {
+  connectDatabase,
+  DatabaseUnavailable,
+  migrateDatabase,
+  prepareDatabase,
+  requireKnownSchema,
+} from '@gatehouse/database'
 import { publicAddress, readVariables, settings } from '@gatehouse/service-kit'
 import type { KeptSecrets } from './archive/secrets-file.ts'
-import { findRunningInstance } from '../calls/socket-calls.ts'
+import { findRunningInstance } from '../calls/operator-calls.ts'
 import { configured, dataFolderOf, isDistributed } from './connect.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
@@ -11,6 +18,8 @@ import type { Environment } from './invocation.ts'
 export type OpenInstance = AsyncDisposable & {
   databaseUrl: string
   uploadDir: string
+  encryptionSecret?: string | undefined
+  previousEncryptionSecrets: readonly string[]
   /** Null where the environment does not hold them. */
   secrets: KeptSecrets | null
 }
@@ -22,13 +31,33 @@ export type StoppedInstance = OpenInstance & {
   keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
 }
 
-/** Through the socket while an embedded instance runs. Throws CommandFailure and InstanceUnreachable. */
+/** With its uploads. Throws as `openPresentDatabase` does. */
 export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
-  if (isDistributed(environment))
-    return { ...readDistributed(environment), [Symbol.asyncDispose]: async () => undefined }
+  if (isDistributed(environment) && !environment['UPLOAD_DIR'])
+    throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, which belong to the backup')
+  return await openPresentDatabase(environment)
+}
+
+/** Through the socket while an embedded instance runs. Throws CommandFailure and InstanceUnreachable. */
+export async function openPresentDatabase(environment: Environment): Promise<OpenInstance> {
+  if (isDistributed(environment)) {
+    const found = readDistributed(environment)
+    await requireSchema(found.databaseUrl)
+    return { ...found, [Symbol.asyncDispose]: async () => undefined }
+  }
   requireEmbeddedInstance(dataFolderOf(environment))
   const running = await findRunningInstance(dataFolderOf(environment))
-  return running ? { ...running, [Symbol.asyncDispose]: async () => undefined } : await openStoppedInstance(environment)
+  const encryptionSecret = running?.secrets.encryptionSecret
+  return running
+    ? { ...running, encryptionSecret, [Symbol.asyncDispose]: async () => undefined }
+    : await openStoppedInstance(environment)
+}
+
+/** Throws CommandFailure. Contract: 8, ENCRYPTION_SECRET. */
+export function encryptionKeyOf(instance: OpenInstance): EncryptionKey {
+  const { encryptionSecret, previousEncryptionSecrets } = instance
+  if (encryptionSecret) return createEncryptionKey(encryptionSecret, previousEncryptionSecrets)
+  throw new CommandFailure('usage', 'ENCRYPTION_SECRET: set it as the services have it')
 }
 
 /**
@@ -38,13 +67,7 @@ export async function openPresentInstance(environment: Environment): Promise<Ope
 export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
   await using opening = new AsyncDisposableStack()
   const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
-  try {
-    if (found.keepSecrets) await prepareDatabase(found.databaseUrl)
-    else await migrate(found.databaseUrl)
-  } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, error)
-    throw error
-  }
+  await reachable(() => (found.keepSecrets ? prepareDatabase(found.databaseUrl) : migrate(found.databaseUrl)))
   const open = opening.move()
   return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
@@ -55,13 +78,29 @@ export function requireEmbeddedInstance(dataFolder: string): void {
   throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
 }
 
+async function requireSchema(url: string): Promise<void> {
+  const orm = await reachable(() => connectDatabase({ url, applicationName: 'gatehouse-operator' }))
+  await reachable(() => requireKnownSchema(orm)).finally(() => orm.close())
+}
+
+/** Throws CommandFailure. */
+async function reachable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, error)
+    throw error
+  }
+}
+
 /** The roles of services are the operator's. */
 async function migrate(url: string): Promise<void> {
   const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
   await migrateDatabase(orm).finally(() => orm.close())
 }
 
-function readDistributed(environment: Environment) {
+/** Throws CommandFailure. */
+export function readDistributed(environment: Environment) {
   const shape = {
     PORT: settings.PORT.kind,
     PUBLIC_ORIGIN: settings.PUBLIC_ORIGIN.kind,
@@ -69,15 +108,19 @@ function readDistributed(environment: Environment) {
     DATABASE_URL: settings.DATABASE_URL.kind,
     JWT_SECRET: settings.JWT_SECRET.embedded,
     INTERNAL_SECRET: settings.INTERNAL_SECRET.embedded,
+    ENCRYPTION_SECRET: settings.ENCRYPTION_SECRET.embedded,
+    ENCRYPTION_SECRET_PREVIOUS: settings.ENCRYPTION_SECRET_PREVIOUS.kind,
     UPLOAD_DIR: settings.UPLOAD_DIR.kind,
   }
   return configured(() => {
     const given = readVariables(environment, shape)
-    const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret } = given
+    const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
     return {
       databaseUrl: given.DATABASE_URL,
       uploadDir: given.UPLOAD_DIR || join(dataFolderOf(environment), 'uploads'),
-      secrets: jwtSecret && internalSecret ? { jwtSecret, internalSecret } : null,
+      encryptionSecret,
+      previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
+      secrets: jwtSecret && internalSecret && encryptionSecret ? { jwtSecret, internalSecret, encryptionSecret } : null,
       domain: publicAddress(given).domain,
       keepSecrets: null,
     }
@@ -93,18 +136,21 @@ function databaseFolderOf(dataFolder: string): string {
 /** Imported here, because the image has no PostgreSQL. */
 async function openEmbedded(environment: Environment, opening: AsyncDisposableStack) {
   const { readConfig } = await import('../embedded/config.ts')
-  const { explainDatabaseError } = await import('../embedded/explain-database-error.ts')
+  const { explainDatabaseError } = await import('../embedded/open-postgres.ts')
   const { replaceSecrets } = await import('../embedded/secrets.ts')
   const { startPersistentPostgres } = await import('@gatehouse/local-servers')
   const config = configured(() => readConfig(environment))
-  const { dataFolder, databasePassword, uploadDir, publicAddress: address, jwtSecret, internalSecret } = config
+  const { dataFolder, databasePassword, uploadDir, publicAddress: address } = config
+  const { jwtSecret, internalSecret, encryptionSecret, previousEncryptionSecrets = [] } = config
   try {
     const folder = databaseFolderOf(dataFolder)
     const { url } = opening.use(await startPersistentPostgres({ folder, password: databasePassword }))
     return {
       databaseUrl: url,
       uploadDir,
-      secrets: { jwtSecret, internalSecret },
+      encryptionSecret,
+      previousEncryptionSecrets,
+      secrets: { jwtSecret, internalSecret, encryptionSecret },
       domain: address.domain,
       keepSecrets: async (secrets: KeptSecrets) => replaceSecrets(dataFolder, secrets),
     }

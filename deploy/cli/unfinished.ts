@@ -1,9 +1,21 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { access, constants, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { CommandFailure } from './failure.ts'
 
 /** A later process knows by it whether the writer still runs. */
 export const unfinishedName = (file: string): string => `${file}.${hostname()}-${process.pid}.partial`
+
+/** Renaming would replace what is there. Throws CommandFailure. */
+export async function requireFilePath(file: string): Promise<void> {
+  const found = await lstat(file).catch(() => null)
+  const isPossible = await access(dirname(file), constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+  if (!isPossible) throw new CommandFailure('usage', `cannot write ${file}: its folder is missing or closed`)
+  if (found) throw new CommandFailure('usage', `${file} is there: name another one, nothing is overwritten`)
+}
 
 /** Of ended processes of this machine. */
 export async function removeUnfinishedBeside(file: string): Promise<void> {

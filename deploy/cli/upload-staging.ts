@@ -2,25 +2,19 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 
-/** It is beside the uploads, so that a rename makes a file an upload. */
-export type UploadStaging = AsyncDisposable & {
-  folder: string
-  /** The last step before the commit. */
-  publish(): Promise<void>
-  /** When the commit failed. */
-  withdraw(): Promise<void>
-}
+export type UploadStaging = Awaited<ReturnType<typeof openUploadStaging>>
 
 const anyStaging = /^\.(backup|import|restore)-/
 
 /**
- * Removes what killed runs left. A lock of the database tells which folders are in use, by runs on other machines too.
+ * A folder beside the uploads, so that a rename makes a file an upload. Removes what killed runs left. A lock of the
+ * database tells which folders are in use, by runs on other machines too.
  */
 export async function openUploadStaging(
   client: pg.ClientBase,
   uploadDir: string,
   kind: 'backup' | 'import' | 'restore',
-): Promise<UploadStaging> {
+) {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   const name = `.${kind}-${rows[0]?.pid}`
   const folder = join(uploadDir, name)
@@ -33,12 +27,14 @@ export async function openUploadStaging(
   const published: string[] = []
   return {
     folder,
+    /** The last step before the commit. */
     publish: async () => {
       for (const file of await readdir(folder)) {
         published.push(join(uploadDir, file))
         await rename(join(folder, file), join(uploadDir, file))
       }
     },
+    /** When the commit failed. */
     withdraw: async () => void (await Promise.all(published.map((path) => rm(path, { force: true })))),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { callerKeyLines } from '@gatehouse/auth'
 import { prepareDatabase, urlForRole } from '@gatehouse/database'
 import {
   createScratchFolder,
@@ -9,10 +10,9 @@ import {
   type LocalServer,
 } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
-import { ClusterProcess, projectRoot } from './cluster-process.ts'
-import { assignEndpoints, urlVariables } from './endpoints.ts'
-import type { LogViewMode } from './log-view.ts'
-import { roles, type Role } from './roles.ts'
+import { listSettings } from '@gatehouse/service-kit'
+import { ClusterProcess, projectRoot, type LogViewMode } from './cluster-process.ts'
+import { assignEndpoints, urlVariables, roles, type Role } from './roles.ts'
 
 export type { ClusterProcess } from './cluster-process.ts'
 export type { Role } from './roles.ts'
@@ -21,13 +21,17 @@ export type ClusterOptions = {
   /** By default one. */
   replicas?: Partial<Record<Role, number>>
   environment?: Record<string, string>
-  /** Overrides `environment`. */
+  /** Overrides `environment`. Asked at each start. */
   environmentOf?: (role: Role, index: number) => Record<string, string>
   /** By default this source tree. */
   rootOf?: (role: Role, index: number) => string
   log?: LogViewMode
   /** The other gateways have the ports after it. By default free ports. */
   gatewayPort?: number
+  /** By default any free port. */
+  nextPort?: (name: string) => Promise<number>
+  /** Processes that nobody stopped start again. */
+  restarts?: boolean
   /** The cluster starts the others, empty. */
   servers?: { postgres?: LocalServer; nats?: LocalServer; redis?: LocalServer }
 }
@@ -38,7 +42,7 @@ export type Cluster = AsyncDisposable & {
   postgres: LocalServer
   nats: LocalServer
   redis: LocalServer
-  /** DATABASE_URL is the owner's. */
+  /** DATABASE_URL is the owner's. A process has what the table of settings lets it read. */
   environment: Record<string, string>
 }
 
@@ -53,13 +57,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const { postgres, nats, redis } = await openServers(opening, options.servers ?? {})
   await prepareDatabase(postgres.url)
   const folder = await createScratchFolder('cluster')
-  const endpoints = await assignEndpoints(options, freePort)
-  const environment = {
+  const endpoints = await assignEndpoints(options, options.nextPort ?? (() => freePort()))
+  const given = {
     DATABASE_URL: postgres.url,
     NATS_URL: nats.url,
     REDIS_URL: redis.url,
     JWT_SECRET: randomToken(systemRandom, 48),
     INTERNAL_SECRET: randomToken(systemRandom, 48),
+    ENCRYPTION_SECRET: randomToken(systemRandom, 48),
+    OPERATOR_SECRET: randomToken(systemRandom, 48),
     GATEHOUSE_DATA: folder,
     WEB_ROOT: resolve(projectRoot, process.env.GATEHOUSE_DATA ?? '.gatehouse', 'web'),
     HOST: '127.0.0.1',
@@ -67,12 +73,16 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...urlVariables(endpoints),
     ...options.environment,
   }
+  const environment = { CALLER_KEYS: callerKeysOf(given), ...given }
   const processes = endpoints.map((endpoint, colorIndex) => {
-    const own = { ...options.environment, ...options.environmentOf?.(endpoint.role, endpoint.index) }
-    const database = { DATABASE_URL: databaseUrlOf(postgres.url, endpoint.role) }
+    const { role, index } = endpoint
+    const database = { DATABASE_URL: databaseUrlOf(postgres.url, role), ...options.environment }
+    const shared = readableBy(role, { ...environment, ...database })
     const log = { mode: options.log ?? 'silent', file: join(folder, `${endpoint.name}.log`), colorIndex }
-    const root = () => options.rootOf?.(endpoint.role, endpoint.index) ?? projectRoot
-    return new ClusterProcess({ endpoint, environment: { ...environment, ...database, ...own }, root, log })
+    const root = () => options.rootOf?.(role, index) ?? projectRoot
+    const { restarts = false } = options
+    const environmentOf = () => ({ ...shared, ...options.environmentOf?.(role, index) })
+    return new ClusterProcess({ endpoint, environment: environmentOf, root, log, restarts })
   })
   opening.defer(() => stopInOrder(processes))
   const starts = processes.map((process) => process.start())
@@ -108,6 +118,24 @@ async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers
 
 function databaseUrlOf(ownerUrl: string, role: Role): string {
   return role === 'gateway' ? '' : urlForRole(ownerUrl, role)
+}
+
+const lines = (text = ''): string[] => text.split('\n').filter((line) => line !== '')
+
+function callerKeysOf(
+  given: Partial<Record<'INTERNAL_SECRET' | 'INTERNAL_SECRET_PREVIOUS' | 'OPERATOR_SECRET', string>>,
+) {
+  const ofGateway = [...lines(given.INTERNAL_SECRET), ...lines(given.INTERNAL_SECRET_PREVIOUS)]
+  return [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', lines(given.OPERATOR_SECRET))].join(
+    '\n',
+  )
+}
+
+/** Without the settings that others read. Design: invariant 6. */
+function readableBy(role: Role, environment: Record<string, string>): Record<string, string> {
+  const others = listSettings().filter(({ readers }) => !readers.includes(role))
+  const hidden = new Set(others.flatMap(({ name }) => [name, `${name}_FILE`]))
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !hidden.has(name)))
 }
 
 /** Requests under way still reach their services. */

@@ -4,30 +4,22 @@ import { z } from 'zod'
 import { ConfigurationError, listSettings, readVariables, settings } from '@gatehouse/service-kit'
 import { roles, type Role } from './roles.ts'
 
-export type ClusterConfig = {
-  replicas: Record<Role, number>
-  /** Of the first gateway. */
-  port: number
-  dataFolder: string
-  forwarded: Record<string, string>
-}
+export type ClusterConfig = ReturnType<typeof readClusterConfig>
 
 const maxReplicas = 16
 
 /** `--gateway 2 --identity 3`, by default two of each. Throws ConfigurationError with every fault. */
-export function readClusterConfig(
-  flags: string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): ClusterConfig {
+export function readClusterConfig(flags: string[], environment: Readonly<Record<string, string | undefined>>) {
   const { PORT, GATEHOUSE_DATA } = settings
   const forwarded = listSettings().filter(({ chosenBy }) => !chosenBy?.includes('cluster'))
   const shape = Object.fromEntries(forwarded.map(({ name }) => [name, z.string().optional()]))
   const given = readVariables(environment, { PORT: PORT.kind, GATEHOUSE_DATA: GATEHOUSE_DATA.kind })
   return {
     replicas: readReplicas(flags),
+    /** Of the first gateway. */
     port: given.PORT,
     dataFolder: resolve(given.GATEHOUSE_DATA),
-    forwarded: Object.fromEntries(
+    forwarded: Object.fromEntries<string>(
       Object.entries(readVariables(environment, shape)).flatMap(([name, value]) => (value ? [[name, value]] : [])),
     ),
   }

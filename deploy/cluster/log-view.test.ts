@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { eventually } from '@gatehouse/test-kit'
-import { openLogView } from './log-view.ts'
+import { openLogView } from './cluster-process.ts'
 
 describe('the log view of a cluster', () => {
   let folder: string
@@ -14,7 +14,7 @@ describe('the log view of a cluster', () => {
   it('shows each line of an error behind the name of its process, and keeps the JSON in the file', async () => {
     const file = join(folder, 'identity-0.log')
     const shown: string[] = []
-    const terminal = { write: (text: string) => shown.push(text) > 0 }
+    const terminal = { isTTY: true, write: (text: string) => shown.push(text) > 0 }
     const view = openLogView({ name: 'identity-0', mode: 'pretty', file, colorIndex: 0 }, terminal)
     const output = new PassThrough()
     view.follow(output)
@@ -29,5 +29,19 @@ describe('the log view of a cluster', () => {
     expect(rows.map((row) => row.slice(20).trim())).to.include.members(['Error: the reason', 'at one', 'at two'])
     await eventually('the line is kept', async () => (await readFile(file, 'utf8')) === `${line}\n`)
     expect(view.lastLines()).to.equal(line)
+  })
+
+  it('writes JSON that names the process where no terminal reads, of a process that ended too', () => {
+    const shown: string[] = []
+    const terminal = { write: (text: string) => shown.push(text) > 0 }
+    const view = openLogView(
+      { name: 'identity-0', mode: 'pretty', file: join(folder, 'b.log'), colorIndex: 0 },
+      terminal,
+    )
+
+    view.tell('ended with SIGKILL')
+
+    const [line] = shown.map((text) => JSON.parse(text) as Record<string, unknown>)
+    expect(line).to.include({ process: 'identity-0', level: 'warn', msg: 'identity-0 ended with SIGKILL' })
   })
 })

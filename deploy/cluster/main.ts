@@ -1,11 +1,15 @@
 // `npm run cluster`: a distributed instance on this machine, with the logs of all its processes in this terminal.
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { startNats, startRedis, startPersistentPostgres, type LocalServer } from '@gatehouse/local-servers'
-import { ConfigurationError, runUntilStopped } from '@gatehouse/service-kit'
-import { explainDatabaseError } from '../embedded/explain-database-error.ts'
-import { loadOrCreateSecrets } from '../embedded/secrets.ts'
+import { createSigningKeys } from '@gatehouse/auth'
+import { startNats, startRedis, freePort } from '@gatehouse/local-servers'
+import { systemClock } from '@gatehouse/runtime'
+import { ConfigurationError, createLog, runUntilStopped } from '@gatehouse/service-kit'
 import { startCluster, type Cluster } from './cluster.ts'
 import { readClusterConfig, type ClusterConfig } from './config.ts'
+import { openPostgres } from '../embedded/open-postgres.ts'
+import { openOperatorSocket } from '../embedded/operator-socket.ts'
+import { loadOrCreateSecrets } from '../embedded/secrets.ts'
 
 await runUntilStopped('cluster', async () => {
   const config = readClusterConfig(process.argv.slice(2), process.env)
@@ -19,39 +23,65 @@ async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig)
   const folder = resolve(config.dataFolder, 'cluster')
   const secrets = loadOrCreateSecrets(folder)
   try {
-    const postgres = opening.use(await openPostgres(folder, secrets.databasePassword))
-    const nats = opening.use(await startNats({ folder: join(folder, 'nats') }))
-    const redis = opening.use(await startRedis())
-    return opening.use(
+    const nextPort = openPorts(folder)
+    const database = { name: 'postgres', password: secrets.databasePassword, settings: { max_connections: '200' } }
+    const postgres = opening.use(await openPostgres(folder, { ...database, port: await nextPort('postgres') }))
+    const nats = opening.use(await startNats({ folder: join(folder, 'nats'), port: await nextPort('nats') }))
+    const redis = opening.use(await startRedis({ port: await nextPort('redis') }))
+    const cluster = opening.use(
       await startCluster({
         replicas: config.replicas,
         gatewayPort: config.port,
         log: 'pretty',
+        restarts: true,
+        nextPort,
         servers: { postgres, nats, redis },
         environment: {
           JWT_SECRET: secrets.jwtSecret,
           INTERNAL_SECRET: secrets.internalSecret,
+          OPERATOR_SECRET: secrets.operatorSecret,
+          ENCRYPTION_SECRET: secrets.encryptionSecret,
           UPLOAD_DIR: join(folder, 'uploads'),
+          PUBLIC_ORIGIN: `http://localhost:${config.port}`,
           WEB_ROOT: resolve(config.dataFolder, 'web'),
           ...config.forwarded,
         },
       }),
     )
+    opening.use(await openCommandLine(cluster, folder))
+    return cluster
   } catch (cause) {
     throw new ConfigurationError([(cause as Error).message], { cause })
   }
 }
 
-async function openPostgres(folder: string, password: string): Promise<LocalServer> {
-  try {
-    return await startPersistentPostgres({
-      folder: join(folder, 'postgres'),
-      password,
-      settings: { max_connections: '200' },
-    })
-  } catch (cause) {
-    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, folder)}`], { cause })
+/** `gatehouse` finds the cluster by its folder, as it finds an embedded instance. */
+async function openCommandLine({ environment, postgres }: Cluster, folder: string): Promise<AsyncDisposable> {
+  const valueOf = (name: string): string => environment[name] ?? ''
+  const urlsOf = (name: string): string[] => valueOf(name).split(',')
+  const secrets = {
+    jwtSecret: valueOf('JWT_SECRET'),
+    internalSecret: valueOf('INTERNAL_SECRET'),
+    encryptionSecret: valueOf('ENCRYPTION_SECRET'),
   }
+  return await openOperatorSocket({
+    dataFolder: folder,
+    keys: createSigningKeys('operator', valueOf('OPERATOR_SECRET')),
+    services: {
+      identity: urlsOf('IDENTITY_URL'),
+      invite: urlsOf('INVITE_URL'),
+      'federation-fanout': urlsOf('FEDERATION_FANOUT_URL'),
+    },
+    instance: {
+      databaseUrl: postgres.url,
+      uploadDir: valueOf('UPLOAD_DIR'),
+      origin: valueOf('PUBLIC_ORIGIN'),
+      secrets,
+      previousEncryptionSecrets: [],
+    },
+    clock: systemClock,
+    log: createLog({ level: 'info', service: 'cluster' }),
+  })
 }
 
 function startMessage(cluster: Cluster, config: ClusterConfig): string {
@@ -67,4 +97,24 @@ function startMessage(cluster: Cluster, config: ClusterConfig): string {
     ...others,
     'Ctrl-C stops all of it.',
   ].join('\n')
+}
+
+/** The same ports at each start, so that what is attached to them finds them again. Another one where one is taken. */
+function openPorts(folder: string): (name: string) => Promise<number> {
+  const file = join(folder, 'ports.json')
+  const known = readPorts(file)
+  return async (name) => {
+    const port = await freePort(known[name])
+    known[name] = port
+    writeFileSync(file, `${JSON.stringify(known, null, 2)}\n`)
+    return port
+  }
+}
+
+function readPorts(file: string): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>
+  } catch {
+    return {}
+  }
 }

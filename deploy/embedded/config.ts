@@ -2,22 +2,25 @@ import { join, resolve } from 'node:path'
 import type { GatewayConfig } from '@gatehouse/gateway'
 import type { IdentityConfig } from '@gatehouse/identity'
 import {
+  natsAddress,
   publicAddress,
   readFederation,
   readSettings,
   readTracing,
   upstreamsConfig,
+  type ServerAddress,
   type TracingOptions,
 } from '@gatehouse/service-kit/start'
 import { loadOrCreateSecrets } from './secrets.ts'
 
-export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redisUrl'> & {
+export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redis' | 'callerKeys'> & {
   dataFolder: string
   logLevel: string
   tracing?: TracingOptions
   /** Without it the bus stays within the process. */
-  natsUrl?: string
+  nats?: ServerAddress
   databasePassword: string
+  operatorSecret: string
 }
 
 /**
@@ -39,6 +42,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     jwtSecret: given.JWT_SECRET ?? secrets.jwtSecret,
     previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
     previousJwtSecrets: given.JWT_SECRET_PREVIOUS,
+    encryptionSecret: given.ENCRYPTION_SECRET ?? secrets.encryptionSecret,
+    previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: address,
@@ -48,11 +53,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     uploadDir: given.UPLOAD_DIR || join(dataFolder, 'uploads'),
     webRoot: given.WEB_ROOT || join(dataFolder, 'web'),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
+    auditRetentionDays: given.AUDIT_RETENTION_DAYS,
     dataFolder,
     logLevel: given.LOG_LEVEL,
     ...readTracing(given),
-    ...(given.NATS_URL !== undefined && { natsUrl: given.NATS_URL }),
+    ...(given.NATS_URL !== undefined && { nats: natsAddress({ ...given, NATS_URL: given.NATS_URL }) }),
     ...upstreamsConfig(given),
     databasePassword: secrets.databasePassword,
+    operatorSecret: secrets.operatorSecret,
   }
 }

@@ -1,4 +1,4 @@
-import { createMemoryCache } from '@gatehouse/auth'
+import { callerKeyLines, createMemoryCache, createSigningKeys } from '@gatehouse/auth'
 import { connectNats, createLocalBus, traceBus, type Bus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { connectDatabase, prepareDatabase, urlForRole } from '@gatehouse/database'
@@ -13,6 +13,7 @@ import {
   openTracing,
   type Log,
   type Resources,
+  type ServiceConfig,
 } from '@gatehouse/service-kit'
 import { startSessionGateway } from '@gatehouse/session-gateway'
 import type { EmbeddedConfig } from './config.ts'
@@ -33,7 +34,7 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const url = urlForRole(databaseUrl, 'embedded')
   const orm = await connectDatabase({ url, connections: 20, applicationName: 'gatehouse' })
   opening.defer(() => orm.close())
-  const bus = opening.use(await openBus(config.natsUrl, log))
+  const bus = opening.use(await openBus(config.nats, log))
   const resources: Resources = {
     ...(tracing && { tracing }),
     orm,
@@ -44,10 +45,16 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
     log,
     metrics: createMetrics(),
   }
-  const { identity, gateway, services } = await startServices(opening, config, resources)
-  const { dataFolder, internalSecret, jwtSecret, uploadDir } = config
-  const instance = { databaseUrl, uploadDir, secrets: { jwtSecret, internalSecret } }
-  const socket = { dataFolder, internalSecret, services, instance, clock: systemClock, log }
+  const { dataFolder, internalSecret, operatorSecret, jwtSecret, encryptionSecret, uploadDir } = config
+  const lines = [...callerKeyLines('gateway', [internalSecret]), ...callerKeyLines('operator', [operatorSecret])]
+  const ofServices = { ...config, callerKeys: { lines } }
+  const { identity, gateway, services } = await startServices(opening, ofServices, resources)
+  const { origin } = config.publicAddress
+  const secrets = { jwtSecret, internalSecret, encryptionSecret }
+  const previousEncryptionSecrets = config.previousEncryptionSecrets ?? []
+  const instance = { databaseUrl, uploadDir, origin, secrets, previousEncryptionSecrets }
+  const keys = createSigningKeys('operator', operatorSecret)
+  const socket = { dataFolder, keys, services, instance, clock: systemClock, log }
   opening.use(await openOperatorSocket(socket))
   // Before the drain of the gateway has ended.
   opening.defer(() => identity.deps.hasher.drain(hashingDrainMs))
@@ -62,21 +69,23 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
 }
 
 /** NATS only for upstreams. Throws ConfigurationError when NATS refuses. docs/decisions/embedded-bus.md. */
-async function openBus(natsUrl: string | undefined, log: Log): Promise<Bus> {
-  if (natsUrl === undefined) return createLocalBus({ log })
+async function openBus(nats: EmbeddedConfig['nats'], log: Log): Promise<Bus> {
+  if (nats === undefined) return createLocalBus({ log })
   try {
-    return await connectNats({ url: natsUrl, name: 'gatehouse', log })
+    return await connectNats({ ...nats, name: 'gatehouse', log })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigurationError([`NATS_URL: ${reason}; check the variable and that the server runs`], { cause })
   }
 }
 
-async function startServices(opening: AsyncDisposableStack, config: EmbeddedConfig, resources: Resources) {
+type ServicesConfig = EmbeddedConfig & Pick<ServiceConfig, 'callerKeys'>
+
+async function startServices(opening: AsyncDisposableStack, config: ServicesConfig, resources: Resources) {
   const internal = { ...config, host: '127.0.0.1', port: 0 }
   const identity = opening.use(await startIdentity(internal, resources))
   const invite = opening.use(await startInvite(internal, resources))
-  const federation = opening.use(await startFederationFanout(internal, resources))
+  const federation = opening.use(await startFederationFanout({ ...internal, onlyReplica: true }, resources))
   const sessions = opening.use(await startSessionGateway({ ...internal, onlyNode: true }, resources))
   const services = {
     identity: [identity.url],
@@ -85,6 +94,6 @@ async function startServices(opening: AsyncDisposableStack, config: EmbeddedConf
     'federation-fanout': [federation.url],
   }
   const inProcess = new Map([identity, invite, sessions, federation].map(({ url, connect }) => [url, connect]))
-  const gateway = opening.use(await startGateway({ ...config, services, redisUrl: null }, resources, { inProcess }))
+  const gateway = opening.use(await startGateway({ ...config, services, redis: null }, resources, { inProcess }))
   return { identity, gateway, services }
 }

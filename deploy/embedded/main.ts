@@ -1,17 +1,23 @@
 // `npm start`. The services are imported while PostgreSQL starts, so that little is imported here.
-import { join } from 'node:path'
-import { startPersistentPostgres, type LocalServer } from '@gatehouse/local-servers'
-import { ConfigurationError, createLog, runUntilStopped, type Log } from '@gatehouse/service-kit/start'
+import { createLog, runUntilStopped } from '@gatehouse/service-kit/start'
 import { readConfig, type EmbeddedConfig } from './config.ts'
-import { explainDatabaseError } from './explain-database-error.ts'
+import { openPostgres } from './open-postgres.ts'
 
 await runUntilStopped('gatehouse', async () => {
   const config = readConfig(process.env)
+  const { dataFolder, databasePassword: password } = config
   const log = createLog({ level: config.logLevel, service: 'gatehouse', ...(await terminalDestination()) })
   await using opening = new AsyncDisposableStack()
   const spawned = Promise.withResolvers<void>()
+  const onRelocated = (folder: string) =>
+    log.warn(
+      { folder, dataFolder },
+      'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere',
+    )
   const [postgres, { startEmbedded }] = await Promise.all([
-    openPostgres(config, log, spawned.resolve).then((server) => opening.use(server)),
+    openPostgres(dataFolder, { password, onSpawned: spawned.resolve, onRelocated }).then((server) =>
+      opening.use(server),
+    ),
     spawned.promise.then(() => import('./embedded.ts')),
   ])
   const instance = opening.use(await startEmbedded(config, postgres.url, { log }))
@@ -26,23 +32,6 @@ async function terminalDestination() {
   const { createLogFormatter } = await import('./pretty-log.ts')
   const format = createLogFormatter({ isColored: true })
   return { destination: { write: (line: string) => void process.stdout.write(format(line)) } }
-}
-
-async function openPostgres(
-  { dataFolder, databasePassword: password }: EmbeddedConfig,
-  log: Log,
-  onSpawned: () => void,
-): Promise<LocalServer> {
-  const onRelocated = (folder: string) =>
-    log.warn(
-      { folder, dataFolder },
-      'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere',
-    )
-  try {
-    return await startPersistentPostgres({ folder: join(dataFolder, 'database'), password, onSpawned, onRelocated })
-  } catch (cause) {
-    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, dataFolder)}`], { cause })
-  }
 }
 
 function startMessage(config: EmbeddedConfig, instance: { url: string; opsUrl: string }): string {

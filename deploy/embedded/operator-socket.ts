@@ -1,17 +1,23 @@
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { createCallerKey } from '@gatehouse/auth'
+import type { SigningKeys } from '@gatehouse/auth'
 import { limits, type ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
-import { callService, operatorCall, type CallAnswer } from '../calls/operator-calls.ts'
-import { maxSocketPath, socketPathOf, type RunningInstance } from '../calls/socket-calls.ts'
+import {
+  callService,
+  operatorCall,
+  type CallAnswer,
+  maxSocketPath,
+  socketPathOf,
+  type RunningInstance,
+} from '../calls/operator-calls.ts'
 
 type Options = {
   /** Locked by this process. */
   dataFolder: string
-  internalSecret: string
+  keys: SigningKeys
   services: Partial<Record<ServiceName, readonly string[]>>
   /** For a backup. */
   instance: RunningInstance
@@ -24,14 +30,13 @@ type Options = {
  * docs/decisions/operator-caller.md.
  */
 export async function openOperatorSocket(options: Options): Promise<AsyncDisposable> {
-  const { dataFolder, internalSecret, log } = options
+  const { dataFolder, log } = options
   const path = socketPathOf(dataFolder)
   if (Buffer.byteLength(path) > maxSocketPath) {
     log.warn({ dataFolder }, 'the path of the data folder is too long for a socket: the command line cannot be used')
     return { [Symbol.asyncDispose]: async () => undefined }
   }
-  const deps = { ...options, callerKey: createCallerKey(internalSecret) }
-  const server = createServer((request, response) => void answer(deps, request, response))
+  const server = createServer((request, response) => void answer(options, request, response))
   await rm(path, { force: true }) // left by a process that was killed
   await listenPrivately(server, path)
   await chmod(path, 0o600)

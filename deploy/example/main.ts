@@ -1,9 +1,7 @@
 // `npm run example`: an instance in one process as `npm start` runs it, with examples/chat behind its gateway.
-import { join } from 'node:path'
-import { startPersistentPostgres } from '@gatehouse/local-servers'
-import { ConfigurationError, createLog, runUntilStopped } from '@gatehouse/service-kit'
+import { createLog, runUntilStopped } from '@gatehouse/service-kit'
 import { readConfig } from '../embedded/config.ts'
-import { explainDatabaseError } from '../embedded/explain-database-error.ts'
+import { openPostgres } from '../embedded/open-postgres.ts'
 import { createLogFormatter } from '../embedded/pretty-log.ts'
 import { startExample } from './start-example.ts'
 
@@ -14,12 +12,7 @@ await runUntilStopped('example', async () => {
   const destination = { write: (line: string) => void process.stdout.write(format(line)) }
   const log = createLog({ level, service: 'gatehouse', destination })
   await using opening = new AsyncDisposableStack()
-  const postgres = await startPersistentPostgres({ folder: join(dataFolder, 'database'), password }).catch(
-    (cause: unknown) => {
-      throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, dataFolder)}`], { cause })
-    },
-  )
-  const { url: databaseUrl } = opening.use(postgres)
+  const { url: databaseUrl } = opening.use(await openPostgres(dataFolder, { password }))
   const example = opening.use(await startExample({ environment, dataFolder, databaseUrl, log, restarts: true }))
   process.stdout.write(`\nThe example answers on ${example.config.publicAddress.origin}/api/chat  Ctrl-C stops it.\n\n`)
   return opening.move()

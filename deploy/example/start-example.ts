@@ -1,13 +1,13 @@
+import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { connectDatabase, prepareDatabase } from '@gatehouse/database'
-import { freePort, startNats } from '@gatehouse/local-servers'
+import { freePort, startNats, ManagedProcess } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
 import { parse, stringify } from 'yaml'
 import { readConfig, type EmbeddedConfig } from '../embedded/config.ts'
 import { startEmbedded } from '../embedded/embedded.ts'
-import { ChatProcess, exampleFolder } from './chat-process.ts'
 
 type Options = {
   environment: Readonly<Record<string, string | undefined>>
@@ -72,4 +72,51 @@ async function createRole(databaseUrl: string): Promise<string> {
 function localOrigin({ host, port }: EmbeddedConfig): string {
   const isEvery = host === '0.0.0.0' || host === '::'
   return `http://${isEvery ? '127.0.0.1' : host}:${port}`
+}
+
+const projectRoot = resolve(import.meta.dirname, '../..')
+const exampleFolder = join(projectRoot, 'examples/chat')
+
+type ChatOptions = { port: number; variables: Record<string, string>; restarts: boolean }
+
+class ChatProcess extends ManagedProcess {
+  constructor({ port, variables, restarts }: ChatOptions) {
+    const recent: string[] = []
+    super({
+      name: 'examples/chat',
+      readyLimitMs: 60_000,
+      stopLimitMs: 10_000,
+      stopSignal: 'SIGTERM',
+      discardSignal: 'SIGTERM',
+      restarts,
+      isReady: () => answers(`http://127.0.0.1:${port}/api/chat`),
+      lastLines: () => recent.join(''),
+      spawn() {
+        const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
+        const args = ['--disable-warning=ExperimentalWarning', join(exampleFolder, 'main.ts')]
+        const child = spawn(process.execPath, args, {
+          cwd: projectRoot,
+          env: { PATH, HOME, NODE_COMPILE_CACHE, ...variables },
+          stdio: ['ignore', 'ignore', 'pipe'],
+          detached: true,
+        })
+        child.stderr.on('data', (chunk: Buffer) => {
+          process.stderr.write(chunk)
+          recent.push(chunk.toString())
+          if (recent.length > 20) recent.shift()
+        })
+        return child
+      },
+    })
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url)
+    await response.text()
+    return response.ok
+  } catch {
+    return false
+  }
 }

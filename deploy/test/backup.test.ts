@@ -1,11 +1,16 @@
-import { existsSync } from 'node:fs'
+import { createWriteStream, existsSync } from 'node:fs'
 import { copyFile, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
 import { freePort, migratedDatabase } from '@gatehouse/test-kit'
+import { createEncryptionKey } from '@gatehouse/auth'
+import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { expect } from 'chai'
 import pg from 'pg'
 import sharp from 'sharp'
+import { pack } from 'tar-stream'
 import { restoreArchive } from '../cli/archive/restore-archive.ts'
 import { writeArchive } from '../cli/archive/write-archive.ts'
 import { embeddedMain, postJson, startProgram } from './program.ts'
@@ -45,19 +50,28 @@ describe('backup and restore', function () {
     }
 
     await using database = await migratedDatabase()
-    const { jwtSecret } = JSON.parse(await readFile(join(at('second'), 'secrets.json'), 'utf8')) as {
-      jwtSecret: string
-    }
+    const kept = await readJson(join(at('second'), 'secrets.json'))
+    expect(kept).to.deep.include(
+      await readJson(join(at('first'), 'secrets.json'), 'databasePassword', 'operatorSecret'),
+    )
     const distributed = {
       DATABASE_URL: database.url,
       UPLOAD_DIR: at('shared'),
-      JWT_SECRET: jwtSecret,
+      JWT_SECRET: kept['jwtSecret']!,
       INTERNAL_SECRET: 'i'.repeat(40),
+      ENCRYPTION_SECRET: kept['encryptionSecret']!,
     }
+    const unreadable = { ...distributed, ENCRYPTION_SECRET: 'x'.repeat(40) }
+    const migrated = () => query(database.url, 'select name from mikro_orm_migrations order by 1')
+    await query(database.url, `delete from mikro_orm_migrations where name = 'Migration20261123UserSearch'`)
+    const schema = await migrated()
+    const lost = await startProgram('deploy/cli/main.ts', unreadable, ['move-up', at('second')]).exited
     const other = await startProgram('deploy/cli/main.ts', { ...distributed, JWT_SECRET: 'x'.repeat(40) }, [
       'move-up',
       at('second'),
     ]).exited
+    expect(await migrated(), 'a refusal leaves the schema').to.deep.equal(schema)
+    await query(database.url, `insert into mikro_orm_migrations (name) values ('Migration20261123UserSearch')`)
     const moved = await startProgram('deploy/cli/main.ts', distributed, ['move-up', at('second')]).exited
     const back = await startProgram('deploy/cli/main.ts', distributed, ['backup', at('back')]).exited
     const home = await gatehouse(
@@ -70,13 +84,18 @@ describe('backup and restore', function () {
       passphrase,
     )
 
-    expect([other.code, moved.code, back.code, home.code], moved.stderr + back.stderr + home.stderr).to.deep.equal([
-      2, 0, 0, 0,
-    ])
+    expect(lost.stderr).to.match(/ENCRYPTION_SECRET/)
+    expect(
+      [other.code, lost.code, moved.code, back.code, home.code],
+      moved.stderr + back.stderr + home.stderr,
+    ).to.deep.equal([2, 2, 0, 0, 0])
     expect(other.stderr).to.match(/^JWT_SECRET must be /m)
     await using third = await startEmbedded(at('third'))
     await expectSame(third.url, first)
-    expect(await query(database.url, 'select secret from peers')).to.deep.equal([{ secret: peerSecret }])
+    const { encryptionSecret } = await readJson(join(at('second'), 'secrets.json'))
+    const [peer] = (await query(database.url, 'select secret from peers')) as { secret: string }[]
+    expect(peer?.secret).to.match(/^enc1\./)
+    expect(openPeerSecret(createEncryptionKey(String(encryptionSecret)), peer!.secret)).to.equal(peerSecret)
   })
 
   it('refuse with one line, and change nothing: a cut archive, a changed one, another file, the wrong passphrase', async () => {
@@ -109,6 +128,9 @@ describe('backup and restore', function () {
     expect(await refusal(at('missing'))).to.match(/^cannot read /)
     const nobody = await gatehouse(at('nobody'), 'backup', at('empty'))
     expect([nobody.code, existsSync(at('nobody')), existsSync(at('empty'))]).to.deep.equal([4, false, false])
+    const header = (archive: Record<string, unknown>) => JSON.stringify({ format: 'gatehouse-backup', ...archive })
+    await writeTar(at('later'), { 'header.json': header({ formatVersion: 2, version: '99.1.0' }) })
+    expect(await refusal(at('later'))).to.match(/was made by version 99\.1\.0, this is .*: restore it there$/)
     expect(await query(target.url, 'select count(*)::int as n from users')).to.deep.equal([{ n: 0 }])
     expect(await readdir(uploadDir)).to.deep.equal([])
     expect(await refusal(at('whole'))).to.equal('none')
@@ -118,6 +140,32 @@ describe('backup and restore', function () {
     await writeFile(at('wrong'), 'another passphrase')
     const shown = await gatehouse(folder, 'secrets', 'show', at('secrets'), '--passphrase-file', at('wrong'))
     expect([shown.code, shown.stdout]).to.deep.equal([3, ''])
+  })
+
+  it('fail without the folder of the uploads, replace no file, and leave nothing behind', async () => {
+    await using source = await filledDatabase(3)
+    await query(source.url, `update users set avatar = 'a.webp' where id = 1`)
+    const uploads = await mkdtemp(at('present-'))
+    await writeFile(join(uploads, 'a.webp'), 'a picture')
+    const keys = { JWT_SECRET: 'j'.repeat(40), INTERNAL_SECRET: 'i'.repeat(40), ENCRYPTION_SECRET: 'e'.repeat(40) }
+    const backUp = (environment: Record<string, string>) =>
+      startProgram('deploy/cli/main.ts', { DATABASE_URL: source.url, ...keys, ...environment }, [
+        ...['backup', at('kept'), '--secrets', at('kept.secrets')],
+      ]).exited
+
+    const unnamed = await backUp({})
+    const absent = await backUp({ UPLOAD_DIR: at('no-such-folder') })
+    const left = [existsSync(at('kept')), existsSync(at('kept.secrets'))]
+    const whole = await backUp({ UPLOAD_DIR: uploads })
+    const before = await readFile(at('kept'))
+    const again = await backUp({ UPLOAD_DIR: uploads })
+
+    expect([unnamed.code, absent.code, whole.code, again.code], whole.stderr).to.deep.equal([2, 2, 0, 2])
+    expect(left).to.deep.equal([false, false])
+    expect(`${unnamed.stderr}${absent.stderr}`.match(/^UPLOAD_DIR: /gm)).to.have.length(2)
+    expect(again.stderr).to.match(/is there: name another one/)
+    expect(await readFile(at('kept'))).to.deep.equal(before)
+    expect(existsSync(at('kept.secrets'))).to.equal(true)
   })
 
   it('take one moment: rows that change while the archive is written are in it as they were', async () => {
@@ -180,7 +228,7 @@ async function fillInstance(dataFolder: string) {
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ avatar: uploaded.filename }),
   })
-  const { findRunningInstance } = await import('../calls/socket-calls.ts')
+  const { findRunningInstance } = await import('../calls/operator-calls.ts')
   const { databaseUrl } = (await findRunningInstance(dataFolder))!
   await query(
     databaseUrl,
@@ -207,6 +255,13 @@ async function expectSame(
   ).to.include({ isAdmin: false })
 }
 
+async function writeTar(file: string, members: Record<string, string>): Promise<void> {
+  const tar = pack()
+  for (const [name, content] of Object.entries(members)) tar.entry({ name }, content)
+  tar.finalize()
+  await pipeline(tar, createGzip(), createWriteStream(file))
+}
+
 async function filledDatabase(accounts: number) {
   const database = await migratedDatabase()
   await query(
@@ -215,4 +270,9 @@ async function filledDatabase(accounts: number) {
      select n, 'user_' || n, '!unverifiable', repeat('profile ', 20) || E'\\\\.\\n\\t' from generate_series(1, ${accounts}) n`,
   )
   return database
+}
+
+async function readJson(file: string, ...without: string[]): Promise<Record<string, string>> {
+  const content = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>
+  return Object.fromEntries(Object.entries(content).filter(([name]) => !without.includes(name)))
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -30,13 +30,38 @@ describe('npm run cluster', function () {
     await using first = await startCluster(port)
     const registered = await postJson(`${first.url}/api/auth/register`, account)
     expect(registered.status).to.equal(201)
+    const gatehouse = (...args: string[]) => startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: folder }, args).exited
+    const listed = await gatehouse('users', 'list')
+    expect([listed.code, /alice .*admin/.test(listed.stdout)], listed.stderr).to.deep.equal([0, true])
+    const checked = await gatehouse('check')
+    expect([checked.code, /ok +database/.test(checked.stdout)], checked.stdout).to.deep.equal([0, true])
 
     first.signal('SIGINT')
 
     expect(await first.exited).to.include({ code: 0, stderr: '' })
     await eventually('nothing of it runs', () => !first.members.some(isRunning), 20_000)
+    const ports = await readFile(join(folder, 'cluster/ports.json'), 'utf8')
+    const restored = await startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: join(folder, 'cluster') }, [
+      ...['restore', join(folder, 'no-archive')],
+    ]).exited
+    expect(restored.stderr).to.match(/^cannot read .*no-archive/m)
     await using next = await startCluster(port)
     expect((await postJson(`${next.url}/api/auth/login`, account)).status).to.equal(200)
+    expect(await readFile(join(folder, 'cluster/ports.json'), 'utf8')).to.equal(ports)
+  })
+
+  it('tells of a process that ended, in JSON where no terminal reads, and starts it again', async () => {
+    await using cluster = await startCluster(await freePort())
+    const [, pid] = /identity-0 .*\(process (\d+)\)/.exec(cluster.output.stdout) ?? []
+
+    process.kill(Number(pid), 'SIGKILL')
+
+    await cluster.waitForOutput(/identity-0 ended with SIGKILL: it is started again/)
+    const line = cluster.output.stdout.split('\n').find((text) => text.includes('ended with SIGKILL'))
+    expect(JSON.parse(line!)).to.include({ process: 'identity-0', level: 'warn' })
+    const info = async () => (await fetch(`${cluster.url}/api/instance/info`)).status
+    await eventually('it answers again', async () => (await info()) === 200, 60_000)
+    expect((await postJson(`${cluster.url}/api/auth/register`, account)).status).to.equal(201)
   })
 
   it('leaves no process behind when it is killed', async () => {

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, mkdtempDisposable, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
-import { callerHeader, createCallerKey, verifyCallerToken } from '@gatehouse/auth'
-import { freePort } from '@gatehouse/test-kit'
+import { callerHeader, callerKeyLines, createCallerVerifier, createReceiptKeys, signReceipt } from '@gatehouse/auth'
+import { appCode, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import { findRunningInstance } from '../calls/operator-calls.ts'
 import { connectInstance } from '../cli/connect.ts'
 import { runCommandLine } from '../cli/program.ts'
 import { postJson, startInstance, startProgram } from './program.ts'
@@ -32,6 +33,12 @@ describe('the command line beside an embedded instance', function () {
     const { code, output, errors } = await gatehouse([...args, '--json'])
     expect({ code, errors }).to.deep.equal({ code: 0, errors: '' })
     return JSON.parse(output) as Record<string, unknown>
+  }
+
+  async function adminToken(): Promise<string> {
+    await gatehouse(['users', 'create', 'head', '--admin', '--password-stdin'], password)
+    const { body } = await postJson(`${instance.url}/api/auth/login`, { username: 'head', password })
+    return String(body['token'])
   }
 
   it('makes accounts and admins, shows and lists them; what it did stands in the audit log as by the operator', async () => {
@@ -72,9 +79,20 @@ describe('the command line beside an embedded instance', function () {
       setting: await gatehouse(['settings', 'set', 'colour', 'red']),
       value: await gatehouse(['settings', 'set', 'registrationOpen', 'perhaps']),
       stopped: await runArguments(['users', 'list'], { GATEHOUSE_DATA: join(folder, 'nothing') }),
+      option: await gatehouse(['invites', 'create', 'x', '--uses', '2']),
     }
 
-    expect(Object.values(outcomes).map(({ code }) => code)).to.deep.equal([4, 3, 2, 2, 3, 5])
+    expect(Object.values(outcomes).map(({ code }) => code)).to.deep.equal([4, 3, 2, 2, 3, 5, 2])
+    expect(outcomes.option.errors).to.include('--uses').and.not.include('--yes')
+    for (const args of [
+      ['users', 'make-admin', 'nobody'],
+      ['users', 'promote'],
+      ['settings', 'get', 'colour'],
+    ]) {
+      const { code, output, errors } = await gatehouse([...args, '--json'])
+      expect(output).to.equal('')
+      expect(JSON.parse(errors), args.join(' ')).to.have.keys('error', 'exitCode').and.include({ exitCode: code })
+    }
     for (const { errors, output } of Object.values(outcomes)) {
       expect(output).to.equal('')
       expect(errors).to.not.include('    at ')
@@ -100,6 +118,76 @@ describe('the command line beside an embedded instance', function () {
     expect((await postJson(`${instance.url}/api/auth/login`, login)).status).to.equal(200)
   })
 
+  it('suspends an account and takes its logins again, and suspends who came by an invite, but for the last admin', async () => {
+    const login = (username: string) => postJson(`${instance.url}/api/auth/login`, { username, password })
+    await gatehouse(['users', 'create', 'mel', '--password-stdin'], password)
+    expect((await gatehouse(['users', 'suspend', 'mel', '--reason', 'spam'])).output).to.equal('mel is suspended\n')
+    expect((await login('mel')).status).to.equal(403)
+    expect((await gatehouse(['users', 'show', 'mel'])).output).to.match(/suspended +spam/)
+    expect(await asJson('users', 'unsuspend', 'mel')).to.include({ suspendedAt: null })
+    const several = await gatehouse(['users', 'suspend', 'mel', 'nobody_here'])
+    expect(several.output).to.match(/^mel is suspended\nnobody_here: .+\n$/)
+    expect(await asJson('users', 'unsuspend', 'mel', 'mel')).to.deep.include({ left: [] })
+    expect((await login('mel')).status).to.equal(200)
+
+    const invite = await asJson('invites', 'create', 'a leaked link')
+    await asJson('settings', 'set', 'registrationOpen', 'false')
+    for (const username of ['spam_one', 'spam_two']) {
+      const registration = { username, password, inviteToken: invite['token'] }
+      expect((await postJson(`${instance.url}/api/auth/register`, registration)).status).to.equal(201)
+    }
+    await asJson('settings', 'set', 'registrationOpen', 'true')
+    const unconfirmed = await gatehouse(['invites', 'suspend-users', String(invite['id'])])
+    const done = await asJson('invites', 'suspend-users', String(invite['id']), '--yes')
+
+    expect(unconfirmed.code).to.equal(6)
+    expect(done).to.deep.equal({ suspended: ['spam_one', 'spam_two'], left: [] })
+    expect(await asJson('users', 'list', '--suspended')).to.include({ total: 2 })
+    expect((await login('spam_one')).status).to.equal(403)
+    const admins = (await asJson('users', 'list', '--role', 'admin'))['users'] as { username: string }[]
+    const outcomes = []
+    for (const { username } of admins) outcomes.push((await gatehouse(['users', 'suspend', username])).code)
+    expect(outcomes.filter((code) => code !== 0)).to.deep.equal([3])
+    for (const { username } of admins) await gatehouse(['users', 'unsuspend', username])
+  })
+
+  /** Contract: 3, Second factor. */
+  it('is the way back for who has lost a second factor, and for the admins of whom one is demanded', async () => {
+    await gatehouse(['users', 'create', 'fay', '--password-stdin', '--admin'], password)
+    const login = async () => (await postJson(`${instance.url}/api/auth/login`, { username: 'fay', password })).body
+    const headers = { authorization: `Bearer ${String((await login())['token'])}` }
+    const asFay = (path: string, body: object) => postJson(`${instance.url}${path}`, body, headers)
+    const { body: begun } = await asFay('/api/users/@me/second-factor', { password })
+    const code = appCode(String(begun['secret']), Date.now())
+    expect((await asFay('/api/users/@me/second-factor/confirm', { code })).status).to.equal(200)
+    expect(await login()).to.include({ code: 'second_factor_required' })
+    expect(await asJson('settings', 'set', 'requireSecondFactorForAdmins', 'true')).to.deep.equal({
+      requireSecondFactorForAdmins: true,
+    })
+
+    expect(await asJson('users', 'remove-second-factor', 'fay', '--yes')).to.include({ username: 'fay' })
+
+    expect(await login()).to.have.property('token')
+    const list = async () => (await fetch(`${instance.url}/api/admin/users`, { headers })).status
+    expect(await list()).to.equal(403)
+    await asJson('settings', 'set', 'requireSecondFactorForAdmins', 'false')
+    expect(await list()).to.equal(200)
+    expect((await gatehouse(['users', 'remove-second-factor', 'fay', '--yes'])).code).to.equal(3)
+  })
+
+  it('gives the last admin a link by which a new password is chosen', async () => {
+    await gatehouse(['users', 'make-admin', 'ada'])
+    const { url } = await asJson('users', 'recovery-link', 'ada')
+    const token = new URL(String(url)).hash.slice(1)
+    const shown = await gatehouse(['users', 'recovery-link', 'bob'])
+
+    const recovered = await postJson(`${instance.url}/api/auth/recover`, { token, newPassword: password })
+
+    expect(recovered.status).to.equal(200)
+    expect(shown.output).to.match(/^link +http\S+\/recover#\S+\nexpires \(UTC\) +2/)
+    expect((await postJson(`${instance.url}/api/auth/recover`, { token, newPassword: password })).status).to.equal(400)
+  })
+
   it('makes, lists and revokes invites, reads and changes settings, lists peers', async () => {
     const invite = await asJson('invites', 'create', 'friends', '--max-uses', '2', '--expires-in', '7d')
     const changed = await asJson('settings', 'set', 'registrationOpen', 'false')
@@ -109,6 +197,9 @@ describe('the command line beside an embedded instance', function () {
     expect(listed).to.deep.include(invite)
     expect(changed).to.deep.equal({ registrationOpen: false })
     expect(await asJson('settings', 'get', 'registrationOpen')).to.deep.equal({ registrationOpen: false })
+    const headers = { authorization: `Bearer ${await adminToken()}` }
+    const settings = await (await fetch(`${instance.url}/api/settings/instance`, { headers })).json()
+    expect(await asJson('settings', 'get')).to.deep.equal(settings)
     const registration = { username: 'guest', password, inviteToken: invite['token'] }
     expect((await postJson(`${instance.url}/api/auth/register`, registration)).status).to.equal(201)
     expect((await gatehouse(['invites', 'revoke', String(invite['id'])])).code).to.equal(0)
@@ -127,10 +218,14 @@ describe('the command line beside an embedded instance', function () {
   })
 
   it('checks database, migrations, clock and the own origin, and exits with 7 when something is wrong', async () => {
-    const environment = { GATEHOUSE_DATA: folder, PUBLIC_ORIGIN: instance.url }
+    const environment = { GATEHOUSE_DATA: folder }
     const healthy = await runArguments(['check', '--json'], environment)
     const closed = `http://127.0.0.1:${await freePort()}`
-    const unhealthy = await runArguments(['check'], { ...environment, PUBLIC_ORIGIN: closed })
+    const databaseFile = join(folder, 'database_url')
+    await writeFile(databaseFile, (await findRunningInstance(folder))!.databaseUrl)
+    const unhealthy = await runArguments(['check'], { DATABASE_URL_FILE: databaseFile, PUBLIC_ORIGIN: closed })
+    const container = { IDENTITY_URL: closed, PUBLIC_ORIGIN: instance.url }
+    const withoutDatabase = await runArguments(['check'], container)
     const stopped = await runArguments(['check'], { ...environment, GATEHOUSE_DATA: join(folder, 'nothing') })
 
     const { ok, checks } = JSON.parse(healthy.output) as {
@@ -143,7 +238,8 @@ describe('the command line beside an embedded instance', function () {
       'database',
       'own origin',
     ])
-    expect([unhealthy.code, stopped.code]).to.deep.equal([7, 7])
+    expect([unhealthy.code, stopped.code, withoutDatabase.code]).to.deep.equal([7, 7, 0])
+    expect(withoutDatabase.output).to.match(/skipped\s+database/)
     expect(unhealthy.output)
       .to.match(/WRONG\s+own origin/)
       .and.match(/ok\s+database/)
@@ -163,13 +259,13 @@ describe('the command line beside an embedded instance', function () {
 })
 
 describe('the command line of a distributed instance', () => {
-  const secret = 'the internal secret of a distributed instance'
+  const secret = 'the secret of the operator of a distributed instance'
 
   it('calls the services as the operator, the next replica when one is away, and says which cannot be reached', async () => {
     const seen: unknown[] = []
-    const key = createCallerKey(secret)
+    const verify = createCallerVerifier({ lines: callerKeyLines('operator', [secret]) }, 'identity')
     const server = createServer((request, response) => {
-      const caller = verifyCallerToken(key, String(request.headers[callerHeader]), Date.now())
+      const caller = verify(String(request.headers[callerHeader]), Date.now())
       seen.push([request.url, caller])
       response.writeHead(caller ? 200 : 403, { 'content-type': 'application/json' })
       response.end(JSON.stringify(caller ? { entries: [], nextCursor: null } : { error: 'forbidden' }))
@@ -178,12 +274,12 @@ describe('the command line of a distributed instance', () => {
     const away = `http://127.0.0.1:${await freePort()}`
     const here = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const audit = (environment: Record<string, string>) =>
-      runArguments(['audit', 'list'], { INTERNAL_SECRET: secret, ...environment })
+      runArguments(['audit', 'list'], { OPERATOR_SECRET: secret, ...environment })
 
     const answered = await audit({ IDENTITY_URL: `${away},${here}` })
-    const refused = await audit({ IDENTITY_URL: here, INTERNAL_SECRET: 'another secret, as long as the first one is' })
+    const refused = await audit({ IDENTITY_URL: here, OPERATOR_SECRET: 'another secret, as long as the first one is' })
     const unreached = await audit({ IDENTITY_URL: away })
-    const unconfigured = await audit({ IDENTITY_URL: here, INTERNAL_SECRET: 'short' })
+    const unconfigured = await audit({ IDENTITY_URL: here, OPERATOR_SECRET: 'short' })
     server.close()
 
     expect([answered, refused, unreached, unconfigured].map(({ code }) => code)).to.deep.equal([0, 3, 5, 2])
@@ -192,7 +288,31 @@ describe('the command line of a distributed instance', () => {
       { address: '127.0.0.1', account: null, operator: true },
     ])
     expect(unreached.errors).to.include('the service identity cannot be reached')
-    expect(unconfigured.errors).to.match(/^INTERNAL_SECRET: must have at least 32 characters/)
+    expect(unconfigured.errors).to.match(/^OPERATOR_SECRET: must have at least 32 characters/)
+  })
+})
+
+/** Contract: 7, Receipts. */
+describe('the command line without any instance', () => {
+  it('verifies the receipts of a file, wherever they stand in it, and fails for one that is forged', async () => {
+    const keys = createReceiptKeys('e'.repeat(32))
+    const receipt = { homeUserId: '7', mode: 'full' as const, deletedAt: 0, origin: 'https://b.example' }
+    const kept = { ...signReceipt(keys, receipt), publicKey: keys.published[0]! }
+    const forged = { ...kept, receipt: { ...receipt, homeUserId: '8' } }
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'gatehouse-receipts-'))
+    const verify = async (content: unknown) => {
+      const file = join(folder.path, 'file.json')
+      await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
+      return await runArguments(['receipts', 'verify', file], {})
+    }
+    const genuine = await verify({ orders: [{ receipt: null }, { receipt: kept }] })
+    const bad = [await verify([kept, forged]), await verify({ orders: [] }), await verify('no JSON')]
+
+    expect([genuine.code, ...bad.map(({ code }) => code)]).to.deep.equal([0, 1, 2, 2])
+    expect(genuine.output).to.match(/genuine +https:\/\/b.example +7 +full +1970-01-01/)
+    expect(bad[0]!.errors)
+      .to.match(/genuine/)
+      .and.match(/FORGED +https:\/\/b.example +8/)
   })
 })
 

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createEncryptionKey, decrypt } from '@gatehouse/auth'
 import { systemRandom } from '@gatehouse/runtime'
 import { freePort, migratedDatabase } from '@gatehouse/test-kit'
 import { hashSync } from 'bcrypt'
@@ -8,6 +9,8 @@ import { expect } from 'chai'
 import jwt from 'jsonwebtoken'
 import pg from 'pg'
 import sharp from 'sharp'
+import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
+import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importDatabase } from '../cli/import/import-database.ts'
 import { newestVersion, writeOtherDatabase } from './other-server.ts'
 import { embeddedMain, postJson, startProgram } from './program.ts'
@@ -15,6 +18,7 @@ import { embeddedMain, postJson, startProgram } from './program.ts'
 const password = 'correct horse battery'
 const passwordHash = hashSync(password, 4).replace('$2b$', '$2a$')
 const jwtSecret = 'the secret of the tokens of the other server'
+const encryptionKey = createEncryptionKey('the secret that encrypts in the tests of the import')
 const instanceId = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const createdAt = 1_750_000_000_000
 const idOf = (n: number) => String((BigInt(createdAt - 1_704_067_200_000 + n) << 22n) + 7n)
@@ -254,6 +258,9 @@ describe('the import of an instance of the other chat server', function () {
         .toSorted(),
     ).to.deep.equal(['https://ended.example revoked', 'https://friends.example active'])
     expect(peers.requests).to.have.length(1)
+    expect(JSON.parse((await gatehouse('encrypt', '--json')).stdout)).to.deep.equal({
+      encrypted: { second_factors: 0, federation_credentials: 0, peers: 0, approval_requests: 0 },
+    })
   })
 
   it('stores what the schema demands: homes folded, roles dropped, owners alive, times and secrets right', async () => {
@@ -275,7 +282,13 @@ describe('the import of an instance of the other chat server', function () {
         `select username, is_admin, password_hash like '!imported:%' as unverifiable from users where is_deleted`,
       ),
     ).to.deep.equal([{ username: `!deleted:${gone}`, is_admin: false, unverifiable: true }])
-    expect(await one("select secret from peers where status = 'active'")).to.deep.equal([{ secret: 'b'.repeat(64) }])
+    const secrets = await one(
+      `select secret from peers where status = 'active' union all select secret from approval_requests`,
+    )
+    expect(secrets.map(({ secret }) => openPeerSecret(encryptionKey, String(secret)))).to.deep.equal([
+      'b'.repeat(64),
+      'e'.repeat(64),
+    ])
     expect(await one('select owner_id from spaces')).to.deep.equal([{ owner_id: ada }])
     expect(await one('select name, max_uses, used_count, created_by from invites order by id')).to.deep.equal([
       { name: 'open', max_uses: 2_147_483_647, used_count: 1, created_by: ada },
@@ -295,6 +308,93 @@ describe('the import of an instance of the other chat server', function () {
     expect(await one("select replicated_instances from users where replicated_instances <> '[]'")).to.deep.equal([])
     expect(await one('select actor_username, action from audit_log')).to.deep.equal([
       { actor_username: 'operator', action: 'instance.imported' },
+    ])
+  })
+
+  /** federation-wire-2.md 6. */
+  it('carries over what the second generation has, by its shape: passwords issued for other instances, former homes, the renamed reason', async () => {
+    await using target = await prepareTarget(folder)
+    const file = join(folder, 'second.db')
+    const [kai, lea, remote] = [50, 51, 52].map(idOf) as [string, string, string]
+    const modern = passwordHash.replace('$2a$', '$2b$')
+    const detached = { detached_home_instance: 'reset.example', detached_home_user_id: '77' }
+    const secret = 'q'.repeat(43)
+    const issued = { user_id: ada, secret, created_at: createdAt, provisioned_at: null }
+    writeOtherDatabase(
+      file,
+      {
+        users: [
+          { ...local, id: ada, username: 'ada', is_admin: 1, password_hash: modern },
+          { ...local, id: gone, username: 'former', is_deleted: 1 },
+          { ...local, ...detached, id: kai, username: 'kai@reset.example', federation_home_orphaned: 1 },
+          {
+            ...local,
+            id: lea,
+            username: 'lea@reset.example',
+            home_instance: 'reset.example',
+            home_user_id: '78',
+            federation_home_orphaned: 1,
+          },
+          {
+            ...local,
+            id: remote,
+            username: 'sue~1@friends.example',
+            home_instance: 'friends.example',
+            home_user_id: '9',
+          },
+        ],
+        user_federation_credentials: [
+          { ...issued, origin: 'https://orbit.example', provisioned_at: createdAt + 1 },
+          { ...issued, origin: 'https://nova.example:8443' },
+          { ...issued, user_id: gone, origin: 'https://orbit.example' },
+        ],
+        federation_peers: [
+          {
+            ...{ id: idOf(53), origin: 'https://ended.example', hmac_secret: 'd'.repeat(64), created_at: createdAt },
+            ...{ status: 'needs_attention', status_reason: 'auth_failures', initiated_by: 'auto' },
+          },
+        ],
+      },
+      { isSecond: true },
+    )
+
+    const report = await target.run(file)
+
+    const one = async (sql: string) => (await target.client.query<Record<string, unknown>>(sql)).rows
+    const found = await one(
+      'select user_id, origin, secret, provisioned_at is null as open from federation_credentials order by origin',
+    )
+    expect(found.map(({ user_id, origin, open }) => [user_id, origin, open])).to.deep.equal([
+      [ada, 'https://nova.example:8443', true],
+      [ada, 'https://orbit.example', false],
+    ])
+    for (const { origin, secret: sealed } of found)
+      expect(
+        decrypt(encryptionKey, String(sealed), credentialContext({ userId: ada, origin: String(origin) })),
+      ).to.equal(secret)
+    expect(report.tables['federation_credentials']).to.deep.equal({ read: 3, imported: 2, skipped: 1, doubles: 0 })
+    expect(JSON.stringify(report)).to.include('auth_failures').and.not.include(secret)
+    const former =
+      'select username, home_instance, former_home_instance, former_home_user_id from users where federation_home_orphaned order by id'
+    expect(await one(former)).to.deep.equal([
+      {
+        username: 'kai@reset.example',
+        home_instance: null,
+        former_home_instance: 'reset.example',
+        former_home_user_id: '77',
+      },
+      {
+        username: 'lea@reset.example',
+        home_instance: null,
+        former_home_instance: 'reset.example',
+        former_home_user_id: '78',
+      },
+    ])
+    expect(
+      await one(`select username, password_hash from users where id in (${ada}, ${remote}) order by id`),
+    ).to.deep.equal([
+      { username: 'ada', password_hash: modern },
+      { username: 'sue~1@friends.example', password_hash: passwordHash },
     ])
   })
 
@@ -372,6 +472,7 @@ async function prepareTarget(folder: string) {
         ...options,
         file,
         images,
+        encryptionKey,
         now: Date.now(),
         random: systemRandom,
         progress: () => undefined,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { createTokenKey, verifyToken } from '@gatehouse/auth'
+import { callerKeyLines, createTokenKey, verifyToken } from '@gatehouse/auth'
 import { eventually } from '@gatehouse/test-kit'
 import { WebSocket } from 'ws'
 import { callApi } from '../../test/api.ts'
@@ -40,6 +40,8 @@ describe('A rotation of JWT_SECRET and INTERNAL_SECRET over a running cluster', 
         INTERNAL_SECRET: '',
         INTERNAL_SECRET_FILE: fileOf('internal'),
         INTERNAL_SECRET_PREVIOUS_FILE: fileOf('internal_previous'),
+        CALLER_KEYS: '',
+        CALLER_KEYS_FILE: fileOf('caller_keys'),
         TRUST_PROXY: 'loopback',
         HASHING_THREADS: '1',
       },
@@ -84,7 +86,9 @@ describe('A rotation of JWT_SECRET and INTERNAL_SECRET over a running cluster', 
 
   async function writeSecrets({ current, previous }: Secrets): Promise<void> {
     const contents = { jwt: current.jwt, jwt_previous: previous.jwt, internal: current.internal }
-    const files = Object.entries({ ...contents, internal_previous: previous.internal })
+    const internal = [current.internal, previous.internal].filter((secret) => secret !== '')
+    const caller_keys = callerKeyLines('gateway', internal).join('\n')
+    const files = Object.entries({ ...contents, internal_previous: previous.internal, caller_keys })
     await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), `${text}\n`)))
   }
 

@@ -7,7 +7,7 @@ import ts from 'typescript'
 import { parse, parseAllDocuments } from 'yaml'
 import { projectRoot, readText } from './read-manifests.ts'
 
-type Rendered = { apiVersion: string; kind: string; metadata: { name: string; namespace?: string } }
+type Rendered = { apiVersion: string; kind: string; metadata: { name: string; namespace?: string; labels?: object } }
 
 /** The module of the Kubernetes API's published schemas that has this kind. */
 function moduleOf({ apiVersion, kind }: Rendered): string {
@@ -69,6 +69,75 @@ function readFiles(folder: string): Rendered[] {
     .flatMap((file) => parseAllDocuments(readText(`${folder}/${file}`)).map((document) => document.toJS() as Rendered))
 }
 
+type Security = Record<string, unknown> & {
+  capabilities?: { drop?: string[]; add?: string[] }
+  seccompProfile?: { type?: string }
+}
+type Container = {
+  name: string
+  securityContext?: Security
+  ports?: { hostPort?: number }[]
+  resources?: { limits?: { memory?: string }; requests?: { cpu?: string; memory?: string } }
+}
+type PodSpec = Record<string, unknown> & {
+  securityContext?: Security
+  containers: Container[]
+  initContainers?: Container[]
+  volumes?: Record<string, unknown>[]
+}
+type Pod = { name: string; spec: PodSpec }
+
+function podOf(object: Rendered): Pod[] {
+  const { spec } = object as Rendered & { spec?: { template?: { spec: PodSpec } } }
+  return spec?.template ? [{ name: `${object.kind} ${object.metadata.name}`, spec: spec.template.spec }] : []
+}
+
+const volumeKinds = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+]
+
+const podRules: Record<string, (spec: PodSpec) => boolean> = {
+  'no namespace of the host': (spec) => !['hostNetwork', 'hostPID', 'hostIPC'].some((name) => spec[name]),
+  'no volume of the host': ({ volumes = [] }) =>
+    volumes.every((volume) => Object.keys(volume).every((key) => key === 'name' || volumeKinds.includes(key))),
+  'not root': ({ securityContext }) => securityContext?.['runAsNonRoot'] === true && securityContext['runAsUser'] !== 0,
+  'seccomp of the runtime': ({ securityContext }) =>
+    ['RuntimeDefault', 'Localhost'].includes(securityContext?.seccompProfile?.type ?? ''),
+  'no token of the cluster': (spec) => spec['automountServiceAccountToken'] === false,
+  'no other profile or sysctl': ({ securityContext = {} }) =>
+    !['sysctls', 'seLinuxOptions', 'windowsOptions', 'appArmorProfile'].some((name) => name in securityContext),
+}
+
+const containerRules: Record<string, (container: Container) => boolean> = {
+  'not privileged': ({ securityContext: given }) => !given?.['privileged'],
+  'no escalation': ({ securityContext: given }) => given?.['allowPrivilegeEscalation'] === false,
+  'no capability': ({ securityContext: given }) =>
+    given?.capabilities?.drop?.includes('ALL') === true && (given.capabilities.add ?? []).length === 0,
+  'a root that is read only': ({ securityContext: given }) => given?.['readOnlyRootFilesystem'] === true,
+  'a user and profile of the pod': ({ securityContext: given = {} }) =>
+    !['runAsUser', 'runAsNonRoot', 'seccompProfile', 'procMount'].some((name) => name in given),
+  'no port of the host': ({ ports = [] }) => ports.every(({ hostPort }) => hostPort === undefined),
+  'bounds of memory and a share of the CPU': ({ resources }) =>
+    Boolean(resources?.limits?.memory && resources.requests?.memory && resources.requests.cpu),
+}
+
+function violationsOf({ name, spec }: Pod): string[] {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers]
+  return [
+    ...Object.entries(podRules).flatMap(([rule, keeps]) => (keeps(spec) ? [] : [`${name}: ${rule}`])),
+    ...Object.entries(containerRules).flatMap(([rule, keeps]) =>
+      containers.flatMap((container) => (keeps(container) ? [] : [`${name}, ${container.name}: ${rule}`])),
+    ),
+  ]
+}
+
 function hasKubectl(): boolean {
   try {
     execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
@@ -107,6 +176,42 @@ describe('the Kubernetes manifests', function () {
     expect(listUnknownFields([misspelt], folder).join()).to.include('replcas')
   })
 
+  /** https://kubernetes.io/docs/concepts/security/pod-security-standards/, version 1.34, and what it leaves open. */
+  it('keep the restricted profile of the Pod Security Standards, which the namespace enforces', () => {
+    const objects = readFiles(base)
+    const pods = objects.flatMap(podOf)
+    const [namespace] = readFiles(example).filter(({ kind }) => kind === 'Namespace')
+
+    expect(pods.length).to.be.greaterThan(5)
+    expect(pods.flatMap(violationsOf)).to.deep.equal([])
+    expect(namespace!.metadata.labels).to.include({ 'pod-security.kubernetes.io/enforce': 'restricted' })
+  })
+
+  it('would be refused with any of what the profile forbids', () => {
+    const [pod] = readFiles(base).flatMap(podOf)
+    const [container] = pod!.spec.containers
+    const secured = container!.securityContext
+    const withContainer = (change: object) => ({ ...pod!.spec, containers: [{ ...container!, ...change }] })
+    const withSecurity = (change: object) => withContainer({ securityContext: { ...secured, ...change } })
+    const specs: object[] = [
+      ...['hostNetwork', 'hostPID', 'hostIPC'].map((name) => ({ ...pod!.spec, [name]: true })),
+      { ...pod!.spec, volumes: [{ name: 'disk', hostPath: { path: '/' } }] },
+      { ...pod!.spec, securityContext: { ...pod!.spec.securityContext, runAsNonRoot: false } },
+      { ...pod!.spec, securityContext: { ...pod!.spec.securityContext, seccompProfile: { type: 'Unconfined' } } },
+      { ...pod!.spec, automountServiceAccountToken: true },
+      withSecurity({ privileged: true }),
+      withSecurity({ allowPrivilegeEscalation: true }),
+      withSecurity({ capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } }),
+      withSecurity({ readOnlyRootFilesystem: false }),
+      withSecurity({ runAsUser: 0 }),
+      withSecurity({ procMount: 'Unmasked' }),
+      withContainer({ ports: [{ hostPort: 80 }] }),
+      withContainer({ resources: {} }),
+    ]
+    for (const spec of specs)
+      expect(violationsOf({ name: 'x', spec: spec as PodSpec }), JSON.stringify(spec)).to.have.length(1)
+  })
+
   it('render for the example, copied as operators.md says, with the names of Secret and ConfigMaps in every reference', async function () {
     if (!hasKubectl()) {
       process.stdout.write('SKIPPED: kubectl is not on the PATH\n')
@@ -119,7 +224,9 @@ describe('the Kubernetes manifests', function () {
       .filter(({ kind }) => kind === 'Secret' || kind === 'ConfigMap')
       .map(({ metadata }) => metadata.name)
     const referred = JSON.stringify(rendered).matchAll(/"(?:secretKeyRef|configMapRef)":\{[^}]*"name":"([^"]+)"/g)
-    expect([...new Set([...referred].map(([, name]) => name))]).to.have.members(made)
+    // Optional: whoever has certificates makes it.
+    const madeByOperators = 'gatehouse-tls'
+    expect([...new Set([...referred].map(([, name]) => name))]).to.have.members([...made, madeByOperators])
     for (const { kind, metadata } of rendered)
       if (kind !== 'Namespace') expect(metadata.namespace).to.equal('gatehouse')
   })

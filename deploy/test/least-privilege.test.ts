@@ -1,72 +1,30 @@
-import { execFileSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { callerKeyLines } from '@gatehouse/auth'
 import { expect } from 'chai'
 import { databaseServices, type DatabaseService } from '@gatehouse/database'
-import { startNats, startPersistentPostgres, startRedis } from '@gatehouse/local-servers'
 import { connect, Events } from 'nats'
-import pg from 'pg'
 import { WebSocket } from 'ws'
 import { sessionTimeouts } from '../../libs/database/src/policy.ts'
-import { startCluster, type Cluster } from '../cluster/cluster.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { makeSecrets, onDatabase, startContainerForm } from './container-form.ts'
 import { postJson } from './program.ts'
-import { readText } from './read-manifests.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
 
 describe('an instance with the secrets and permissions of the container files', function () {
   this.timeout(200_000)
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'))
-  const databaseFolder = mkdtempSync(join(tmpdir(), 'gatehouse-database-'))
-  const secret = (name: string): string => readFileSync(join(folder, name), 'utf8')
-  const resources = new AsyncDisposableStack()
+  const scope = new AsyncDisposableStack()
+  let form: Awaited<ReturnType<typeof startContainerForm>>
   let cluster: Cluster
 
-  /** The URL of a secret, with the host replaced by this port of 127.0.0.1. */
-  function localUrl(name: string, port: number): string {
-    const url = new URL(secret(name))
-    return url.href.replace(url.host, `127.0.0.1:${port}`)
-  }
-
   before(async () => {
-    execFileSync('sh', ['deploy/make-secrets.sh', folder])
-    const databaseUrl = (service: DatabaseService) => localUrl(`database_url_${service}`, postgres.port)
-    const postgres = resources.use(
-      await startPersistentPostgres({
-        folder: databaseFolder,
-        password: secret('postgres_password'),
-        settings: { max_connections: '200' },
-      }),
-    )
-    await onDatabase(postgres.url, secret('database_roles.sql'))
-    const natsConfig = readText('deploy/nats/nats.conf')
-      .replace('include ./passwords.conf', secret('nats_passwords.conf'))
-      .replace(/^(http|port): .*$/gm, '')
-      .replace(/store_dir: .*/, '')
-    const nats = resources.use(await startNats({ config: natsConfig }))
-    const redis = resources.use(await startRedis({ config: secret('redis.conf') }))
-    cluster = resources.use(
-      await startCluster({
-        servers: { postgres, nats, redis },
-        replicas: { 'session-gateway': 2 },
-        environment: {
-          REDIS_URL: localUrl('redis_url', redis.port),
-          JWT_SECRET: secret('jwt_secret'),
-          INTERNAL_SECRET: secret('internal_secret'),
-        },
-        environmentOf: (role) => ({
-          NATS_URL: localUrl(`nats_url_${role}`, nats.port),
-          ...(role !== 'gateway' && { DATABASE_URL: databaseUrl(role) }),
-        }),
-      }),
-    )
+    form = await startContainerForm(scope, { replicas: { 'session-gateway': 2 } })
+    cluster = form.cluster
   })
-  after(async () => {
-    await resources.disposeAsync()
-    for (const each of [folder, databaseFolder]) rmSync(each, { recursive: true, force: true })
-  })
+  after(() => scope.disposeAsync())
 
   it('closes the sockets on every session gateway when an admin resets the password', async () => {
     const [gateway] = cluster.gateways
@@ -85,7 +43,7 @@ describe('an instance with the secrets and permissions of the container files', 
   })
 
   const asService = async (service: DatabaseService, sql: string) =>
-    await onDatabase(localUrl(`database_url_${service}`, cluster.postgres.port), sql)
+    await onDatabase(form.secretsOf(service)['DATABASE_URL']!, sql)
 
   it('lets no service change the schema, and each what it needs of the accounts', async () => {
     const forbidden: Record<DatabaseService, string[]> = {
@@ -115,7 +73,7 @@ describe('an instance with the secrets and permissions of the container files', 
   })
 
   it('lets no service publish to the subjects of another one', async () => {
-    const url = new URL(localUrl('nats_url_invite', cluster.nats.port))
+    const url = new URL(form.secretsOf('invite')['NATS_URL']!)
     const connection = await connect({ servers: url.host, user: url.username, pass: url.password, reconnect: false })
     const fault = nextFault(connection)
 
@@ -126,13 +84,45 @@ describe('an instance with the secrets and permissions of the container files', 
   })
 
   it('creates the secrets once, readable to their owner only', () => {
+    const { secret, folder, run } = form
     const before = secret('jwt_secret')
     expect(before).to.match(/^[A-Za-z0-9]{48}$/)
     expect(statSync(folder).mode & 0o077).to.equal(0)
 
-    execFileSync('sh', ['deploy/make-secrets.sh', folder])
+    run()
 
     expect(secret('jwt_secret')).to.equal(before)
+  })
+
+  it('makes a key for each who signs, from a folder of 0.2.0 too, and public keys anew at each run', async () => {
+    await using own = new AsyncDisposableStack()
+    const { secret, folder, run } = makeSecrets(own)
+    const shared = 's'.repeat(48)
+    const put = (name: string, text: string) => {
+      rmSync(join(folder, name), { force: true })
+      writeFileSync(join(folder, name), text)
+    }
+    const linesOf = (...secrets: string[]) => [
+      ...callerKeyLines('operator', [secret('operator_secret')]),
+      ...callerKeyLines('gateway', secrets),
+    ]
+    expect(secret('caller_keys').split('\n')).to.deep.equal(linesOf(secret('internal_secret')))
+    expect(secret('internal_secret_former')).to.equal('')
+
+    put('internal_secret', shared)
+    run()
+    const next = secret('internal_secret')
+    expect([secret('internal_secret_former'), secret('internal_secret_previous')]).to.deep.equal([shared, shared])
+    expect(next).to.match(/^MC4CAQAwBQYDK2VwBCIEI[A-Za-z0-9+/=]{43}$/)
+    expect(secret('caller_keys').split('\n'), 'the shared secret signs nothing').to.deep.equal(linesOf(next))
+
+    const rotated = generateKeyPairSync('ed25519')
+      .privateKey.export({ format: 'der', type: 'pkcs8' })
+      .toString('base64')
+    put('internal_secret_previous', `${rotated}\n`)
+    run()
+    expect(secret('internal_secret')).to.equal(next)
+    expect(secret('caller_keys').split('\n')).to.deep.equal(linesOf(next, rotated))
   })
 })
 
@@ -143,16 +133,6 @@ async function openSocket(gateway: string, token: string): Promise<WebSocket> {
   const [message] = (await once(socket, 'message')) as [Buffer]
   expect(JSON.parse(message.toString())).to.have.property('type', 'ready')
   return socket
-}
-
-async function onDatabase(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows
-  } finally {
-    await client.end()
-  }
 }
 
 async function nextFault(connection: Awaited<ReturnType<typeof connect>>): Promise<string> {

@@ -38,7 +38,14 @@ describe('env.example', () => {
   it('names every variable that a process reads, each once, and no others', () => {
     const read = new Set([...roles, 'embedded' as const].flatMap((role) => variablesOf(role).read))
 
-    expect(named).to.have.members([...read, 'PUBLISH', 'EDGE_SUBNET', 'NATS_CONF', ...roles.map(replicasVariable)])
+    expect(named).to.have.members([
+      ...read,
+      'OPERATOR_SECRET',
+      'PUBLISH',
+      'EDGE_SUBNET',
+      'NATS_CONF',
+      ...roles.map(replicasVariable),
+    ])
   })
 })
 
@@ -300,11 +307,16 @@ describe('the Kubernetes base', () => {
     const example = readKustomization('example')
     for (const file of kustomization.resources) expect(readText(`deploy/kubernetes/base/${file}`)).to.be.a('string')
     const generated = example.secretGenerator![0]!.files.map((file) => file.replace('secrets/', ''))
+    type Reference = { name: string; key: string; optional?: boolean }
     const referred = base
       .filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
-      .flatMap(({ spec }) => spec.template.spec.containers[0].env as { valueFrom: { secretKeyRef: { key: string } } }[])
-      .map(({ valueFrom }) => valueFrom.secretKeyRef.key)
-    expect(generated).to.have.members([...new Set(referred)])
+      .flatMap(({ spec }) => spec.template.spec.containers[0].env as { valueFrom: { secretKeyRef: Reference } }[])
+      .map(({ valueFrom }) => valueFrom.secretKeyRef)
+    const [own, ofOperator] = ['gatehouse', 'gatehouse-tls'].map((name) => referred.filter((one) => one.name === name))
+    expect(generated).to.have.members([...new Set(own!.map(({ key }) => key))])
+    // Certificates of the operator's own servers, where they ask for TLS.
+    expect(ofOperator!.every(({ optional }) => optional)).to.equal(true)
+    expect(own!.length + ofOperator!.length).to.equal(referred.length)
   })
 })
 

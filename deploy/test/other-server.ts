@@ -37,7 +37,14 @@ const tables: Record<string, string> = {
   dm_reactions: 'id primary key, dm_message_id, user_id, emoji',
 }
 
-export const newestVersion = 1_783_035_334_526
+export const newestVersion = 1_791_414_124_908
+
+/** What the second generation renamed, and added. federation-wire-2.md 6. */
+const ofSecondGeneration: Record<string, string> = {
+  users: `${tables['users']}, last_active_day, chosen_status, detached_home_instance, detached_home_user_id`,
+  federation_peers: `${tables['federation_peers']!.replace('needs_attention_reason', 'status_reason')}, initiated_by`,
+  user_federation_credentials: 'user_id, origin, secret, created_at, provisioned_at',
+}
 
 type Rows = Record<string, Record<string, SQLInputValue>[]>
 
@@ -45,10 +52,10 @@ type Rows = Record<string, Record<string, SQLInputValue>[]>
 export function writeOtherDatabase(
   file: string,
   rows: Rows,
-  { version = newestVersion, without = [] as string[] } = {},
+  { version = newestVersion, without = [] as string[], isSecond = false } = {},
 ): void {
   const database = new DatabaseSync(file)
-  for (const [name, columns] of Object.entries(tables)) {
+  for (const [name, columns] of Object.entries({ ...tables, ...(isSecond && ofSecondGeneration) })) {
     if (!without.includes(name)) database.exec(`create table ${name} (${columns})`)
   }
   const insert = (table: string, row: Record<string, SQLInputValue>) => {

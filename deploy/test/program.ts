@@ -4,7 +4,7 @@ import { chmodSync, existsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { freePort, killTree, watchProcess } from '@gatehouse/local-servers'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, testCallerKeys } from '@gatehouse/test-kit'
 import { programArguments } from '../../tools/setup/build-programs.js'
 
 const projectRoot = resolve(import.meta.dirname, '../..')
@@ -58,7 +58,12 @@ export function processEnvironment(secret: string): Record<string, string> {
     ...{ IDENTITY_URL: elsewhere, INVITE_URL: elsewhere },
     ...{ SESSION_GATEWAY_URL: elsewhere, FEDERATION_FANOUT_URL: elsewhere },
     ...{ PUBLIC_ORIGIN: 'http://localhost:8080', UPLOAD_DIR: '/tmp' },
-    ...{ JWT_SECRET: secret, INTERNAL_SECRET: secret },
+    ...{
+      JWT_SECRET: secret,
+      INTERNAL_SECRET: secret,
+      CALLER_KEYS: testCallerKeys.lines.join('\n'),
+      ENCRYPTION_SECRET: secret,
+    },
   }
 }
 

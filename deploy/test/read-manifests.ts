@@ -64,6 +64,9 @@ export function readText(path: string): string {
 export type ComposeService = {
   image?: string
   command?: string[]
+  entrypoint?: string[]
+  /** Started by its name alone. */
+  profiles?: string[]
   environment?: Record<string, string | number | null>
   secrets?: (string | { source: string; target: string })[]
   networks?: Record<string, { aliases?: string[] }> | string[]

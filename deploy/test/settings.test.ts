@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { callerKeyLines } from '@gatehouse/auth'
 import { expect } from 'chai'
 import { listSettings, type Reader, type settings } from '@gatehouse/service-kit'
 import { readClusterConfig } from '../cluster/config.ts'
 import { roles } from '../cluster/roles.ts'
 import { readBase, readCompose, readConfigOf, readKustomization } from './read-manifests.ts'
+
+const samplePem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'
 
 /** A value of each setting that is not its default. */
 const samples: Record<keyof typeof settings, string> = {
@@ -17,14 +20,25 @@ const samples: Record<keyof typeof settings, string> = {
   DATABASE_URL: 'postgres://sample/sample',
   NATS_URL: 'nats://sample:4222',
   REDIS_URL: 'redis://sample:6379',
+  NATS_CA: samplePem,
+  NATS_CERT: samplePem,
+  NATS_KEY: samplePem,
+  REDIS_CA: samplePem,
+  REDIS_CERT: samplePem,
+  REDIS_KEY: samplePem,
   JWT_SECRET: 's'.repeat(40),
   INTERNAL_SECRET: 's'.repeat(41),
+  CALLER_KEYS: callerKeyLines('gateway', ['s'.repeat(45)]).join('\n'),
+  OPERATOR_SECRET: 's'.repeat(46),
   JWT_SECRET_PREVIOUS: 's'.repeat(42),
   INTERNAL_SECRET_PREVIOUS: 's'.repeat(43),
+  ENCRYPTION_SECRET: 's'.repeat(44),
+  ENCRYPTION_SECRET_PREVIOUS: 's'.repeat(45),
   JWT_EXPIRES_IN: '7h',
   REGISTRATION_OPEN: 'false',
   HASHING_THREADS: '97',
   HASHING_QUEUE: '98',
+  AUDIT_RETENTION_DAYS: '96',
   FEDERATION_ALLOW_PRIVATE: '192.0.2.0/24',
   FEDERATION_RESOLVE: 'peer.example=192.0.2.3:8443',
   GATEHOUSE_DATA: 'sample',
@@ -54,6 +68,12 @@ const readByLibraries = ['OTEL_EXPORTER_OTLP_HEADERS']
 
 /** What a setting needs beside itself to be told. */
 const beside: Record<string, Record<string, string>> = {
+  NATS_CA: { NATS_URL: 'tls://base:4222' },
+  NATS_CERT: { NATS_URL: 'tls://base:4222' },
+  NATS_KEY: { NATS_URL: 'tls://base:4222' },
+  REDIS_CA: { REDIS_URL: 'rediss://base:6379' },
+  REDIS_CERT: { REDIS_URL: 'rediss://base:6379' },
+  REDIS_KEY: { REDIS_URL: 'rediss://base:6379' },
   OTEL_TRACES_SAMPLER_ARG: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
 }
 
@@ -76,6 +96,8 @@ describe('each setting', () => {
       FEDERATION_FANOUT_URL: 'http://base:4',
       JWT_SECRET: 'b'.repeat(32),
       INTERNAL_SECRET: 'b'.repeat(32),
+      CALLER_KEYS: callerKeyLines('gateway', ['b'.repeat(32)]).join('\n'),
+      ENCRYPTION_SECRET: 'b'.repeat(32),
     }
   })
   after(() => rmSync(folder, { recursive: true }))

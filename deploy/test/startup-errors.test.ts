@@ -45,7 +45,7 @@ describe('a process that cannot start prints one line that names the variable, a
   }
 
   it('JWT_SECRET is missing or short', async () => {
-    for (const role of ['gateway', 'identity', 'session-gateway'] as const) {
+    for (const role of ['gateway', 'identity'] as const) {
       expect(await startError(entrypoints[role].file, { JWT_SECRET: '' }), role).to.match(
         /^JWT_SECRET: is required: set it to/,
       )
@@ -67,7 +67,8 @@ describe('a process that cannot start prints one line that names the variable, a
       'DATABASE_URL',
       'NATS_URL',
       'REDIS_URL',
-      'INTERNAL_SECRET',
+      'CALLER_KEYS',
+      'ENCRYPTION_SECRET',
       'JWT_SECRET',
       'REGISTRATION_OPEN',
     ])

@@ -40,7 +40,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
 
   const openManager = async () => {
     const { username: user, password: pass, host } = new URL(urlOf('identity'))
-    const connection = await connect({ servers: host, user, pass })
+    const connection = await connect({ servers: host, user, pass, inboxPrefix: '_INBOX.identity' })
     scope.defer(() => connection.close())
     return await connection.jetstreamManager({ checkAPI: false })
   }

@@ -3,17 +3,22 @@ import {
   commonResources,
   publicAddress,
   readSettings,
-  serviceConfig,
+  redisAddress,
   tokenConfig,
   upstreamsConfig,
+  type ListenConfig,
   type PublicAddress,
-  type ServiceConfig,
+  type ServerAddress,
   type TokenConfig,
 } from '@gatehouse/service-kit'
 import type { ServiceName } from '@gatehouse/contracts'
 
-export type GatewayConfig = ServiceConfig &
+export type GatewayConfig = ListenConfig &
   TokenConfig & {
+    /** Signs callers. */
+    internalSecret: string
+    /** Upstreams learn their public keys. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
+    previousInternalSecrets?: readonly string[]
     /** Never the public port. */
     opsHost: string
     opsPort: number
@@ -26,7 +31,7 @@ export type GatewayConfig = ServiceConfig &
     /** `address:port`. The system resolves by default. */
     dnsServers?: readonly string[]
     /** Null counts in this process. */
-    redisUrl: string | null
+    redis: ServerAddress | null
     /** Contract: 8, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
     webRoot: string
@@ -35,11 +40,14 @@ export type GatewayConfig = ServiceConfig &
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
   const given = readSettings('gateway', environment)
+  const redis = redisAddress(given)
   const config: GatewayConfig = {
-    ...serviceConfig(given),
     ...tokenConfig(given),
     ...upstreamsConfig(given),
+    host: given.HOST,
     port: given.PORT,
+    internalSecret: given.INTERNAL_SECRET,
+    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
     opsHost: given.OPS_HOST,
     opsPort: given.OPS_PORT,
     publicAddress: publicAddress(given),
@@ -52,8 +60,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       'federation-fanout': given.FEDERATION_FANOUT_URL.split(','),
     },
     dnsServers: given.SERVICE_DNS.split(',').filter((server) => server !== ''),
-    redisUrl: given.REDIS_URL,
+    redis,
     webRoot: given.WEB_ROOT || join(given.GATEHOUSE_DATA, 'web'),
   }
-  return { config, resources: { ...commonResources(given), redis: { url: given.REDIS_URL } } }
+  return { config, resources: { ...commonResources(given), redis } }
 }

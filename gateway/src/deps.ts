@@ -1,18 +1,17 @@
-import type { AccountStates, Caller, StatementKeys } from '@gatehouse/auth'
+import type { AccountStates, SigningKeys } from '@gatehouse/auth'
 import type { ServiceName } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
+import type { CallerSigner } from './auth/caller-signer.ts'
 import type { TokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { AccessLog } from './http/access-log.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { ResponseHeaders } from './http/response-headers.ts'
-import type { ConnectionLimits } from './limits/connection-limits.ts'
+import type { ConnectionLimits, UploadLimits } from './limits/connection-limits.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
-import type { UploadLimits } from './limits/upload-limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Capacity, Timeouts } from './policy.ts'
-import type { CallerSigner } from './proxy/route-target.ts'
 import type { Replicas } from './replicas/replicas.ts'
 import type { Upstreams } from './upstreams/open-upstreams.ts'
 
@@ -31,10 +30,8 @@ export type Deps = GatewayResources & {
   bufferBudget: Quota
   tokenCache: TokenCache
   accountStates: AccountStates
-  /** Design: invariant 6. */
-  signCaller: (caller: Caller) => string
-  callerSigner: CallerSigner
-  statementKeys: StatementKeys
+  signers: Record<ServiceName, CallerSigner>
+  signingKeys: SigningKeys
   upstreams: Upstreams
   replicas: Record<ServiceName, Replicas>
   responseHeaders: ResponseHeaders

@@ -1,7 +1,8 @@
 import { limits, upstreamLimits } from '@gatehouse/contracts'
 
 export const policy = {
-  headerBytes: 16 * 1024,
+  /** Contract: 1, statuses. */
+  headerBytes: 32 * 1024,
   /** An upload may be larger. */
   jsonBodyBytes: limits.jsonBodyBytes,
   uploadBodyBytes: limits.uploadBytes + 64 * 1024,

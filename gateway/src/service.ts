@@ -1,22 +1,21 @@
 import type { Server, ServerOptions } from 'node:http'
-import {
-  createAccountStates,
-  createCallerKey,
-  createStatementKeys,
-  createTokenKey,
-  signCallerToken,
-} from '@gatehouse/auth'
-import type { ServiceName } from '@gatehouse/contracts'
+import { createAccountStates, createSigningKeys, createTokenKey } from '@gatehouse/auth'
+import { serviceNames, type ServiceName } from '@gatehouse/contracts'
 import { createQuota } from '@gatehouse/runtime'
 import {
   clientNetwork,
   listen,
   noUpstreams,
   watchUpstreams,
+  handleErrors,
+  healthEndpoints,
+  resourceReadiness,
   type Lifecycle,
   type Listening,
 } from '@gatehouse/service-kit'
+import Koa from 'koa'
 import { createAccountStateLoader, startCacheUpdater } from './auth/account-states.ts'
+import { createCallerSigners, type CallerSigner } from './auth/caller-signer.ts'
 import { createTokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
@@ -25,13 +24,16 @@ import { createClientAddress, createProxyCheck } from './http/client-address.ts'
 import { handleClientErrors } from './http/client-errors.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { createResponseHeaders } from './http/response-headers.ts'
-import { createConnectionLimits, readDescriptorLimit, type ConnectionLimits } from './limits/connection-limits.ts'
+import {
+  createConnectionLimits,
+  readDescriptorLimit,
+  createUploadLimits,
+  type ConnectionLimits,
+} from './limits/connection-limits.ts'
 import { openRateLimits } from './limits/rate-limits.ts'
-import { createUploadLimits } from './limits/upload-limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { defaultCapacity, defaultTimeouts, policy, type Capacity, type Timeouts } from './policy.ts'
-import { startOperatorPort } from './operator-port.ts'
-import { createAddressResolver } from './replicas/address-resolver.ts'
+import { createAddressResolver } from './replicas/discover-origins.ts'
 import type { InProcessReplicas } from './replicas/replica.ts'
 import { openReplicas, type ReplicaOptions, type Replicas } from './replicas/replicas.ts'
 import { openUpstreams } from './upstreams/open-upstreams.ts'
@@ -77,15 +79,15 @@ type Opening = { opening: AsyncDisposableStack; openSockets: () => number }
 
 async function openDeps(started: Started, { opening, openSockets }: Opening): Promise<Deps> {
   const { config, clock, log, metrics, accountStateCache, capacity } = started
-  const callerKey = createCallerKey(config.internalSecret)
-  const signCaller: Deps['signCaller'] = (caller) => signCallerToken(callerKey, caller, clock.now())
+  const signingKeys = createSigningKeys('gateway', config.internalSecret, config.previousInternalSecrets)
+  const callerSigners = createCallerSigners({ keys: signingKeys, issuer: config.publicAddress.origin, clock })
+  const ofServices = serviceNames.map((name): [ServiceName, CallerSigner] => [name, callerSigners.forService(name)])
+  const signers = Object.fromEntries(ofServices) as Deps['signers']
   const resolve = createAddressResolver(config.dnsServers ?? [])
   const replicas = await openServices(opening, config.services, { ...started, resolve })
-  const statementKeys = createStatementKeys(config.internalSecret, config.previousInternalSecrets)
   const { upstreamsFile } = config
   const watch = upstreamsFile === undefined ? noUpstreams : opening.use(await watchUpstreams(upstreamsFile, { log }))
-  const ofUpstreams = { watch, issuer: config.publicAddress.origin, keys: statementKeys }
-  const upstreams = opening.use(await openUpstreams({ ...started, ...ofUpstreams, resolve }))
+  const upstreams = opening.use(await openUpstreams({ ...started, watch, callerSigners, resolve }))
   const allReplicas = (): Replicas[] => [...Object.values(replicas), ...upstreams.replicas()]
   const gatewayMetrics = createGatewayMetrics(metrics, {
     openSockets,
@@ -94,18 +96,17 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
       return queues.reduce((sum, queue) => sum + queue.waiting(), 0)
     },
   })
-  const load = createAccountStateLoader({ replicas, signCaller, log })
+  const load = createAccountStateLoader({ replicas, signers, log })
   return {
     ...started,
-    signCaller,
-    callerSigner: { sign: signCaller },
-    statementKeys,
+    signers,
+    signingKeys,
     upstreams,
     replicas,
     tokenCache: createTokenCache(createTokenKey(config.jwtSecret, config.previousJwtSecrets), policy.cachedTokens),
     accountStates: createAccountStates({ cache: accountStateCache, load }),
     clientAddress: createClientAddress(config.trustProxy),
-    rateLimits: opening.use(await openRateLimits({ redisUrl: config.redisUrl, log })),
+    rateLimits: opening.use(await openRateLimits({ redis: config.redis, log })),
     responseHeaders: createResponseHeaders(config.publicAddress),
     gatewayMetrics,
     accessLog: createAccessLog(log, { logAddresses: config.logAddresses ?? false }),
@@ -182,4 +183,21 @@ async function stop(http: Listening, upgrades: UpgradeHandler): Promise<void> {
   // The server waits for sockets too.
   await Promise.all([http[Symbol.asyncDispose](), upgrades[Symbol.asyncDispose]()])
   clearTimeout(receiveLimit)
+}
+
+/** Contract: 8. */
+async function startOperatorPort(
+  deps: Pick<Deps, 'bus' | 'accountStateCache' | 'metrics' | 'config' | 'log'>,
+  lifecycle: Lifecycle,
+): Promise<Listening> {
+  const { metrics, config } = deps
+  const app = new Koa()
+  app.use(handleErrors(deps))
+  app.use(healthEndpoints({ readiness: resourceReadiness(deps), metrics, draining: () => lifecycle.draining }))
+  return await listen(app.callback(), {
+    host: config.opsHost,
+    port: config.opsPort,
+    portVariable: 'OPS_PORT',
+    drainMs: policy.operatorDrainMs,
+  })
 }

@@ -40,6 +40,20 @@ describe('Bearer tokens at the gateway', () => {
     expect(harness.stub.seen).to.have.length(0)
   })
 
+  /** Contract: 3, Second factor. */
+  it('of an admin who lacks the second factor that is demanded pass everywhere but on the routes of admins', async () => {
+    const path = '/api/admin/users'
+    const token = harness.member({ isAdmin: true, secondFactorDue: true })
+    expect((await ask(`Bearer ${token}`, path)).status).to.equal(403)
+    expect((await ask(`Bearer ${token}`)).status).to.equal(200)
+    expect(harness.stub.seen).to.have.length(1)
+
+    const member = harness.member({ userId: '43', secondFactorDue: true })
+    expect((await ask(`Bearer ${member}`, path)).error).to.equal('Admin access required')
+    const admin = harness.member({ userId: '44', isAdmin: true, secondFactorDue: false })
+    expect((await ask(`Bearer ${admin}`, path)).status).to.equal(200)
+  })
+
   it('must be signed by us with HS256: not with none, another algorithm or another key', async () => {
     harness.member()
     const claims = { userId: '42', username: 'ada', iat: 1, exp: 9_999_999_999 }

@@ -2,23 +2,25 @@ import { join } from 'node:path'
 import {
   createMemoryCache,
   type AccountStateCache,
-  createCallerKey,
+  callerKeyLines,
+  createCallerVerifier,
   createTokenKey,
   signToken,
-  verifyCallerToken,
 } from '@gatehouse/auth'
 import { createLocalBus } from '@gatehouse/bus'
-import { movableClock, systemRandom } from '@gatehouse/runtime'
-import type { AccountState } from '@gatehouse/contracts'
+import { systemRandom } from '@gatehouse/runtime'
+import { serviceNames, type AccountState } from '@gatehouse/contracts'
 import { createMetrics, inProcessConnections } from '@gatehouse/service-kit'
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { startGateway, type GatewayConfig } from '../src/service.ts'
 import type { Capacity, Timeouts } from '../src/policy.ts'
 import { startStub, type StubService } from './stub-service.ts'
 
 const secrets = { internalSecret: 'i'.repeat(32), jwtSecret: 'j'.repeat(32) }
 export const tokenKey = createTokenKey(secrets.jwtSecret)
-const callerKey = createCallerKey(secrets.internalSecret)
+const callerKeys = { lines: callerKeyLines('gateway', [secrets.internalSecret]) }
+const verifiers = serviceNames.map((name) => createCallerVerifier(callerKeys, name))
 
 export type Options = {
   config?: Partial<GatewayConfig>
@@ -50,7 +52,7 @@ export async function startHarness(options: Options = {}) {
     publicAddress: { origin: 'https://home.example', domain: 'home.example' },
     trustProxy: '',
     services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins },
-    redisUrl: null,
+    redis: null,
     webRoot: join(import.meta.dirname, 'not-built'),
     ...options.config,
   }
@@ -81,8 +83,10 @@ export async function startHarness(options: Options = {}) {
       return signToken(tokenKey, state, { expiresIn: '1h', now: clock.now() })
     },
     /** The caller that the gateway signed in a request to a stub. */
-    callerIn: (headers: Record<string, unknown>) =>
-      verifyCallerToken(callerKey, String(headers['x-gatehouse-caller']), clock.now()),
+    callerIn: (headers: Record<string, unknown>) => {
+      const verified = verifiers.map((verify) => verify(String(headers['x-gatehouse-caller']), clock.now()))
+      return verified.find((caller) => caller !== undefined)
+    },
     /** The value of a series on the operator port, labels included; 0 where it has not been counted. */
     metric: async (series: string): Promise<number> => {
       const lines = (await (await fetch(`${gateway.opsUrl}/metrics`)).text()).split('\n')

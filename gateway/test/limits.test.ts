@@ -22,7 +22,17 @@ const table: [string, string, number, number][] = [
   ['GET', '/api/auth/check-username', 30, 60],
   ['GET', '/api/auth/check-invite', 30, 60],
   ['POST', '/api/auth/login', 15, 120],
+  ['POST', '/api/auth/recover', 15, 120],
   ['POST', '/api/users/@me/verify-password', 15, 120],
+  ['POST', '/api/users/@me/second-factor', 15, 120],
+  ['POST', '/api/users/@me/second-factor/confirm', 15, 120],
+  ['POST', '/api/users/@me/second-factor/recovery-codes', 15, 120],
+  ['DELETE', '/api/users/@me/second-factor', 15, 120],
+  ['POST', '/api/auth/passkey/options', 15, 120],
+  ['POST', '/api/auth/passkey', 15, 120],
+  ['POST', '/api/users/@me/passkeys/options', 15, 120],
+  ['POST', '/api/users/@me/passkeys', 15, 120],
+  ['DELETE', '/api/users/@me/passkeys/:id', 15, 120],
   ['POST', '/api/users/@me/change-password', 5, 900],
   ['POST', '/api/users/@me/sessions/end', 5, 900],
   ['DELETE', '/api/users/@me', 3, 900],
@@ -185,8 +195,8 @@ describe('Limits', () => {
 
   it('are shared by all gateways, and continue from their present state while Redis is unavailable', async () => {
     await using redis = await startRedis()
-    await using one = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
-    await using two = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
+    await using one = await startHarness({ config: { ...loopback, redis: { url: redis.url } } })
+    await using two = await startHarness({ config: { ...loopback, redis: { url: redis.url } } })
     const ask = async ({ url }: Harness) =>
       await fetch(`${url}/api/users/@me`, { method: 'DELETE', ...from('203.0.113.7') })
     const first = limitsOf(await ask(one))
@@ -201,7 +211,7 @@ describe('Limits', () => {
 
   it('hold while Redis hangs, and do not delay requests for long', async () => {
     await using redis = await startRedis()
-    await using harness = await startHarness({ config: { ...loopback, redisUrl: redis.url } })
+    await using harness = await startHarness({ config: { ...loopback, redis: { url: redis.url } } })
     const ask = () => fetch(`${harness.url}/api/users/@me`, { method: 'DELETE', ...from('203.0.113.7') })
     await ask()
     redis.pause()

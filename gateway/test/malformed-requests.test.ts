@@ -27,8 +27,8 @@ describe('Malformed requests', () => {
     ],
     'a space before the colon of a header': ['GET /api/health HTTP/1.1\r\nHost: a\r\nX-Thing : b\r\n\r\n', 400],
     'no Host': ['GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-    'headers that are too large': [`GET /api/health HTTP/1.1\r\nHost: a\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
-    'a target that is too long': [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+    'headers that are too large': [`GET /api/health HTTP/1.1\r\nHost: a\r\nX-Big: ${'x'.repeat(33_000)}\r\n\r\n`, 431],
+    'a target that is too long': [`GET /${'x'.repeat(33_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
     'something that is not HTTP': ['\x16\x03\x01\x00hello\r\n\r\n', 400],
     'a target with an invalid percent-encoding': [
       'GET /api/users/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
@@ -56,6 +56,14 @@ describe('Malformed requests', () => {
       expect(harness.stub.seen).to.have.length(0)
     })
   }
+
+  it('do not include headers of just below 32 KiB, which reach the service with those of the gateway', async () => {
+    const big = `GET /api/auth/check-username?username=ada HTTP/1.1\r\nHost: a\r\nX-Big: ${'x'.repeat(32_000)}\r\nConnection: close\r\n\r\n`
+    const seen = harness.stub.seen.length
+
+    expect(await sendRaw(harness.port, big)).to.match(/^HTTP\/1.1 200 /)
+    expect(harness.stub.seen).to.have.length(seen + 1)
+  })
 
   it('do not include requests of HTTP/1.0 without Host', async () => {
     expect(await sendRaw(harness.port, 'GET /api/health HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1.1 200 /)

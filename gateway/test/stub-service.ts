@@ -22,7 +22,7 @@ export type StubService = AsyncDisposable & {
 }
 
 export async function startStub(port = 0, host = '127.0.0.1'): Promise<StubService> {
-  const server = createServer()
+  const server = createServer({ maxHeaderSize: 64 * 1024 })
   const stub: StubService = {
     url: '',
     server,

@@ -12,7 +12,7 @@ import fc from 'fast-check'
 import type { Seen, StubService } from './stub-service.ts'
 import { startHarness, type Harness } from './harness.ts'
 import { startStub } from './stub-service.ts'
-import { createUpstreamRoutes } from '../src/upstreams/upstream-routes.ts'
+import { createUpstreamRoutes } from '../src/upstreams/open-upstreams.ts'
 
 const issuer = 'https://home.example'
 type Jwk = { kty: string; crv: string; x: string; kid: string; d?: string }

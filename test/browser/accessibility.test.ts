@@ -16,6 +16,7 @@ type Target = { name: string; path: string; ready: string | RegExp; open?: (page
 const publicPages: Target[] = [
   { name: 'login', path: '/login', ready: 'Create an account' },
   { name: 'registration', path: '/register', ready: 'Step 1 of 2', open: (page) => actions.click(page, 'Continue') },
+  { name: 'new password', path: '/recover#1.x', ready: 'New password again' },
   { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
 ]
 
@@ -40,6 +41,18 @@ const accountPages: Target[] = [
     open: (page) => actions.click(page, 'Log out everywhere'),
   },
   {
+    name: 'second factor',
+    path: '/channels/@me',
+    ready: 'Online',
+    open: (page) => actions.click(page, 'Turn on the second factor'),
+  },
+  {
+    name: 'passkeys',
+    path: '/channels/@me',
+    ready: 'No passkeys yet.',
+    open: (page) => actions.click(page, 'Add a passkey'),
+  },
+  {
     name: 'download dialog',
     path: '/channels/@me',
     ready: 'Online',
@@ -52,12 +65,34 @@ const accountPages: Target[] = [
     open: (page) => page.getByRole('button', { name: 'Connect', exact: true }).click(),
   },
   { name: 'users', path: '/admin/users', ready: '@bert' },
-  ...['Make admin: bert', 'Reset password of bert', 'Delete bert'].map((button) => ({
-    name: button,
+  {
+    name: 'page of a user',
     path: '/admin/users',
     ready: '@bert',
-    open: (page: Page) => actions.click(page, button),
+    open: async (page) => {
+      await page.getByRole('link', { name: '@bert' }).click()
+      await page.getByRole('heading', { name: 'Latest acts' }).waitFor()
+    },
+  },
+  ...[
+    'Make admin: bert',
+    'Recovery link for bert',
+    'Temporary password for bert',
+    'Suspend bert',
+    'Unsuspend carl',
+    'Delete bert',
+  ].map((act) => ({
+    name: act,
+    path: '/admin/users',
+    ready: '@bert',
+    open: (page: Page) => actions.clickInMenu(page, act.slice(-4), act),
   })),
+  {
+    name: 'menu of a user',
+    path: '/admin/users',
+    ready: '@bert',
+    open: (page) => actions.click(page, 'Actions for bert'),
+  },
   { name: 'invites', path: '/admin/invites', ready: 'Friends' },
   ...['New invite', 'Edit Friends', 'Revoke Friends', 'Delete Friends', 'Who used it: Friends'].map((button) => ({
     name: button,
@@ -92,6 +127,8 @@ describe('accessibility of every page', function () {
     axe = await readFile(axeFile, 'utf8')
     token = ((await (await postJson(instance, '/api/auth/register', admin)).json()) as { token: string }).token
     await answered(postJson(instance, '/api/auth/register', { username: 'bert', password: admin.password }))
+    await answered(postJson(instance, '/api/auth/register', { username: 'carl', password: admin.password }))
+    await instance.runSql(`update users set suspended_at = 1, suspended_reason = 'spam' where username = 'carl'`)
     await instance.runSql(
       `insert into peers (id, origin, host, secret, status, activated_at)
        values (1, 'https://b.example', 'b.example', 'none', 'active', now()),
@@ -139,7 +176,7 @@ describe('accessibility of every page', function () {
     expect(await page.evaluate(() => document.documentElement.lang)).to.equal('de')
     await page.getByLabel('Benutzername').fill(admin.username)
     await page.getByLabel('Passwort', { exact: true }).fill(admin.password)
-    await page.getByRole('button', { name: 'Anmelden' }).click()
+    await page.getByRole('button', { name: 'Anmelden', exact: true }).click()
     await actions.waitForText(page, 'Verbundene Instanzen')
     expect(await page.title()).to.equal('Start · Gatehouse')
     await page.goto(`${instance.origin}/admin/federation`)

@@ -20,6 +20,12 @@ export function clickInDialog(page: Page, button: string): Promise<void> {
   return page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click()
 }
 
+/** Clicks an act in the menu of a user. */
+export async function clickInMenu(page: Page, username: string, act: string): Promise<void> {
+  await click(page, `Actions for ${username}`)
+  await click(page, act)
+}
+
 /** Fills the field with this label, optional or not. */
 export function fillField(page: Page, label: string, text: string): Promise<void> {
   return page.getByLabel(new RegExp(`^${label}( \\(optional\\))?$`)).fill(text)

@@ -62,11 +62,11 @@ describe('journeys of an admin in the browser', function () {
 
   it('makes a user an admin, and takes the role back', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.click(admin, 'Make admin: bert')
+    await actions.clickInMenu(admin, 'bert', 'Make admin: bert')
     await actions.clickInDialog(admin, 'Make admin')
     await row('@bert').getByText('Admin', { exact: true }).waitFor()
 
-    await actions.click(admin, 'Remove admin: bert')
+    await actions.clickInMenu(admin, 'bert', 'Remove admin: bert')
     await actions.clickInDialog(admin, 'Remove admin')
 
     await row('@bert').getByText('Admin', { exact: true }).waitFor({ state: 'detached' })
@@ -76,7 +76,7 @@ describe('journeys of an admin in the browser', function () {
     await instance.runSql(
       `insert into spaces (id, name, owner_id) select 78, 'The orchard', id from users where username = 'bert'`,
     )
-    await actions.click(admin, 'Delete bert')
+    await actions.clickInMenu(admin, 'bert', 'Delete bert')
     await actions.clickInDialog(admin, 'Delete permanently')
 
     await admin.getByRole('dialog').getByText('The orchard').waitFor()

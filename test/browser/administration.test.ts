@@ -60,7 +60,7 @@ describe('the administration in the browser', function () {
     await actions.waitForHomePage(guestPage)
     await actions.waitForText(guestPage, 'Online')
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.click(admin, 'Reset password of guest')
+    await actions.clickInMenu(admin, 'guest', 'Temporary password for guest')
     await actions.clickInDialog(admin, 'Reset password')
     guest.password = (await admin.getByTestId('temporary-password').textContent())?.trim() ?? ''
 
@@ -78,6 +78,85 @@ describe('the administration in the browser', function () {
     await guestPage.context().close()
   })
 
+  it('gives a link by which the person chooses a new password, and is logged in', async () => {
+    await admin.goto(`${instance.origin}/admin/users`)
+    await actions.clickInMenu(admin, 'guest', 'Recovery link for guest')
+    await actions.clickInDialog(admin, 'Make a link')
+    const link = await admin.getByRole('textbox', { name: 'Recovery link for guest' }).inputValue()
+    expect(link).to.match(/^http.*\/recover#\d+\.[\w-]{43}$/)
+    const path = link.slice(new URL(link).origin.length)
+    const guestPage = await actions.openPage(browser, instance, path)
+    await actions.fillField(guestPage, 'New password', 'chosen by a link')
+    await actions.fillField(guestPage, 'New password again', 'not the same')
+    await actions.click(guestPage, 'Change password')
+    await actions.waitForText(guestPage, 'The passwords do not match.')
+
+    await actions.fillField(guestPage, 'New password again', 'chosen by a link')
+    await actions.click(guestPage, 'Change password')
+    await actions.waitForHomePage(guestPage)
+    guest.password = 'chosen by a link'
+
+    const late = await actions.openPage(browser, instance, path)
+    await actions.fillField(late, 'New password', 'too late by a bit')
+    await actions.fillField(late, 'New password again', 'too late by a bit')
+    await actions.click(late, 'Change password')
+    await actions.waitForText(late, 'This link does not count any more')
+    await late.goto(`${instance.origin}/recover`)
+    await actions.waitForText(late, 'This link is not complete.')
+    await late.context().close()
+    await guestPage.context().close()
+  })
+
+  /** Contract: 5, A user. */
+  it('has a page for each user, which a reload and the way back keep', async () => {
+    await admin.goto(`${instance.origin}/admin/users`)
+    await admin.getByLabel('Sort by').selectOption('az')
+    await admin.getByRole('link', { name: '@guest' }).click()
+    await admin.waitForURL(/\/admin\/users\/\d+$/)
+    await actions.waitForText(admin, 'made a recovery link for the user')
+
+    await admin.reload()
+    await actions.waitForText(admin, 'Where the account is open')
+    await actions.clickInMenu(admin, 'guest', 'End sessions of guest')
+    await actions.clickInDialog(admin, 'End sessions')
+    await actions.waitForText(admin, 'All sessions of guest have ended.')
+    await actions.waitForText(admin, 'ended all sessions of the user')
+    await actions.click(admin, 'Actions for guest')
+    expect(await admin.getByRole('button', { name: 'Remove second factor' }).count()).to.equal(0)
+
+    await admin.goto(`${instance.origin}/admin/users`)
+    await admin.getByLabel('Sort by').selectOption('za')
+    await admin.getByRole('link', { name: '@guest' }).click()
+    await admin.getByRole('heading', { name: 'Latest acts' }).waitFor()
+    await admin.goBack()
+    expect(await admin.getByLabel('Sort by').inputValue()).to.equal('za')
+  })
+
+  it('suspends a user, who is told why, and takes the logins again', async () => {
+    const guestPage = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(guestPage, guest)
+    await actions.waitForHomePage(guestPage)
+    await actions.waitForText(guestPage, 'Online')
+    await admin.goto(`${instance.origin}/admin/users`)
+    await actions.clickInMenu(admin, 'guest', 'Suspend guest')
+    await actions.fillField(admin, 'Reason', 'too loud')
+    await actions.clickInDialog(admin, 'Suspend')
+    await actions.waitForText(admin, 'Suspended')
+
+    await guestPage.waitForURL('**/login**')
+    await actions.waitForText(guestPage, 'An administrator has suspended this account.')
+    await actions.logIn(guestPage, guest)
+    await actions.waitForText(guestPage, 'This account is suspended: too loud')
+
+    await actions.clickInMenu(admin, 'guest', 'Unsuspend guest')
+    await actions.waitForText(admin, 'Suspended because: too loud')
+    await actions.clickInDialog(admin, 'Unsuspend')
+    await actions.waitForText(admin, 'guest can log in again.')
+    await actions.logIn(guestPage, guest)
+    await actions.waitForHomePage(guestPage)
+    await guestPage.context().close()
+  })
+
   it('does not exist for users who are not admins', async () => {
     const page = await actions.openPage(browser, instance, '/login?redirect=/admin/users')
 
@@ -90,7 +169,7 @@ describe('the administration in the browser', function () {
 
   it('deletes a user, who is then no longer listed', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.click(admin, 'Delete guest')
+    await actions.clickInMenu(admin, 'guest', 'Delete guest')
     await actions.clickInDialog(admin, 'Delete permanently')
     await actions.waitForText(admin, 'guest was deleted.')
 

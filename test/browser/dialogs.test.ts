@@ -16,14 +16,36 @@ type DialogCase = {
   path: string
   /** The button that opens it. */
   opener: string
+  /** The button of the menu that it is in. */
+  menu?: string
   /** What has the focus first. */
   first: string
   /** Whether that takes text, so that typing must not close the dialog and closing must not drop the text. */
   takesText: boolean
   open?: (page: Page) => Promise<void>
+  /** Whether alice has one. */
+  hasSecondFactor?: boolean
+  /** What the button that opened it is called afterwards. */
+  openerAfter?: string
 }
 
 const home = '/channels/@me'
+const inMenuOf = (username: string) => ({ path: '/admin/users', menu: `Actions for ${username}` })
+const goodCode = '123456'
+
+async function enterPassword(page: Page): Promise<void> {
+  await page.keyboard.type(password)
+  await page.keyboard.press('Enter')
+  await page.getByTestId('second-factor-key').waitFor()
+}
+
+/** What is answered, so that the next dialog opens. */
+const answers: Record<string, object> = {
+  '/reset-password': { temporaryPassword: 'for a day' },
+  '/second-factor': { secret: 'A'.repeat(32), otpauthUri: 'otpauth://totp/dialogs:alice' },
+  '/confirm': { recoveryCodes: ['abcdefghjk', 'mnpqrstuvw'] },
+}
+
 const cases: DialogCase[] = [
   { component: 'ProfileDialog', path: home, opener: 'Edit profile', first: 'Display name', takesText: true },
   { component: 'ConnectDialog', path: home, opener: 'Connect', first: 'Address of the instance', takesText: true },
@@ -36,6 +58,62 @@ const cases: DialogCase[] = [
     takesText: true,
   },
   { component: 'EndSessionsDialog', path: home, opener: 'Log out everywhere', first: 'Your password', takesText: true },
+  {
+    component: 'SetUpDialog',
+    path: home,
+    hasSecondFactor: false,
+    opener: 'Turn on the second factor',
+    first: 'Your password',
+    takesText: true,
+  },
+  {
+    component: 'ConfirmStep',
+    path: home,
+    hasSecondFactor: false,
+    opener: 'Turn on the second factor',
+    first: 'Code',
+    takesText: true,
+    open: enterPassword,
+  },
+  {
+    component: 'RecoveryCodes',
+    path: home,
+    hasSecondFactor: false,
+    opener: 'Turn on the second factor',
+    first: 'Copy the recovery codes',
+    openerAfter: 'Turn off the second factor',
+    takesText: false,
+    open: async (page) => {
+      await enterPassword(page)
+      await page.getByRole('textbox', { name: 'Code' }).pressSequentially(goodCode)
+      await page.keyboard.press('Enter')
+      await page.getByTestId('recovery-codes').waitFor()
+    },
+  },
+  {
+    component: 'RenewCodesDialog',
+    path: home,
+    opener: 'New recovery codes',
+    first: 'Your password',
+    takesText: true,
+    hasSecondFactor: true,
+  },
+  {
+    component: 'TurnOffDialog',
+    path: home,
+    opener: 'Turn off the second factor',
+    first: 'Your password',
+    takesText: true,
+    hasSecondFactor: true,
+  },
+  { component: 'AddPasskeyDialog', path: home, opener: 'Add a passkey', first: 'Your password', takesText: true },
+  {
+    component: 'RemovePasskeyDialog',
+    path: home,
+    opener: 'Remove the passkey phone',
+    first: 'Your password',
+    takesText: true,
+  },
   { component: 'ExportDialog', path: home, opener: 'Download', first: 'Your password', takesText: true },
   {
     component: 'DeleteIdentitiesDialog',
@@ -45,18 +123,33 @@ const cases: DialogCase[] = [
     takesText: false,
   },
   { component: 'DeleteAccountDialog', path: home, opener: 'Delete account', first: 'Your username', takesText: true },
-  { component: 'RoleDialog', path: '/admin/users', opener: 'Make admin: bert', first: 'Cancel', takesText: false },
+  { component: 'RoleDialog', ...inMenuOf('bert'), opener: 'Make admin: bert', first: 'Cancel', takesText: false },
+  {
+    component: 'RecoveryLinkDialog',
+    ...inMenuOf('bert'),
+    opener: 'Recovery link for bert',
+    first: 'Make a link',
+    takesText: false,
+  },
+  { component: 'SuspendDialog', ...inMenuOf('bert'), opener: 'Suspend bert', first: 'Reason', takesText: true },
+  {
+    component: 'UnsuspendDialog',
+    ...inMenuOf('carl'),
+    opener: 'Unsuspend carl',
+    first: 'Cancel',
+    takesText: false,
+  },
   {
     component: 'ResetPasswordDialog',
-    path: '/admin/users',
-    opener: 'Reset password of bert',
+    ...inMenuOf('bert'),
+    opener: 'Temporary password for bert',
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'TemporaryPassword',
-    path: '/admin/users',
-    opener: 'Reset password of bert',
+    ...inMenuOf('bert'),
+    opener: 'Temporary password for bert',
     first: 'Copy the temporary password',
     takesText: false,
     open: async (page) => {
@@ -65,7 +158,28 @@ const cases: DialogCase[] = [
       await page.getByTestId('temporary-password').waitFor()
     },
   },
-  { component: 'DeleteUserDialog', path: '/admin/users', opener: 'Delete bert', first: 'Cancel', takesText: false },
+  {
+    component: 'EndUserSessionsDialog',
+    ...inMenuOf('bert'),
+    opener: 'End sessions of bert',
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'RemoveSecondFactorDialog',
+    ...inMenuOf('bert'),
+    opener: 'Remove second factor of bert',
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'BulkSuspendDialog',
+    path: '/admin/invites',
+    opener: 'Suspend its users: Friends',
+    first: 'Reason',
+    takesText: true,
+  },
+  { component: 'DeleteUserDialog', ...inMenuOf('bert'), opener: 'Delete bert', first: 'Cancel', takesText: false },
   { component: 'InviteDialog', path: '/admin/invites', opener: 'New invite', first: 'Name', takesText: true },
   { component: 'InviteDialog', path: '/admin/invites', opener: 'Edit Friends', first: 'Name', takesText: true },
   { component: 'RevokeDialog', path: '/admin/invites', opener: 'Revoke Friends', first: 'Cancel', takesText: false },
@@ -117,12 +231,25 @@ describe('every dialog by keyboard alone', function () {
     resources.defer(() => browser.close())
     const { token, user } = await register('alice')
     await register('bert')
+    await register('carl')
+    await instance.runSql("update users set suspended_at = 1 where username = 'carl'")
+    await instance.runSql("update users set second_factor = true where username = 'bert'")
+    await instance.runSql(
+      `insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
+       select 1, id, 'id', 'key', 0, 'phone', now() from users where username = 'alice'`,
+    )
     await instance.runSql(
       `insert into peers (id, origin, host, secret, status, activated_at)
        values (1, 'https://b.example', 'b.example', 'none', 'active', now())`,
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await answered(postJson(instance, '/api/admin/invites', { name: 'Old', maxUses: 3, expiresAt: null }, token))
+    await instance.runSql("update invites set used_count = 1 where name = 'Friends'")
+    await instance.runSql(
+      `insert into invite_redemptions (id, invite_id, user_id, registrant_username, redeemed_at)
+       select next_snowflake(), invites.id, users.id, username, now() from invites, users
+       where name = 'Friends' and username = 'bert'`,
+    )
     await instance.runSql("update invites set expires_at = now() - interval '1 day' where name = 'Old'")
     await instance.runSql("update users set replicated_instances = ? where username = 'alice'", [
       JSON.stringify([{ origin: 'https://b.example', username: 'alice' }]),
@@ -141,8 +268,11 @@ describe('every dialog by keyboard alone', function () {
     await page.route('**/api/**', (route) => {
       const request = route.request()
       if (request.method() === 'GET') return route.continue()
+      const ending = /\/[^/]*$/.exec(request.url())?.[0] ?? ''
+      const needed = { '/second-factor': password, '/confirm': goodCode }[ending] ?? ''
+      const isRight = needed === '' || request.postData()?.includes(needed)
+      if (ending in answers && isRight) return route.fulfill({ json: answers[ending] })
       changes.push(new URL(request.url()).pathname)
-      if (request.url().endsWith('/reset-password')) return route.fulfill({ json: { temporaryPassword: 'for a day' } })
       return route.abort()
     })
   })
@@ -166,7 +296,7 @@ describe('every dialog by keyboard alone', function () {
   })
 
   for (const entry of cases) {
-    const { component, opener, first, takesText } = entry
+    const { component, opener, menu = opener, first, takesText } = entry
     it(`${component} by “${opener}” focuses “${first}”, keeps the focus inside, and gives it back`, async () => {
       await openByKeyboard(entry)
       await expectFocus(first)
@@ -177,8 +307,8 @@ describe('every dialog by keyboard alone', function () {
       }
       await page.keyboard.press('Escape')
 
-      await expectClosed(opener)
-      expect(changes.filter((path) => !path.endsWith('/reset-password'))).to.deep.equal([])
+      await expectClosed(entry.openerAfter ?? menu)
+      expect(changes).to.deep.equal([])
     })
 
     if (takesText) {
@@ -209,7 +339,7 @@ describe('every dialog by keyboard alone', function () {
         await expectFocus('Discard')
         await page.keyboard.press('Enter')
 
-        await expectClosed(opener)
+        await expectClosed(menu)
         expect(changes).to.deep.equal([])
       })
 
@@ -222,16 +352,16 @@ describe('every dialog by keyboard alone', function () {
         await page.keyboard.press('Escape')
         await page.keyboard.press('Tab')
         await page.keyboard.press('Enter')
-        await expectClosed(opener)
+        await expectClosed(menu)
       })
     } else if (first === 'Cancel' || first === 'Done') {
       it(`${component} by “${opener}” does nothing on the space of somebody who types, nor on Enter`, async () => {
         await openByKeyboard(entry)
         await page.keyboard.type(typed.slice(0, 3))
-        await expectClosed(opener)
+        await expectClosed(menu)
         await openByKeyboard(entry)
         await page.keyboard.press('Enter')
-        await expectClosed(opener)
+        await expectClosed(menu)
         expect(changes).to.deep.equal([])
       })
     }
@@ -312,12 +442,18 @@ describe('every dialog by keyboard alone', function () {
     return (await postJson(instance, '/api/auth/register', { username, password })).json() as never
   }
 
-  async function openByKeyboard({ path, opener, open }: DialogCase): Promise<void> {
+  async function openByKeyboard({ path, opener, menu, open, hasSecondFactor }: DialogCase): Promise<void> {
+    if (hasSecondFactor !== undefined) {
+      await instance.runSql("update users set second_factor = ? where username = 'alice'", [hasSecondFactor])
+      await page.goto(instance.origin + path)
+    }
     if (page.url() !== instance.origin + path) await page.goto(instance.origin + path)
     if (opener === 'Reinstate Old') await actions.click(page, 'Archived')
     else if (path === '/admin/invites') await actions.click(page, 'Active')
-    await page.getByRole('button', { name: opener, exact: true, disabled: false }).focus()
-    await page.keyboard.press('Enter')
+    for (const name of menu ? [menu, opener] : [opener]) {
+      await page.getByRole('button', { name, exact: true, disabled: false }).focus()
+      await page.keyboard.press('Enter')
+    }
     await page.getByRole('dialog').waitFor()
     await open?.(page)
   }

@@ -7,6 +7,8 @@ import * as actions from './actions.ts'
 const rosa = { username: 'rosa', password: 'a long password' }
 const remoteAdmin = { username: 'admin', password: 'a long password' }
 const newPassword = 'an even longer one'
+const fourthPassword = 'a fourth long password'
+const issuedCredential = '**/api/users/@me/federation-credential'
 
 describe('federation in the browser', function () {
   this.timeout(180_000)
@@ -22,6 +24,8 @@ describe('federation in the browser', function () {
     browser = await launchChromium()
     resources.defer(() => browser.close())
     page = await actions.openPage(browser, home, '/register')
+    // As at a home of an older release.
+    await page.route(issuedCredential, (route) => route.fulfill({ status: 404, json: { error: 'Not found' } }))
     await actions.register(page, rosa)
   })
 
@@ -33,6 +37,7 @@ describe('federation in the browser', function () {
     await connect(page, remote, rosa.password)
 
     await instanceRow().getByText('Connected', { exact: true }).waitFor()
+    await instanceRow().getByText('Uses your password').waitFor()
     expect((await logInAtRemote(rosa.password)).status).to.equal(200)
   })
 
@@ -75,6 +80,22 @@ describe('federation in the browser', function () {
     expect((await logInAtRemote(missed)).status).to.equal(200)
   })
 
+  it('gives the account there a password of its own once the home issues them, and sends it no new one', async () => {
+    const sent: string[] = []
+    page.on('request', (request) => void sent.push(`${request.method()} ${request.url()}`))
+    await page.unroute(issuedCredential)
+    await page.reload()
+    await instanceRow().getByText('Has a password of its own').waitFor()
+    const changesThere = () => sent.filter((call) => call === `POST ${remote.origin}/api/users/@me/change-password`)
+    expect(changesThere()).to.have.length(1)
+
+    await actions.changePassword(page, 'a third long password', fourthPassword)
+    await page.reload()
+    await instanceRow().getByText('Connected', { exact: true }).waitFor()
+
+    expect(changesThere()).to.have.length(1)
+  })
+
   it('names the instances that are not connected before the account is deleted', async () => {
     await actions.click(page, `Disconnect ${remote.host}`)
     await actions.click(page, 'Delete account')
@@ -86,7 +107,7 @@ describe('federation in the browser', function () {
   it('shows an instance that another app of the user has connected', async () => {
     const login = await postJson(home, '/api/auth/login', {
       username: rosa.username,
-      password: 'a third long password',
+      password: fourthPassword,
     })
     const { token } = (await login.json()) as { token: string }
     const entry = { origin: 'https://elsewhere.example', label: 'Elsewhere', status: 'connected', addedAt: 1 }
@@ -154,7 +175,7 @@ describe('federation in the browser', function () {
 
     await page.getByRole('dialog').getByText('Deleted.').waitFor()
 
-    expect((await logInAtRemote('a third long password')).status).to.equal(401)
+    expect((await logInAtRemote(fourthPassword)).status).to.equal(401)
     await actions.clickInDialog(page, 'Done')
   })
 
@@ -190,6 +211,30 @@ describe('federation in the browser', function () {
     await tab.context().close()
   })
 
+  it('asks once for the password of an account there that is older than the connection', async () => {
+    const mona = { username: 'mona', password: 'a long password' }
+    const tab = await actions.openPage(browser, home, '/register')
+    await actions.register(tab, mona)
+    const { token } = (await (await postJson(home, '/api/auth/login', mona)).json()) as { token: string }
+    const self = await fetch(`http://127.0.0.1:${home.port}/api/users/@me`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const { id } = (await self.json()) as { id: string }
+    const there = { username: `mona@${home.host}`, password: 'the password there' }
+    const identity = { homeInstance: home.host, homeUserId: id }
+    await answered(postJson(remote, '/api/auth/register', { ...there, ...identity }), 201)
+
+    await openConnectDialog(tab, remote, mona.password)
+    await actions.fillField(tab, `Your password at ${new URL(remote.origin).host}`, there.password)
+    await actions.clickInDialog(tab, 'Connect')
+
+    await actions.waitForText(tab, /Connected to/)
+    const row = tab.getByRole('listitem').filter({ hasText: remote.host })
+    await row.getByText('Has a password of its own').waitFor()
+    expect((await postJson(remote, '/api/auth/login', there)).status).to.equal(401)
+    await tab.context().close()
+  })
+
   it('denies the peering that a user of this instance has caused to be asked for', async () => {
     await page.goto(`${home.origin}/admin/federation`)
     await actions.waitForText(page, 'Requests from your users')
@@ -210,9 +255,13 @@ function peerState(page: Page, peer: Instance) {
 }
 
 async function connect(page: Page, instance: Instance, password: string): Promise<void> {
+  await openConnectDialog(page, instance, password)
+  await actions.waitForText(page, /Connected to/)
+}
+
+async function openConnectDialog(page: Page, instance: Instance, password: string): Promise<void> {
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
   await actions.fillField(page, 'Address of the instance', instance.origin)
   await actions.fillField(page, 'Your password', password)
   await actions.clickInDialog(page, 'Connect')
-  await actions.waitForText(page, /Connected to/)
 }

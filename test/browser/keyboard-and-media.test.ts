@@ -108,7 +108,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
 
     await answered(postJson(instance, '/api/auth/register', { username: 'bert', password }))
     await page.goto(`${instance.origin}/admin/users`)
-    await actions.click(page, 'Reset password of bert')
+    await actions.clickInMenu(page, 'bert', 'Temporary password for bert')
     await actions.clickInDialog(page, 'Reset password')
     const temporary = page.getByTestId('temporary-password')
     await temporary.waitFor()

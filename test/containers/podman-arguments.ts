@@ -33,6 +33,7 @@ export function createArguments(placement: Placement, definition: ComposeService
     ...networkArguments(service, definition),
     ...volumeArguments(placement, definition, compose),
     ...(port ? ['--publish', port] : []),
+    ...(definition.entrypoint ? ['--entrypoint', definition.entrypoint.join(' ')] : []),
     definition.image!,
     ...(definition.command ?? []),
   ]

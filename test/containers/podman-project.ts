@@ -32,6 +32,15 @@ export async function openPodmanProject(text: string, { engine, variables }: Pro
       }
     },
     containers: (service) => containersOf(state, service),
+    async run(service, ...args) {
+      const placement: Placement = { service, name: `${projectName}-${service}-run`, port: null, projectRoot }
+      return await engine.run(
+        'run',
+        '--rm',
+        ...createArguments(placement, compose.services[service]!, compose),
+        ...args,
+      )
+    },
     async scale(service, count) {
       const running = await containersOf(state, service)
       for (const container of running.slice(count)) await stopOne(state, container)
@@ -73,7 +82,7 @@ function startOrder({ services }: ComposeFile): string[] {
     for (const needed of Object.keys(services[name]?.depends_on ?? {})) visit(needed)
     ordered.push(name)
   }
-  for (const name of Object.keys(services)) visit(name)
+  for (const [name, { profiles }] of Object.entries(services)) if (!profiles) visit(name)
   return ordered
 }
 

@@ -13,6 +13,8 @@ export type Project = {
   up(): Promise<void>
   /** Ids of the containers of a service that run, oldest first. */
   containers(service: string): Promise<string[]>
+  /** A command in a container of its own. Gives what it printed. */
+  run(service: string, ...args: string[]): Promise<string>
   scale(service: string, count: number): Promise<void>
   /** What deploy/roll.sh does. */
   roll(): Promise<void>
@@ -38,6 +40,7 @@ async function openDockerProject(text: string, { engine, variables }: ProjectOpt
   return {
     up: async () => void (await compose('up', '--detach', '--no-build', '--wait')),
     containers: async (service) => (await compose('ps', '--quiet', service)).split('\n').filter(Boolean),
+    run: async (service, ...args) => await compose('run', '--rm', '--no-deps', '-T', service, ...args),
     scale: async (service, count) =>
       void (await compose(
         'up',

@@ -267,6 +267,36 @@ describe('events with the reference peer', function () {
   })
 })
 
+/** Contract: 7, Relay. */
+describe('the sourceInstance of a relay', function () {
+  this.timeout(60_000)
+  const own = [undefined, theirs, 'HTTPS://Nova.Example/', 'https://nova.example:443']
+  const foreign = ['https://else.example', 'https://nova.example:8443', 'http://nova.example', 'nova.example', '', ours]
+
+  it('is the signer in any spelling, or the relay is refused and nothing of it applied', async () => {
+    await using pair = await startPeers()
+    const { secret } = pair.nova.peer(ours)!
+    await using profiles = await answerProfiles(pair)
+    const relay = async (given: string | undefined, profileUpdatedAt: number) => {
+      const profileUpdate = { homeUserId: '7', homeInstance: theirs, profileUpdatedAt }
+      const event = { eventType: 'profile_update', contextType: 'profile', messageId: '7', profileUpdate }
+      const body = { version: 1, ...(given !== undefined && { sourceInstance: given }), events: [event] }
+      const { status, body: said } = await sendAsPeer(pair.gate, ['POST', relayPath, body], { origin: theirs, secret })
+      return { status, error: said.error }
+    }
+
+    const answers = []
+    for (const [index, given] of [...own, ...foreign].entries()) answers.push(await relay(given, index + 1))
+
+    const error = 'sourceInstance does not match the authenticated peer'
+    expect(answers).to.deep.equal([
+      ...own.map(() => ({ status: 200, error: undefined })),
+      ...foreign.map(() => ({ status: 403, error })),
+    ])
+    expect(profiles.asked.map(({ profileUpdatedAt }) => profileUpdatedAt)).to.deep.equal([1, 2, 3, 4])
+  })
+})
+
 describe('users of the reference peer', function () {
   this.timeout(60_000)
 

@@ -1,5 +1,5 @@
-import { movableClock } from '@gatehouse/runtime'
 import { createOutbound, parseCidrs, type Outbound } from '@gatehouse/outbound'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { startTestInstance, type TestInstance } from '../../services/federation-fanout/test/harness.ts'
 import type { FederationOverrides } from '../../services/federation-fanout/src/service.ts'
 import { startReferencePeer, type ReferencePeer, type ReferencePeerOptions } from '../reference-peer/reference-peer.ts'

@@ -18,6 +18,7 @@ type Offer = {
 
 export const existsCode = 'PEER_EXISTS_RESET_REQUIRED'
 export const approvalCode = 'PEERING_REQUIRES_APPROVAL'
+export const inProgressCode = 'PEER_HANDSHAKE_IN_PROGRESS'
 
 const requestLifeMs = 30 * 24 * 60 * 60_000
 
@@ -25,6 +26,7 @@ const requestLifeMs = 30 * 24 * 60 * 60_000
 export function answerAccept(instance: Instance, request: ReceivedRequest): Reply {
   const offer = parseOffer(request.body)
   const peer = instance.peers.get(offer.origin)
+  if (instance.generation === 2) return answerAsSecond(instance, offer, peer)
   return instance.settings.autoAcceptPeering
     ? answerWhenOn(instance, offer, peer)
     : answerWhenOff(instance, offer, peer)
@@ -64,6 +66,38 @@ function answerWhenOff(instance: Instance, offer: Offer, peer: Peer | undefined)
   const isCompleted = peer?.status === 'awaiting_approval' && peer.approvalToken !== null
   if (isCompleted && offer.approvalToken === peer.approvalToken) return accepted(instance, offer, peer)
   return queued(instance, offer)
+}
+
+/** wire-2: 2.1 */
+function answerAsSecond(instance: Instance, offer: Offer, peer: Peer | undefined): Reply {
+  const isOn = instance.settings.autoAcceptPeering
+  const isCrossed = peer?.isOffering === true && instance.origin < offer.origin
+  const inProgress = () => refused(409, 'A handshake is in progress', inProgressCode)
+  const isTaken = isOn || peer?.byAdmin === true
+  switch (peer?.status) {
+    case 'active':
+    case 'unreachable':
+    case 'needs_attention':
+      parkIfReset(instance, peer, offer.instanceId)
+      throw existing(instance)
+    case 'revoked':
+      throw refused(403, 'Peering with this instance has been revoked', 'PEER_REVOKED')
+    case 'rejected':
+      if (peer.statusReason === 'denied_by_local_admin' || (peer.statusReason === null && !isOn)) {
+        throw refused(403, 'Peering needs an approval', approvalCode)
+      }
+      if (isCrossed) throw inProgress()
+      return isTaken ? accepted(instance, offer, peer) : queued(instance, offer)
+    case 'pending':
+      if (isCrossed) throw inProgress()
+      return isTaken ? accepted(instance, offer, peer) : queued(instance, offer)
+    case 'awaiting_approval': {
+      const isCompleted = peer.byAdmin && peer.approvalToken !== null && peer.approvalToken === offer.approvalToken
+      return isOn || isCompleted ? accepted(instance, offer, peer) : queued(instance, offer)
+    }
+    case undefined:
+      return isOn ? accepted(instance, offer, peer) : queued(instance, offer)
+  }
 }
 
 function accepted(instance: Instance, offer: Offer, known: Peer | undefined): Reply {

@@ -5,12 +5,30 @@ import { nullableTextField, textField } from './fields.ts'
 import type { Instance, User } from './instance.ts'
 import { hostOf } from './origins.ts'
 import { refused, reply } from './replies.ts'
+import type { Refused } from './replies.ts'
 import type { ReceivedRequest, Reply } from './replies.ts'
 import { addUser, baseName, isStub, liveUsers, usersOfHost } from './users.ts'
 
 const federatedName = /^[a-z0-9_]{3,32}@[a-z0-9._-]{1,253}$/
 const localName = /^[a-z0-9_]{3,32}$/
 const shortestPassword = 8
+
+/** Status, and the text of each generation; the second has the code too. wire-2: 5 */
+const refusals = {
+  username_taken: [409, 'Username already taken', 'Username is already taken'],
+  federated_registration_closed: [
+    ...([403, 'Federated registration is closed'] as const),
+    'Federated registration is closed on this instance',
+  ],
+  registration_closed: [403, 'Registration is closed', 'Registration is closed'],
+  invalid_credentials: [401, 'Invalid username or password', 'Invalid username or password'],
+  account_deleted: [401, 'This account has been deleted', 'This account has been deleted'],
+} as const
+
+function refusedFor({ generation }: Instance, code: keyof typeof refusals): Refused {
+  const [status, first, second] = refusals[code]
+  return generation === 2 ? refused(status, second, code) : refused(status, first)
+}
 
 type Registration = {
   username: string
@@ -24,11 +42,12 @@ type Registration = {
 export function answerRegister(instance: Instance, request: ReceivedRequest): Reply {
   const given = parseRegistration(request.body)
   const isOpen = given.homeInstance ? instance.settings.federatedRegistrationOpen : instance.settings.registrationOpen
-  if (!isOpen) throw refused(403, given.homeInstance ? 'Federated registration is closed' : 'Registration is closed')
-  const known = findIdentity(instance, given)
-  if (known && !isStub(known)) throw refused(409, 'Username already taken')
+  if (!isOpen) throw refusedFor(instance, given.homeInstance ? 'federated_registration_closed' : 'registration_closed')
+  // The second generation only creates, and compares the name alone. wire-2: 3.3
+  const known = instance.generation === 2 ? undefined : findIdentity(instance, given)
+  if (known && !isStub(known)) throw refusedFor(instance, 'username_taken')
   const holder = liveUsers(instance).find((user) => user.username === given.username)
-  if (holder && holder !== known) throw refused(409, 'Username already taken')
+  if (holder && holder !== known) throw refusedFor(instance, 'username_taken')
   if (!known) return signedIn(201, addUser(instance, given))
   const { username, password, homeUserId, displayName } = given
   Object.assign(known, { username, password })
@@ -63,11 +82,11 @@ export async function answerLogin(instance: Instance, request: ReceivedRequest):
   const password = nullableTextField(request.body, 'password')
   if (username === '' || password === null) throw refused(400, 'username and password are required')
   const user = [...instance.users.values()].find((known) => known.username === username)
-  if (!user) throw refused(401, 'Invalid username or password')
-  if (user.deleted) throw refused(401, 'This account has been deleted')
+  if (!user) throw refusedFor(instance, 'invalid_credentials')
+  if (user.deleted) throw refusedFor(instance, 'account_deleted')
   if (user.password === password) return signedIn(200, user)
   const isRepaired = user.password !== null && !user.detached && (await isRightAtHome(instance, user, password))
-  if (!isRepaired) throw refused(401, 'Invalid username or password')
+  if (!isRepaired) throw refusedFor(instance, 'invalid_credentials')
   user.password = password
   return signedIn(200, user)
 }

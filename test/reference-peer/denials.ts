@@ -29,7 +29,9 @@ export async function denyRequest(instance: Instance, requestId: string, message
     if (!isTaken) return outcome(502, { error: 'The other side did not take the denial' })
     const peer = instance.peers.get(request.origin)
     if (peer) Object.assign(peer, { secret: request.secret, newSecret: null })
-    rejectPeer(instance, peer ?? putPeer(instance, request.origin, { status: 'rejected', secret: request.secret }))
+    const row = peer ?? putPeer(instance, request.origin, { status: 'rejected', secret: request.secret })
+    rejectPeer(instance, row)
+    row.statusReason = 'denied_by_local_admin'
   }
   instance.requests.delete(requestId)
   return outcome(200, { success: true })

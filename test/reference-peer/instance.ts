@@ -13,6 +13,12 @@ export type Peer = {
   /** Made by queued traffic, so that its offer is repeated on every tick. wire: 2.1 */
   placeholder: boolean
   secret: string
+  /** Generation 2: an admin began it, an offer of ours is on its way, and when it is offered again. wire-2: 2.1, 2.2 */
+  byAdmin: boolean
+  isOffering: boolean
+  failedOffers: number
+  nextOfferAt: number
+  statusReason: string | null
   /** The second secret while a rotation runs, and until when requests signed with it are taken. wire: 2.8 */
   newSecret: string | null
   newSecretTakenUntil: number
@@ -30,6 +36,8 @@ export type Peer = {
   /** It once sent a nonce to relay or sync, so that a request without one is refused. wire: 1 */
   sendsNonces: boolean
   syncCheckpoints: Record<string, number>
+  /** Generation 2. wire-2: 2.5 */
+  syncIds: Record<string, string>
 }
 
 export type ApprovalRequest = {
@@ -115,6 +123,7 @@ export type Instance = {
   origin: string
   instanceId: string
   instanceName: string
+  generation: 1 | 2
   settings: Settings
   now(): number
   peers: Map<string, Peer>

@@ -8,7 +8,7 @@ import { refused, reply } from './replies.ts'
 import type { ReceivedRequest, Reply } from './replies.ts'
 import { baseName, isStub, nativeUsers, usersOfHost } from './users.ts'
 
-export type FoundUser = { homeUserId: string; username: string; profile: Record<string, string | null> }
+export type FoundUser = { homeUserId: string; username: string; profile: Record<string, string | number | null> }
 export type Lookup = FoundUser | 'no_such_user' | 'wait' | 'unreachable'
 
 /** Native live users only. wire: 4, lookups */
@@ -18,7 +18,7 @@ export function answerLookup(instance: Instance, request: ReceivedRequest): Repl
   if (username === null) throw refused(400, 'username is required')
   const user = nativeUsers(instance).find((native) => native.username === username)
   if (!user) return reply(404, { found: false, code: 'user_not_found' })
-  return reply(200, { found: true, user: lookupView(user) })
+  return reply(200, { found: true, user: lookupView(instance, user) })
 }
 
 export function answerByHomeId(instance: Instance, request: ReceivedRequest): Reply {
@@ -26,13 +26,22 @@ export function answerByHomeId(instance: Instance, request: ReceivedRequest): Re
   const homeUserId = textField(request.body, 'homeUserId')
   if (homeUserId === null) throw refused(400, 'homeUserId is required')
   const user = nativeUsers(instance).find((native) => native.id === homeUserId)
-  return reply(200, user ? { found: true, user: lookupView(user) } : { found: false })
+  return reply(200, user ? { found: true, user: lookupView(instance, user) } : { found: false })
 }
 
 /** Pictures are bare file names. wire: 4, lookups */
-function lookupView(user: User): FoundUser {
+function lookupView({ generation }: Instance, user: User): FoundUser {
   const { displayName, avatar, avatarColor, banner, bio, status } = user
-  const profile = { displayName, avatar, avatarColor, banner, bio, status }
+  const { accentColor, profileUpdatedAt } = user
+  const profile = {
+    displayName,
+    avatar,
+    avatarColor,
+    banner,
+    bio,
+    status,
+    ...(generation === 2 && { accentColor, profileUpdatedAt }),
+  }
   return { homeUserId: user.id, username: user.username, profile }
 }
 

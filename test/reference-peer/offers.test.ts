@@ -187,3 +187,72 @@ describe('answers to automatic offers (wire: 2.3)', () => {
     expect(sentBy(i)).to.deep.equal([])
   })
 })
+
+describe('answers to an offer of generation 2 (wire-2: 2.2)', () => {
+  const inProgress: Answered = { name: 'in progress', status: 409, body: { code: 'PEER_HANDSHAKE_IN_PROGRESS' } }
+  const revoked: Answered = { name: 'revoked', status: 403, body: { code: 'PEER_REVOKED' } }
+  const revokedText = { error: 'Peering with this instance has been revoked', statusCode: 403 }
+  const rows: [answer: Answered, status: string | undefined, statusReason?: string | null][] = [
+    [{ name: '200 unproven', status: 200, body: { accepted: true } }, 'needs_attention', null],
+    [{ name: '202', status: 202, body: {} }, 'awaiting_approval', null],
+    [approval, 'rejected', 'denied_by_remote'],
+    [revoked, 'rejected', 'revoked_by_remote'],
+    [{ name: 'revoked by its text', status: 403, body: revokedText }, 'rejected', 'revoked_by_remote'],
+    [exists, 'rejected', 'stale_peering_on_remote'],
+    [inProgress, 'pending', null],
+    ...[plain, limited, { name: '302', status: 302 }, { name: '500', status: 500, body: {} }].map(
+      (answer): [Answered, undefined] => [answer, undefined],
+    ),
+  ]
+
+  for (const [answer, status, statusReason] of rows) {
+    it(`${answer.name} → ${status ?? 'no row'}`, async () => {
+      await using network = openNetwork()
+      const i = await network.start('i.example', { generation: 2 })
+      await answering(network, answer)
+
+      await i.initiate(other)
+
+      expect(i.peer(other)?.status).to.equal(status)
+      if (statusReason !== undefined) expect(i.peer(other)).to.include({ statusReason })
+    })
+  }
+})
+
+describe('the two generations between them (wire-2: 4)', () => {
+  it('the first offers the second: rows that are unreachable, revoked or denied refuse now', async () => {
+    await using network = openNetwork()
+    const [first, second] = [await network.start('i.example'), await network.start('r.example', { generation: 2 })]
+    const statuses: number[] = []
+
+    for (const [status, statusReason] of [
+      ['unreachable', null],
+      ['revoked', null],
+      ['rejected', 'denied_by_local_admin'],
+    ] as const) {
+      second.addPeer(first.origin, { status, statusReason, secret: secretOfPage })
+      await first.initiate(other)
+      statuses.push(Number(first.log.findLast(({ path }) => path === accept)?.status ?? 0))
+    }
+
+    expect(statuses).to.deep.equal([409, 403, 403])
+    expect(first.peers()).to.deep.equal([])
+  })
+
+  it('the second offers the first: 200, proven by epoch, or parked without epoch', async () => {
+    await using network = openNetwork()
+    const [second, first] = [await network.start('i.example', { generation: 2 }), await network.start('r.example')]
+    const seen: unknown[] = []
+
+    for (const hasEpoch of [true, false]) {
+      if (!hasEpoch) first.addFault({ path: '/api/federation/epoch', answer: { status: 404 } })
+      await second.initiate(other)
+      seen.push(second.peer(other)?.status)
+      second.revoke(other)
+      first.revoke(second.origin)
+      first.forget(second.origin)
+    }
+
+    expect(seen).to.deep.equal(['active', 'needs_attention'])
+  })
+})

@@ -10,11 +10,15 @@ export type ReferencePeerOptions = {
   /** PUBLIC_ORIGIN as an operator types it; else `https://` + domain; else http://localhost with the port. */
   publicOrigin?: string
   domain?: string
+  /** Left out: a free port of this machine. */
+  listen?: { host?: string | undefined; port?: number | undefined }
   /** Origin of a remote → the http address where it listens. It may be filled after the start. */
   resolve?: Map<string, string>
   instanceId?: string
   instanceName?: string
   settings?: Partial<Settings>
+  /** 2 speaks as federation-wire-2.md has it where that page replaces the first. */
+  generation?: 1 | 2
   clock?: { now(): number }
   /** By hand: only `tick`, `rotationTick` and the like do anything. */
   timers?: 'manual' | Partial<Timers>
@@ -35,6 +39,7 @@ export function newInstance(options: ReferencePeerOptions, port: number, skew: {
     origin: ownOrigin({ ...options, port }),
     instanceId: options.instanceId ?? randomUUID(),
     instanceName: options.instanceName ?? 'Reference',
+    generation: options.generation ?? 1,
     settings: { ...open, ...options.settings },
     now,
     addresses: options.resolve ?? new Map(),

@@ -34,7 +34,8 @@ async function servePeer(instance: Instance, peer: Peer): Promise<void> {
   if (instance.inService.has(peer.origin)) return
   instance.inService.add(peer.origin)
   try {
-    const isOffered = peer.status === 'pending' && peer.placeholder && hasQueuedEvents(instance, peer.origin)
+    const isKept = instance.generation === 2 || hasQueuedEvents(instance, peer.origin)
+    const isOffered = peer.status === 'pending' && peer.placeholder && isKept
     if (isOffered) await offerPlaceholder(instance, peer)
     else if (peer.status === 'active') await deliverDue(instance, peer)
     else if (peer.status === 'unreachable') await probeWhenDue(instance, peer)

@@ -11,6 +11,11 @@ export function putPeer(instance: Instance, origin: string, given: NewPeer): Pee
     id: randomUUID(),
     origin,
     placeholder: false,
+    byAdmin: false,
+    isOffering: false,
+    failedOffers: 0,
+    nextOfferAt: 0,
+    statusReason: null,
     newSecret: null,
     newSecretTakenUntil: 0,
     rotatedAt: instance.now(),
@@ -25,6 +30,7 @@ export function putPeer(instance: Instance, origin: string, given: NewPeer): Pee
     nextProbeAt: 0,
     sendsNonces: false,
     syncCheckpoints: {},
+    syncIds: {},
     ...given,
   }
   instance.peers.set(origin, peer)

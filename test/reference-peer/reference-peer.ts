@@ -37,7 +37,8 @@ export type ReferencePeer = Awaited<ReturnType<typeof startReferencePeer>>
 export async function startReferencePeer(options: ReferencePeerOptions = {}) {
   const skew = { ms: 0 }
   const server = createRoutedServer(routes, () => instance)
-  const port = await listen(server, 0)
+  const { host, port: wanted = 0 } = options.listen ?? {}
+  const port = await listen(server, wanted, host)
   const instance = newInstance(options, port, skew)
   let timers = startTimers(instance, options)
 
@@ -56,7 +57,7 @@ export async function startReferencePeer(options: ReferencePeerOptions = {}) {
     instance.nonces.clear()
     instance.countedRequests.clear()
     instance.stopping = new AbortController()
-    await listen(server, port)
+    await listen(server, port, host)
     timers = startTimers(instance, options)
     runInBackground(instance, () => startUp(instance))
   }
@@ -73,8 +74,8 @@ export async function startReferencePeer(options: ReferencePeerOptions = {}) {
   }
 }
 
-async function listen(server: Server, port: number): Promise<number> {
-  server.listen(port, '127.0.0.1')
+async function listen(server: Server, port: number, host = '127.0.0.1'): Promise<number> {
+  server.listen(port, host)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { joinPeers, openNetwork, sendSigned } from './network.ts'
-import type { ReferencePeer } from './reference-peer.ts'
+import type { ReferencePeer, ReferencePeerOptions } from './reference-peer.ts'
 
 const home = 'https://gate.example'
 
 /** Nova with an active peer gate, and a replica of gate's user 7. */
-async function startNova(network: ReturnType<typeof openNetwork>) {
-  const [gate, nova] = [await network.start('gate.example'), await network.start('nova.example')]
+async function startNova(network: ReturnType<typeof openNetwork>, options: ReferencePeerOptions = {}) {
+  const [gate, nova] = [await network.start('gate.example'), await network.start('nova.example', options)]
   joinPeers(gate, nova)
   const replica = nova.addUser({
     username: 'erin@gate.example',
@@ -84,6 +84,18 @@ describe('relay, received (wire: 3, 6)', () => {
     const rejected = [{ messageId: '7', reason: 'attribution_mismatch' }]
     expect([foreign.body.rejected, claimed.body.rejected]).to.deep.equal([rejected, rejected])
     expect(replica.status).to.equal('offline')
+  })
+
+  it('of generation 2 takes no other source than the signer, in any spelling of it (wire-2: 2.4)', async () => {
+    await using network = openNetwork()
+    const { nova, replica } = await startNova(network, { generation: 2 })
+
+    const claimed = await relay(nova, [presence(home)], 'https://else.example')
+    const before = replica.status
+    const own = await relay(nova, [presence(home)], 'https://GATE.example:443/')
+
+    expect([claimed.status, own.status]).to.deep.equal([403, 200])
+    expect([before, replica.status]).to.deep.equal(['offline', 'online'])
   })
 
   it('passes detached accounts by', async () => {

@@ -1,6 +1,7 @@
 import { requireSigned } from './checks.ts'
 import { field, textField } from './fields.ts'
 import type { Instance, RelayEvent, RelayVerdict } from './instance.ts'
+import { parsePeerOrigin } from './origins.ts'
 import { learnInstanceId } from './peering.ts'
 import { applyProfileOrPresence } from './profiles.ts'
 import { refused, reply } from './replies.ts'
@@ -21,6 +22,10 @@ const knownTypes = [
 export function answerRelay(instance: Instance, request: ReceivedRequest): Reply {
   const peer = requireSigned(instance, request, { limit: 'relay', obligesToNonce: true })
   const { source, events } = parseRelay(request.body)
+  // wire-2: 2.4
+  if (instance.generation === 2 && parsePeerOrigin(source) !== peer.origin) {
+    throw refused(403, 'sourceInstance does not match the authenticated peer')
+  }
   learnInstanceId(peer, textField(request.body, 'sourceInstanceId'))
   const accepted: string[] = []
   const rejected: { messageId: string; reason: string }[] = []

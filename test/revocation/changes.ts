@@ -17,6 +17,7 @@ export function revocationsOf(account: Account, admin: Account): Revocation[] {
     return [
       removal,
       removal,
+      call('suspension', `POST /api/admin/users/${id}/suspend`, { token: admin.token, body: { reason: 'spam' } }),
       call('reset by an admin', `POST /api/admin/users/${id}/reset-password`, { token: admin.token }),
     ]
   }

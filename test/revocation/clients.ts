@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { callerHeader, createSigningKeys, signCaller } from '@gatehouse/auth'
 import type { Cluster } from '../../deploy/cluster/cluster.ts'
 
 /** What became of a token: `unavailable` when the process did not answer or could not decide. */
@@ -11,7 +11,8 @@ export type TokenClient = { name: string; present(token: string): Promise<TokenO
 
 /** Every gateway over HTTP, every session gateway by its handshake. */
 export function tokenClients(cluster: Cluster): TokenClient[] {
-  const callerKey = createCallerKey(cluster.environment.INTERNAL_SECRET!)
+  const keys = createSigningKeys('gateway', cluster.environment.INTERNAL_SECRET!)
+  const options = { issuer: 'test', audience: 'session-gateway' }
   const rest = cluster.gateways.map((url, index) => ({
     name: `gateway ${index}`,
     present: (token: string) => presentToGateway(url, token),
@@ -24,7 +25,7 @@ export function tokenClients(cluster: Cluster): TokenClient[] {
         presentToSessionGateway(
           url,
           token,
-          signCallerToken(callerKey, { address: '127.0.0.1', account: null }, Date.now()),
+          signCaller(keys, { address: '127.0.0.1', account: null }, { ...options, now: Date.now() }),
         ),
     }))
   return [...rest, ...sockets]

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectDatabase, databaseOptions } from '@gatehouse/database'
+import { connectDatabase, databaseOptions, previousRelease } from '@gatehouse/database'
 import { testDatabase } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { listIncompatibilities, listSubjects, type Schema, type Subjects } from './compatibility.ts'
@@ -48,6 +48,12 @@ describe(`the rules of a release, held against ${released.version}`, () => {
     }
     const added = after.filter(({ name }) => tables.has(name.split('.')[0]) && !known.has(name))
     for (const { name, nullable, hasDefault } of added) expect(nullable || hasDefault, name).to.equal(true)
+  })
+
+  it('is the release that the guard of the schema takes for the one before', () => {
+    const { version, migrations } = released
+    expect(previousRelease).to.deep.equal({ version, lastMigration: migrations.at(-1) })
+    expect(readReleases().upgradable.map((release) => release.version)).to.deep.equal([version])
   })
 
   it('keeps every released subject, with a schema that only gained optional fields', () => {

@@ -60,7 +60,13 @@ export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeRun> {
   const cluster = resources.use(
     await startCluster({
       replicas,
-      environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', HASHING_QUEUE: '100' },
+      environment: {
+        ...(options.from && { INTERNAL_SECRET: next, JWT_SECRET: tokenSecret }),
+        TRUST_PROXY: 'loopback',
+        LOG_LEVEL: 'warn',
+        HASHING_QUEUE: '100',
+      },
+      environmentOf: (role, index) => (options.from ? secretsOf(role, replaced.has(`${role}-${index}`)) : {}),
       rootOf: (role, index) => (replaced.has(`${role}-${index}`) ? projectRoot : (options.from ?? projectRoot)),
     }),
   )
@@ -88,6 +94,18 @@ export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeRun> {
   await expectEmptyOutbox(cluster.postgres.url, history)
   const seconds = (performance.now() - startedAt) / 1000
   return { history, replacements, worstReturnMs: sockets.worstReturnMs(), seconds }
+}
+
+const former = 'the internal secret of the former release'
+const next = 'the internal secret that the upgrade brings'
+
+const tokenSecret = 'the secret of tokens, in each release'
+
+/** Processes of 0.2.0 share one secret, and its session gateways verify tokens. docs/operators.md, "From 0.2.0". */
+function secretsOf(role: Role, isReplaced: boolean): Record<string, string> {
+  if (!isReplaced && role === 'session-gateway') return { INTERNAL_SECRET: former, JWT_SECRET: tokenSecret }
+  if (!isReplaced || role !== 'gateway') return { INTERNAL_SECRET: former }
+  return { INTERNAL_SECRET: next, INTERNAL_SECRET_PREVIOUS: former }
 }
 
 async function waitForGoals(history: History, goals: Readonly<Record<string, number>>): Promise<void> {

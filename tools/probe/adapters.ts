@@ -10,11 +10,12 @@ export type Adapter = {
   /** `run` ends with the server's answer. */
   acts: Record<string, { endsSockets: boolean; run: (origin: string, credential: Credential) => Promise<void> }>
   read: { path: string }
-  /** Only where an act ends sockets. */
-  openSocket(origin: string, credential: Credential): Promise<ProbedSocket>
+  openSocket?(origin: string, credential: Credential): Promise<ProbedSocket>
 }
 
 export type ProbedSocket = {
+  /** Sends a message. Null: no verdict came. */
+  isAccepted(): Promise<boolean | null>
   onClose(listener: () => void): void
   close(): void
 }
@@ -68,14 +69,31 @@ export function gatehouse(account?: Account): Adapter {
 
 async function openSocket(origin: string, token: string): Promise<ProbedSocket> {
   const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/ws`)
-  await new Promise<void>((resolve, reject) => {
+  const isAdmin = await new Promise<boolean>((resolve, reject) => {
     socket.once('open', () => socket.send(JSON.stringify({ type: 'auth', token })))
     socket.once('error', reject)
     socket.once('close', (code) => reject(new Error(`the socket at ${origin} was closed with ${code}`)))
     // The first message is `ready`, or the error before the close.
-    socket.once('message', () => resolve())
+    socket.once('message', (data: Buffer) => {
+      resolve((JSON.parse(data.toString()) as { user?: { isAdmin: boolean } }).user?.isAdmin === true)
+    })
   })
+  let onAnswer: (code: string | undefined) => void = () => undefined
+  socket.on('message', (data: Buffer) => onAnswer((JSON.parse(data.toString()) as { code?: string }).code))
+  socket.on('close', () => onAnswer('token_revoked'))
   return {
+    isAccepted: async () => {
+      if (socket.readyState !== WebSocket.OPEN) return false
+      const answered = new Promise<string | undefined>((resolve) => {
+        onAnswer = resolve
+        setTimeout(resolve, answerMs)
+      })
+      // Judged as a message for a service is. Where its token is accepted, an admin gets no answer.
+      socket.send('{"type":"watch","topic":"admin"}')
+      const code = await answered
+      if (code === 'token_revoked') return false
+      return code === (isAdmin ? undefined : 'admin_required') ? true : null
+    },
     onClose: (listener) => void socket.on('close', listener),
     close: () => socket.terminate(),
   }
@@ -116,8 +134,9 @@ export function betterAuth(account?: Account): Adapter {
       },
     },
     read: { path: '/api/auth/get-session' },
-    openSocket: async () => await Promise.reject(new Error('better-auth has no sockets')),
   }
 }
+
+const answerMs = 1_000
 
 const newPassword = (): string => randomBytes(18).toString('base64url')

@@ -15,7 +15,11 @@ if (!options) {
 try {
   const results = await probe({ ...options, watchMs: 3_000 })
   print(results)
-  process.exitCode = results.some(({ accepted, lastClosedMs }) => accepted > 0 || lastClosedMs === null) ? 1 : 0
+  process.exitCode = results.some(
+    ({ accepted, messagesAccepted, lastClosedMs }) => accepted + messagesAccepted > 0 || lastClosedMs === null,
+  )
+    ? 1
+    : 0
 } catch (error) {
   console.error((error as Error).message)
   process.exitCode = 2
@@ -50,6 +54,12 @@ function print(results: readonly Result[]): void {
     console.log(
       `  requests   ${result.accepted} of ${result.requests} accepted, the last ${ms(result.lastAcceptedMs)} after the answer`,
     )
+    if (result.messages > 0) {
+      const { messages, messagesAccepted, lastMessageMs } = result
+      console.log(
+        `  messages   ${messagesAccepted} of ${messages} accepted, the last ${ms(lastMessageMs)} after the answer`,
+      )
+    }
     if (result.sockets === 0) continue
     console.log(`  sockets    ${result.sockets}, closed ${ms(result.lastClosedMs)} after the answer`)
   }

@@ -33,7 +33,11 @@ async function startReplicas(delayMs: number) {
       },
     },
     read: { path: '/' },
-    openSocket: async () => await Promise.reject(new Error('none')),
+    openSocket: async (origin, { authorization }) => ({
+      isAccepted: async () => !revoked[origins.indexOf(origin)]!.has(authorization!),
+      onClose: () => undefined,
+      close: () => undefined,
+    }),
   }
   return {
     adapter,
@@ -51,7 +55,8 @@ describe('The prober', () => {
     const { adapter, origins } = replicas
     const [result] = await probe({ adapter, origins: [origins[0]], rounds: 2, watchMs: 200 })
 
-    expect(result).to.include({ act: 'revocation', accepted: 0, lastAcceptedMs: 0 })
+    expect(result).to.include({ act: 'revocation', accepted: 0, lastAcceptedMs: 0, messagesAccepted: 0 })
+    expect(result!.messages).to.be.greaterThan(0)
     expect(result!.requests).to.be.greaterThan(20)
   })
 
@@ -62,5 +67,7 @@ describe('The prober', () => {
 
     expect(result!.accepted).to.be.greaterThan(0)
     expect(result!.lastAcceptedMs).to.be.greaterThan(0)
+    expect(result!.messagesAccepted).to.be.greaterThan(0)
+    expect(result!.lastMessageMs).to.be.greaterThan(0)
   })
 })

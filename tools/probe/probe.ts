@@ -8,6 +8,11 @@ export type Result = {
   requests: number
   accepted: number
   lastAcceptedMs: number
+  /** Of sockets, sent after the answer. */
+  messages: number
+  messagesAccepted: number
+  lastMessageMs: number
+  /** Only where the act ends sockets. */
   sockets: number
   /** Null where a socket stayed open. */
   lastClosedMs: number | null
@@ -26,27 +31,40 @@ export type ProbeOptions = {
 /** A token of the second of the act stays valid. docs/specification.md, Bearer tokens. */
 const sameSecondMs = 1_100
 
+/** An account has 30 messages and two more each second on a node. */
+const betweenMessagesMs = 150
+
 export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4 }: ProbeOptions): Promise<Result[]> {
   await adapter.prepare(origins[0])
   const results: Result[] = []
   for (const [name, { endsSockets, run }] of Object.entries(adapter.acts)) {
-    const result: Result = { act: name, requests: 0, accepted: 0, lastAcceptedMs: 0, sockets: 0, lastClosedMs: 0 }
+    const result: Result = {
+      ...{ act: name, requests: 0, accepted: 0, lastAcceptedMs: 0, sockets: 0, lastClosedMs: 0 },
+      ...{ messages: 0, messagesAccepted: 0, lastMessageMs: 0 },
+    }
     results.push(result)
     for (let round = 0; round < rounds; round += 1) {
       const old = await adapter.logIn(origins[0])
       const actor = await adapter.logIn(origins[0])
-      const sockets = endsSockets ? await Promise.all(origins.map((origin) => adapter.openSocket(origin, old))) : []
+      const opened = origins.map(async (origin) => (await adapter.openSocket?.(origin, old)) ?? [])
+      const sockets = (await Promise.all(opened)).flat()
       await pause(sameSecondMs)
-      await probeOnce({ adapter, origins, sockets, old, concurrency, watchMs, result }, () => run(origins[0], actor))
+      const round = { adapter, origins, sockets, old, concurrency, watchMs, result, endsSockets }
+      await probeOnce(round, () => run(origins[0], actor))
     }
   }
   return results
 }
 
-type Round = Omit<Required<ProbeOptions>, 'rounds'> & { sockets: ProbedSocket[]; old: Credential; result: Result }
+type Round = Omit<Required<ProbeOptions>, 'rounds'> & {
+  sockets: ProbedSocket[]
+  old: Credential
+  result: Result
+  endsSockets: boolean
+}
 
 async function probeOnce(
-  { adapter, origins, sockets, old, concurrency, watchMs, result }: Round,
+  { adapter, origins, sockets, old, concurrency, watchMs, result, endsSockets }: Round,
   act: () => Promise<void>,
 ) {
   let answeredAt = Infinity
@@ -65,14 +83,30 @@ async function probeOnce(
     }
   }
 
+  async function talk(socket: ProbedSocket): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const sentAt = performance.now()
+      const isAccepted = await socket.isAccepted()
+      if (sentAt >= answeredAt && isAccepted !== null) {
+        result.messages += 1
+        if (isAccepted) {
+          result.messagesAccepted += 1
+          result.lastMessageMs = Math.max(result.lastMessageMs, since())
+        }
+      }
+      await pause(betweenMessagesMs)
+    }
+  }
+
   function watch(socket: ProbedSocket): () => void {
     let closedMs: number | null = null
     socket.onClose(() => (closedMs = Math.max(0, since())))
     return () => {
+      socket.close()
+      if (!endsSockets) return
       result.sockets += 1
       result.lastClosedMs =
         closedMs === null || result.lastClosedMs === null ? null : Math.max(result.lastClosedMs, closedMs)
-      socket.close()
     }
   }
 
@@ -82,11 +116,12 @@ async function probeOnce(
   }
   const watched = sockets.map(watch)
   const asking = origins.flatMap((origin) => Array.from({ length: concurrency }, () => ask(origin + adapter.read.path)))
+  const talking = sockets.map(talk)
   await act()
   answeredAt = performance.now()
   await pause(watchMs)
   stopping.abort()
-  await Promise.all(asking)
+  await Promise.all([...asking, ...talking])
   for (const stop of watched) stop()
 }
 

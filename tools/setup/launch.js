@@ -15,10 +15,14 @@ const scripts = {
   cluster: { file: 'deploy/cluster/main.ts', programs: ['nats-server', 'redis-server'] },
   bench: { file: 'bench/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:faults': { file: 'test/faults/main.ts', programs: ['nats-server', 'redis-server'] },
+  'test:revocation': { file: 'test/revocation/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:upgrade': { file: 'test/upgrade/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:containers': { file: 'test/containers/main.ts', programs: [] },
   screenshots: { file: 'test/browser/screenshots.ts', programs: ['nats-server', 'redis-server'] },
   probe: { file: 'tools/probe/main.ts', programs: [] },
+  conformance: { file: 'test/conformance/main.ts', programs: [] },
+  'test:simulation': { file: 'test/simulation/main.ts', programs: [] },
+  'test:mesh': { file: 'test/mesh/main.ts', programs: [] },
   'test:fuzz': { file: 'test/fuzz/main.ts', programs: [] },
 }
 
@@ -31,5 +35,5 @@ if (!script) {
 await ensureInstalled()
 await ensurePrograms(script.programs)
 await ensureProgramsBuilt()
-if (name !== 'gatehouse' && name !== 'probe') await ensureWebBuilt()
+if (!['gatehouse', 'probe', 'conformance'].includes(name)) await ensureWebBuilt()
 process.exitCode = await runProgram(script.file, args)

@@ -1,8 +1,11 @@
+import type pg from 'pg'
 import { z } from 'zod'
+
+export const formatVersion = 1
 
 export const archiveHeader = z.object({
   format: z.literal('gatehouse-backup'),
-  formatVersion: z.literal(1),
+  formatVersion: z.number().int(),
   version: z.string(),
   createdAt: z.number(),
   migrations: z.array(z.string()),
@@ -31,5 +34,67 @@ export const memberNames = {
 export const partBytes = 4 * 1024 * 1024
 
 /** Their rows mean nothing to another process. */
-export const volatileTables: ReadonlySet<string> = new Set(['session_nodes', 'presences', 'federation_limits'])
+export const volatileTables: ReadonlySet<string> = new Set([
+  'session_nodes',
+  'presences',
+  'presence_changes',
+  'federation_limits',
+])
 export const migrationTable = 'mikro_orm_migrations'
+
+export type TableShape = { name: string; columns: string[] }
+
+/** Each after the tables that it refers to. */
+export async function listTables(client: pg.ClientBase): Promise<TableShape[]> {
+  const columns = await client.query<TableShape>(
+    `select c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position) as columns
+     from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+     where c.table_schema = current_schema() and t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER' group by 1 order by 1`,
+  )
+  const references = await client.query<{ from: string; to: string }>(
+    `select distinct conrelid::regclass::text as from, confrelid::regclass::text as to
+     from pg_constraint where contype = 'f' and conrelid <> confrelid and connamespace = current_schema()::regnamespace`,
+  )
+  const lasting = columns.rows.filter(({ name }) => name !== migrationTable && !volatileTables.has(name))
+  const targets = new Map<string, string[]>()
+  for (const { from, to } of references.rows) targets.set(from, [...(targets.get(from) ?? []), to])
+  return inOrder(lasting, targets)
+}
+
+function inOrder(tables: TableShape[], targets: ReadonlyMap<string, string[]>): TableShape[] {
+  const byName = new Map(tables.map((table) => [table.name, table]))
+  const ordered = new Set<TableShape>()
+  function visit(table: TableShape, above: readonly string[]): void {
+    if (ordered.has(table) || above.includes(table.name)) return
+    for (const name of targets.get(table.name) ?? []) {
+      const target = byName.get(name)
+      if (target) visit(target, [...above, table.name])
+    }
+    ordered.add(table)
+  }
+  for (const table of tables) visit(table, [])
+  return [...ordered]
+}
+
+export async function listMigrations(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(`select name from ${migrationTable} order by name`)
+  return rows.map(({ name }) => name)
+}
+
+export async function readSequences(
+  client: pg.ClientBase,
+): Promise<Record<string, { value: string; isCalled: boolean }>> {
+  const { rows } = await client.query<{ name: string }>(
+    'select sequencename as name from pg_sequences where schemaname = current_schema() order by 1',
+  )
+  const sequences: Record<string, { value: string; isCalled: boolean }> = {}
+  for (const { name } of rows) {
+    const state = await client.query<{ value: string; isCalled: boolean }>(
+      `select last_value::text as value, is_called as "isCalled" from ${quote(name)}`,
+    )
+    if (state.rows[0] && !name.startsWith(migrationTable)) sequences[name] = state.rows[0]
+  }
+  return sequences
+}
+
+export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`

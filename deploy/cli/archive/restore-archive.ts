@@ -1,15 +1,27 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, createReadStream } from 'node:fs'
 import { join } from 'node:path'
-import { finished, pipeline } from 'node:stream/promises'
 import type { Readable } from 'node:stream'
+import { finished, pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { compareVersions, version } from '@gatehouse/runtime'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { extract } from 'tar-stream'
+import {
+  type ArchiveHeader,
+  type ArchiveManifest,
+  listMigrations,
+  listTables,
+  quote,
+  archiveHeader,
+  archiveManifest,
+  formatVersion,
+  memberNames,
+} from './format.ts'
 import { CommandFailure } from '../failure.ts'
 import { fillEmptyInstance } from '../fill-empty-instance.ts'
-import type { ArchiveHeader, ArchiveManifest } from './format.ts'
-import { readMembers, verifyArchive } from './read-archive.ts'
-import { listMigrations, listTables, quote } from './tables.ts'
 
 export type RestoreOptions = {
   file: string
@@ -101,4 +113,84 @@ async function restoreSequences(client: pg.Client, { sequences }: ArchiveManifes
   for (const [name, { value, isCalled }] of Object.entries(sequences)) {
     await client.query('select setval($1::regclass, $2::bigint, $3)', [quote(name), value, isCalled])
   }
+}
+
+const greatestDocument = 64 * 1024 * 1024
+
+/** Skips what `visit` leaves of a member. Rejects on a cut or damaged archive. */
+async function readMembers(file: string, visit: (name: string, content: Readable) => Promise<void>): Promise<void> {
+  const tar = extract()
+  const read = pipeline(createReadStream(file), createGunzip(), tar)
+  read.catch(() => undefined) // it ends the loop below with the same error
+  for await (const entry of tar) {
+    await visit(entry.header.name, entry as unknown as Readable)
+    entry.resume()
+  }
+  await read
+}
+
+/** Throws CommandFailure for an archive of a later release. */
+function readHeader(file: string, document: unknown): ArchiveHeader {
+  const made = archiveHeader.pick({ format: true, formatVersion: true, version: true }).parse(document)
+  const isLater = compareVersions(made.version, version) > 0
+  if (made.formatVersion === formatVersion && !isLater) return archiveHeader.parse(document)
+  throw new CommandFailure(
+    'refused',
+    `${file} was made by version ${made.version}, this is ${version}: restore it there`,
+  )
+}
+
+/** Compares every member with its checksum before anything is used. Throws CommandFailure. */
+async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; manifest: ArchiveManifest }> {
+  const found: { header?: ArchiveHeader; manifest?: ArchiveManifest } = {}
+  const checksums: Record<string, string> = {}
+  try {
+    await readMembers(file, async (name, content) => {
+      if (found.manifest) throw new CommandFailure('refused', `${file} goes on after its end`)
+      const isDocument = name === memberNames.header || name === memberNames.manifest
+      if (!found.header && name !== memberNames.header)
+        throw new CommandFailure('refused', `${file} is no backup of Gatehouse`)
+      const { checksum, bytes } = await readContent(content, { isKept: isDocument })
+      if (isDocument) {
+        const document: unknown = JSON.parse(bytes.toString())
+        if (name === memberNames.header) found.header = readHeader(file, document)
+        else found.manifest = archiveManifest.parse(document)
+      }
+      if (name !== memberNames.manifest) checksums[name] = checksum
+    })
+  } catch (cause) {
+    if (cause instanceof CommandFailure) throw cause
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'EACCES')
+      throw new CommandFailure('usage', `cannot read ${file}: ${message}`, cause)
+    throw new CommandFailure(
+      'refused',
+      `${file} is cut or damaged: ${found.header ? 'it ends too early' : 'it is no backup of Gatehouse'}`,
+      cause,
+    )
+  }
+  const { header, manifest } = found
+  if (!header || !manifest) throw new CommandFailure('refused', `${file} is cut: its end is missing`)
+  const names = new Set([...Object.keys(checksums), ...Object.keys(manifest.checksums)])
+  for (const name of names) {
+    if (checksums[name] !== manifest.checksums[name])
+      throw new CommandFailure('refused', `${file} is damaged: ${name} differs from its checksum`)
+  }
+  return { header, manifest }
+}
+
+async function readContent(
+  content: Readable,
+  { isKept }: { isKept: boolean },
+): Promise<{ checksum: string; bytes: Buffer }> {
+  const hash = createHash('sha256')
+  const kept: Buffer[] = []
+  let size = 0
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    size += chunk.length
+    if (isKept && size > greatestDocument) throw new Error('a document of the archive is too large')
+    if (isKept) kept.push(chunk)
+  }
+  return { checksum: hash.digest('hex'), bytes: Buffer.concat(kept) }
 }

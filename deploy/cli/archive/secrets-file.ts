@@ -3,9 +3,11 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import type { Random } from '@gatehouse/runtime'
 import { z } from 'zod'
 import { CommandFailure, isDiskFull } from '../failure.ts'
-import { removeUnfinishedBeside, unfinishedName } from '../unfinished.ts'
+import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 
-const keptSecrets = z.object({ jwtSecret: z.string().min(32), internalSecret: z.string().min(32) })
+const secret = z.string().min(32)
+/** Those of 0.2.0 have no encryptionSecret. */
+const keptSecrets = z.object({ jwtSecret: secret, internalSecret: secret, encryptionSecret: secret.optional() })
 export type KeptSecrets = z.infer<typeof keptSecrets>
 
 /** One guess costs 128 MiB and some hundred milliseconds. */
@@ -27,6 +29,7 @@ export async function writeSecrets(
   const text = JSON.stringify(secrets)
   const content = passphrase === null ? text : JSON.stringify(seal(text, passphrase, random))
   const unfinished = unfinishedName(file)
+  await requireFilePath(file)
   await removeUnfinishedBeside(file)
   try {
     await writeFile(unfinished, `${content}\n`, { mode: 0o600, flush: true })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, constants, lstat, link, copyFile, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { lstat, link, copyFile, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { createClient } from '@gatehouse/database'
@@ -10,10 +10,20 @@ import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { pack, type Pack } from 'tar-stream'
 import { CommandFailure, isDiskFull } from '../failure.ts'
-import { removeUnfinishedBeside, unfinishedName } from '../unfinished.ts'
+import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 import { openUploadStaging } from '../upload-staging.ts'
-import { memberNames, partBytes, type ArchiveHeader, type ArchiveManifest } from './format.ts'
-import { listMigrations, listTables, quote, readSequences, type TableShape } from './tables.ts'
+import {
+  formatVersion,
+  memberNames,
+  partBytes,
+  type ArchiveHeader,
+  type ArchiveManifest,
+  listMigrations,
+  listTables,
+  quote,
+  readSequences,
+  type TableShape,
+} from './format.ts'
 
 export type BackupOptions = {
   /** Of a role that may read every table. */
@@ -56,25 +66,16 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
   }
 }
 
-/** Renaming would replace a device, and fails for a folder at the end of all work. */
-async function requireFilePath(file: string): Promise<void> {
-  const found = await lstat(file).catch(() => null)
-  const isPossible = await access(dirname(file), constants.W_OK).then(
-    () => true,
-    () => false,
-  )
-  if (!isPossible) throw new CommandFailure('usage', `cannot write ${file}: its folder is missing or closed`)
-  if (found && !found.isFile()) throw new CommandFailure('usage', `${file} is there and is no file: name another one`)
-}
-
 async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promise<ArchiveManifest> {
   const checksums: Record<string, string> = {}
   try {
     await client.query('begin isolation level repeatable read, read only')
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     const migrations = await listMigrations(client)
-    const format = { format: 'gatehouse-backup', formatVersion: 1 } as const
-    const header: ArchiveHeader = { ...format, version, createdAt: options.now, migrations }
+    const header: ArchiveHeader = {
+      ...{ format: 'gatehouse-backup', formatVersion },
+      ...{ version, createdAt: options.now, migrations },
+    }
     await addMember(tar, memberNames.header, JSON.stringify(header), checksums)
     const names = await listFiles(client)
     // What an account deletes meanwhile stays in the archive.
@@ -112,8 +113,11 @@ async function listFiles(client: pg.Client): Promise<string[]> {
 async function holdFiles(client: pg.Client, uploadDir: string, names: readonly string[]) {
   await using opening = new AsyncDisposableStack()
   const found = await lstat(uploadDir).catch(() => null)
-  if (!found?.isDirectory())
+  if (!found?.isDirectory()) {
+    if (names.length > 0)
+      throw new CommandFailure('usage', `UPLOAD_DIR: ${uploadDir} is no folder, and rows name files`)
     return { folder: uploadDir, names: [] as string[], [Symbol.asyncDispose]: async () => undefined }
+  }
   const { folder } = opening.use(await openUploadStaging(client, uploadDir, 'backup'))
   const held: string[] = []
   for (const name of names) {

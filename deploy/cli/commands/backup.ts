@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { systemRandom } from '@gatehouse/runtime'
 import type { Command } from 'commander'
@@ -9,7 +9,13 @@ import { writeArchive } from '../archive/write-archive.ts'
 import { isDistributed } from '../connect.ts'
 import { CommandFailure } from '../failure.ts'
 import type { Define, Invocation, Result } from '../invocation.ts'
-import { openPresentInstance, openStoppedInstance, requireEmbeddedInstance } from '../stopped-instance.ts'
+import {
+  openPresentInstance,
+  openStoppedInstance,
+  readDistributed,
+  requireEmbeddedInstance,
+  type OpenInstance,
+} from '../stopped-instance.ts'
 import { readSecretLine, record } from '../terminal.ts'
 import { openScratchFolder } from '../unfinished.ts'
 
@@ -18,6 +24,7 @@ type SecretOptions = { secrets?: string; passphraseFile?: string }
 /** `backup`, `restore`, `secrets show` and `move-up`. docs/operators.md, "Backup and restore". */
 export function defineBackupCommands(program: Command, define: Define): void {
   const passphrase = ['--passphrase-file <file>', 'encrypts that file; - reads standard input'] as const
+  const opener = ['--passphrase-file <file>', 'opens that file; - reads standard input'] as const
   define(
     program
       .command('backup')
@@ -29,23 +36,22 @@ export function defineBackupCommands(program: Command, define: Define): void {
   )
   define(
     program
-      .command('restore')
-      .argument('<archive>')
+      .command('restore <archive>')
       .description('Restores an archive into a new, stopped instance')
       .option('--secrets <file>', 'takes the signing secrets of this file, so that sessions go on')
-      .option(...passphrase),
+      .option(...opener),
     runRestore,
   )
   const secrets = program.command('secrets').description('The file of secrets that a backup wrote')
   define(
     secrets
-      .command('show')
-      .argument('<file>')
+      .command('show <file>')
       .description('Prints the secrets')
-      .option(...passphrase),
+      .option(...opener),
     async (invocation, options: SecretOptions, file: string) => {
       const found = await readSecrets(resolve(file), await readPassphrase(invocation, options))
-      return { json: found, text: record({ JWT_SECRET: found.jwtSecret, INTERNAL_SECRET: found.internalSecret }) }
+      const { jwtSecret: JWT_SECRET, internalSecret: INTERNAL_SECRET, encryptionSecret = '' } = found
+      return { json: found, text: record({ JWT_SECRET, INTERNAL_SECRET, ENCRYPTION_SECRET: encryptionSecret }) }
     },
   )
   define(
@@ -78,12 +84,17 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
     if (!secrets)
       throw new CommandFailure(
         'usage',
-        'JWT_SECRET and INTERNAL_SECRET are not in this environment: leave --secrets out',
+        'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment: leave --secrets out',
       )
     await writeSecrets(resolve(options.secrets), secrets, { passphrase, random: systemRandom })
   }
-  const manifest = await writeArchive({ databaseUrl, uploadDir, file: resolve(file), now: now(), progress })
-  return describe(manifest, `${file} is complete`)
+  try {
+    const manifest = await writeArchive({ databaseUrl, uploadDir, file: resolve(file), now: now(), progress })
+    return describe(manifest, `${file} is complete`)
+  } catch (error) {
+    if (options.secrets !== undefined) await rm(resolve(options.secrets), { force: true })
+    throw error
+  }
 }
 
 async function runRestore(invocation: Invocation, options: SecretOptions, file: string): Promise<Result> {
@@ -97,6 +108,7 @@ async function runRestore(invocation: Invocation, options: SecretOptions, file: 
       'JWT_SECRET is not that of the backup: set it (`secrets show` prints it), or leave --secrets out',
     )
   }
+  if (secrets?.encryptionSecret && !instance.keepSecrets) requireEncryptionSecret(instance, secrets.encryptionSecret)
   const { databaseUrl, uploadDir, keepSecrets } = instance
   const beforeCommit = secrets && keepSecrets ? () => keepSecrets(secrets) : undefined
   const target = { file: resolve(file), databaseUrl, uploadDir, progress }
@@ -114,19 +126,34 @@ async function moveUp(
   if (!isDistributed(environment))
     throw new CommandFailure('usage', 'set DATABASE_URL and UPLOAD_DIR of the distributed instance')
   requireEmbeddedInstance(resolve(dataFolder))
+  // A refusal leaves the schema of the target as it is.
+  const known = readDistributed(environment)
   await using source = await openStoppedInstance({ GATEHOUSE_DATA: dataFolder })
-  await using target = await openStoppedInstance(environment)
-  if (!newSecret && target.secrets?.jwtSecret !== source.secrets?.jwtSecret) {
+  if (!newSecret && known.secrets?.jwtSecret !== source.secrets?.jwtSecret) {
     throw new CommandFailure(
       'usage',
       `JWT_SECRET must be the jwtSecret of ${join(dataFolder, 'secrets.json')}, or every session ends (--new-secret)`,
     )
   }
+  requireEncryptionSecret(known, source.encryptionSecret)
+  await using target = await openStoppedInstance(environment)
   await using scratch = await openScratchFolder()
   const file = join(scratch.path, 'archive')
   await writeArchive({ databaseUrl: source.databaseUrl, uploadDir: source.uploadDir, file, now: now(), progress })
   const { databaseUrl, uploadDir } = target
   return describe(await restoreArchive({ file, databaseUrl, uploadDir, progress }), `${dataFolder} is carried over`)
+}
+
+/** Without it second factors and the secrets of peers would be lost. Throws CommandFailure. */
+function requireEncryptionSecret(
+  { encryptionSecret }: Pick<OpenInstance, 'encryptionSecret'>,
+  expected: string | undefined,
+): void {
+  if (encryptionSecret === expected) return
+  throw new CommandFailure(
+    'usage',
+    'ENCRYPTION_SECRET is not that of the data: set it to the encryptionSecret of its secrets',
+  )
 }
 
 function describe({ tables, files, missingFiles }: ArchiveManifest, summary: string): Result {

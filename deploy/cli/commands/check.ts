@@ -2,18 +2,20 @@ import { connect } from 'node:tls'
 import { once } from 'node:events'
 import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache } from '@gatehouse/auth'
-import { connectDatabase, databaseTime } from '@gatehouse/database'
+import { connectDatabase, databaseTime, requireKnownSchema } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
-import { createLog, publicAddress, readVariables, settings } from '@gatehouse/service-kit'
+import { createLog, natsAddress, publicAddress, readVariables, redisAddress, settings } from '@gatehouse/service-kit'
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { configured, dataFolderOf, isDistributed } from '../connect.ts'
-import { findRunningInstance } from '../../calls/socket-calls.ts'
+import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'
 import type { Define, Environment, Invocation, Result } from '../invocation.ts'
 import { table } from '../terminal.ts'
 
 type Finding = { check: string; ok: boolean | null; detail: string }
 
+const anyText = z.string().optional()
 const questionMs = 10_000
 const certificateDays = 14
 const clockToleranceMs = 5_000
@@ -53,20 +55,27 @@ function describe(findings: readonly Finding[]): Result {
 
 async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
   const log = createLog({ level: 'silent', service: 'check' })
-  const configuration = await finding('configuration', async () => readConfiguration(environment))
-  const database = await finding('database', async () => await checkDatabase(environment, now))
+  const { instance, unreadable, ...urls } = await readSubjects(environment)
+  const configuration = await finding('configuration', async () => readConfiguration(environment, instance))
+  const database = await optional('database', urls.database, async (url) => await checkDatabase(url, now), unreadable)
   const servers = [
-    await optional('bus (NATS)', environment['NATS_URL'], async (url) => {
-      await using bus = await connectNats({ url, name: 'check', log })
+    await optional('bus (NATS)', urls.nats, async (url) => {
+      const tls = given(environment, 'NATS_CA', 'NATS_CERT', 'NATS_KEY')
+      await using bus = await connectNats({ ...natsAddress({ NATS_URL: url, ...tls }), name: 'check', log })
       return bus.ready() ? 'answers' : 'connects'
     }),
-    await optional('cache (Redis)', environment['REDIS_URL'], async (url) => {
-      await using cache = await connectRedisCache({ url, random: systemRandom, log })
+    await optional('cache (Redis)', urls.redis, async (url) => {
+      const tls = given(environment, 'REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')
+      await using cache = await connectRedisCache({
+        ...redisAddress({ REDIS_URL: url, ...tls }),
+        random: systemRandom,
+        log,
+      })
       await cache.find('1')
       return 'answers'
     }),
   ]
-  const origin = originOf(environment)
+  const origin = instance?.origin ?? originOf(environment)
   const certificate = await optional(
     'certificate',
     origin?.startsWith('https:') ? origin : undefined,
@@ -74,6 +83,21 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
   )
   const own = await optional('own origin', origin ?? undefined, checkOrigin)
   return [configuration, database, ...servers, certificate, own]
+}
+
+/** The running instance knows its own addresses, whatever this environment says. */
+async function readSubjects(environment: Environment) {
+  const shape = { DATABASE_URL: anyText, NATS_URL: anyText, REDIS_URL: anyText }
+  const { DATABASE_URL, NATS_URL, REDIS_URL } = configured(() => readVariables(environment, shape))
+  const urls = { database: DATABASE_URL, nats: NATS_URL, redis: REDIS_URL }
+  if (isDistributed(environment)) return { ...urls, instance: null, unreadable: undefined }
+  try {
+    const instance = await findRunningInstance(dataFolderOf(environment))
+    const unreadable = instance ? undefined : 'no instance runs on this data folder, and there is no DATABASE_URL'
+    return { ...urls, database: instance?.databaseUrl, instance, unreadable }
+  } catch (error) {
+    return { ...urls, instance: null, unreadable: (error as Error).message }
+  }
 }
 
 async function finding(check: string, look: () => Promise<string>): Promise<Finding> {
@@ -90,19 +114,22 @@ async function optional(
   check: string,
   subject: string | undefined,
   look: (subject: string) => Promise<string>,
+  fault?: string,
 ): Promise<Finding> {
+  if (fault !== undefined) return { check, ok: false, detail: fault }
   if (!subject) return { check, ok: null, detail: 'not part of this environment' }
   return await finding(check, async () => await look(subject))
 }
 
-function readAddress(environment: Environment) {
-  const { PORT, PUBLIC_ORIGIN, DOMAIN } = settings
-  const shape = { PORT: PORT.kind, PUBLIC_ORIGIN: PUBLIC_ORIGIN.kind, DOMAIN: DOMAIN.kind }
-  return publicAddress(readVariables(environment, shape))
+function given<N extends keyof typeof settings>(environment: Environment, ...names: N[]) {
+  type Kinds = { [Name in N]: (typeof settings)[Name]['kind'] }
+  return readVariables(environment, Object.fromEntries(names.map((name) => [name, settings[name].kind])) as Kinds)
 }
 
-function readConfiguration(environment: Environment): string {
-  const { origin } = configured(() => readAddress(environment))
+const readAddress = (environment: Environment) => publicAddress(given(environment, 'PORT', 'PUBLIC_ORIGIN', 'DOMAIN'))
+
+function readConfiguration(environment: Environment, instance: RunningInstance | null): string {
+  const origin = instance?.origin ?? configured(() => readAddress(environment)).origin
   return `${isDistributed(environment) ? 'distributed' : `embedded in ${dataFolderOf(environment)}`}, known as ${origin}`
 }
 
@@ -114,12 +141,10 @@ function originOf(environment: Environment): string | null {
   }
 }
 
-async function checkDatabase(environment: Environment, now: () => number): Promise<string> {
-  const running = isDistributed(environment) ? null : await findRunningInstance(dataFolderOf(environment))
-  const url = running?.databaseUrl ?? environment['DATABASE_URL']
-  if (!url) throw new Error('no instance runs on this data folder, and there is no DATABASE_URL')
+async function checkDatabase(url: string, now: () => number): Promise<string> {
   const orm = await connectDatabase({ url, applicationName: 'gatehouse-check' })
   try {
+    await requireKnownSchema(orm)
     const pending = await orm.migrator.getPending()
     if (pending.length > 0) throw new Error(`${pending.length} pending migrations: run \`npm run migrate\``)
     const asked = now()

@@ -6,7 +6,7 @@ import { startImageConverter } from '../../../services/identity/src/uploads/imag
 import { importDatabase } from '../import/import-database.ts'
 import { formatReport } from '../import/report.ts'
 import type { Define, Invocation, Result } from '../invocation.ts'
-import { openStoppedInstance } from '../stopped-instance.ts'
+import { encryptionKeyOf, openStoppedInstance } from '../stopped-instance.ts'
 
 type Options = { uploads?: string; dryRun?: boolean; force?: boolean }
 
@@ -37,6 +37,7 @@ async function runImport(invocation: Invocation, options: Options, file: string)
     databaseUrl: instance.databaseUrl,
     uploadDir: instance.uploadDir,
     domain: instance.domain,
+    encryptionKey: encryptionKeyOf(instance),
     images,
     now: now(),
     random: systemRandom,

@@ -1,7 +1,9 @@
-import type { InviteReply } from '@gatehouse/contracts'
+import type { InviteReply, UserReply } from '@gatehouse/contracts'
 import { InvalidArgumentError, type Command } from 'commander'
+import { CommandFailure, exitCodes } from '../failure.ts'
 import type { Define, Invocation, Result } from '../invocation.ts'
 import { formatTime, record, table } from '../terminal.ts'
+import { suspensionOf } from './users.ts'
 
 type CreateOptions = { maxUses?: number; expiresIn?: number }
 
@@ -14,8 +16,7 @@ export function defineInviteCommands(program: Command, define: Define): void {
   )
   define(
     invites
-      .command('create')
-      .argument('<name>')
+      .command('create <name>')
       .description('Makes an invite link')
       .option('--max-uses <number>', 'how many accounts it admits; without it any number', readCount)
       .option('--expires-in <duration>', 'such as 7d, 12h or 30m; without it never', readDuration),
@@ -29,12 +30,47 @@ export function defineInviteCommands(program: Command, define: Define): void {
     },
   )
   define(
-    invites.command('revoke').argument('<id>').description('Ends an invite link at once'),
+    invites
+      .command('suspend-users <id>')
+      .description('Suspends all accounts that came by an invite')
+      .option('--reason <text>', 'what they read at the login'),
+    suspendUsers,
+  )
+  define(
+    invites.command('revoke <id>').description('Ends an invite link at once'),
     async ({ call }, _options, id: string) => {
       const { invite } = await call({ endpoint: 'revokeInvite', params: { id } })
       return { json: invite, text: `The invite ${(invite as InviteReply).name} is revoked` }
     },
   )
+}
+
+/** Each account alone: those that cannot be suspended stand in no other's way. Contract: 5, suspend. */
+async function suspendUsers(invocation: Invocation, { reason }: { reason?: string }, id: string): Promise<Result> {
+  await invocation.confirm(`All accounts that came by the invite ${id} are suspended.`)
+  const [suspended, left]: [string[], string[]] = [[], []]
+  for (let cursor: string | null = '0'; cursor !== null;) {
+    const query = { invite: id, sort: 'oldest', pageSize: 100, ...(cursor !== '0' && { cursor }) }
+    const reply = await invocation.call({ endpoint: 'listUsers', query })
+    for (const user of reply['users'] as UserReply[]) {
+      const refusal = await refusalOf(invocation.call(suspensionOf(user.id, reason)))
+      if (refusal === null) suspended.push(user.username)
+      else left.push(`${user.username}: ${refusal}`)
+    }
+    cursor = reply['nextCursor'] as string | null
+  }
+  const lines = [`${suspended.length} accounts are suspended`, ...left]
+  return { json: { suspended, left }, text: lines.join('\n') }
+}
+
+async function refusalOf(call: Promise<unknown>): Promise<string | null> {
+  try {
+    await call
+    return null
+  } catch (error) {
+    if (error instanceof CommandFailure && error.exitCode === exitCodes.refused) return error.message
+    throw error
+  }
 }
 
 async function listInvites({ call }: Invocation, { archived }: { archived?: boolean }): Promise<Result> {

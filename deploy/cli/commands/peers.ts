@@ -11,23 +11,20 @@ export function definePeerCommands(program: Command, define: Define): void {
   const peers = program.command('peers').description('Other instances. A peer or request is named by origin or id')
   define(peers.command('list').description('Peers and the requests that wait'), listPeers)
   define(
-    peers.command('initiate').argument('<origin>').description('Offers another instance to be peers'),
+    peers.command('initiate <origin>').description('Offers another instance to be peers'),
     async ({ call }, _options, remoteOrigin: string) => {
       const { peer } = await call({ endpoint: 'initiatePeer', body: { remoteOrigin } })
       const { origin, status } = peer as PeerReply
       return { json: peer, text: `${origin} is ${status}` }
     },
   )
+  define(peers.command('approve <request>').description('Approves a waiting request'), async (invocation, _, name) => {
+    const request = await findRequest(invocation, name)
+    await invocation.call({ endpoint: 'approveRequest', params: { id: request.id } })
+    return { json: request, text: `The request of ${request.origin} is approved` }
+  })
   define(
-    peers.command('approve').argument('<request>').description('Approves a waiting request'),
-    async (invocation, _, name) => {
-      const request = await findRequest(invocation, name)
-      await invocation.call({ endpoint: 'approveRequest', params: { id: request.id } })
-      return { json: request, text: `The request of ${request.origin} is approved` }
-    },
-  )
-  define(
-    peers.command('deny').argument('<request>').description('Denies a waiting request for good'),
+    peers.command('deny <request>').description('Denies a waiting request for good'),
     async (invocation, _, name) => {
       const request = await findRequest(invocation, name)
       await invocation.confirm(`The request of ${request.origin} is denied, and that instance is told.`)
@@ -35,20 +32,17 @@ export function definePeerCommands(program: Command, define: Define): void {
       return { json: request, text: `The request of ${request.origin} is denied` }
     },
   )
-  define(peers.command('revoke').argument('<peer>').description('Ends a peering'), async (invocation, _, name) => {
+  define(peers.command('revoke <peer>').description('Ends a peering'), async (invocation, _, name) => {
     const { id, origin } = await findPeer(invocation, name)
     await invocation.confirm(`The peering with ${origin} ends, and its secret is destroyed.`)
     await invocation.call({ endpoint: 'revokePeer', params: { id } })
     return { json: { id, origin }, text: `The peering with ${origin} has ended` }
   })
-  define(
-    peers.command('rotate').argument('<peer>').description('Replaces the shared secret now'),
-    async (invocation, _, name) => {
-      const { id, origin } = await findPeer(invocation, name)
-      const { peer } = await invocation.call({ endpoint: 'rotatePeer', params: { id } })
-      return { json: peer, text: `The secret with ${origin} is a new one` }
-    },
-  )
+  define(peers.command('rotate <peer>').description('Replaces the shared secret now'), async (invocation, _, name) => {
+    const { id, origin } = await findPeer(invocation, name)
+    const { peer } = await invocation.call({ endpoint: 'rotatePeer', params: { id } })
+    return { json: peer, text: `The secret with ${origin} is a new one` }
+  })
 }
 
 async function listPeers(invocation: Invocation): Promise<Result> {

@@ -1,5 +1,6 @@
-import { settingsBody } from '@gatehouse/contracts'
+import { settingsBody, type auditEntryReply } from '@gatehouse/contracts'
 import type { Command } from 'commander'
+import type { z } from 'zod'
 import { CommandFailure } from '../failure.ts'
 import type { Define } from '../invocation.ts'
 import { formatTime, record, table } from '../terminal.ts'
@@ -8,19 +9,19 @@ const names = Object.keys(settingsBody.shape)
 
 /** `settings …`. Contract: 5, settings. */
 export function defineSettingCommands(program: Command, define: Define): void {
-  const settings = program.command('settings').description(`Instance settings: ${names.join(', ')}`)
+  const settings = program.command('settings').description(`Instance settings; to set: ${names.join(', ')}`)
   define(
-    settings.command('get').argument('[name]').description('All settings, or one'),
+    settings.command('get [name]').description('All settings, or one'),
     async ({ call }, _options, name?: string) => {
       const all = await call({ endpoint: 'getSettings' })
-      const shown = Object.fromEntries((name ? [readName(name)] : names).map((known) => [known, all[known]]))
+      if (name !== undefined && !(name in all)) throw unknownSetting(name, Object.keys(all))
+      const shown = name === undefined ? all : { [name]: all[name] }
       return { json: shown, text: record(shown) }
     },
   )
   define(
     settings
-      .command('set')
-      .argument('<name>')
+      .command('set <name>')
       .argument('<value>', 'true, false, or a text; null hands registrationOpen back to the environment')
       .description('Changes one setting'),
     async ({ call }, _options, name: string, value: string) => {
@@ -31,8 +32,12 @@ export function defineSettingCommands(program: Command, define: Define): void {
 }
 
 function readName(name: string): string {
-  if (!names.includes(name)) throw new CommandFailure('usage', `no setting ${name}: there are ${names.join(', ')}`)
+  if (!names.includes(name)) throw unknownSetting(name, names)
   return name
+}
+
+function unknownSetting(name: string, known: readonly string[]): CommandFailure {
+  return new CommandFailure('usage', `no setting ${name}: there are ${known.join(', ')}`)
 }
 
 function readValue(name: string, value: string): unknown {
@@ -41,15 +46,7 @@ function readValue(name: string, value: string): unknown {
   return value in known ? known[value] : value
 }
 
-type AuditEntry = {
-  id: string
-  action: string
-  actorUsername: string | null
-  targetType: string
-  targetId: string | null
-  detail: object
-  createdAt: number
-}
+type AuditEntry = z.infer<typeof auditEntryReply>
 
 /** `audit list`. Contract: 5, audit. */
 export function defineAuditCommands(program: Command, define: Define): void {
@@ -59,11 +56,16 @@ export function defineAuditCommands(program: Command, define: Define): void {
       .command('list')
       .description('The acts, newest first')
       .option('--limit <number>', 'at most this many, up to 100', '50')
+      .option('--actor <id>', 'the acts of one admin, or of the operator')
+      .option('--subject <id>', 'what was done with one user, invite or peer')
+      .option('--action <action>', 'such as user.deleted')
+      .option('--after <day>', 'from this day on, such as 2026-11-23 (UTC)')
+      .option('--before <day>', 'until the end of this day')
       .option('--cursor <cursor>', 'from the page before'),
-    async ({ call }, { limit, cursor }: { limit: string; cursor?: string }) => {
-      const reply = await call({ endpoint: 'listAudit', query: { limit, ...(cursor && { cursor }) } })
+    async ({ call }, options: Record<string, string>) => {
+      const reply = await call({ endpoint: 'listAudit', query: options })
       const rows = (reply['entries'] as AuditEntry[]).map((entry) => {
-        const target = entry.targetId === null ? entry.targetType : `${entry.targetType} ${entry.targetId}`
+        const target = [entry.targetType, entry.targetId, entry.targetName].filter((part) => part !== null).join(' ')
         return [formatTime(entry.createdAt), entry.actorUsername, entry.action, target, JSON.stringify(entry.detail)]
       })
       const next = reply['nextCursor'] === null ? '' : `\nmore with --cursor ${reply['nextCursor'] as string}`

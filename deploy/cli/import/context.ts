@@ -1,3 +1,4 @@
+import type { EncryptionKey } from '@gatehouse/auth'
 import type pg from 'pg'
 import type { Random } from '@gatehouse/runtime'
 import type { ReportWriter } from './report.ts'
@@ -13,6 +14,7 @@ export type ImportContext = {
   random: Pick<Random, 'bytes' | 'uuid'>
   now: number
   domain: string
+  encryptionKey: EncryptionKey
   progress(line: string): void
   /** Accounts, stubs and tombstones. */
   users: Set<string>
@@ -85,21 +87,25 @@ function nameOf(row: SourceRow): string {
 }
 
 const batchRows = 2_000
+const batchCharacters = 8 * 1024 * 1024
 
 /** In batches. The names of columns are those of this program. */
 export function insertInto(client: pg.ClientBase, table: string) {
-  let rows: object[] = []
+  let rows: string[] = []
+  let [list, characters] = ['', 0]
   async function flush(): Promise<void> {
-    const list = Object.keys(rows[0] ?? {}).join(', ')
     const sql = `insert into ${table} (${list}) select ${list} from json_populate_recordset(null::${table}, $1::json)`
-    if (rows.length > 0) await client.query(sql, [JSON.stringify(rows)])
+    if (rows.length > 0) await client.query(sql, [`[${rows.join()}]`])
     rows = []
+    characters = 0
   }
   return {
     flush,
     add: async (row: object) => {
-      rows.push(row)
-      if (rows.length >= batchRows) await flush()
+      list ||= Object.keys(row).join(', ')
+      const text = JSON.stringify(row)
+      characters += text.length
+      if (rows.push(text) >= batchRows || characters >= batchCharacters) await flush()
     },
   }
 }

@@ -1,11 +1,13 @@
 import { readdir } from 'node:fs/promises'
+import type { EncryptionKey } from '@gatehouse/auth'
 import type { Random } from '@gatehouse/runtime'
 import type pg from 'pg'
 import type { ImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
 import { CommandFailure } from '../failure.ts'
 import { fillEmptyInstance } from '../fill-empty-instance.ts'
 import type { ImportContext } from './context.ts'
-import { importConversations } from './conversations.ts'
+import { importConversations } from './messages.ts'
+import { importCredentials } from './user-credentials.ts'
 import { importInvites } from './invites.ts'
 import { importPeers } from './peers.ts'
 import { createReport, type ImportReport } from './report.ts'
@@ -25,6 +27,7 @@ export type ImportOptions = {
   databaseUrl: string
   uploadDir: string
   domain: string
+  encryptionKey: EncryptionKey
   images: ImageConverter
   now: number
   random: Pick<Random, 'bytes' | 'uuid'>
@@ -59,14 +62,15 @@ async function requireFolder(folder: string): Promise<void> {
 }
 
 async function runImport(client: pg.Client, source: Source, options: ImportOptions, folder: string) {
-  const { random, now, domain, progress } = options
+  const { random, now, domain, encryptionKey, progress } = options
   const report = createReport()
   for (const remark of source.remarks) report.note(remark)
   const found = { users: new Set<string>(), liveUsers: new Set<string>(), files: [] }
-  const context: ImportContext = { source, client, report, random, now, domain, progress, ...found }
+  const context: ImportContext = { source, client, report, random, now, domain, encryptionKey, progress, ...found }
   const parts = {
     settings: importSettings,
     accounts: importUsers,
+    credentials: importCredentials,
     invites: importInvites,
     peers: importPeers,
     spaces: importSpaces,

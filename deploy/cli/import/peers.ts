@@ -1,4 +1,5 @@
-import { normalizeOrigin } from '@gatehouse/contracts'
+import { limits, normalizeOrigin } from '@gatehouse/contracts'
+import { sealPeerSecret } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importTable, type ImportContext } from './context.ts'
 import type { SourceRow } from './source.ts'
 import { clamp, readId, readInteger, readOptionalTime, readText, readTime, timestamp } from './values.ts'
@@ -24,7 +25,11 @@ export async function importPeers(context: ImportContext): Promise<void> {
       if (!isActive && !ended.includes(status)) return `it is ${status}: an admin can initiate it again`
       if (isActive && !secret) return 'it has no secret'
       if (status === 'needs_attention')
-        report.tell('peers', origin, `needed attention (${readText(row['needs_attention_reason'])}): revoked here`)
+        report.tell(
+          'peers',
+          origin,
+          `needed attention (${readText(row['status_reason'] ?? row['needs_attention_reason'])}): revoked here`,
+        )
       return peerOf(context, row, { origin, secret: isActive ? secret : null })
     },
   })
@@ -46,7 +51,7 @@ export async function importPeers(context: ImportContext): Promise<void> {
       return {
         id: readId(row['id']) ?? freshId(context),
         source_origin: origin,
-        secret,
+        secret: sealPeerSecret(context.encryptionKey, secret),
         instance_name: readText(row['instance_name']),
         status: 'pending',
         created_at: timestamp(readOptionalTime(row['requested_at']) ?? now),
@@ -72,7 +77,7 @@ function choosePeers({ source }: ImportContext): ReadonlyMap<string, { id: unkno
 
 /** Without a secret the peering has ended. Its new secret is known to nobody. */
 function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { origin: string; secret: string | null }) {
-  const { random, now } = context
+  const { random, now, encryptionKey } = context
   const id = readId(row['id']) ?? freshId(context)
   const created = timestamp(readTime(row['created_at'], id))
   const days = Number(clamp(readInteger(row['auto_rotate_interval_days']) ?? 90n, 1n, 365n))
@@ -81,7 +86,7 @@ function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { or
     id,
     origin,
     host: new URL(origin).hostname,
-    secret: secret ?? Buffer.from(random.bytes(32)).toString('hex'),
+    secret: sealPeerSecret(encryptionKey, secret ?? Buffer.from(random.bytes(32)).toString('hex')),
     status: isActive ? 'active' : 'revoked',
     instance_name: readText(row['instance_name']),
     instance_id: readText(row['peer_instance_id']),
@@ -107,5 +112,5 @@ function originOf(value: unknown): string | null {
 let made = 0n
 function freshId({ now }: ImportContext): string {
   made += 1n
-  return String(((BigInt(now) - 1_704_067_200_000n) << 22n) | (made % 4096n))
+  return String((BigInt(now - limits.idEpochMs) << 22n) | (made % 4096n))
 }

@@ -10,7 +10,7 @@ import { readInteger } from './values.ts'
 export type SourceRow = Record<string, unknown>
 
 export type Source = AsyncDisposable & {
-  tables: ReadonlySet<string>
+  tables: ReadonlyMap<string, string>
   /** The rows of a table in the order of their insertion; none when the version has no such table. */
   rows(table: string): Iterable<SourceRow>
   count(table: string): number
@@ -19,10 +19,12 @@ export type Source = AsyncDisposable & {
 }
 
 /** The greatest version of the other server that this program knows, as its migrations are numbered. */
-const newestKnown = 1_783_035_334_526n
+const newestKnown = 1_791_414_124_908n
 const requiredTables = ['__drizzle_migrations', 'users', 'instance_settings', 'spaces', 'dm_channels']
 const requiredColumns = ['home_instance', 'replicated_instances']
 const headerText = 'SQLite format 3\0'
+/** Of a row and of a value, computed ones too. Nothing that was written there comes near. */
+const mostBytes = 4 * 1024 * 1024
 
 /**
  * Opens a private copy of a database of the other chat server, with the changes that its write-ahead log still holds. The
@@ -34,23 +36,17 @@ export async function openSource(file: string, { isForced }: { isForced: boolean
   await using opening = new AsyncDisposableStack()
   const scratch = opening.use(await openScratchFolder())
   const copy = join(scratch.path, 'source.db')
-  const remarks = await copyDatabase(file, copy)
-  const database = opening.adopt(openDatabase(file, copy), (opened) => opened.close())
-  const tables = new Set(
-    database
-      .prepare(`select name from sqlite_master where type = 'table'`)
-      .all()
-      .map(({ name }) => String(name)),
-  )
-  requireShape(file, database, tables)
-  remarks.push(...requireKnownVersion(database, isForced))
-  const violations = database.prepare('pragma foreign_key_check').all().length
-  if (violations > 0) remarks.push(`${violations} rows refer to rows that are missing`)
+  const copied = await copyDatabase(file, copy)
+  const limits = { length: mostBytes }
+  const options = { readBigInts: true, enableForeignKeyConstraints: false, limits }
+  const database = opening.adopt(new DatabaseSync(copy, options), (opened) => opened.close())
+  const { tables, remarks } = inspect(file, database, isForced)
   const opened = opening.move()
   return {
     tables,
-    remarks,
-    rows: (table) => (tables.has(table) ? database.prepare(`select * from "${table}" order by rowid`).iterate() : []),
+    remarks: [...copied, ...remarks],
+    rows: (table) =>
+      tables.has(table) ? database.prepare(`select * from "${table}" ${tables.get(table)}`).iterate() : [],
     count: (table) =>
       tables.has(table) ? Number(database.prepare(`select count(*) as n from "${table}"`).get()?.['n']) : 0,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -83,19 +79,30 @@ async function copyDatabase(file: string, copy: string): Promise<string[]> {
   }
 }
 
-function openDatabase(file: string, copy: string): DatabaseSync {
+/** What the schema computes or checks is of no use here. Views and virtual tables are no tables: only what is stored is read. */
+function inspect(file: string, database: DatabaseSync, isForced: boolean) {
   try {
-    const database = new DatabaseSync(copy, { readBigInts: true, enableForeignKeyConstraints: false })
+    database.exec('pragma trusted_schema = off; pragma ignore_check_constraints = on')
     const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
-    if (verdict === 'ok') return database
-    database.close()
+    if (verdict !== 'ok') throw new Error('it fails the integrity check of SQLite')
+    const stored = database.prepare(`pragma main.table_list`).all()
+    const tables = new Map(
+      stored
+        .filter(({ type }) => type === 'table')
+        .map(({ name, wr }) => [String(name), wr ? '' : 'order by rowid'] as const),
+    )
+    requireShape(file, database, tables)
+    const remarks = requireKnownVersion(database, isForced)
+    const [{ n: violations } = {}] = database.prepare('select count(*) as n from pragma_foreign_key_check').all()
+    if (violations) remarks.push(`${String(violations)} rows refer to rows that are missing`)
+    return { tables, remarks }
   } catch (cause) {
+    if (cause instanceof CommandFailure) throw cause
     throw new CommandFailure('refused', `${file} is broken: ${(cause as Error).message}`, cause)
   }
-  throw new CommandFailure('refused', `${file} is broken: it fails the integrity check of SQLite`)
 }
 
-function requireShape(file: string, database: DatabaseSync, tables: ReadonlySet<string>): void {
+function requireShape(file: string, database: DatabaseSync, tables: ReadonlyMap<string, string>): void {
   const columns = new Set(
     database
       .prepare('pragma table_info(users)')

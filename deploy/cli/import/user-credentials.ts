@@ -1,9 +1,12 @@
+import { encrypt } from '@gatehouse/auth'
+import { parseOrigin } from '@gatehouse/contracts'
 import { stubPasswordHash } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import { compareSync } from 'bcrypt'
-import type { ImportContext } from './context.ts'
+import { type ImportContext, importTable, known } from './context.ts'
 import type { SourceRow } from './source.ts'
-import { readOptionalTime, readText } from './values.ts'
+import { readOptionalTime, readText, timestamp } from './values.ts'
+import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 
 /** Of no password: nobody can log in with it. */
 export const unverifiable = ({ random }: Pick<ImportContext, 'random'>) => `!imported:${randomToken(random, 32)}`
@@ -13,7 +16,8 @@ export function readHash(context: ImportContext, id: string, row: SourceRow, isL
   const { report } = context
   const hash = readText(row['password_hash']) ?? ''
   if (hash === stubPasswordHash && !isLocal) return hash
-  if (!/^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$/.test(hash)) {
+  // A cost of 31 would keep the hasher for days.
+  if (!/^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/.test(hash)) {
     report.tell('users', id, 'its password hash is none that can be verified: it cannot log in until a reset')
     return unverifiable(context)
   }
@@ -31,4 +35,29 @@ export function readChange({ report, now }: ImportContext, id: string, row: Sour
   if (changedAt === null || changedAt <= now) return changedAt
   report.tell('users', id, 'its password was changed in the future: set to now')
   return now
+}
+
+/** Without them all accounts of these users elsewhere refuse. They stand in plain there. federation-wire-2.md 6. */
+export async function importCredentials(context: ImportContext): Promise<void> {
+  const { encryptionKey, liveUsers, now } = context
+  await importTable(context, {
+    from: 'user_federation_credentials',
+    to: 'federation_credentials',
+    unique: [['user_id', 'origin']],
+    map: (row) => {
+      const userId = known(liveUsers, row['user_id'])
+      const origin = parseOrigin(readText(row['origin']) ?? '')
+      const secret = readText(row['secret'])
+      if (userId === null) return 'its user is gone'
+      if (origin === null || !secret) return 'its origin or its password cannot be read'
+      const provisioned = readOptionalTime(row['provisioned_at'])
+      return {
+        user_id: userId,
+        origin,
+        secret: encrypt(encryptionKey, secret, credentialContext({ userId, origin })),
+        created_at: timestamp(readOptionalTime(row['created_at']) ?? now),
+        provisioned_at: provisioned === null ? null : timestamp(provisioned),
+      }
+    },
+  })
 }

@@ -50,11 +50,11 @@ function readUser(context: ImportContext, id: string, row: SourceRow): User {
     return tombstone
   }
 
-  const isDetached = readFlag(row['federation_home_orphaned'])
   const home = homeOf(row)
+  const isDetached = readFlag(row['federation_home_orphaned']) || readText(row['detached_home_instance']) !== null
   if (isDetached) tell('detached from its home: imported as a local account, its name stays')
   if (home !== null && home === context.domain) tell('its home instance is this one: it can never be asked at home')
-  const homeUserId = readText(row['home_user_id'])
+  const homeUserId = readText(row['home_user_id']) ?? readText(row['detached_home_user_id'])
   if (home === null && homeUserId !== null && homeUserId !== id)
     tell('a local account with a foreign id at home: dropped')
   if (readFlag(row['federation_heal_pending']))
@@ -137,9 +137,9 @@ function readTombstone(context: ImportContext, id: string, row: SourceRow) {
   }
 }
 
-/** The host of a home instance, also where an old row holds a URL. */
+/** The host of a home instance, the former one too, also where an old row holds a URL. */
 function homeOf(row: SourceRow): string | null {
-  const text = readText(row['home_instance'])?.trim()
+  const text = (readText(row['home_instance']) || readText(row['detached_home_instance']))?.trim()
   if (!text) return null
   const origin = normalizeOrigin(text)
   return normalizeHost(origin === null ? text : new URL(origin).host)

@@ -1,17 +1,16 @@
-import { inOneLine } from '@gatehouse/contracts'
+import { inOneLine, limits } from '@gatehouse/contracts'
 
-/** The first millisecond of ids. Contract: 1. */
-const idEpochMs = 1_704_067_200_000n
+const idEpochMs = BigInt(limits.idEpochMs)
 const greatestId = 2n ** 63n - 1n
 /** What both a date of JavaScript and a time of PostgreSQL can hold, in years of four digits. */
 const greatestTimeMs = 253_402_300_799_999
 const leastTimeMs = -62_135_596_800_000
 
-/** A text that PostgreSQL can store: without NUL and lone surrogates. Null stays null; other types become text. */
+/** A text that PostgreSQL can store: without NUL and lone surrogates. Of other types only bytes and numbers become text. */
 export function readText(value: unknown): string | null {
-  if (value === null || value === undefined) return null
-  const scalar = value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : (value as string | number | bigint)
-  const text = String(scalar)
+  if (value instanceof Uint8Array) return readText(Buffer.from(value).toString('utf8'))
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return null
+  const text = String(value)
   return text.replaceAll('\0', '').toWellFormed()
 }
 

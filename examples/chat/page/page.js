@@ -9,7 +9,7 @@ const sessionEnds = {
   4003: 'Your session has ended. Please log in again.',
   4004: 'Your session has ended. Please log in again.',
   4005: 'This account has been deleted.',
-  4010: 'An administrator has reset your password. Log in with the new one.',
+  4010: 'Your password was reset. Log in with the new one.',
   4011: 'This account has been deleted.',
 }
 

@@ -6,7 +6,7 @@ import { policy } from '../policy.ts'
 import type { Replica } from '../replicas/replica.ts'
 
 /** Asks each replica in turn, and again with more time when all were late. Rejects with unavailable. Design: invariant 1. */
-export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Deps, 'replicas' | 'signCaller' | 'log'>) {
+export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 'replicas' | 'signers' | 'log'>) {
   const { identity } = replicas
 
   async function query({ pools }: Replica, userIds: readonly string[], limitMs: number): Promise<LoadedStates> {
@@ -15,7 +15,7 @@ export function createAccountStateLoader({ replicas, signCaller, log }: Pick<Dep
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        [callerHeader]: signCaller({ address: 'gateway', account: null }),
+        [callerHeader]: signers.identity.sign({ address: 'gateway', account: null }),
       },
       body: JSON.stringify({ userIds }),
       signal: AbortSignal.timeout(limitMs),

@@ -3,7 +3,7 @@ import type { Access, AccountState } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import type { CallerSigner } from '../proxy/route-target.ts'
+import type { CallerSigner } from './caller-signer.ts'
 import type { CachedToken, SignedCaller } from './token-cache.ts'
 
 type Credentials = {
@@ -31,8 +31,8 @@ export function verifyBearer(
 
 /**
  * Returns a caller token that is valid now. The order of checks is specified: token, signature and expiry, account,
- * revocation, admin. Throws unauthorized, invalid_token, token_revoked, account_deleted, admin_required, and errors of the
- * account state. Spec: Bearer tokens; Design: invariant 1.
+ * revocation, admin. Throws unauthorized, invalid_token, token_revoked, account_deleted, admin_required,
+ * second_factor_setup_required, and errors of the account state. Spec: Bearer tokens; Design: invariant 1.
  */
 export async function authenticate(
   deps: Pick<Deps, 'accountStates' | 'tokenCache' | 'clock'>,
@@ -48,6 +48,7 @@ export async function authenticate(
   if (status === 'deleted') throw refuse.account_deleted()
   if (status === 'revoked') throw refuse.token_revoked()
   if (access === 'admin' && !state.isAdmin) throw refuse.admin_required()
+  if (access === 'admin' && state.secondFactorDue) throw refuse.second_factor_setup_required()
   return reuseCallerToken(deps, cached, { state, clientAddress, signer })
 }
 

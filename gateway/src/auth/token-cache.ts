@@ -12,16 +12,14 @@ export type CachedToken = {
   readonly callers: ReusableCaller[]
 }
 
-export type TokenCache = {
-  /** Undefined for an invalid or expired token. `now` is in milliseconds. */
-  verifyCached(token: string, now: number): CachedToken | undefined
-}
+export type TokenCache = ReturnType<typeof createTokenCache>
 
 /** Only the signature check is cached. Expiry is checked each time. The caller checks the account. */
-export function createTokenCache(key: TokenKey, capacity: number): TokenCache {
+export function createTokenCache(key: TokenKey, capacity: number) {
   const tokens = new LRUCache<string, CachedToken>({ max: capacity })
   return {
-    verifyCached: (token, now) => {
+    /** Undefined for an invalid or expired token. `now` is in milliseconds. */
+    verifyCached: (token: string, now: number): CachedToken | undefined => {
       const cached = tokens.get(token)
       if (cached) return cached.claims.exp > Math.floor(now / 1000) ? cached : undefined
       const claims = verifyToken(key, token, now)

@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { createQuota } from '@gatehouse/runtime'
 import { policy, type Capacity } from '../policy.ts'
+import { tooManyUploads } from '../errors.ts'
 
-/** Contract: 6. */
-export type ConnectionLimits = {
-  /** A connection beyond a limit stays open briefly for its 503. */
-  add(socket: Socket): void
-  isRefused(socket: Socket): boolean
-  /** False beyond a limit. */
-  upgrade(socket: Socket, network: string): boolean
-}
+export type ConnectionLimits = ReturnType<typeof createConnectionLimits>
 
 type LimitOptions = {
   capacity: Capacity
@@ -23,7 +18,8 @@ type LimitOptions = {
 
 type Entry = { network: string | undefined; socketNetwork: string | undefined; descriptors: number }
 
-export function createConnectionLimits(options: LimitOptions): ConnectionLimits {
+/** Contract: 6. */
+export function createConnectionLimits(options: LimitOptions) {
   const { capacity, descriptors, onRefused } = options
   const connections = createQuota(capacity.connectionsPerNetwork)
   const sockets = createQuota(capacity.socketsPerNetwork)
@@ -46,7 +42,8 @@ export function createConnectionLimits(options: LimitOptions): ConnectionLimits 
   }
 
   return {
-    add: (socket) => {
+    /** A connection beyond a limit stays open briefly for its 503. */
+    add: (socket: Socket): void => {
       if (used >= descriptors()) return refuse(socket, 'total')
       const network = options.networkOf(socket.remoteAddress)
       if (network !== undefined && !connections.take(network)) return refuse(socket, 'network')
@@ -59,8 +56,9 @@ export function createConnectionLimits(options: LimitOptions): ConnectionLimits 
         if (entry.socketNetwork !== undefined) sockets.release(entry.socketNetwork)
       })
     },
-    isRefused: (socket) => !entries.has(socket),
-    upgrade: (socket, network) => {
+    isRefused: (socket: Socket): boolean => !entries.has(socket),
+    /** False beyond a limit. */
+    upgrade: (socket: Socket, network: string): boolean => {
       const entry = entries.get(socket)
       const added = policy.descriptorsPerSocket - 1
       if (!entry || used + added > forSockets() || !sockets.take(network)) {
@@ -85,5 +83,22 @@ export function readDescriptorLimit(path = '/proc/self/limits'): number {
     return soft === 'unlimited' ? 1_048_576 : Number(soft) || descriptorsOtherwise
   } catch {
     return descriptorsOtherwise
+  }
+}
+
+export type UploadLimits = ReturnType<typeof createUploadLimits>
+
+export function createUploadLimits(capacity: Capacity) {
+  const networks = createQuota(capacity.uploadsPerNetwork, capacity.uploads)
+  const accounts = createQuota(capacity.uploadsPerAccount)
+  return {
+    /** The upload ends with its response. Throws too_many_uploads. */
+    start: ({ network, response }: { network: string; response: ServerResponse }, userId: string): void => {
+      if (response.destroyed) return
+      if (!networks.take(network)) throw tooManyUploads()
+      response.once('close', () => networks.release(network))
+      if (!accounts.take(userId)) throw tooManyUploads()
+      response.once('close', () => accounts.release(userId))
+    },
   }
 }

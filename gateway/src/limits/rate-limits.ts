@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { limitCommands, redisOptions } from '@gatehouse/auth'
+import { limitCommands, openRedis, type RedisAddress } from '@gatehouse/auth'
 import type { RateLimit } from '@gatehouse/contracts'
 import { clientNetwork, type Log } from '@gatehouse/service-kit'
 import type { Redis } from 'ioredis'
@@ -8,19 +8,16 @@ import { policy } from '../policy.ts'
 
 export type RateLimitResult = { allowed: boolean; remaining: number; resetSeconds: number }
 
-export type RateLimits = AsyncDisposable & {
-  /** Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
-  consume(limit: RateLimit, key: string): Promise<RateLimitResult>
-}
+export type RateLimits = Awaited<ReturnType<typeof openRateLimits>>
 
 /** Counts one request by its key. Undefined while Redis is unavailable. */
 type Counter = (key: string) => Promise<RateLimiterRes | undefined>
 
 type Limiters = { limit: RateLimit; local: RateLimiterMemory; countShared: Counter | undefined }
 
-/** With `redisUrl` all gateways share the counts. This process counts too, for when Redis is away. */
-export async function openRateLimits({ redisUrl, log }: { redisUrl: string | null; log: Log }): Promise<RateLimits> {
-  const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log)
+/** With `redis` all gateways share the counts. This process counts too, for when Redis is away. */
+export async function openRateLimits({ redis: address, log }: { redis: RedisAddress | null; log: Log }) {
+  const redis = address ? await connectRedis(address, log) : undefined
   const limitersByName = new Map<string, Limiters>()
 
   function limitersOf(limit: RateLimit): Limiters {
@@ -36,14 +33,15 @@ export async function openRateLimits({ redisUrl, log }: { redisUrl: string | nul
   }
 
   return {
-    consume: async (limit, addressOrAccount) => {
+    /** Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
+    consume: async (limit: RateLimit, addressOrAccount: string): Promise<RateLimitResult> => {
       const { local, countShared } = limitersOf(limit)
       const key = limit.by === 'account' ? addressOrAccount : clientNetwork(addressOrAccount)
       const [here, everywhere] = await Promise.all([count(local, key), countShared?.(key)])
       if (countShared && !everywhere) log.debug({ limit: limit.name }, 'rate limit counted locally: redis unavailable')
       return resultOf(limit, everywhere ?? here)
     },
-    [Symbol.asyncDispose]: async () => redis?.disconnect(),
+    [Symbol.asyncDispose]: async (): Promise<void> => redis?.disconnect(),
   }
 }
 
@@ -51,10 +49,8 @@ const isSame = (one: RateLimit, other: RateLimit): boolean =>
   one.requests === other.requests && one.windowSeconds === other.windowSeconds
 
 /** A separate connection, so that closing it fails no other commands. */
-async function connectRedis(url: string, log: Log): Promise<Redis> {
-  // The embedded process has no Redis.
-  const ioredis = await import('ioredis')
-  const redis = new ioredis.Redis(url, redisOptions)
+async function connectRedis(address: RedisAddress, log: Log): Promise<Redis> {
+  const redis = await openRedis(address)
   redis.on('error', (err: Error) => {
     log.debug({ err }, 'rate limit redis error')
   })

@@ -1,21 +1,26 @@
-import type { StatementKeys } from '@gatehouse/auth'
+import type { IncomingMessage } from 'node:http'
+import type { SigningKeys } from '@gatehouse/auth'
 import type { gatewayPaths } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
-import { sendApiDocs, sendOpenApi } from './openapi/send-openapi.ts'
+import Koa from 'koa'
 import { policy } from '../policy.ts'
-import { setHeaders, type LocalContext, type LocalMiddleware } from './local-context.ts'
-import { hasUnreadBody } from '../http/request-context.ts'
+import { setHeaders, etagOf, setEtag, type LocalContext, type LocalMiddleware } from './local-context.ts'
+import { hasUnreadBody, type RequestContext } from '../http/request-context.ts'
 import { apiContentPolicy } from '../http/response-headers.ts'
 import type { FindRoute } from '../http/route-table.ts'
+import { serveWebApp } from './web-app.ts'
+import type { Deps } from '../deps.ts'
+import { createDocsPage } from './openapi/docs-page.ts'
+import { createOpenApi } from './openapi/openapi.ts'
 
 type Serve = (ctx: LocalContext) => void
 
 /** Contract: 8. */
-function localRoutes({ published: keys }: StatementKeys): ReadonlyMap<string, Serve> {
+function localRoutes({ published: keys }: SigningKeys): ReadonlyMap<string, Serve> {
   const routes: Record<(typeof gatewayPaths)[number] | '/ws', Serve> = {
     '/api/health': (ctx) => sendJson(ctx, 200, { status: 'ok' }),
-    '/api/openapi.json': sendOpenApi,
-    '/api/docs': sendApiDocs,
+    '/api/openapi.json': serveDocument(openApiDocument),
+    '/api/docs': serveDocument(() => createDocsPage(createOpenApi())),
     '/api/upstream-keys': (ctx) => {
       sendJson(ctx, 200, { keys })
       ctx.set('Cache-Control', `public, max-age=${policy.upstreamKeysSeconds}`)
@@ -27,8 +32,8 @@ function localRoutes({ published: keys }: StatementKeys): ReadonlyMap<string, Se
 const localMethods = ['GET', 'HEAD', 'OPTIONS']
 
 /** Throws not_found, method_not_allowed. */
-export function serveLocalRoutes(findRoute: FindRoute, statementKeys: StatementKeys): LocalMiddleware {
-  const routes = localRoutes(statementKeys)
+export function serveLocalRoutes(findRoute: FindRoute, signingKeys: SigningKeys): LocalMiddleware {
+  const routes = localRoutes(signingKeys)
   return async (ctx, next) => {
     const { context } = ctx.state
     const { path } = context
@@ -84,4 +89,54 @@ function sendJson(ctx: LocalContext, status: number, body: object): void {
   ctx.set('Content-Security-Policy', apiContentPolicy)
   ctx.status = status
   ctx.body = body
+}
+
+export function createLocalApp(
+  { config, signingKeys }: Pick<Deps, 'config' | 'signingKeys'>,
+  findRoute: FindRoute,
+): (context: RequestContext) => Promise<void> {
+  const app = new Koa<LocalContext['state']>()
+  app.silent = true
+  app.context.onerror = function (this: LocalContext, error: unknown) {
+    if (error === null || error === undefined || this.res.destroyed) return
+    if (!this.res.headersSent) for (const name of this.res.getHeaderNames()) this.remove(name)
+    this.res.statusMessage = ''
+    this.state.context.fail(error)
+  }
+  const contexts = new WeakMap<IncomingMessage, RequestContext>()
+  app.use(async (ctx, next) => {
+    const context = contexts.get(ctx.req)
+    if (context) ctx.state.context = context
+    await next()
+  })
+  app.use(serveLocalRoutes(findRoute, signingKeys))
+  app.use(serveWebApp(config.webRoot))
+  const handle = app.callback()
+  return async (context) => {
+    contexts.set(context.request, context)
+    await handle(context.request, context.response)
+  }
+}
+
+type Document = { type: string; contentPolicy: string; text: string }
+
+/** The document is made at the first request. */
+function serveDocument(create: () => Document): Serve {
+  let made: (Document & { etag: string }) | undefined
+  return (ctx) => {
+    if (!made) {
+      const document = create()
+      made = { ...document, etag: etagOf(document.text) }
+    }
+    ctx.set('Cache-Control', 'no-cache')
+    ctx.set('Content-Security-Policy', made.contentPolicy)
+    ctx.type = made.type
+    ctx.body = made.text
+    setEtag(ctx, made.etag)
+  }
+}
+
+function openApiDocument(): Document {
+  const text = JSON.stringify(createOpenApi())
+  return { type: 'application/json; charset=utf-8', contentPolicy: "default-src 'none'", text }
 }

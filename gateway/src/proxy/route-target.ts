@@ -1,14 +1,9 @@
-import type { Caller } from '@gatehouse/auth'
 import { endpoints, type Access, type Endpoint, type RateLimit, type ServiceName } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
+import type { CallerSigner } from '../auth/caller-signer.ts'
 import { policy, type Timeouts } from '../policy.ts'
 import type { Lane } from '../replicas/replica.ts'
 import type { Replicas } from '../replicas/replicas.ts'
-
-/** Design: invariant 6. */
-export type CallerSigner = {
-  sign(caller: Caller): string
-}
 
 /** How a route takes its body. */
 export type BodyMode = {
@@ -47,7 +42,7 @@ export type RouteTarget = {
 type TargetDeps = {
   replicas: Record<ServiceName, Replicas>
   timeouts: Timeouts
-  callerSigner: CallerSigner
+  signers: Record<ServiceName, CallerSigner>
   bufferBudget: Quota
 }
 
@@ -65,7 +60,7 @@ function endpointTarget(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
     access,
     readsToken: false,
     limit,
-    signer: deps.callerSigner,
+    signer: deps.signers[service],
     isRead,
     body,
     isUpload: endpoint.body === 'multipart',

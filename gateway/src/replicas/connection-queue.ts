@@ -1,15 +1,6 @@
 import { createFairQueue, createQuota } from '@gatehouse/runtime'
 
-/** One client network holds at most half of the connections. Waiting networks take turns. */
-export type ConnectionQueue = {
-  tryTake(network: string): boolean
-  /** Resolves to false after the time limit, and when it is cancelled. */
-  wait(network: string): { granted: Promise<boolean>; cancel: () => void }
-  release(network: string): void
-  /** To be called when the capacity has grown. */
-  grant(): void
-  waiting(): number
-}
+export type ConnectionQueue = ReturnType<typeof createConnectionQueue>
 
 type QueueOptions = {
   /** Smaller while a replica is ejected. */
@@ -19,7 +10,8 @@ type QueueOptions = {
   maxWaitingPerNetwork: number
 }
 
-export function createConnectionQueue(options: QueueOptions): ConnectionQueue {
+/** One client network holds at most half of the connections. Waiting networks take turns. */
+export function createConnectionQueue(options: QueueOptions) {
   const { capacity, waitMs, maxWaiting, maxWaitingPerNetwork } = options
   const held = createQuota(() => Math.ceil(capacity() / 2), capacity)
   const queue = createFairQueue<(granted: boolean) => void>({ capacity: maxWaiting, perSource: maxWaitingPerNetwork })
@@ -33,10 +25,12 @@ export function createConnectionQueue(options: QueueOptions): ConnectionQueue {
   }
 
   return {
-    tryTake: (network) => held.take(network),
+    tryTake: (network: string): boolean => held.take(network),
+    /** To be called when the capacity has grown. */
     grant,
     waiting: queue.size,
-    wait: (network) => {
+    /** Resolves to false after the time limit, and when it is cancelled. */
+    wait: (network: string) => {
       const { promise: granted, resolve } = Promise.withResolvers<boolean>()
       const settle = (isGranted: boolean): void => {
         clearTimeout(timer)
@@ -50,7 +44,7 @@ export function createConnectionQueue(options: QueueOptions): ConnectionQueue {
       if (!queue.push(network, settle)) settle(false)
       return { granted, cancel }
     },
-    release: (network) => {
+    release: (network: string): void => {
       held.release(network)
       grant()
     },

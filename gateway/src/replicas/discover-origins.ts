@@ -1,14 +1,10 @@
 import { isIP } from 'node:net'
+import { lookup, Resolver } from 'node:dns/promises'
 import { startPeriodicTask, withTimeout } from '@gatehouse/runtime'
-import type { Log } from '@gatehouse/service-kit'
+import { ConfigurationError, type Log } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
-import type { ResolveAddresses } from './address-resolver.ts'
 
-export type Discovery = AsyncDisposable & {
-  refresh(): void
-  /** Resolves when each name is resolved, or late. */
-  resolved: Promise<void>
-}
+export type Discovery = ReturnType<typeof discoverOrigins>
 
 export type DiscoveryOptions = {
   resolve: ResolveAddresses
@@ -23,7 +19,7 @@ export function discoverOrigins(
   urls: readonly string[],
   { resolve, log }: DiscoveryOptions,
   onOrigins: (origins: readonly string[]) => void,
-): Discovery {
+) {
   const names = urls.filter(isResolvable)
   const originsOf = new Map(urls.map((url) => [url, names.includes(url) ? [] : [url]]))
   const underWay = new Map<string, Promise<void>>()
@@ -68,14 +64,15 @@ export function discoverOrigins(
   const task = names.length > 0 ? startPeriodicTask(options, () => Promise.all(names.map(resolveInTime))) : undefined
   let pending: NodeJS.Timeout | undefined
   return {
-    refresh: () => {
+    refresh: (): void => {
       pending ??= setTimeout(() => {
         pending = undefined
         void task?.runNow()
       }, policy.rediscoveryMs).unref()
     },
+    /** Resolves when each name is resolved, or late. */
     resolved: task?.runNow() ?? Promise.resolve(),
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       isStopped = true
       clearTimeout(pending)
       await task?.[Symbol.asyncDispose]()
@@ -86,4 +83,30 @@ export function discoverOrigins(
 function isResolvable(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0
+}
+
+/** Rejects when there is no address. */
+type ResolveAddresses = (host: string) => Promise<string[]>
+
+/**
+ * `servers` (`address:port`) resolve full names only. Throws ConfigurationError. The system's resolver can hold a thread
+ * for 5 s. Only discovery waits for it.
+ */
+export function createAddressResolver(servers: readonly string[]): ResolveAddresses {
+  if (servers.length === 0) {
+    return async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
+  }
+  const resolver = new Resolver({ timeout: policy.dnsAttemptMs, tries: policy.dnsAttempts })
+  try {
+    resolver.setServers(servers)
+  } catch (cause) {
+    throw new ConfigurationError(['SERVICE_DNS: must be addresses of name servers such as 10.0.0.2:53'], { cause })
+  }
+  return async (host) => {
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const failed = answers.find((answer) => answer.status === 'rejected')
+    if (addresses.length === 0) throw failed?.reason ?? new Error(`${host} has no address`)
+    return addresses
+  }
 }

@@ -13,27 +13,7 @@ import {
   type Replica,
 } from './replica.ts'
 
-export type Replicas = AsyncDisposable & {
-  readonly size: number
-  readonly queues: Readonly<Record<Lane, ConnectionQueue>>
-  /**
-   * Replaces the replicas by those that the URLs lead to, now and later. Requests under way end normally. Resolves when the
-   * addresses are known, or late.
-   */
-  follow(urls: readonly string[]): Promise<void>
-  /**
-   * Takes turns over free replicas outside `tried`: healthy ones first, then ejected ones, then those that DNS no longer
-   * names.
-   */
-  pick(lane: Lane, tried?: readonly Replica[]): Replica | undefined
-  /** Replicas may have been replaced since `tried` was filled. */
-  hasOther(tried: readonly Replica[]): boolean
-  candidates(): Iterable<Replica>
-  markHealthy(replica: Replica): void
-  markFailed(replica: Replica): void
-  /** Closes idle connections here first: a request on one that the stopping replica closes would be lost. */
-  markLeaving(replica: Replica): void
-}
+export type Replicas = ReturnType<typeof openReplicas>
 
 export type ReplicaOptions = PoolOptions &
   DiscoveryOptions & {
@@ -42,7 +22,7 @@ export type ReplicaOptions = PoolOptions &
   }
 
 /** Opens the connection pools of a service, which has no replicas yet. Requests serve as health checks. */
-export function openReplicas(options: ReplicaOptions): Replicas {
+export function openReplicas(options: ReplicaOptions) {
   const { clock, capacity, timeouts } = options
   const connections = { json: capacity.connectionsPerReplica, file: capacity.fileConnectionsPerReplica }
   let replicas: readonly Replica[] = []
@@ -120,39 +100,50 @@ export function openReplicas(options: ReplicaOptions): Replicas {
   }
 
   return {
-    get size() {
+    get size(): number {
       return replicas.length
     },
     queues,
-    follow: async (urls) => {
+    /**
+     * Replaces the replicas by those that the URLs lead to, now and later. Requests under way end normally. Resolves when
+     * the addresses are known, or late.
+     */
+    follow: async (urls: readonly string[]): Promise<void> => {
       const stopped = discovery?.[Symbol.asyncDispose]()
       discovery = discoverOrigins(urls, options, setOrigins)
       await Promise.all([stopped, discovery.resolved])
     },
-    pick: (lane, tried = []) => next(lane, tried),
-    hasOther: (tried) => [...replicas, ...listDeparted()].some((replica) => !tried.includes(replica)),
-    *candidates() {
+    /**
+     * Takes turns over free replicas outside `tried`: healthy ones first, then ejected ones, then those that DNS no longer
+     * names.
+     */
+    pick: (lane: Lane, tried: readonly Replica[] = []): Replica | undefined => next(lane, tried),
+    /** Replicas may have been replaced since `tried` was filled. */
+    hasOther: (tried: readonly Replica[]): boolean =>
+      [...replicas, ...listDeparted()].some((replica) => !tried.includes(replica)),
+    *candidates(): Iterable<Replica> {
       const tried: Replica[] = []
       for (let replica = next(undefined, tried); replica; replica = next(undefined, tried)) {
         tried.push(replica)
         yield replica
       }
     },
-    markHealthy: (replica) => (replica.failures = 0),
-    markFailed: (replica) => {
+    markHealthy: (replica: Replica): void => void (replica.failures = 0),
+    markFailed: (replica: Replica): void => {
       const ejectionMs = Math.min(policy.ejectionMs * 2 ** Math.min(replica.failures, 10), policy.maxEjectionMs)
       replica.failures += 1
       replica.ejectedUntil = clock.now() + ejectionMs
       discovery?.refresh()
     },
-    markLeaving: (replica) => {
+    /** Closes idle connections here first: a request on one that the stopping replica closes would be lost. */
+    markLeaving: (replica: Replica): void => {
       const now = clock.now()
       const others = replicas.filter((other) => other !== replica && !isEjected(other))
       if (replica.leavingUntil > now || others.length === 0 || !replicas.includes(replica)) return
       replica.leavingUntil = now + policy.leavingMs
       reopen(replica)
     },
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       await discovery?.[Symbol.asyncDispose]()
       // Their clients have been answered.
       const open = [...replicas, ...departed.keys()].map(({ pools }) => pools)

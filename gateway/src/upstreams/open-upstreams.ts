@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { signCallerStatement, type Caller, type StatementKeys } from '@gatehouse/auth'
 import type { Upstream, UpstreamRoute } from '@gatehouse/contracts'
-import { createQuota, type Quota } from '@gatehouse/runtime'
+import { createQuota, invalidInput, type Quota } from '@gatehouse/runtime'
 import type { UpstreamsWatch } from '@gatehouse/service-kit'
-import { LRUCache } from 'lru-cache'
+import type { CallerSigner, CallerSigners } from '../auth/caller-signer.ts'
 import type { FindRoute } from '../http/route-table.ts'
-import { policy, type Timeouts } from '../policy.ts'
+import type { Timeouts } from '../policy.ts'
 import { namesIn } from '../proxy/proxy-headers.ts'
 import { openReplicas, type ReplicaOptions, type Replicas } from '../replicas/replicas.ts'
-import type { CallerSigner, RouteTarget } from '../proxy/route-target.ts'
-import { createUpstreamRoutes } from './upstream-routes.ts'
+import type { RouteTarget } from '../proxy/route-target.ts'
+import { normalizePath } from '../http/request-target.ts'
 
 /** Contract: 8, GATEHOUSE_UPSTREAMS. */
 export type Upstreams = AsyncDisposable & {
@@ -21,8 +20,7 @@ export type Upstreams = AsyncDisposable & {
 
 type Options = ReplicaOptions & {
   watch: UpstreamsWatch
-  issuer: string
-  keys: StatementKeys
+  callerSigners: CallerSigners
   timeouts: Timeouts
 }
 
@@ -97,30 +95,9 @@ function openOne(options: Options, name: string): OpenUpstream {
   return {
     origins: [],
     replicas: openReplicas(options),
-    signer: createStatementSigner(options, name),
+    signer: options.callerSigners.forUpstream(name),
     bodyBudget: createQuota(bufferedBytesPerNetwork, bufferedBytes),
     responseBudget: createQuota(bufferedBytesPerNetwork),
-  }
-}
-
-/** Signing costs as much as the rest of a request. */
-function createStatementSigner({ keys, issuer, clock }: Options, audience: string): CallerSigner {
-  const ofAddresses = new LRUCache<string, { statement: string; reuseUntil: number }>({ max: policy.cachedStatements })
-
-  function signAnonymous(caller: Caller): string {
-    const now = clock.now()
-    const last = ofAddresses.get(caller.address)
-    if (last && last.reuseUntil > now) return last.statement
-    const statement = signCallerStatement(keys, caller, { issuer, audience, now })
-    ofAddresses.set(caller.address, { statement, reuseUntil: now + policy.callerTokenReuseMs })
-    return statement
-  }
-
-  return {
-    sign: (caller) =>
-      caller.account
-        ? signCallerStatement(keys, caller, { issuer, audience, now: clock.now() })
-        : signAnonymous(caller),
   }
 }
 
@@ -153,4 +130,40 @@ function upstreamTarget(
     timeoutMs: route.timeoutMs ?? (isRead ? timeouts.readMs : timeouts.writeMs),
     droppedFromResponses,
   }
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const allowed = [...methods, 'OPTIONS']
+
+type TargetOf = (upstream: Upstream, route: UpstreamRoute, method: string) => RouteTarget
+
+/** The longest prefix wins. Case is ignored, because a service may ignore it. Throws invalid_input. Contract: 8. */
+export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: TargetOf): FindRoute {
+  const routes = new Map<string, Map<string, RouteTarget>>()
+  for (const upstream of upstreams) {
+    for (const route of upstream.routes) {
+      const targets = methods.map((method) => [method, targetOf(upstream, route, method)] as const)
+      routes.set(route.prefix.toLowerCase(), new Map(targets))
+    }
+  }
+  const depth = Math.max(0, ...[...routes.keys()].map((prefix) => prefix.split('/').length))
+
+  return (method, path) => {
+    if (routes.size === 0 || !path.startsWith('/api/')) return undefined
+    const normalized = normalizePath(path)
+    const targets = findLongest(routes, normalized.toLowerCase().split('/', depth))
+    if (!targets) return undefined
+    if (/\/\//.test(normalized))
+      throw invalidInput({ field: 'address', reason: 'malformed' }, { text: 'The address has an empty segment' })
+    const target = targets.get(method)
+    return target ? { target, path: normalized } : { allowed }
+  }
+}
+
+function findLongest<T>(routes: ReadonlyMap<string, T>, segments: readonly string[]): T | undefined {
+  for (let length = segments.length; length > 2; length -= 1) {
+    const found = routes.get(segments.slice(0, length).join('/'))
+    if (found) return found
+  }
+  return undefined
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { FrameBoundary, maskedCloseFrame } from './frame-boundary.ts'
+import { FrameBoundary, maskedCloseFrame } from './socket-pairs.ts'
 
 const payloads = [0, 1, 125, 126, 65_535, 65_536]
 

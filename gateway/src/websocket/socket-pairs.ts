@@ -3,36 +3,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { closures } from '@gatehouse/contracts'
 import { runSpread, systemTimer } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
-import { FrameBoundary, maskedCloseFrame } from './frame-boundary.ts'
 
-export type SocketPair = {
-  pairWith(upstream: Socket): void
-  opened(): void
-}
-
-export type SocketPairs = {
-  count(): number
-  add(client: Socket): SocketPair
-  isDraining(): boolean
-  /**
-   * Closes all sockets with 1012. They are spread over time, so that clients do not reconnect at once. `timeoutMs` counts
-   * from the last one. Contract: 6.
-   */
-  drain(timeoutMs: number): Promise<void>
-}
+export type SocketPairs = ReturnType<typeof createSocketPairs>
 
 /**
  * Both connections of a pair close together. They have an `error` listener, because an error without one ends the process.
  */
-export function createSocketPairs(): SocketPairs {
+export function createSocketPairs() {
   const open = new Map<Socket, Pair>()
   const emptied = Promise.withResolvers<void>()
   let draining = false
 
   return {
-    count: () => open.size,
-    isDraining: () => draining,
-    add: (client) => {
+    count: (): number => open.size,
+    isDraining: (): boolean => draining,
+    add: (client: Socket): Pair => {
       const pair = new Pair(client, () => draining)
       open.set(client, pair)
       client.once('close', () => {
@@ -41,7 +26,11 @@ export function createSocketPairs(): SocketPairs {
       })
       return pair
     },
-    drain: async (timeoutMs) => {
+    /**
+     * Closes all sockets with 1012. They are spread over time, so that clients do not reconnect at once. `timeoutMs` counts
+     * from the last one. Contract: 6.
+     */
+    drain: async (timeoutMs: number): Promise<void> => {
       draining = true
       if (open.size === 0) return
       await runSpread(systemTimer, [...open.values()], { maxMs: policy.drainSpreadMs }, (pair) => pair.close())
@@ -54,7 +43,7 @@ export function createSocketPairs(): SocketPairs {
 
 const goingAway = maskedCloseFrame(closures.goingAway)
 
-class Pair implements SocketPair {
+class Pair {
   readonly #client: Socket
   readonly #isDraining: () => boolean
   readonly #boundary = new FrameBoundary()
@@ -103,4 +92,62 @@ class Pair implements SocketPair {
     client.resume()
     this.#upstream.write(goingAway)
   }
+}
+
+/** Finds the frame boundaries in one direction of a WebSocket. RFC 6455, 5.2. */
+export class FrameBoundary {
+  #bytesToCome = 0
+  #partialHeader: Buffer | undefined
+
+  isReached(): boolean {
+    return this.#bytesToCome === 0 && this.#partialHeader === undefined
+  }
+
+  add = (chunk: Buffer): void => {
+    let rest = chunk
+    if (this.#partialHeader) {
+      rest = Buffer.concat([this.#partialHeader, chunk])
+      this.#partialHeader = undefined
+    }
+    while (rest.length > 0) {
+      if (this.#bytesToCome === 0) {
+        const header = headerLength(rest)
+        if (rest.length < header) {
+          // The chunk is a part of a larger buffer.
+          this.#partialHeader = Buffer.from(rest)
+          return
+        }
+        this.#bytesToCome = payloadLength(rest)
+        rest = rest.subarray(header)
+      }
+      const taken = Math.min(this.#bytesToCome, rest.length)
+      this.#bytesToCome -= taken
+      rest = rest.subarray(taken)
+    }
+  }
+}
+
+function headerLength(frame: Buffer): number {
+  const second = frame[1]
+  if (second === undefined) return 2
+  const length = second & 0x7f
+  const extended = length === 126 ? 2 : length === 127 ? 8 : 0
+  return 2 + extended + (second & 0x80 ? 4 : 0)
+}
+
+function payloadLength(frame: Buffer): number {
+  const length = frame.readUInt8(1) & 0x7f
+  if (length === 126) return frame.readUInt16BE(2)
+  return length === 127 ? Number(frame.readBigUInt64BE(2)) : length
+}
+
+/** A zero mask is safe between the gateway and its service. RFC 6455, 5.5.1. */
+export function maskedCloseFrame({ code, message }: { code: number; message: string }): Buffer {
+  const reason = Buffer.from(message)
+  const frame = Buffer.alloc(2 + 4 + 2 + reason.length)
+  frame.writeUInt8(0x88, 0)
+  frame.writeUInt8(0x80 | (2 + reason.length), 1)
+  frame.writeUInt16BE(code, 6)
+  reason.copy(frame, 8)
+  return frame
 }

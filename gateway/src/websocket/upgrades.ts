@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { callerHeader } from '@gatehouse/auth'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
@@ -7,20 +7,17 @@ import type { Deps } from '../deps.ts'
 import { endWithError } from '../http/client-errors.ts'
 import { clientClosedRequest } from '../http/request-context.ts'
 import { isReserved, traceHeaders } from '../proxy/proxy-headers.ts'
-import { connectReplica } from './connect-replica.ts'
 import type { SocketPairs } from './socket-pairs.ts'
 import { createWebSocketProxy } from './websocket-proxy.ts'
 
-export type UpgradeHandler = AsyncDisposable & {
-  handleUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
-}
+export type UpgradeHandler = ReturnType<typeof createUpgradeHandler>
 
 export function isWebSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
   return method === 'GET' && url?.split('?', 1)[0] === '/ws' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /** Tries the next session gateway when a connection is refused. Disposing drains. */
-export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHandler {
+export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
   const { replicas, timeouts, log } = deps
   const sessionGateways = replicas['session-gateway']
   const proxy = createWebSocketProxy(deps)
@@ -38,7 +35,7 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
     if (!deps.connectionLimits.upgrade(socket, clientNetwork(address))) {
       return refuseWith(refuse.too_many_connections())
     }
-    const callerToken = deps.signCaller({ address, account: null })
+    const callerToken = deps.signers['session-gateway'].sign({ address, account: null })
     request.headers = toUpgradeHeaders(request.headers, { callerToken, requestId })
     for (const replica of sessionGateways.candidates()) {
       const upstream = await connectReplica(replica.origin, timeouts.connectMs)
@@ -61,13 +58,13 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs): UpgradeHan
   }
 
   return {
-    handleUpgrade: (request, socket, head) => {
+    handleUpgrade: (request: IncomingMessage, socket: Socket, head: Buffer): void => {
       forward(request, socket, head).catch((err: unknown) => {
         log.error({ err }, 'websocket upgrade failed')
         socket.destroy()
       })
     },
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       await pairs.drain(timeouts.drainTimeoutMs)
       proxy[Symbol.dispose]()
     },
@@ -101,4 +98,25 @@ function toUpgradeHeaders(
 ): IncomingHttpHeaders {
   const kept = Object.entries(received).filter(([name]) => !isReserved(name) && !droppedHeaders.has(name))
   return { ...Object.fromEntries(kept), [callerHeader]: callerToken, [requestIdHeader]: requestId }
+}
+
+/** Undefined after the time limit. Never rejects. */
+async function connectReplica(origin: string, timeoutMs: number): Promise<Socket | undefined> {
+  const { hostname, port } = new URL(origin)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return await new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port || 80), noDelay: true })
+    const fail = (): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(undefined)
+    }
+    const timer = setTimeout(fail, timeoutMs)
+    socket.once('error', fail)
+    socket.once('connect', () => {
+      clearTimeout(timer)
+      socket.off('error', fail)
+      resolve(socket)
+    })
+  })
 }

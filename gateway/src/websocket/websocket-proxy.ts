@@ -16,8 +16,6 @@ export type Upgrade = {
   onRefused: (status: number) => void
 }
 
-export type WebSocketProxy = Disposable & { forwardUpgrade(upgrade: Upgrade): void }
-
 class SingleSocketAgent extends Agent {
   readonly #socket: Socket
   constructor(socket: Socket) {
@@ -30,7 +28,7 @@ class SingleSocketAgent extends Agent {
 }
 
 /** http-proxy alone has no response timeout and leaves the connection open when an upgrade fails. */
-export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 'log'>): WebSocketProxy {
+export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 'log'>) {
   const proxy = createProxyServer({ ws: true })
   const outgoing = new WeakMap<IncomingMessage, ClientRequest>()
   proxy.on('proxyReqWs', (upgradeRequest, request) => void outgoing.set(request, upgradeRequest))
@@ -70,7 +68,7 @@ export function createWebSocketProxy({ timeouts, log }: Pick<Deps, 'timeouts' | 
     })
   }
 
-  return { forwardUpgrade, [Symbol.dispose]: () => proxy.close() }
+  return { forwardUpgrade, [Symbol.dispose]: (): void => proxy.close() }
 }
 
 function refusalOf({ statusCode, headers }: IncomingMessage): Refusal {

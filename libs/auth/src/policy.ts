@@ -3,14 +3,12 @@ const second = 1_000
 /** Tokens of this instance have under 300 characters. */
 export const maxBearerTokenLength = 2_048
 
-/** Enough for a slow hop, too short to keep. */
-export const callerTokenMs = 30 * second
 /** A minute, and a margin. */
 export const clockSkewMs = 90 * second
 export const maxCallerTokenLength = 4_096
 
-/** A gateway uses one for a few seconds. */
-export const cachedCallerTokens = 1_000
+/** A gateway uses one for a few seconds. One takes about a kilobyte. */
+export const cachedCallerTokens = 5_000
 
 /** Milliseconds. After `staleMs` (a lease and an entry) no cache holds a state from before a change. */
 export const cacheTimes = {

@@ -1,4 +1,5 @@
-import { backoffMs, withTimeout } from '@gatehouse/runtime'
+import { backoffMs, withTimeout, type Timer } from '@gatehouse/runtime'
+import type { SecureContextOptions } from 'node:tls'
 import type { Redis, RedisOptions } from 'ioredis'
 import { redisReconnectBackoff } from './policy.ts'
 
@@ -17,11 +18,53 @@ export const redisOptions = {
   retryStrategy: (attempt: number) => backoffMs(attempt - 1, redisReconnectBackoff),
 } satisfies RedisOptions
 
+export type RedisAddress = { url: string; tls?: SecureContextOptions }
+
+const sentinelAddress = /^(rediss?)\+sentinel:\/\/(?:([^@/]*)@)?([^@/?]+)\/([^/?]+)(?:\?sentinelPassword=([^&]*))?$/
+
+/**
+ * `redis://`, `rediss://` (never in plain text), and `redis+sentinel://user:password@host:26379,host:26379/primary` or `rediss+sentinel://`, which ask
+ * Sentinels which process is the primary. Contract: 8.
+ */
+export async function openRedis(
+  { url, tls }: RedisAddress,
+  options: Pick<RedisOptions, 'autoPipeliningIgnoredCommands'> = {},
+): Promise<Redis> {
+  // An embedded process has no Redis.
+  const ioredis = await import('ioredis')
+  const sentinel = sentinelAddress.exec(url)
+  if (!sentinel) {
+    const encrypted = url.startsWith('rediss:') ? { tls: { ...tls } } : {}
+    return new ioredis.Redis(url, { ...redisOptions, ...options, ...encrypted })
+  }
+  const [, scheme, authority = '', hosts = '', name = '', sentinelPassword = ''] = sentinel
+  const [username, password] = authority.split(':').map(decodeURIComponent)
+  return new ioredis.Redis({
+    ...redisOptions,
+    ...options,
+    name: decodeURIComponent(name),
+    sentinels: hosts.split(',').map((host) => {
+      const { hostname, port } = new URL(`redis://${host}`)
+      return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 26_379) }
+    }),
+    ...(username && { username }),
+    ...(password && { password }),
+    ...(sentinelPassword && { sentinelPassword: decodeURIComponent(sentinelPassword) }),
+    ...(scheme === 'rediss' && { tls: { ...tls }, sentinelTLS: { ...tls }, enableTLSForSentinelMode: true }),
+    sentinelRetryStrategy: redisOptions.retryStrategy,
+  })
+}
+
 /** A server that hangs is disconnected, so the next command fails at once. Rejects with RedisTimeout. */
-export function limitCommands(redis: Redis, timeoutMs: number): <T>(command: () => Promise<T>) => Promise<T> {
+export function limitCommands(
+  redis: Pick<Redis, 'disconnect'>,
+  timeoutMs: number,
+  timer?: Timer,
+): <T>(command: () => Promise<T>) => Promise<T> {
   return async (command) => {
     try {
-      return await withTimeout(command, timeoutMs, () => new RedisTimeout(`no answer of Redis within ${timeoutMs} ms`))
+      const onTimeout = () => new RedisTimeout(`no answer of Redis within ${timeoutMs} ms`)
+      return await withTimeout(command, timeoutMs, onTimeout, timer)
     } catch (error) {
       if (error instanceof RedisTimeout) redis.disconnect(true)
       throw error

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { movableClock } from '@gatehouse/runtime'
 import { buildAccountState as buildState } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { CacheUnavailable, type AccountStateCache } from '../src/account-states/cache.ts'
 import { createAccountStates } from '../src/account-states/account-states.ts'
 import { createMemoryCache } from '../src/account-states/memory-cache.ts'
@@ -31,6 +31,21 @@ describe('finding the state of an account', () => {
     await states.find('3')
 
     expect(loads).to.deep.equal([['0', '1', '2', '3', '4']])
+  })
+
+  it('loads at each call without a cache, for any number of callers at once', async () => {
+    const loads: (readonly string[])[] = []
+    const states = createAccountStates({
+      load: async (userIds) => {
+        loads.push(userIds)
+        return { states: userIds.map((userId) => buildState({ userId })) }
+      },
+    })
+
+    await Promise.all(Array.from({ length: 50 }, (_, index) => states.find(String(index % 2))))
+    await states.find('1')
+
+    expect(loads).to.deep.equal([['0', '1'], ['1']])
   })
 
   it('gives no caller a state whose load began before the call', async () => {

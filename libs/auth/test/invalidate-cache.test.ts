@@ -1,5 +1,5 @@
-import { movableClock } from '@gatehouse/runtime'
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { CacheUnavailable, type AccountStateCache } from '../src/account-states/cache.ts'
 import { createCacheInvalidator } from '../src/account-states/invalidate-cache.ts'

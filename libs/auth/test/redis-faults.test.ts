@@ -45,6 +45,7 @@ describe('the account-state cache while Redis fails', () => {
   it('ignores a lease of an earlier Redis process', async () => {
     const lease = await cache.lease(userId)
     await redis.kill()
+    await eventually('noticed', () => !cache.ready())
     await redis.start()
     await eventually('reconnected', () => cache.ready())
     await cache.fill(buildState(), lease)

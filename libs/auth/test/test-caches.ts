@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
-import { movableClock, systemRandom } from '@gatehouse/runtime'
+import { systemRandom } from '@gatehouse/runtime'
 import { capturedLog, testRedis } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { connectRedisCache } from '../src/account-states/redis-cache.ts'
 import { createMemoryCache } from '../src/account-states/memory-cache.ts'
 import { type AccountStateCache } from '../src/account-states/cache.ts'

@@ -26,7 +26,7 @@ export type Subscription = AsyncDisposable
 
 export type BusLog = { warn(fields: object, message: string): void; error(fields: object, message: string): void }
 
-/** Payloads are JSON. Both ends parse them with the definition's schemas. */
+/** Both ends parse payloads with the definition's schema. */
 export type Bus = AsyncDisposable & {
   /**
    * One `id` (a uuid), which what is kept needs, is one event within two minutes. Rejects with `BusUnavailable`; the event may be stored all the same.
@@ -60,12 +60,6 @@ export type Bus = AsyncDisposable & {
     call: CallDefinition<Q, A>,
     handler: (payload: z.output<Q>, context: Context) => Promise<z.input<A>>,
   ): Promise<Subscription>
-
-  /** Resolves when NATS has all broadcasts so far. Rejects with `BusUnavailable` where some may be lost. */
-  flush(): Promise<void>
-
-  /** Calls `listener` after a reconnection: broadcasts may have been lost. */
-  onReconnect(listener: () => void): Disposable
 
   ready(): boolean
 

@@ -10,11 +10,7 @@ import { failedEventBackoff, outboxBatch, outboxPollMs, outboxRetryBackoff } fro
 
 type OutboxRelayDeps = { orm: MikroORM; bus: Bus; log: BusLog; events: readonly EventDefinition[] }
 
-export type OutboxRelay = AsyncDisposable & {
-  notify(): void
-  /** Of the oldest event, in ms; 0 when there is none. */
-  age(): Promise<number>
-}
+export type OutboxRelay = ReturnType<typeof startOutboxRelay>
 
 /** Saves an event in the transaction of `em`. Throws when the payload does not fit the schema. Design: Invariants 2. */
 export async function enqueue<P extends z.ZodType>(
@@ -30,14 +26,15 @@ export async function enqueue<P extends z.ZodType>(
 }
 
 /** Replicas share the table. Only `events` are touched: a newer release may add others. Design: Invariants 2. */
-export function startOutboxRelay(deps: OutboxRelayDeps, { pollMs = outboxPollMs } = {}): OutboxRelay {
+export function startOutboxRelay(deps: OutboxRelayDeps, { pollMs = outboxPollMs } = {}) {
   // What ends sessions does not wait for a stream that refuses other events.
   const byStream = Map.groupBy(deps.events, ({ kept }) => kept)
   const relays = [...byStream.values()].map((events) => startRelay({ ...deps, events }, pollMs))
   return {
-    notify: () => relays.forEach((relay) => relay.notify()),
-    age: () => oldestAgeMs(deps.orm),
-    async [Symbol.asyncDispose]() {
+    notify: (): void => relays.forEach((relay) => relay.notify()),
+    /** Of the oldest event, in ms; 0 when there is none. */
+    age: (): Promise<number> => oldestAgeMs(deps.orm),
+    async [Symbol.asyncDispose](): Promise<void> {
       await Promise.all(relays.map((relay) => relay.stop()))
     },
   }
@@ -52,7 +49,6 @@ function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: num
   let notified = false
   let wake = () => {}
 
-  /** A notification before the wait counts for it. */
   async function waitForNotification(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     wake = resolve
@@ -139,7 +135,6 @@ function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: num
   }
 }
 
-/** The clock of the database set `created_at`. */
 async function oldestAgeMs(orm: MikroORM): Promise<number> {
   const sql = `select (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs" from outbox order by id limit 1`
   const [oldest] = await read<{ ageMs: number }>(orm.em.fork(), sql)

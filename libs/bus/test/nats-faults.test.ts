@@ -238,16 +238,14 @@ describe('the bus while NATS fails', () => {
     const seen: number[] = []
     await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
     await bus.subscribe(event, async ({ payload }) => void seen.push(payload.n))
-    using _listener = bus.onReconnect(() => void bus.publish(event, { n: 1 }))
 
     await killAndNotice()
     await nats.start()
     await eventually('it is back', () => bus.ready())
 
     expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 2_000 })).to.deep.equal({ sum: 3 })
-    void bus.publish(event, { n: 2 })
-    await eventually('the broadcasts', () => seen.length === 2)
-    expect(seen, 'the listener was called once, when subscriptions had begun again').to.deep.equal([1, 2])
+    void bus.publish(event, { n: 1 })
+    await eventually('the broadcast', () => seen.length === 1)
   })
 
   it('redelivers the event that a killed process held to another member of its group', async () => {
@@ -306,8 +304,6 @@ describe('connecting to NATS', () => {
     await using _group = await bus.subscribe(event, async ({ payload }) => void got.push(payload.n), { group: 'group' })
     await using _all = await bus.subscribe(event, async ({ payload }) => void got.push(payload.n + 10))
     await using _responder = await bus.respond(call, async ({ a, b }) => ({ sum: a + b }))
-    let reconnections = 0
-    using _listener = bus.onReconnect(() => (reconnections += 1))
     const { plain } = bus
     await using _plain = await plain!.subscribe('gatehouse.plain', (bytes) => void got.push(bytes.length))
     await using _consumers = await plain!.keepConsumers({ prefix: 'pulled_', wanted: [], ackWaitMs: 1_000 })
@@ -323,7 +319,6 @@ describe('connecting to NATS', () => {
     expect(got).to.have.members([1, 11])
     expect(await bus.request(call, { a: 1, b: 2 }, { timeoutMs: 5_000 })).to.deep.equal({ sum: 3 })
     expect([readyBefore, bus.ready()]).to.deep.equal([false, true])
-    expect(reconnections, 'broadcasts were lost before').to.equal(1)
     expect(early).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
     expect(earlyPlain).to.include({ name: 'BusUnavailable', reason: 'disconnected' })
     const plainNone = await plain!

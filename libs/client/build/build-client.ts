@@ -1,10 +1,71 @@
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join, resolve, relative, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { build } from 'vite'
-import { writeDeclarations } from './write-declarations.ts'
+import { endpointTable, openPeerEndpoints } from '@gatehouse/contracts/endpoints'
+import { build, type Plugin } from 'vite'
+import ts from 'typescript'
+
+const libraries = resolve(import.meta.dirname, '../..')
+const contracts = join(libraries, 'contracts/src')
+const records = join(libraries, 'client/src/api/records.ts')
+const published = /^(client\/src|contracts\/src\/constants)\//
+
+/**
+ * Writes the declarations of the client and of the constants below `output`. Those of `records.ts` come from zod schemas
+ * and are written out, because the package has no dependencies.
+ */
+function writeDeclarations(entries: string[], output: string): void {
+  const config = ts.readConfigFile(join(libraries, '../tsconfig.json'), ts.sys.readFile)
+  const program = ts.createProgram(entries, {
+    ...ts.parseJsonConfigFileContent(config.config, ts.sys, join(libraries, '..')).options,
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: libraries,
+    outDir: output,
+    types: [],
+    // TypeScript emits no declarations of what it finds by the name of a package.
+    paths: {
+      '@gatehouse/contracts': [join(contracts, 'index.ts')],
+      '@gatehouse/contracts/*': [join(contracts, '*/index.ts')],
+    },
+  })
+  const write: ts.WriteFileCallback = (file, declaration, _, __, sources) => {
+    if (!published.test(relative(output, file))) return
+    const constants = relative(dirname(file), join(output, 'contracts/src/constants/index.js'))
+    const text = sources?.[0]?.fileName === records ? writeOutTypes(program) : declaration
+    ts.sys.writeFile(file, text.replace(/\.ts'/g, ".js'").replaceAll('@gatehouse/contracts/constants', constants))
+  }
+  const { diagnostics } = program.emit(undefined, write, undefined, true)
+  const [problem] = [...ts.getPreEmitDiagnostics(program), ...diagnostics]
+  if (problem) throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, '\n'))
+}
+
+function writeOutTypes(program: ts.Program): string {
+  const checker = program.getTypeChecker()
+  const { NoTruncation, InTypeAlias } = ts.TypeFormatFlags
+  const write = (type: ts.Type) => checker.typeToString(type, undefined, NoTruncation | InTypeAlias)
+  // Member by member: the compiler prints the name of a nested type that has one.
+  const writeMembers = (type: ts.Type, writeOne: (type: ts.Type) => string) =>
+    `{ ${type
+      .getProperties()
+      .map((member) => `${member.name}: ${writeOne(checker.getTypeOfSymbol(member))}`)
+      .join('; ')} }`
+  const module = checker.getSymbolAtLocation(program.getSourceFile(records) as ts.Node) as ts.Symbol
+  return checker
+    .getExportsOfModule(module)
+    .map((exported) => {
+      const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
+      const type = checker.getDeclaredTypeOfSymbol(symbol)
+      const isTable = exported.name === 'Endpoints'
+      const text = isTable ? writeMembers(type, (endpoint) => writeMembers(endpoint, write)) : write(type)
+      const comment = ts.displayPartsToString(symbol.getDocumentationComment(checker))
+      return `${comment && `/** ${comment} */\n`}export type ${exported.name} = ${text}\n`
+    })
+    .join('')
+}
 
 const source = resolve(import.meta.dirname, '..')
 const run = promisify(execFile)
@@ -12,6 +73,8 @@ const run = promisify(execFile)
 const modules = [
   { path: '.', file: 'index.js', entry: 'src/index.ts' },
   { path: './identity', file: 'identity.js', entry: 'src/identity/index.ts' },
+  { path: './registration', file: 'registration.js', entry: 'src/registration/index.ts' },
+  { path: './routes', file: 'routes.js', entry: 'src/session/index.ts' },
 ]
 
 /** Contracts are bundled: no dependencies. `gzipBytes`: of each module. */
@@ -35,11 +98,31 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   return { tarball: join(resolve(folder), filename), gzipBytes }
 }
 
+/** The table of the endpoints without what a client does not use: services, limits and the endpoints of peers. */
+const tableOfClients: Plugin = {
+  name: 'table-of-clients',
+  load(id) {
+    if (!id.endsWith('/contracts/src/endpoints/table.ts')) return null
+    const unused: readonly string[] = openPeerEndpoints
+    const rows = Object.entries(endpointTable).filter(
+      ([name, { access }]) => access !== 'peer' && !unused.includes(name),
+    )
+    const texts = rows.map(([name, { method, path, access }]) =>
+      [name, method, path.slice('/api/'.length), ...(access === 'anyone' ? [access] : [])].join(' '),
+    )
+    return `export const endpointTable = Object.fromEntries(${JSON.stringify(texts.join())}.split(',').map((row) => {
+      const [name, method, path, access] = row.split(' ')
+      return [name, { method, path: '/api/' + path, access }]
+    }))`
+  },
+}
+
 async function bundle({ file, entry }: { file: string; entry: string }, output: string): Promise<void> {
   await build({
     root: source,
     configFile: false,
     logLevel: 'warn',
+    plugins: [tableOfClients],
     build: {
       outDir: output,
       emptyOutDir: false,

@@ -1,12 +1,5 @@
 import { createClient, type Client, type ClientOptions } from './client.ts'
-import type { ClientClock, Jitter, KeyValueStorage, Socket } from './platform.ts'
-
-/** Monotonic: changes of the system time have no effect. */
-export const browserClock: ClientClock = {
-  now: () => performance.now(),
-  setTimeout: (run, ms) => setTimeout(run, ms),
-  clearTimeout: (timer) => clearTimeout(timer as number | undefined),
-}
+import { browserClock, type Jitter, type KeyValueStorage, type Socket } from './platform.ts'
 
 // eslint-disable-next-line no-restricted-properties -- the dependency itself, as a browser gives it
 const browserJitter: Jitter = () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32

@@ -16,10 +16,9 @@ import { createRemoteSessions } from './connections/remote-sessions.ts'
 import { createRemoteList, readStoredRemotes } from './connections/remotes.ts'
 import { createCountdown, type Countdown } from './countdown.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
-import { isReady, tokenRefused } from './live/frames.ts'
+import { isReady, isSecurityNotice, tokenRefused } from './live/frames.ts'
 import { createLiveConnection, type LiveConnection, type LiveDeps } from './live/live-connection.ts'
 import type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, WatchStorage } from './platform.ts'
-import { createAvailabilityCheck, type AvailabilityCheck } from './registration/availability-check.ts'
 import {
   completeRegistration,
   type RegistrationInput,
@@ -56,13 +55,13 @@ export type Client = Api & {
   userScopedStores: UserScopedStores
   identity: Identity
 
-  /** Does not wait for the other instances. */
-  logIn(credentials: Credentials, options?: CallOptions): Promise<User>
+  /** `next`: repeat it with the `code` of the second factor. Does not wait for the other instances. */
+  logIn(credentials: Credentials, options?: CallOptions): Promise<LogInStep>
+  /** `token`: what follows the `#` of a recovery link. */
+  recover(recovery: { token: string; newPassword: string; code?: string }, options?: CallOptions): Promise<User>
   logOut(): void
   /** For rate limits: `start(error.retryAfter)`. */
   createCountdown(): Countdown
-  /** Debounced. One for each form. */
-  createAvailabilityCheck(): AvailabilityCheck
   /** Navigate when it resolves. A failed avatar upload does not reject. */
   register(input: RegistrationInput, options?: CallOptions): Promise<RegistrationOutcome>
   updateProfile(change: ProfileChange, options?: CallOptions): Promise<User>
@@ -75,6 +74,9 @@ export type Client = Api & {
   deleteFederationIdentities(request: IdentityDeletionRequest, options?: CallOptions): Promise<IdentityDeletions>
   close(): void
 }
+
+/** A wrong code is an ApiError: `second_factor_wrong`. */
+export type LogInStep = { next: null; user: User } | { next: 'second_factor'; user: null }
 
 const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
@@ -108,21 +110,32 @@ export function createClient(options: ClientOptions): Client {
   const api = apiAt({ origin, token, onTokenRefused: (refused) => void invalidate(refused, tokenRefused) })
   const live = liveAt({ origin, token, onRefused: invalidate })
   live.onEvent((event) => {
-    if (!isReady(event)) return
-    selfIds.add(event.user.id)
-    session.setUser(event.user)
+    if (isReady(event)) {
+      selfIds.add(event.user.id)
+      session.setUser(event.user)
+    } else if (isSecurityNotice(event) && /_(on|off)$/.test(event.what)) {
+      const { user } = session.getSnapshot()
+      if (user) session.setUser({ ...user, secondFactor: event.what === 'second_factor_on' })
+    }
   })
 
   const remotes = createRemoteList(storage)
   const sessions = createRemoteSessions({ remotes, selfIds, createLive: liveAt, createRemoteApi: apiAt })
-  const connections = createConnections({ homeOrigin: origin, homeApi: api, remotes, sessions, session })
+  const connections = createConnections({
+    homeOrigin: origin,
+    homeApi: api,
+    remotes,
+    sessions,
+    session,
+    createRemoteApi: apiAt,
+  })
   const passwordPropagation = createPasswordPropagation({
     remotes,
     createRemoteApi: apiAt,
     clock,
     verifyPassword: async (password, options) => {
       const { user } = session.getSnapshot()
-      if (user) await verifyHomePassword(api, user, password, options)
+      if (user?.homeInstance === null) await verifyHomePassword(api, password, options)
     },
   })
 
@@ -157,10 +170,20 @@ export function createClient(options: ClientOptions): Client {
     userScopedStores,
     identity,
     createCountdown: () => createCountdown(clock),
-    createAvailabilityCheck: () => createAvailabilityCheck({ api, clock }),
     logIn: async (credentials, options = {}) => {
-      const { token, user } = await api.call('login', { body: credentials, ...options })
-      session.initSession(token, user, { password: credentials.password })
+      try {
+        const { token, user } = await api.call('login', { body: credentials, ...options })
+        session.initSession(token, user, { password: credentials.password })
+        return { next: null, user }
+      } catch (error) {
+        const isAsked = error instanceof ApiError && error.code === 'second_factor_required'
+        if (isAsked) return { next: 'second_factor', user: null }
+        throw error
+      }
+    },
+    recover: async (recovery, options = {}) => {
+      const { token, user } = await api.call('recover', { body: recovery, ...options })
+      session.initSession(token, user, { password: recovery.newPassword })
       return user
     },
     logOut: session.logout,
@@ -181,7 +204,9 @@ export function createClient(options: ClientOptions): Client {
     deleteAccount: async (credentials, options) => {
       const user = currentUser()
       if (credentials.username !== user.username) throw new ApiError(400, 'This is not your username')
-      const verifyPassword = () => verifyHomePassword(api, user, credentials.password, options)
+      const verifyPassword = async () => {
+        if (user.homeInstance === null) await verifyHomePassword(api, credentials.password, options)
+      }
       const outcome = await deleteAccount({ api, connections, verifyPassword }, credentials, options)
       const remaining = token() // null when the socket was closed for the deletion before
       if (outcome.deleted && remaining) session.invalidateToken(remaining, accountDeleted)

@@ -2,7 +2,7 @@
 export { avatarColors, parseFederatedUsername } from '@gatehouse/contracts/constants'
 
 export { createBrowserClient } from './browser.ts'
-export { createClient, type Client, type ClientOptions } from './client.ts'
+export { createClient, type Client, type ClientOptions, type LogInStep } from './client.ts'
 
 export { createApi, type Api, type ExportOptions } from './api/api.ts'
 export type { ApiOptions, Call, CallOptions } from './api/call.ts'
@@ -12,15 +12,7 @@ export type * from './api/records.ts'
 export { createCountdown, type Countdown } from './countdown.ts'
 
 export type { Session, SessionEnd, SessionEndReason, SessionState, UserScopedStores } from './session/session.ts'
-export { guardRoute, isAuthPage, routes, type RouteVerdict } from './session/route-guard.ts'
-export { isSafeRedirect, safeRedirect } from './session/safe-redirect.ts'
 
-export {
-  findRegistrationProblems,
-  type RegistrationEntry,
-  type RegistrationProblems,
-} from './registration/registration-checks.ts'
-export type { AvailabilityCheck, AvailabilityState } from './registration/availability-check.ts'
 export type { RegistrationInput, RegistrationOutcome } from './registration/registration-flow.ts'
 
 export type { Connections } from './connections/connections.ts'
@@ -32,10 +24,12 @@ export type { LiveConnection, LiveState } from './live/live-connection.ts'
 export {
   isPresenceUpdate,
   isReady,
+  isSecurityNotice,
   type AdminChange,
   type OtherEvent,
   type PresenceUpdate,
   type ReadyEvent,
+  type SecurityNotice,
   type ServerEvent,
 } from './live/frames.ts'
 

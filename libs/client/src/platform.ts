@@ -29,3 +29,10 @@ export type WatchStorage = (changed: (key: string | null) => void) => () => void
 
 /** From 0 up to, not including, 1. */
 export type Jitter = () => number
+
+/** Monotonic: changes of the system time have no effect. */
+export const browserClock: ClientClock = {
+  now: () => performance.now(),
+  setTimeout: (run, ms) => setTimeout(run, ms),
+  clearTimeout: (timer) => clearTimeout(timer as number | undefined),
+}

@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import { auditActions } from './constants/audit-actions.ts'
 import * as limits from './constants/limits.ts'
-import { snowflake, text, timestampMs, trimmedText } from './text.ts'
+import { pageQuery } from './invites.ts'
+import { socketsReply } from './sockets.ts'
+import { optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
 import { userReply } from './users.ts'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
@@ -21,7 +24,7 @@ const day = z
   .optional()
   .catch(undefined)
 
-/** `homeInstance`: a host, or `local`. `cursor`: the last `nextCursor`, in place of `page`. Unknown values read as the default. Contract: 5, users. */
+/** `homeInstance`: a host, or `local`. `suspended`: those alone. `invite`: who came by it. `cursor`: the last `nextCursor`, in place of `page`. Unknown values read as the default. Contract: 5, users. */
 export const listUsersQuery = z.object({
   q: text('q').max(100).optional(),
   page: clamped(1, 1_000_000),
@@ -32,6 +35,11 @@ export const listUsersQuery = z.object({
   joinedAfter: day,
   joinedBefore: day,
   sort: z.enum(['newest', 'oldest', 'az', 'za']).catch('newest'),
+  suspended: z
+    .literal('true')
+    .transform(() => true)
+    .catch(false),
+  invite: snowflake.optional().catch(undefined),
   cursor: snowflake.optional().catch(undefined),
 })
 export const userInstancesReply = z.object({ instances: z.array(z.string()) })
@@ -45,14 +53,19 @@ export const listUsersReply = z.object({
   nextCursor: z.string().nullable(),
 })
 export const roleBody = z.object({ isAdmin: z.boolean({ error: 'isAdmin must be true or false' }) })
+export const suspendBody = z.object({ reason: optionalText('reason', limits.suspensionReasonMax).optional() })
+export const recoveryLinkReply = z.object({ url: z.string(), expiresAt: timestampMs })
 export const resetPasswordReply = z.object({ temporaryPassword: z.string() })
 
 export const settingsReply = z
   .object({
     instanceName: z.string(),
+    contact: z.string().nullable(),
     registrationOpen: z.boolean().nullable(),
     federatedRegistrationOpen: z.boolean(),
     autoAcceptPeering: z.boolean(),
+    stubUpgradesNeedProof: z.boolean(),
+    requireSecondFactorForAdmins: z.boolean(),
     // Existing clients need these fields. Contract: 5.
     discoveryEnabled: z.literal(false),
     gifEnabled: z.literal(false),
@@ -67,9 +80,12 @@ export const settingsBody = z.object({
     .refine((value) => value.length > 0, { error: 'instanceName is required' })
     .meta({ minLength: 1 })
     .optional(),
+  contact: optionalText('contact', limits.contactMax, 'one').optional(),
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
   federatedRegistrationOpen: z.boolean({ error: 'federatedRegistrationOpen must be true or false' }).optional(),
   autoAcceptPeering: z.boolean({ error: 'autoAcceptPeering must be true or false' }).optional(),
+  stubUpgradesNeedProof: z.boolean({ error: 'stubUpgradesNeedProof must be true or false' }).optional(),
+  requireSecondFactorForAdmins: z.boolean({ error: 'requireSecondFactorForAdmins must be true or false' }).optional(),
 })
 
 /** Contract: 5. */
@@ -81,8 +97,36 @@ export const auditEntryReply = z
     actorUsername: z.string().nullable(),
     targetType: z.string(),
     targetId: z.string().nullable(),
+    /** Of a user, as it was then. */
+    targetName: z.string().nullable(),
     detail: z.record(z.string(), z.unknown()),
     createdAt: timestampMs,
   })
   .meta({ id: 'AuditEntry' })
+/** `actor`: an id, or `operator`. `after` and `before`: days as in the list of users. Contract: 5, audit. */
+export const auditQuery = pageQuery.extend({
+  actor: z.union([z.literal('operator'), snowflake]).optional(),
+  subject: snowflake.optional(),
+  action: z.enum(auditActions).optional(),
+  after: day,
+  before: day,
+})
 export const auditReply = z.object({ entries: z.array(auditEntryReply), nextCursor: z.string().nullable() })
+
+/** Contract: 5, A user. */
+export const describeUserReply = socketsReply.extend({
+  user: userReply,
+  /** The invite, and its creator as far as known. */
+  invitedBy: z
+    .object({
+      inviteId: snowflake,
+      name: z.string(),
+      userId: snowflake.nullable(),
+      username: z.string().nullable(),
+    })
+    .nullable(),
+  passkeys: z.number().int(),
+  secondFactor: z.boolean(),
+  lastLoginAt: timestampMs.nullable(),
+  audit: z.array(auditEntryReply),
+})

@@ -4,10 +4,17 @@ import { homeFields, isNewField } from './constants/profile-fields.ts'
 import { defineCall } from './define.ts'
 import { deleteIdentityBody, deletionMode, fanoutResult, resolveStubBody } from './federation.ts'
 import { shapeOf } from './relay.ts'
+import { socketsReply } from './sockets.ts'
 import { snowflake, timestampMs } from './text.ts'
 
 const profileText = z.string().nullable()
 const optionalProfileText = profileText.default(null)
+
+/** With the longest tokens a message has 200 KiB. */
+export const maxTokensPerCall = 100
+
+/** Times in seconds since the epoch. */
+const tokenClaims = z.object({ userId: z.string(), iat: z.int(), exp: z.int() })
 
 /** What a peer reports of the profile of one of its users. Wire: 3, profile_update. */
 const remoteProfile = z.object({
@@ -69,10 +76,18 @@ export const checkHomeEpoch = defineCall({
   reply: z.object({ outcome: z.enum(['unknown', 'same', 'changed', 'unverified']) }),
 })
 
-/** Asks federation-fanout to delete a user's identity at peers. Each origin, as spelled, has a result. Contract: 7, fan-out. */
+/**
+ * Asks federation-fanout to delete a user's identity at peers. Each origin, as spelled, has a result. Unreachable peers are
+ * asked too where it is `durable`. Contract: 7, fan-out.
+ */
 export const deleteIdentitiesAtPeers = defineCall({
   subject: 'call.federation.delete-identities.v1',
-  request: z.object({ userId: snowflake, origins: z.array(z.string()), mode: deletionMode }),
+  request: z.object({
+    userId: snowflake,
+    origins: z.array(z.string()),
+    mode: deletionMode,
+    durable: z.boolean().optional(),
+  }),
   reply: z.object({ results: z.array(z.object({ origin: z.string(), result: fanoutResult })) }),
 })
 
@@ -96,6 +111,23 @@ export const verifyAttachProof = defineCall({
     homeUserId: z.string().optional(),
     username: z.string().optional(),
   }),
+})
+
+/** Asks a session gateway for the open sockets of an account on all nodes, as they are told to it. Contract: 5, A user. */
+export const listOpenSockets = defineCall({
+  subject: 'call.session-gateway.list-sockets.v1',
+  request: z.object({ userId: snowflake }),
+  reply: socketsReply,
+})
+
+/**
+ * Asks identity what the tokens of sockets claim, in their order; null for an invalid or expired one. Session gateways hold no
+ * key of tokens: docs/decisions/token-claims.md.
+ */
+export const readTokenClaims = defineCall({
+  subject: 'call.identity.read-token-claims.v1',
+  request: z.object({ tokens: z.array(z.string()).min(1).max(maxTokensPerCall) }),
+  reply: z.object({ claims: z.array(tokenClaims.nullable()) }),
 })
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineBroadcast, defineEvent } from './define.ts'
 import { openSocket } from './sockets.ts'
 import { snowflake, timestampMs } from './text.ts'
-import { accountState, userStatus } from './users.ts'
+import { accountState, publicProfile, userStatus } from './users.ts'
 
 // Subjects get the prefix `gatehouse.`. All but broadcasts go through the outbox. See docs/events.md.
 
@@ -41,6 +41,21 @@ export const sessionsEnded = defineEvent({
   payload: z.object({ ...ofAccount, actor }),
 })
 
+/** All sockets close. Contract: 5, suspend. */
+export const userSuspended = defineEvent({
+  name: 'UserSuspended',
+  subject: 'event.user.suspended.v1',
+  kept: 'events',
+  payload: z.object({ ...ofAccount, actor, reason: z.string().nullable() }),
+})
+
+/** Tokens stay revoked. Contract: 5, suspend. */
+export const userUnsuspended = defineEvent({
+  name: 'UserUnsuspended',
+  subject: 'event.user.unsuspended.v1',
+  payload: z.object({ ...ofAccount, actor }),
+})
+
 /** Keeps the message under the limit of NATS. */
 export const audiencePerEvent = 20_000
 
@@ -74,15 +89,58 @@ export const roleChanged = defineEvent({
   payload: z.object({ ...ofAccount, actor, isAdmin: z.boolean() }),
 })
 
-/** Contract: 3, PATCH. */
+/** `due`, `optional`: an admin must set one up before acting as one, or no longer. Contract: 3, Second factor. */
+export const secondFactorChanged = defineEvent({
+  name: 'SecondFactorChanged',
+  subject: 'event.user.second-factor-changed.v1',
+  kept: 'events',
+  payload: z.object({ ...ofAccount, actor, change: z.enum(['on', 'off', 'due', 'optional']) }),
+})
+
+/** Contract: 3, Second factor. */
+export const secondFactorBlocked = defineEvent({
+  name: 'SecondFactorBlocked',
+  subject: 'event.user.second-factor-blocked.v1',
+  payload: z.object({ userId: snowflake, at: timestampMs, until: timestampMs }),
+})
+
+const ofPasskey = { userId: snowflake, at: timestampMs, passkeyId: snowflake, name: z.string() }
+
+/** Contract: 3, Passkeys. */
+export const passkeyAdded = defineEvent({
+  name: 'PasskeyAdded',
+  subject: 'event.user.passkey-added.v1',
+  payload: z.object(ofPasskey),
+})
+
+/** By its person. A reset and a deletion, which remove all, say so themselves. Contract: 3, Passkeys. */
+export const passkeyRemoved = defineEvent({
+  name: 'PasskeyRemoved',
+  subject: 'event.user.passkey-removed.v1',
+  payload: z.object(ofPasskey),
+})
+
+/** `profile` is all that everybody sees, since earlier events may be gone. 0.2.0 does not say it. Contract: 3, PATCH. */
 export const profileChanged = defineEvent({
   name: 'ProfileChanged',
   subject: 'event.user.profile-changed.v1',
   lastOf: 'userId',
-  payload: z.object({ ...ofAccount, profileUpdatedAt: timestampMs, changed: z.array(z.string()) }),
+  payload: z.object({
+    ...ofAccount,
+    profileUpdatedAt: timestampMs,
+    changed: z.array(z.string()),
+    profile: publicProfile.optional(),
+  }),
 })
 
-/** `version` rises. Without `audience`, gateways look it up. Contract: 6, presence_update. */
+/** Statuses were changed by the session gateway `by`. The others read which. Contract: 6, presence_update. */
+export const presenceRecorded = defineBroadcast({
+  name: 'PresenceRecorded',
+  subject: 'event.user.presence-recorded.v1',
+  payload: z.object({ by: z.string() }),
+})
+
+/** For session gateways of 0.2.0. They publish it without `isRecorded`. */
 export const presenceChanged = defineBroadcast({
   name: 'PresenceChanged',
   subject: 'event.user.presence-changed.v1',
@@ -90,15 +148,8 @@ export const presenceChanged = defineBroadcast({
     userId: snowflake,
     status: userStatus,
     version: z.number().int(),
-    audience: z.array(snowflake).optional(),
+    isRecorded: z.literal(true).optional(),
   }),
-})
-
-/** Asks gateways to repeat presence changes to `askedBy`. Contract: 6, presence_update. */
-export const presenceMissed = defineBroadcast({
-  name: 'PresenceMissed',
-  subject: 'event.user.presence-missed.v1',
-  payload: z.object({ askedBy: z.string() }),
 })
 
 /** Contract: 6. */
@@ -182,13 +233,16 @@ export const accountEvents = [
   passwordChanged,
   passwordReset,
   sessionsEnded,
+  userSuspended,
+  userUnsuspended,
   userDeleted,
   roleChanged,
+  secondFactorChanged,
   profileChanged,
 ] as const
 
 /** Contract: 6, forced disconnect. */
-export const sessionEndingEvents = [passwordReset, sessionsEnded, userDeleted] as const
+export const sessionEndingEvents = [passwordReset, sessionsEnded, userSuspended, userDeleted] as const
 
 export const inviteEvents = [
   inviteCreated,

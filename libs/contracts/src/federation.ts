@@ -3,11 +3,25 @@ import * as limits from './constants/limits.ts'
 import { snowflake, text, timestampMs } from './text.ts'
 import { ownedSpaces, successReply } from './users.ts'
 
-export const deletionMode = z.enum(['soft', 'full'], { error: 'mode must be soft or full' })
+export const deletionMode = z
+  .enum(['soft', 'full'], { error: 'mode must be soft or full' })
+  .meta({ id: 'DeletionMode' })
 export type DeletionMode = z.infer<typeof deletionMode>
 
 const host = text('homeInstance').min(1).max(limits.hostMax)
 const homeUserId = text('homeUserId').min(1, { error: 'homeUserId is required' }).max(64)
+
+/** What an instance says that it deleted, at `deletedAt` (ms). `origin` is its own. Contract: 7, Receipts. */
+const receipt = z
+  .object({ homeUserId: z.string().max(64), mode: deletionMode, deletedAt: timestampMs, origin: z.string().max(300) })
+  .meta({ id: 'Receipt' })
+export type Receipt = z.infer<typeof receipt>
+export const signedReceipt = z.object({ receipt, signature: z.string().max(100) }).meta({ id: 'SignedReceipt' })
+/** `publicKey` was published by the instance when it signed. */
+export const keptReceipt = signedReceipt.extend({ publicKey: z.string().max(64) }).meta({ id: 'KeptReceipt' })
+export type KeptReceipt = z.infer<typeof keptReceipt>
+export const deleteIdentityReply = successReply.extend(signedReceipt.shape)
+export const receiptKeysReply = z.object({ keys: z.array(z.string()).max(100) }).meta({ id: 'ReceiptKeys' })
 
 export const deleteIdentityBody = z.object({ homeUserId, homeInstance: host, mode: deletionMode })
 export const resolveStubBody = z.object({
@@ -36,6 +50,10 @@ export const acceptPeerPendingReply = z.object({
   approvalToken: z.string(),
 })
 export const remoteOriginBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) }).meta({ id: 'RemoteOrigin' })
+/** Absent: `instance_connect`. */
+export const ensurePeerBody = remoteOriginBody
+  .extend({ reason: z.literal('instance_connect', { error: 'reason must be instance_connect' }).optional() })
+  .meta({ id: 'EnsuredPeer' })
 export const deniedBody = z.object({ reason: z.string().max(64).nullish(), message: z.string().max(2_000).nullish() })
 export const deniedReply = z.object({ acknowledged: z.literal(true) })
 export const rotateBody = z.object({
@@ -62,6 +80,8 @@ export const peerReply = z
     origin: z.string(),
     status: peerStatus,
     reason: z.string().nullable(),
+    /** `reason` in the words of existing instances. */
+    statusReason: z.string().nullable(),
     instanceName: z.string().nullable(),
     instanceId: z.string().nullable(),
     createdAt: timestampMs,
@@ -108,12 +128,44 @@ export const fanoutBody = z.object({
     .min(1, { error: 'origins must name at least one instance' })
     .max(limits.fanoutOriginsMax, { error: `origins may name at most ${limits.fanoutOriginsMax} instances` }),
   mode: fanoutMode,
+  durable: z.boolean({ error: 'durable must be true or false' }).optional(),
 })
 export const fanoutResult = z
   .union([
-    successReply,
-    z.object({ success: z.literal(false), error: z.string(), ownedSpaces: ownedSpaces.optional() }),
+    successReply.extend({ receipt: keptReceipt.optional() }),
+    z.object({
+      success: z.literal(false),
+      error: z.string(),
+      ownedSpaces: ownedSpaces.optional(),
+      /** It is tried again. Contract: 7, Deletion orders. */
+      order: z.literal('waiting').optional(),
+    }),
   ])
   .meta({ id: 'IdentityDeletion' })
 export type FanoutResult = z.infer<typeof fanoutResult>
 export const fanoutReply = z.object({ results: z.record(z.string(), fanoutResult) })
+
+/** `overdue`: without an answer in 30 days, and tried no more. Times in ms. Contract: 7, Deletion orders. */
+const deletionOrder = z.object({
+  origin: z.string(),
+  mode: deletionMode,
+  state: z.enum(['waiting', 'done', 'refused', 'overdue']).meta({ id: 'OrderState' }),
+  error: z.string().nullable(),
+  attempts: z.int(),
+  givenAt: timestampMs,
+  nextAttemptAt: timestampMs.nullable(),
+  endedAt: timestampMs.nullable(),
+  /** Null: a peer that signs nothing has acknowledged it, or it has not ended. */
+  receipt: keptReceipt.nullable(),
+})
+export type OrderState = z.infer<typeof deletionOrder>['state']
+export const deletionOrdersReply = z.object({ orders: z.array(deletionOrder.meta({ id: 'DeletionOrder' })) })
+export const openOrdersReply = z.object({
+  orders: z.array(
+    deletionOrder
+      .omit({ receipt: true })
+      .extend({ id: snowflake, userId: snowflake })
+      .meta({ id: 'OpenDeletionOrder' }),
+  ),
+  nextCursor: snowflake.nullable(),
+})

@@ -35,6 +35,15 @@ export const registryBody = z.object({
 export const registryReply = z.object({ registry: z.array(registryEntry), updatedAt: timestampMs })
 export const putRegistryReply = z.object({ ok: z.literal(true), updatedAt: timestampMs })
 
+/** federation-wire-2.md 3.1. */
+export const federationCredentialBody = z.object({
+  origin: text('origin').min(1).max(512),
+  markProvisioned: z.boolean().optional(),
+})
+export const federationCredentialReply = z
+  .object({ origin: z.string(), secret: z.string(), provisioned: z.boolean() })
+  .meta({ id: 'FederationCredential' })
+
 /** Host of the detached account. federation-wire.md 4, attach 1. */
 export const attachProofBody = z.object({ targetDomain: text('targetDomain').min(1).max(limits.hostMax) })
 export const reattachReply = z.object({ success: z.literal(true), user: userReply })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
-import { countCodePoints } from './constants/text.ts'
-import { snowflake, timestampMs, trimmedText } from './text.ts'
+import { requiredName, snowflake, timestampMs } from './text.ts'
 
 /** Never stored. Spec: Invite status. */
 export const inviteStatus = z.enum(['active', 'exhausted', 'expired', 'revoked'])
@@ -38,11 +37,7 @@ export const redemptionReply = z
   .meta({ id: 'InviteRedemption' })
 export type RedemptionReply = z.infer<typeof redemptionReply>
 
-const inviteName = trimmedText('name', limits.inviteNameMax, 'one')
-  .refine((value) => countCodePoints(value) >= 1, {
-    error: 'name is required',
-  })
-  .meta({ minLength: 1 })
+const inviteName = requiredName(limits.inviteNameMax)
 const maxUses = z
   .number({ error: 'maxUses must be null or a positive integer' })
   .int({ error: 'maxUses must be null or a positive integer' })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { rowsOf } from './endpoints/table.ts'
-import { idParams, newPassword, optionalText, text } from './text.ts'
-import { successReply, userReply } from './users.ts'
+import { newPassword, optionalText, text } from './text.ts'
+import { userReply } from './users.ts'
 
 const identity = rowsOf('identity')
 
@@ -21,10 +21,5 @@ export const operatorEndpoints = {
       password: newPassword('password').optional(),
     }),
     replies: { 201: z.object({ user: userReply, temporaryPassword: z.string().nullable() }) },
-  },
-  endUserSessions: {
-    ...identity('POST', '/internal/operator/users/:id/sessions/end', 'admin'),
-    params: idParams,
-    replies: { 200: successReply },
   },
 } as const

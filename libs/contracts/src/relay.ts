@@ -45,12 +45,18 @@ export const syncBody = z.object({
     .min(0)
     .max(8_640_000_000_000_000),
   limit: z.number({ error: 'limit must be a whole number from 1 to 500' }).int().min(1).max(500),
-  contextType: z.enum(['friend', 'profile'], { error: 'Unknown contextType' }).nullish(),
+  /** The checkpointId of the page before. */
+  afterId: z
+    .string()
+    .regex(/^[0-9]{1,18}$/, { error: 'afterId must be a checkpointId' })
+    .nullish(),
+  contextType: z.enum(['dm', 'friend', 'profile'], { error: 'Unknown contextType' }).nullish(),
 })
 export const syncReply = z.object({
   events: z.array(z.unknown()),
   hasMore: z.boolean(),
   checkpoint: z.number(),
+  checkpointId: z.string().optional(),
 })
 
 export const lookupBody = z.object({ username: text('username').min(1).max(limits.federatedUsernameMax) })
@@ -59,7 +65,12 @@ export const remoteUser = z
   .object({
     homeUserId: z.string(),
     username: z.string(),
-    profile: z.object({ ...shapeOf(lookupFields, () => z.string().nullable().default(null)), status: z.string() }),
+    profile: z.object({
+      ...shapeOf(lookupFields, () => z.string().nullable().default(null)),
+      status: z.string(),
+      /** When it was created, for one that was never changed. */
+      profileUpdatedAt: timestampMs.optional(),
+    }),
   })
   .meta({ id: 'RemoteUser' })
 export type RemoteUser = z.infer<typeof remoteUser>

@@ -1,9 +1,18 @@
 import { z } from 'zod'
+import { closures, type Closure } from './constants/closures.ts'
+import { socketErrors } from './constants/socket-errors.ts'
 import { snowflake, timestampMs } from './text.ts'
 import { userReply, userStatus } from './users.ts'
 
-/** Spec: WebSocket handshake 2. */
-export const authMessage = z.object({ type: z.literal('auth'), token: z.string() })
+export const clientKind = z.enum(['web', 'desktop', 'mobile'])
+export type ClientKind = z.infer<typeof clientKind>
+
+/** Another `client` is left out. Spec: WebSocket handshake 2; federation-wire-2.md 5, socket. */
+export const authMessage = z.object({
+  type: z.literal('auth'),
+  token: z.string(),
+  client: clientKind.optional().catch(undefined),
+})
 
 export const readyMessage = z.object({
   type: z.literal('ready'),
@@ -33,8 +42,19 @@ export const readyMessage = z.object({
 })
 export type ReadyMessage = z.infer<typeof readyMessage>
 
-export const presenceMessage = z.object({ type: z.literal('presence_update'), userId: snowflake, status: userStatus })
+/** The home is null for users of this instance. */
+export const presenceMessage = z.object({
+  type: z.literal('presence_update'),
+  userId: snowflake,
+  status: userStatus,
+  homeUserId: z.string().nullable(),
+  homeInstance: z.string().nullable(),
+})
 export type PresenceMessage = z.infer<typeof presenceMessage>
+
+/** In the own sockets the own view. Contract: 6, user_updated. */
+export const userUpdatedMessage = z.object({ type: z.literal('user_updated'), user: userReply })
+export type UserUpdatedMessage = z.infer<typeof userUpdatedMessage>
 
 /** Contract: 6, watch. */
 export const watchMessage = z.object({ type: z.literal('watch'), topic: z.literal('admin') })
@@ -50,6 +70,51 @@ export const adminChangedMessage = z.object({
 })
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
 
+/** To all sockets of the account. Contract: 3, Second factor, Passkeys; 6. */
+export const securityNoticeMessage = z.object({
+  type: z.literal('security_notice'),
+  what: z.enum(['second_factor_on', 'second_factor_off', 'second_factor_blocked', 'passkey_added', 'passkey_removed']),
+  at: timestampMs,
+})
+export type SecurityNoticeMessage = z.infer<typeof securityNoticeMessage>
+
+/** Contract: 6. */
+export const pingMessage = z.object({ type: z.literal('ping') })
+
+export const pongMessage = z.object({ type: z.literal('pong') })
+
+/** The fields of the upstream, with any names. docs/integrating.md */
+export const readyPartMessage = z.looseObject({ type: z.literal('ready_part'), upstream: z.string() })
+
+const errorCodes = [...Object.keys(socketErrors), ...Object.values(closures).map(({ error }) => error)] as [
+  keyof typeof socketErrors | Closure['error'],
+]
+
+/** `about`: the unknown type. `requestType`: that of a message that nothing came of. Contract: 6. */
+export const socketErrorMessage = z.object({
+  type: z.literal('error'),
+  message: z.string(),
+  code: z.enum(errorCodes),
+  about: z.string().optional(),
+  requestType: z.string().optional(),
+})
+export type SocketErrorMessage = z.infer<typeof socketErrorMessage>
+
+/** All but those of upstreams. docs/live.md */
+export const clientMessages = [authMessage, pingMessage, watchMessage, unwatchMessage] as const
+export const serverMessages = [
+  ...[
+    readyMessage,
+    readyPartMessage,
+    presenceMessage,
+    userUpdatedMessage,
+    adminChangedMessage,
+    securityNoticeMessage,
+    pongMessage,
+  ],
+  socketErrorMessage,
+] as const
+
 /** The address is cut to its /24 or /48. Contract: 3, sockets. */
 export const openSocket = z
   .object({
@@ -57,6 +122,7 @@ export const openSocket = z
     connectedAt: timestampMs,
     network: z.string(),
     userAgent: z.string(),
+    client: clientKind.optional(),
   })
   .meta({ id: 'OpenSocket' })
 export type OpenSocket = z.infer<typeof openSocket>

@@ -26,6 +26,13 @@ export function trimmedText(name: string, max: number, lines: 'one' | 'many' = '
     .meta({ maxLength: max })
 }
 
+/** Of an invite or a passkey. */
+export function requiredName(max: number) {
+  return trimmedText('name', max, 'one')
+    .refine((value) => value.length > 0, { error: 'name is required' })
+    .meta({ minLength: 1 })
+}
+
 /** Empty means null. */
 export function optionalText(name: string, max: number, lines?: 'one' | 'many') {
   return trimmedText(name, max, lines)

@@ -122,13 +122,8 @@ export const upstreamDelivery = z.object({
     z.strictObject({ space: snowflake }),
   ]),
   except: z.strictObject({ sessions: sessionIds }).optional(),
+  /** Judged when it is delivered. */
+  access: z.literal('admin').optional(),
   message: z.looseObject({ type: z.string() }),
 })
 export type UpstreamDelivery = z.infer<typeof upstreamDelivery>
-
-export const upstreamErrorMessage = z.object({
-  type: z.literal('error'),
-  message: z.string(),
-  code: z.string(),
-  requestType: z.string(),
-})

@@ -2,13 +2,23 @@ import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import {
   avatarColors,
+  fieldsWith,
   profileFieldNames,
   profileFields,
   type AvatarColor,
   type ProfileFieldName,
   type ProfileKind,
 } from './constants/profile-fields.ts'
-import { newPassword, optionalText, passwordAttempt, snowflake, text, timestampMs, trimmedText } from './text.ts'
+import {
+  describeType,
+  newPassword,
+  optionalText,
+  passwordAttempt,
+  snowflake,
+  text,
+  timestampMs,
+  trimmedText,
+} from './text.ts'
 
 export const userStatus = z.enum(['online', 'offline'])
 
@@ -41,7 +51,14 @@ const repliedFields = Object.fromEntries(
   }),
 ) as RepliedFields
 
-/** All optional fields but `isDeleted` are the caller's own. Contract: 2. */
+/** For admins alone. Contract: 2. */
+const adminFields = {
+  suspendedAt: timestampMs.nullable().optional(),
+  suspendedReason: z.string().nullable().optional(),
+}
+export const adminFieldNames = Object.keys(adminFields) as (keyof typeof adminFields)[]
+
+/** The other optional fields but `isDeleted` are the caller's own. Contract: 2. */
 export const userReply = z
   .object({
     id: snowflake,
@@ -57,10 +74,19 @@ export const userReply = z
     replicatedInstances: z.array(replicatedInstance),
     passwordChangeRequired: z.boolean().optional(),
     passwordChangedAt: timestampMs.nullable().optional(),
+    secondFactor: z.boolean().optional(),
     federationHomeOrphaned: z.boolean().optional(),
+    detachedHomeInstance: z.string().nullable().optional(),
+    ...adminFields,
   })
   .meta({ id: 'User' })
 export type UserReply = z.infer<typeof userReply>
+
+const publicNames = ['username', ...fieldsWith({ shownTo: 'everybody' })] as const
+/** A release before lacks new fields. */
+export const publicProfile = userReply
+  .pick(Object.fromEntries(publicNames.map((name) => [name, true])) as Record<(typeof publicNames)[number], true>)
+  .partial()
 
 /** Null and empty mean absent. Contract: 3, register. */
 const absentWhenEmpty = (name: string, max: number) =>
@@ -87,9 +113,20 @@ export const registerBody = z.object({
 /** Spec: Registration, homeUserId. */
 export const registeredIdentity = z.object({ homeUserId: absentWhenEmpty('homeUserId', limits.homeUserIdMax) })
 
+/** Of the second factor: six digits, or a recovery code. */
+const loginCode = z.string({ error: 'code must be a string' }).nullish()
+
 export const loginBody = z.object({
   username: z.string({ error: 'username is required' }),
   password: passwordAttempt('password').min(1, { error: 'password is required' }),
+  code: loginCode,
+})
+
+/** All that is wrong with a token has one answer. Contract: 3, recover. */
+export const recoverBody = z.object({
+  token: anyValue<string>(),
+  newPassword: newPassword('newPassword'),
+  code: loginCode,
 })
 
 export const credentialsReply = z.object({ token: z.string(), user: userReply }).meta({ id: 'SignedIn' })
@@ -176,6 +213,35 @@ export const changePasswordBody = z.object({
 })
 /** Contract: 3, sessions/end and export. */
 export const ownPasswordBody = z.object({ password: anyValue<string>() }).meta({ id: 'OwnPassword' })
+
+const code = z.string({ error: ({ input }) => describeType('code', input) }).min(1, { error: 'code is required' })
+
+/** Contract: 3, Second factor. */
+/** `since`: null while none is on. */
+export const secondFactorState = z.object({ since: timestampMs.nullable(), recoveryCodesLeft: z.number().int() })
+export const secondFactorReply = z.object({ secret: z.string(), otpauthUri: z.string() })
+export const confirmSecondFactorBody = z.object({ code })
+export const ownSecondFactorBody = z.object({ password: anyValue<string>(), code }).meta({ id: 'OwnSecondFactor' })
+export const recoveryCodesReply = z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: 'RecoveryCodes' })
+
+const signInMethods = ['password', 'second_factor', 'passkey', 'home', 'recovery', 'registration'] as const
+export type SignInMethod = (typeof signInMethods)[number]
+
+/** Contract: 3, Sign-ins. */
+export const signInsReply = z.object({
+  signIns: z.array(
+    z
+      .object({
+        id: snowflake,
+        signedInAt: timestampMs,
+        method: z.enum(signInMethods),
+        network: z.string(),
+        device: z.string().nullable(),
+      })
+      .meta({ id: 'SignIn' }),
+  ),
+})
+
 export const tokenReply = z.object({ token: z.string() }).meta({ id: 'Token' })
 
 export const deleteSelfBody = z.object({
@@ -194,10 +260,15 @@ export const uploadReply = z.object({
 
 export const instanceInfoReply = z.object({
   name: z.string(),
+  contact: z.string().nullable(),
   version: z.string(),
   registrationOpen: z.boolean(),
   federatedRegistrationOpen: z.boolean(),
   instanceId: z.string(),
+  directoryConfigured: z.boolean(),
+  directoryAvailable: z.boolean(),
+  directoryEnabled: z.boolean(),
+  supportCardEnabled: z.boolean(),
 })
 
 /** `version` rises within each changing transaction: a late write never restores an older state. */
@@ -210,5 +281,7 @@ export const accountState = z.object({
   passwordChangedAt: timestampMs.nullable(),
   /** By a reset or a deletion. */
   sessionsEndedAt: timestampMs.nullable(),
+  /** An admin who must set up a second factor before acting as one. The release before does not name it. */
+  secondFactorDue: z.boolean().optional(),
 })
 export type AccountState = z.infer<typeof accountState>

@@ -5,7 +5,6 @@ import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mik
 import { Client, DatabaseError, type ClientConfig, type Pool, type PoolClient, type PoolConfig } from 'pg'
 import { answerMarginMs, connectTimeoutMs, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
-import { withoutValues } from './without-values.ts'
 
 /** At the start, `message` is one line with the variable and the remedy. */
 export class DatabaseUnavailable extends Unavailable {
@@ -185,4 +184,13 @@ export async function withConnection<T>(em: EntityManager, work: (client: PoolCl
     client.release(true)
     throw error
   }
+}
+
+/** Names in quotes and `$1` are kept. Texts and numbers are values. */
+const tokens =
+  /("[^"]*"|\$\d+)|\b[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|\$([A-Za-z_]\w*|)\$[\s\S]*?\$\2\$|\b\d+(?:\.\d+)?\b/g
+
+/** The text of a statement for a trace. The ORM writes values into the text, hashes and tokens among them. */
+export function withoutValues(sql: string): string {
+  return sql.replace(tokens, (_value, kept: string | undefined) => kept ?? '?')
 }

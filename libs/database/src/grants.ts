@@ -5,6 +5,8 @@ type Grants = {
   /** Privileges by table: `select (id), update (status)`. `(all but x)` covers later columns too. */
   tables: Readonly<Record<string, string>>
   sequences: readonly string[]
+  /** Of its events in the outbox, the only ones that it sees there. */
+  outbox?: readonly string[]
 }
 
 /** A row lock needs UPDATE of one column. This one changes only who seems online. */
@@ -24,17 +26,26 @@ const writeAuditLog = { audit_log: 'select (id), insert' }
 export const grants: Readonly<Record<DatabaseService, Grants>> = {
   identity: {
     ...newIds,
+    outbox: ['event.user.', 'event.invite.redeemed.', 'event.instance.settings-changed.'],
     tables: {
       ...outbox,
       users: 'select, insert, update',
       instance_settings: 'select, update',
       invites: 'select, update',
       invite_redemptions: 'select, insert',
-      audit_log: 'select, insert',
+      audit_log: 'select, insert, update (actor_username, target_name), delete',
       uploads: 'select, insert, update, delete',
       file_removals: 'select, insert, update (id), delete',
       federation_registries: 'select, insert, update, delete',
+      federation_credentials: 'select, insert, update, delete',
+      replica_hosts: 'select, insert, delete',
       attach_proofs: 'select, insert, update, delete',
+      deletion_orders: 'select, insert, update, delete',
+      federation_limits: 'select, insert, update',
+      second_factors: 'select, insert, update, delete',
+      passkeys: 'select, insert, update, delete',
+      passkey_challenges: 'select, insert, update, delete',
+      sign_ins: 'select, insert, update (id), delete',
       peer_resets: 'select (host, new_instance_id, seen_at)',
       presences: 'select, delete',
       // Tables of chat: for deletion and for a stub's takeover.
@@ -63,10 +74,11 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
   },
   invite: {
     ...newIds,
+    outbox: ['event.invite.'],
     tables: {
       ...outbox,
       ...writeAuditLog,
-      users: `select (id, username, is_deleted, is_admin, password_changed_at), ${lockUsers}`,
+      users: `select (id, username, is_deleted, is_admin, password_changed_at, second_factor_due), ${lockUsers}`,
       instance_settings: 'select (id, worker_id)',
       invites: 'select, insert, update, delete',
       invite_redemptions: 'select',
@@ -77,6 +89,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
     tables: {
       users: 'select (all but password_hash), update (status)',
       presences: 'select, insert, delete',
+      presence_changes: 'select, insert, update (changed, node_id)',
       session_nodes: 'select, insert, update (seen_at), delete',
       instance_settings: 'select (instance_id, instance_name)',
       friendships: 'select (user_id, friend_id)',
@@ -88,6 +101,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
   },
   'federation-fanout': {
     ...newIds,
+    outbox: ['event.instance.peer-changed.'],
     tables: {
       ...outbox,
       ...writeAuditLog,
@@ -99,7 +113,9 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       federation_deliveries: 'select, insert, update, delete',
       federation_nonces: 'select, insert, update (expires_at), delete',
       federation_limits: 'select, insert, update, delete',
+      signing_networks: 'select, insert, update, delete',
       federation_registries: 'select',
+      replica_hosts: 'select',
       attach_proofs: 'select, delete',
     },
   },
@@ -123,8 +139,30 @@ export async function applyGrants(em: EntityManager): Promise<void> {
       if (!tables.has(table)) continue
       statements.push(`grant ${await expandColumns(em, table, privileges)} on ${table} to ${role}`)
     }
+    if (tables.has('outbox')) statements.push(...(await outboxPolicy(em, role, grants[service].outbox ?? [])))
     await em.execute(statements.join(';\n'))
   }
+}
+
+/**
+ * Identity would publish as its own what another service puts there. A policy that is there already is left, since a
+ * change locks the table. docs/decisions/database-roles.md.
+ */
+async function outboxPolicy(em: EntityManager, role: string, subjects: readonly string[]): Promise<string[]> {
+  const own = subjects.map((prefix) => `starts_with(subject, '${prefix}')`).join(' or ')
+  const sql = `select obj_description(oid, 'pg_policy') as name from pg_policy
+    where polrelid = 'outbox'::regclass and polname = ?`
+  const [present] = await namesOf(em, sql, [role])
+  if (present === (own ? subjects.join(' ') : undefined)) return []
+  const create = [
+    `create policy ${role} on outbox to ${role} using (${own}) with check (${own})`,
+    `comment on policy ${role} on outbox is '${subjects.join(' ')}'`,
+  ]
+  return [
+    'alter table outbox enable row level security',
+    `drop policy if exists ${role} on outbox`,
+    ...(own ? create : []),
+  ]
 }
 
 const allBut = /\(all but (\w+)\)/

@@ -1,21 +1,14 @@
 import { entities } from '@gatehouse/domain'
-import { Migrator } from '@mikro-orm/migrations'
-import { MikroORM, type Options } from '@mikro-orm/postgresql'
+import { version } from '@gatehouse/runtime'
+import { Migration, Migrator } from '@mikro-orm/migrations'
+import { MikroORM, type EntityManager, type Options } from '@mikro-orm/postgresql'
 import { DatabaseUnavailable, GuardedDriver, poolOptions } from './driver.ts'
 import { applyGrants } from './grants.ts'
-import { Migration20261121Accounts } from './migrations/migration-20261121-accounts.ts'
-import { Migration20261121Chat } from './migrations/migration-20261121-chat.ts'
-import { Migration20261121Federation } from './migrations/migration-20261121-federation.ts'
-import { Migration20261121Identities } from './migrations/migration-20261121-identities.ts'
-import { Migration20261121Sessions } from './migrations/migration-20261121-sessions.ts'
-import { Migration20261122FederationLimits } from './migrations/migration-20261122-federation-limits.ts'
-import { Migration20261122OwnData } from './migrations/migration-20261122-own-data.ts'
-import { Migration20261122Traces } from './migrations/migration-20261122-traces.ts'
-import { Migration20261123AuditIds } from './migrations/migration-20261123-audit-ids.ts'
-import { Migration20261123PeerResets } from './migrations/migration-20261123-peer-resets.ts'
-import { Migration20261123UserSearch } from './migrations/migration-20261123-user-search.ts'
+import { release020 } from './migrations/release-0.2.0.ts'
+import { release030 } from './migrations/release-0.3.0.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
+import { findReleaseFault, markSchema, readSchema } from './schema-release.ts'
 import { allowLongWork } from './transaction.ts'
 import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
@@ -25,21 +18,13 @@ export type DatabaseOptions = {
   applicationName?: string
 }
 
-const migrations = [
-  Migration20261121Accounts,
-  Migration20261121Chat,
-  Migration20261121Federation,
-  Migration20261121Identities,
-  Migration20261121Sessions,
-  Migration20261122FederationLimits,
-  Migration20261122OwnData,
-  Migration20261122Traces,
-  Migration20261123PeerResets,
-  Migration20261123AuditIds,
-  Migration20261123UserSearch,
-].map((migration) => ({
-  name: migration.name,
-  class: migration,
+const migrations = Object.entries({ ...release020, ...release030 }).map(([name, statements]) => ({
+  name,
+  class: class extends Migration {
+    override up(): void {
+      for (const sql of statements) this.addSql(sql)
+    }
+  },
 }))
 
 /** Also for the command line of MikroORM. `ssl` comes from `chooseTls`. */
@@ -79,13 +64,13 @@ async function connect({ url }: DatabaseOptions, options: Options): Promise<Mikr
   }
 }
 
-/** Refuses pending migrations. Throws DatabaseUnavailable. */
+/** Refuses pending migrations and a schema of another time. Throws DatabaseUnavailable. Contract: 8. */
 export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> {
   const orm = await connectDatabase(options)
   const fault = await findSchemaFault(orm)
   if (fault === null) return orm
   await orm.close(true)
-  throw new DatabaseUnavailable(`DATABASE_URL: ${fault}: run \`npm run migrate\` first`)
+  throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
 }
 
 /** The migrator would create its table. The role of a service may not. */
@@ -94,23 +79,52 @@ async function findSchemaFault(orm: MikroORM): Promise<string | null> {
     `select to_regclass('mikro_orm_migrations') is not null as "isMigrated",
        has_table_privilege(to_regclass('mikro_orm_migrations'), 'select') as "isGranted"`,
   )
-  if (!found?.isMigrated) return `the database has ${migrations.length} pending migrations`
-  if (!found.isGranted) return 'the role has no grants in this database'
+  const remedy = 'run `npm run migrate` first'
+  if (!found?.isMigrated) return `the database has ${migrations.length} pending migrations: ${remedy}`
+  if (!found.isGranted) return `the role has no grants in this database: ${remedy}`
+  const fault = await findFaultOfRelease(orm.em.fork())
+  if (fault !== null) return fault
   const pending = await orm.migrator.getPending()
-  return pending.length === 0 ? null : `the database has ${pending.length} pending migrations`
+  return pending.length === 0 ? null : `the database has ${pending.length} pending migrations: ${remedy}`
+}
+
+async function findFaultOfRelease(em: EntityManager): Promise<string | null> {
+  return findReleaseFault(await readSchema(em), { known: migrations.map(({ name }) => name), program: version })
+}
+
+/** For commands that take the schema as it is. Throws DatabaseUnavailable. Contract: 8. */
+export async function requireKnownSchema(orm: MikroORM): Promise<void> {
+  const fault = await findFaultOfRelease(orm.em.fork())
+  if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
 }
 
 const migrationLock = 0x6761_7465
 
-/** Many callers may run it at once. Gives the names of the applied migrations. */
+/** Many callers may run it at once. Gives the names of the applied migrations. Throws DatabaseUnavailable. */
 export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
     await allowLongWork(em, { lockMs: 0, statementMs: 0 })
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
-    const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
+    const fault = await findFaultOfRelease(em)
+    if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
+    const applied = await applyPending(orm, em)
+    if (applied.length > 0) await markSchema(em)
     await applyGrants(em)
-    return applied.map((migration) => migration.name)
+    return applied
   })
+}
+
+async function applyPending(orm: MikroORM, em: EntityManager): Promise<string[]> {
+  let current = ''
+  orm.migrator.on('migrating', ({ name }) => void (current = name))
+  try {
+    const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
+    return applied.map((migration) => migration.name)
+  } catch (cause) {
+    if (cause instanceof DatabaseUnavailable) throw cause
+    const [reason] = (cause as Error).message.split('\n').slice(-1)
+    throw new DatabaseUnavailable(`DATABASE_URL: ${current} failed, nothing was changed: ${reason}`, { cause })
+  }
 }
 
 /** Makes roles, schema and grants as the owner. Throws DatabaseUnavailable. */

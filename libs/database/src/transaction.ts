@@ -10,7 +10,6 @@ import {
   transactionWaitMs,
   transactionsPerAccount,
 } from './policy.ts'
-import { createSlots, type SlotLimits, type Slots } from './slots.ts'
 
 const deadlockDetected = '40P01'
 
@@ -102,4 +101,45 @@ export async function shortTransaction<T>(
     if (state.isOpen) await client.query('rollback')
     return result
   })
+}
+
+type SlotLimits = { max: number; waitMs: number }
+
+type Slots = ReturnType<typeof createSlots>
+
+/** At most `max` run at once. Others wait in order, and are refused with DatabaseUnavailable after `waitMs`. */
+function createSlots({ max, waitMs }: SlotLimits) {
+  const waiting = new Set<() => void>()
+  let taken = 0
+
+  /** The slot stays taken until the handover. */
+  async function waitForTurn(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const take = () => {
+      clearTimeout(timeout)
+      waiting.delete(take)
+      resolve()
+    }
+    const timeout = setTimeout(() => {
+      waiting.delete(take)
+      reject(new DatabaseUnavailable('too many transactions of this process wait for locks'))
+    }, waitMs)
+    waiting.add(take)
+    await promise
+  }
+
+  return {
+    isIdle: () => taken === 0,
+    run: async <T>(work: () => Promise<T>): Promise<T> => {
+      if (taken < max) taken += 1
+      else await waitForTurn()
+      try {
+        return await work()
+      } finally {
+        const [next] = waiting
+        if (next) next()
+        else taken -= 1
+      }
+    },
+  }
 }

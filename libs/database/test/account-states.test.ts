@@ -8,7 +8,8 @@ describe('account states', () => {
   it('read from the table equal those of the loaded user; unknown ids are missing', async () => {
     await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
-    const facts = { isAdmin: true, passwordChangedAt: 1_700_000_000_001, sessionsEndedAt: 1_700_000_000_002 }
+    const times = { passwordChangedAt: 1_700_000_000_001, sessionsEndedAt: 1_700_000_000_002 }
+    const facts = { isAdmin: true, ...times, secondFactorDue: true }
     const user = em.create(User, {
       ...facts,
       id: await nextId(em),

@@ -2,8 +2,9 @@ import { expect } from 'chai'
 import { User, loadInstanceSettings } from '@gatehouse/domain'
 import { openMigratedDatabase, testDatabase } from '@gatehouse/test-kit'
 import { DatabaseUnavailable } from '../src/driver.ts'
-import { connectDatabase, migrateDatabase, openDatabase } from '../src/open-database.ts'
+import { connectDatabase, migrateDatabase, openDatabase, requireKnownSchema } from '../src/open-database.ts'
 import { read } from '../src/rows.ts'
+import { previousRelease } from '../src/schema-release.ts'
 
 describe('migrations', () => {
   it('are applied once by any number of concurrent callers, and keep the worker id', async () => {
@@ -39,6 +40,56 @@ describe('migrations', () => {
     expect((refusal as Error).message).to.match(/npm run migrate/)
   })
 
+  /** Contract: 8, Schema. */
+  it('of a later release are refused by every program, unless that release says that this one may run', async () => {
+    await using database = await openMigratedDatabase()
+    const { em } = database.orm
+    const attempts = () =>
+      Promise.allSettled([tryOpen(database), migrateDatabase(database.orm), requireKnownSchema(database.orm)])
+    const mark = (text: string) => em.fork().execute(`comment on table mikro_orm_migrations is '${text}'`)
+    await em.fork().execute(`insert into mikro_orm_migrations (name, executed_at) values ('Migration2099Later', now())`)
+
+    await mark('gatehouse 9.1.0, for 0.1.0 and later')
+    expect((await attempts()).map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled', 'fulfilled'])
+    for (const text of ['gatehouse 9.1.0, for 9.0.0 and later', '']) {
+      await mark(text)
+      for (const attempt of await attempts()) {
+        expect((attempt as PromiseRejectedResult).reason).to.be.instanceOf(DatabaseUnavailable)
+        expect(String((attempt as PromiseRejectedResult).reason)).to.match(/newer than this program .*knows: run that/)
+      }
+    }
+  })
+
+  it('are refused on a schema that is more than one release older', async () => {
+    await using database = await openMigratedDatabase()
+    await database.orm.em
+      .fork()
+      .execute('delete from mikro_orm_migrations where name = ?', [previousRelease.lastMigration])
+
+    for (const attempt of await Promise.allSettled([migrateDatabase(database.orm), tryOpen(database)]))
+      expect(String((attempt as PromiseRejectedResult).reason)).to.match(/older than this program .*upgrade to 0\.2\.0/)
+  })
+
+  it('that fail are named in one line, with the reason, and have changed nothing', async () => {
+    await using database = await testDatabase()
+    await using opening = new AsyncDisposableStack()
+    const orm = opening.adopt(await connectDatabase(database), (open) => open.close())
+    await orm.em.fork().execute('create table spaces (id int)')
+
+    const failure = await migrateDatabase(orm).catch((error: unknown) => error)
+
+    expect(failure).to.be.instanceOf(DatabaseUnavailable)
+    expect((failure as Error).message).to.match(
+      /^DATABASE_URL: Migration\w+ failed, nothing was changed: .*"spaces" already exists$/,
+    )
+    const tables = await read<{ name: string }>(
+      orm.em.fork(),
+      `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'mikro_orm_migrations'`,
+    )
+    expect(tables).to.deep.equal([{ name: 'spaces' }])
+    expect(await orm.migrator.getExecuted()).to.deep.equal([])
+  })
+
   it('give every foreign key an index on its own side', async () => {
     await using database = await openMigratedDatabase()
 
@@ -54,6 +105,10 @@ describe('migrations', () => {
     expect(missing).to.deep.equal([])
   })
 })
+
+async function tryOpen(database: { url: string }): Promise<void> {
+  await (await openDatabase(database)).close()
+}
 
 /** The worker id of an instance that is migrated now. */
 async function drawWorkerId(): Promise<number> {

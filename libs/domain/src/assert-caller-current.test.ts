@@ -31,4 +31,12 @@ describe('a caller who acts', () => {
     expect(judge(live, second, true)).to.equal('admin_required')
     expect(judge({ ...live, isAdmin: true }, second, true)).to.equal('current')
   })
+
+  /** Contract: 3, Second factor. */
+  it('is no admin in effect while the second factor that the instance demands is missing', () => {
+    const due = { ...live, isAdmin: true, secondFactorDue: true }
+    expect(judge(due, second, true)).to.equal('second_factor_setup_required')
+    expect(judge(due)).to.equal('current')
+    expect(judge({ ...due, isAdmin: false }, second, true)).to.equal('admin_required')
+  })
 })

@@ -8,14 +8,19 @@ export type ActingCaller = { userId: string; tokenIssuedAt: number }
 
 export type ActingAdmin = (ActingCaller & { username: string }) | Operator
 
-type CallerState = Pick<User, 'isDeleted' | 'isAdmin' | 'passwordChangedAt'>
+type CallerState = Pick<User, 'isDeleted' | 'isAdmin' | 'passwordChangedAt'> & { secondFactorDue?: boolean | undefined }
 type Needs = { admin?: boolean }
-type Row = { is_deleted: boolean; is_admin: boolean; password_changed_at: string | null }
+type Row = {
+  is_deleted: boolean
+  is_admin: boolean
+  password_changed_at: string | null
+  second_factor_due: boolean
+}
 
 /**
  * Locks the row for share until the transaction of `em` ends. Call it first, or last in a long transaction. Two admins
  * who act on each other may deadlock: use `transaction`. The operator always passes. Throws account_deleted,
- * token_revoked, admin_required. Design: invariant 1.
+ * token_revoked, admin_required, second_factor_setup_required. Design: invariant 1.
  */
 export async function assertCallerCurrent(
   em: EntityManager,
@@ -24,14 +29,15 @@ export async function assertCallerCurrent(
 ): Promise<void> {
   if (caller.userId === null) return
   const rows = await em.execute<Row[]>(
-    'select is_deleted, is_admin, password_changed_at::text from users where id = ? for share',
+    'select is_deleted, is_admin, password_changed_at::text, second_factor_due from users where id = ? for share',
     [caller.userId],
   )
   assertCurrent(rows[0] ? stateOf(rows[0]) : null, caller, needs)
 }
 
 /**
- * A token of the same second stays valid. Throws account_deleted, token_revoked, admin_required. Spec: Bearer tokens.
+ * A token of the same second stays valid. Throws account_deleted, token_revoked, admin_required,
+ * second_factor_setup_required. Spec: Bearer tokens.
  */
 export function assertCurrent<State extends CallerState>(
   state: State | null | undefined,
@@ -42,8 +48,11 @@ export function assertCurrent<State extends CallerState>(
   const changedAt = state.passwordChangedAt
   if (changedAt != null && caller.tokenIssuedAt < Math.floor(changedAt / 1000)) throw refuse.token_revoked()
   if (admin && !state.isAdmin) throw refuse.admin_required()
+  if (admin && state.secondFactorDue) throw refuse.second_factor_setup_required()
 }
 
-function stateOf({ is_deleted: isDeleted, is_admin: isAdmin, password_changed_at: changedAt }: Row): CallerState {
-  return { isDeleted, isAdmin, passwordChangedAt: changedAt === null ? null : Number(changedAt) }
+function stateOf(row: Row): CallerState {
+  const { is_deleted: isDeleted, is_admin: isAdmin, password_changed_at: changedAt } = row
+  const passwordChangedAt = changedAt === null ? null : Number(changedAt)
+  return { isDeleted, isAdmin, passwordChangedAt, secondFactorDue: row.second_factor_due }
 }

@@ -10,7 +10,7 @@ export const operator: Operator = { userId: null, username: 'operator' }
 export type AuditRecord = {
   action: AuditAction
   actor: Actor
-  target: { type: 'user' | 'invite' | 'settings' | 'peer' | 'approval-request'; id: string | null }
+  target: { type: 'user' | 'invite' | 'settings' | 'peer' | 'approval-request'; id: string | null; name?: string }
   /** Never a secret, token or password. */
   detail?: Record<string, unknown>
   at: Date
@@ -25,6 +25,7 @@ export function recordAudit(em: EntityManager, { action, actor, target, detail =
       actorUsername: actor.username,
       targetType: target.type,
       targetId: target.id,
+      targetName: target.name ?? null,
       detail,
       createdAt: at,
     }),

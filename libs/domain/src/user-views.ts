@@ -1,4 +1,4 @@
-import { accountState, userReply, type AccountState, type UserReply } from '@gatehouse/contracts'
+import { accountState, adminFieldNames, userReply, type AccountState, type UserReply } from '@gatehouse/contracts'
 import type { User } from './entities/user.ts'
 
 const renamed = { userId: 'id', version: 'stateVersion' } as const satisfies Partial<
@@ -29,7 +29,8 @@ export const plainUserProperties = [...new Set([...replyFields, ...accountStateP
 export const deletedUsername = 'Deleted User'
 
 const publicFields = replyFields.filter((field) => !userReply.shape[field].safeParse(undefined).success)
-const ownFields = replyFields.filter((field) => field !== 'isDeleted')
+const isAdminField = (field: string): boolean => (adminFieldNames as readonly string[]).includes(field)
+const ownFields = replyFields.filter((field) => field !== 'isDeleted' && !isAdminField(field))
 
 const tombstoneFields = {
   ...Object.fromEntries(publicFields.map(emptyEntry)),
@@ -49,4 +50,11 @@ export function sanitizeUser(user: Pick<User, keyof UserReply>, isSelf: boolean)
   const fields = isSelf ? ownFields : publicFields
   const values = Object.fromEntries(fields.map((field) => [field, user[field] ?? null]))
   return { ...values, createdAt } as UserReply
+}
+
+/** What admins see, and whether a second factor is on. A tombstone has no more than for others. Contract: 2. */
+export function adminView(user: Pick<User, keyof UserReply>): UserReply {
+  if (user.isDeleted) return sanitizeUser(user, false)
+  const values = Object.fromEntries(adminFieldNames.map((field) => [field, user[field] ?? null]))
+  return { ...sanitizeUser(user, false), ...values, secondFactor: user.secondFactor }
 }

@@ -5,8 +5,7 @@ import { expect } from 'chai'
 import { Invite, InviteRedemption } from '../src/entities/invite.ts'
 import { User } from '../src/entities/user.ts'
 import { nextId } from '../src/instance.ts'
-import { activeInvites, deriveInviteStatus, findInvite } from '../src/invites/invite-status.ts'
-import { lockActiveInvite, recordRedemption } from '../src/invites/redeem-invite.ts'
+import { activeInvites, deriveInviteStatus, findInvite, lockActiveInvite, recordRedemption } from '../src/invites.ts'
 
 describe('Registration 11: redemption of an invite', () => {
   const now = Date.UTC(2026, 0, 1)

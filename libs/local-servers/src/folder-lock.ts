@@ -1,6 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, linkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFile } from './create-file.ts'
 import { startTimeOf } from './process-tree.ts'
 
 export class FolderInUse extends Error {
@@ -47,5 +46,20 @@ function readIfExists(file: string): string | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
+  }
+}
+
+/** A crash leaves all of the file or nothing. One of parallel calls succeeds. False when the file exists. */
+export function createFile(file: string, content: string): boolean {
+  const temporary = `${file}.${process.pid}`
+  writeFileSync(temporary, content, { mode: 0o600 })
+  try {
+    linkSync(temporary, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return false
+  } finally {
+    rmSync(temporary)
   }
 }

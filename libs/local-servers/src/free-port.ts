@@ -5,8 +5,11 @@ import getPort, { portNumbers } from 'get-port'
 const lowestPort = 20_000
 const highestPort = 32_000
 
-/** Random: test files search at the same time. */
-export function freePort(): Promise<number> {
+/** `preferred` where it is free, else a random one: test files search at the same time. */
+export function freePort(preferred?: number): Promise<number> {
   const first = randomInt(lowestPort, highestPort)
-  return getPort({ host: '127.0.0.1', port: [...portNumbers(first, highestPort), ...portNumbers(lowestPort, first)] })
+  return getPort({
+    host: '127.0.0.1',
+    port: [...(preferred ? [preferred] : []), ...portNumbers(first, highestPort), ...portNumbers(lowestPort, first)],
+  })
 }

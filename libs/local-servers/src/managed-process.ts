@@ -17,6 +17,8 @@ export type ProcessOptions = {
   stopLimitMs: number
   discardSignal: NodeJS.Signals
   restarts?: boolean
+  /** Nobody asked for it to end. */
+  onEnded?: (reason: string) => void
   /** For the error of a failed start. */
   lastLines: () => string
 }
@@ -86,11 +88,11 @@ export class ManagedProcess implements AsyncDisposable {
       throw new Error(`${name} did not start: ${(cause as Error).message}\n${lastLines()}`, { cause })
     }
     this.#child = child
-    if (restarts) child.once('exit', () => this.#restartUnlessStopped())
-  }
-
-  #restartUnlessStopped(): void {
-    if (!this.#isStopRequested) this.#restarting = this.#restart()
+    child.once('exit', (code, signal) => {
+      if (this.#isStopRequested) return
+      this.#options.onEnded?.(signal ?? `exit code ${code}`)
+      if (restarts) this.#restarting = this.#restart()
+    })
   }
 
   async #restart(): Promise<void> {

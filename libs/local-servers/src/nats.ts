@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findProgram, missingProgram } from './find-program.js'
-import { readFirstBytes } from './read-first-bytes.ts'
+import { readFirstBytes, startServer, type LocalServer } from './server-process.ts'
 import { createScratchFolder, removeFolder } from './scratch-folder.ts'
-import { startServer } from './server-process.ts'
-import type { LocalServer } from './server-process.ts'
 
 /** `config` is added to its configuration. Streams stay only with a `folder`. */
-export async function startNats(options: { config?: string; folder?: string } = {}): Promise<LocalServer> {
+export async function startNats(
+  options: { config?: string; folder?: string; port?: number } = {},
+): Promise<LocalServer> {
   const file = findProgram('nats-server')
   if (!file) throw new Error(missingProgram('nats-server'))
   await using opening = new AsyncDisposableStack()
@@ -18,6 +18,7 @@ export async function startNats(options: { config?: string; folder?: string } = 
   return await startServer({
     name: 'nats-server',
     folder,
+    port: options.port,
     command: (port) => ({
       file,
       args: ['-c', configFile, '-js', '-sd', join(folder, 'store'), '-a', '127.0.0.1', '-p', String(port)],

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { connect } from 'node:net'
 import { freePort } from './free-port.ts'
-import { ManagedProcess } from './managed-process.ts'
-import type { ProcessOptions } from './managed-process.ts'
+import { ManagedProcess, type ProcessOptions } from './managed-process.ts'
 
 export type Command = { file: string; args: string[]; uid?: number; gid?: number }
 
@@ -16,6 +16,8 @@ export type ServerProgram = Pick<
   command: (port: number) => Command
   url: (port: number) => string
   isReady: (port: number) => Promise<boolean>
+  /** Another one where this is taken. */
+  port?: number | undefined
   /** Released when it has ended for good. */
   resources: AsyncDisposableStack
 }
@@ -65,7 +67,7 @@ export class LocalServer extends ManagedProcess {
 /** Waits until it is ready. Throws with the end of its log. */
 export async function startServer(program: ServerProgram): Promise<LocalServer> {
   for (let attempt = 1; ; attempt += 1) {
-    const server = new LocalServer(program, await freePort())
+    const server = new LocalServer(program, await freePort(program.port))
     try {
       await server.start()
       return server
@@ -76,4 +78,19 @@ export async function startServer(program: ServerProgram): Promise<LocalServer> 
       await pause(retryDelayMs)
     }
   }
+}
+
+/** Empty without an answer within a second. */
+export function readFirstBytes(port: number, request = ''): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request))
+    const finish = (bytes: string) => {
+      socket.destroy()
+      resolve(bytes)
+    }
+    socket.setTimeout(1_000, () => finish(''))
+    socket.once('error', () => finish(''))
+    socket.once('end', () => finish(''))
+    socket.once('data', (data) => finish(data.toString('latin1')))
+  })
 }

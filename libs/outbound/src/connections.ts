@@ -11,14 +11,8 @@ const poolEnded = new errors.ClientDestroyedError('The connections to this host 
 
 type Entry = { key: string; pool: Pool; users: number; connecting: Set<Socket> }
 
-export type Connections = AsyncDisposable & {
-  /** The sockets go only to the target's checked addresses. */
-  withPool<T>(target: Target, use: (pool: Pool) => Promise<T>): Promise<T>
-  readonly size: number
-}
-
 /** A pool belongs to the addresses that were checked. NOTE: undici's `Agent` would reuse connections to old addresses. */
-export function createConnections(): Connections {
+export function createConnections() {
   const entries = new Map<string, Entry>()
   const open = new Set<Entry>()
   let secureContext: SecureContext | undefined
@@ -50,7 +44,8 @@ export function createConnections(): Connections {
     return entry
   }
   return {
-    withPool: async (target, use) => {
+    /** The sockets go only to the target's checked addresses. */
+    withPool: async <T>(target: Target, use: (pool: Pool) => Promise<T>): Promise<T> => {
       const key = [target.port, ...target.addresses].join(' ')
       const current = entries.get(target.origin)
       const entry = current?.key === key ? current : openEntry(target, key)
@@ -64,7 +59,7 @@ export function createConnections(): Connections {
         drop(target.origin, entry)
       }
     },
-    get size() {
+    get size(): number {
       return open.size
     },
     [Symbol.asyncDispose]: async () => {

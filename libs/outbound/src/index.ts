@@ -1,6 +1,4 @@
-export { createOutbound } from './outbound.ts'
-export type { Outbound, OutboundAnswer, OutboundConfig, OutboundRequest } from './outbound.ts'
-export { OutboundFailure } from './outbound-failure.ts'
-export type { OutboundFailureKind } from './outbound-failure.ts'
+export * from './outbound.ts'
+export * from './outbound-failure.ts'
 export { parseCidrs, parseResolve } from './reach.ts'
 export type { ResolveTable } from './resolve-table.ts'

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { expect } from 'chai'
-import { createDnsLookup } from './lookup.ts'
+import { createDnsLookup } from './target.ts'
 
 const A = 1
 const NO_SUCH_NAME = 3

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
-import { isPublicAddress } from './addresses.ts'
-import type { AllowList } from './addresses.ts'
-import type { Lookup } from './lookup.ts'
+import { promises as dns } from 'node:dns'
+import { isPublicAddress, type AllowList } from './addresses.ts'
 import { OutboundFailure } from './outbound-failure.ts'
 import type { ResolveTable } from './resolve-table.ts'
+import { lookupAttemptMs, lookupAttempts } from './policy.ts'
 
 /** Connections go to these addresses only. */
 export type Target = { origin: string; addresses: string[]; port: number | undefined }
@@ -44,4 +44,29 @@ async function addressesOf(lookup: Guard['lookup'], host: string): Promise<strin
   })
   if (addresses.length === 0) throw new OutboundFailure('unreachable', `${host} has no address`)
   return addresses
+}
+
+/** Rejects when there is no address. */
+export type Lookup = { addressesOf(host: string): Promise<string[]>; close(): void }
+
+/** The lookup of the system shares its threads with file access. A few silent name servers would delay both. */
+export function createDnsLookup(nameServers?: string[]): Lookup {
+  const resolver = new dns.Resolver({ timeout: lookupAttemptMs, maxTimeout: lookupAttemptMs, tries: lookupAttempts })
+  if (nameServers) resolver.setServers(nameServers)
+  return {
+    addressesOf: async (host) => {
+      if (isLocalhost(host)) return ['127.0.0.1', '::1']
+      // Many hosts have no IPv6, and some name servers do not answer for it.
+      const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+      const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+      if (addresses.length > 0) return addresses
+      throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error('No address')
+    },
+    close: () => resolver.cancel(),
+  }
+}
+
+/** Name servers need not know these names (RFC 6761). */
+function isLocalhost(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost')
 }

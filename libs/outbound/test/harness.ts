@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { OutboundFailure, createOutbound, parseCidrs } from '../src/index.ts'
 import type { OutboundConfig } from '../src/index.ts'
-import type { Lookup } from '../src/lookup.ts'
+import type { Lookup } from '../src/target.ts'
 
 export type Peer = AsyncDisposable & { port: number; connections: number }
 

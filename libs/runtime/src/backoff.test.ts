@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { backoffMs } from './backoff.ts'
+import { backoffMs } from './time.ts'
 
 describe('exponential backoff', () => {
   const limits = { firstMs: 100, mostMs: 30_000 }

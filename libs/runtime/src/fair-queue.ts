@@ -1,18 +1,8 @@
-export type FairQueue<Item> = {
-  /** False when the queue is full, or when the source has as many items in it as it may have. */
-  push(source: string, item: Item): boolean
-  /** The oldest item of the next source that `admits` accepts. A source that it refuses keeps its turn. */
-  take(admits?: (source: string) => boolean): Item | undefined
-  /** False for an item that is not in the queue. */
-  remove(source: string, item: Item): boolean
-  size(): number
-}
-
 /**
  * A bounded queue that serves its sources (networks, accounts, origins) in turns. A source with many items delays the
  * others by one at a time. An item is in the queue once.
  */
-export function createFairQueue<Item>(limits: { capacity: number; perSource: number }): FairQueue<Item> {
+export function createFairQueue<Item>(limits: { capacity: number; perSource: number }) {
   /** In the order of their turns. None is empty. */
   const itemsOf = new Map<string, Set<Item>>()
   let size = 0
@@ -26,14 +16,16 @@ export function createFairQueue<Item>(limits: { capacity: number; perSource: num
   }
 
   return {
-    push: (source, item) => {
+    /** False when the queue is full, or when the source has as many items in it as it may have. */
+    push: (source: string, item: Item): boolean => {
       const items = itemsOf.get(source) ?? new Set()
       if (size >= limits.capacity || items.size >= limits.perSource) return false
       itemsOf.set(source, items.add(item))
       size += 1
       return true
     },
-    take: (admits = () => true) => {
+    /** The oldest item of the next source that `admits` accepts. A source that it refuses keeps its turn. */
+    take: (admits: (source: string) => boolean = () => true): Item | undefined => {
       for (const [source, items] of itemsOf) {
         if (!admits(source)) continue
         const [item] = items
@@ -45,7 +37,8 @@ export function createFairQueue<Item>(limits: { capacity: number; perSource: num
       }
       return undefined
     },
+    /** False for an item that is not in the queue. */
     remove,
-    size: () => size,
+    size: (): number => size,
   }
 }

@@ -1,6 +1,6 @@
+import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { startPeriodicTask } from './periodic-task.ts'
-import { manualTimer } from './timer.ts'
 
 describe('a periodic task', () => {
   it('runs after each period, counted from the end of the run before', async () => {

@@ -1,4 +1,4 @@
-import { systemTimer, type Timer } from './timer.ts'
+import { systemTimer, type Timer } from './time.ts'
 
 export type PeriodicTask = AsyncDisposable & {
   /** Runs now, or once more after the current run. Never rejects. */

@@ -1,33 +1,28 @@
-/** How many of something each key holds, with a maximum for each key and one in all. */
-export type Quota = {
-  /** False, and nothing is taken, when a maximum would be exceeded. */
-  take(key: string, amount?: number): boolean
-  /** Gives back at most what the key holds. */
-  release(key: string, amount?: number): void
-  /** What all keys hold. */
-  total(): number
-}
+export type Quota = ReturnType<typeof createQuota>
 
-/** A key that holds nothing takes no memory. Maxima are functions, because the capacity of a service changes. */
-export function createQuota(maxOfKey: number | (() => number), maxInAll: number | (() => number) = Infinity): Quota {
+/** How many of something each key holds, with a maximum for each key and one in all. A key that holds nothing takes no memory. Maxima are functions, because the capacity of a service changes. */
+export function createQuota(maxOfKey: number | (() => number), maxInAll: number | (() => number) = Infinity) {
   const held = new Map<string, number>()
   let total = 0
   return {
-    take: (key, amount = 1) => {
+    /** False, and nothing is taken, when a maximum would be exceeded. */
+    take: (key: string, amount = 1): boolean => {
       const next = (held.get(key) ?? 0) + amount
       if (next > valueOf(maxOfKey) || total + amount > valueOf(maxInAll)) return false
       held.set(key, next)
       total += amount
       return true
     },
-    release: (key, amount = 1) => {
+    /** Gives back at most what the key holds. */
+    release: (key: string, amount = 1): void => {
       const before = held.get(key) ?? 0
       const released = Math.min(before, amount)
       total -= released
       if (released < before) held.set(key, before - released)
       else held.delete(key)
     },
-    total: () => total,
+    /** What all keys hold. */
+    total: (): number => total,
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { abortable, withTimeout } from './timeout.ts'
+import { abortable, withTimeout } from './time.ts'
 
 const never = () => new Promise<never>(() => undefined)
 const late = () => new Error('late')

@@ -1,5 +1,5 @@
 /** Twice the gateway's limit, because the gateway adds headers. */
-export const headerBytes = 32 * 1024
+export const headerBytes = 64 * 1024
 
 /** Contract: 8. */
 export const drainMs = 30_000

@@ -1,6 +1,11 @@
-import { serveHealthWhileWaiting } from './health/waiting.ts'
+import { refuse } from '@gatehouse/runtime'
+import Koa from 'koa'
 import { openResources, type Opened, type ResourceOptions } from './resources/open-resources.ts'
 import { runUntilStopped } from './run-until-stopped.ts'
+import { listen, type Listening } from './http/listen.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { waitingDrainMs } from './policy.ts'
+import { healthEndpoints } from './health/health.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -25,4 +30,18 @@ export async function runService<C extends { host: string; port: number }, O ext
     opening.defer(() => resources.log.info('stopping: what was accepted is answered; a second signal ends at once'))
     return opening.move()
   })
+}
+
+/** A supervisor sees a live process that is not ready. Contract: 8. */
+async function serveHealthWhileWaiting({ host, port }: { host: string; port: number }): Promise<Listening> {
+  const app = new Koa()
+  const readiness = { required: { postgres: () => false } }
+  app.use(healthEndpoints({ readiness, metrics: createMetrics(), draining: () => false }))
+  app.use((ctx) => {
+    const { status, body } = refuse.unavailable()
+    ctx.status = status
+    ctx.set('Retry-After', '1')
+    ctx.body = body
+  })
+  return await listen(app.callback(), { host, port, drainMs: waitingDrainMs })
 }

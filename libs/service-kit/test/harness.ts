@@ -1,11 +1,11 @@
 import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
-import { movableClock, systemRandom } from '@gatehouse/runtime'
-import { capturedLog } from '@gatehouse/test-kit'
-import { callerHeader, createCallerKey, signCallerToken, type Caller } from '@gatehouse/auth'
+import { systemRandom } from '@gatehouse/runtime'
+import { capturedLog, signTestCaller, testCallerKeys } from '@gatehouse/test-kit'
+import { callerHeader, createCallerVerifier, type Caller } from '@gatehouse/auth'
+import { movableClock } from '@gatehouse/test-kit/time'
 import Router from '@koa/router'
 import { createMetrics, createServiceApp, listen, type AppState, type Readiness } from '../src/index.ts'
 
-export const callerKey = createCallerKey('a secret of the tests, long enough to be one')
 export type Reply = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> }
 export type ServiceHarness = Awaited<ReturnType<typeof startServiceHarness>>
 
@@ -17,7 +17,8 @@ export async function startServiceHarness(
   const clock = movableClock(Date.UTC(2026, 0, 1))
   const { log, lines } = capturedLog()
   let draining = false
-  const deps = { service: 'test', clock, random: systemRandom, log, metrics: createMetrics(), callerKey, readiness }
+  const verifyCaller = createCallerVerifier(testCallerKeys, 'invite')
+  const deps = { service: 'test', clock, random: systemRandom, log, metrics: createMetrics(), verifyCaller, readiness }
   const app = createServiceApp({ ...deps, draining: () => draining })
   const router = new Router<AppState>()
   addRoutes(router)
@@ -31,7 +32,7 @@ export async function startServiceHarness(
     /** Sends a request as the gateway does. */
     async send(method: string, path: string, options: Partial<Sent> = {}): Promise<Reply> {
       const caller = options.caller ?? { address: '127.0.0.1', account: null }
-      const headers = { [callerHeader]: signCallerToken(callerKey, caller, clock.now()), ...options.headers }
+      const headers = { [callerHeader]: signTestCaller('invite', caller, clock.now()), ...options.headers }
       return await exchange(listening.url + path, { method, headers, body: options.body })
     },
     [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose](),

@@ -53,8 +53,8 @@ describe('A listener', () => {
       return response.statusCode
     }
 
-    expect(await statusOf(20 * 1024)).to.equal(200)
-    expect(await statusOf(40 * 1024)).to.equal(431)
+    expect(await statusOf(40 * 1024)).to.equal(200)
+    expect(await statusOf(72 * 1024)).to.equal(431)
   })
 
   it('closes connections that stay idle, long before its limit', async () => {

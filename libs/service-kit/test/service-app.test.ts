@@ -1,8 +1,8 @@
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
-import { answered } from '@gatehouse/test-kit'
+import { callerHeader, createSigningKeys, signCaller } from '@gatehouse/auth'
+import { answered, signTestCaller } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { requireAdmin, callerOf, requireUser } from '../src/index.ts'
-import { callerKey, exchange, startServiceHarness, type ServiceHarness } from './harness.ts'
+import { exchange, startServiceHarness, type ServiceHarness } from './harness.ts'
 
 const account = { userId: '1', username: 'ada', isAdmin: false, tokenIssuedAt: 1_700_000_000 }
 
@@ -29,24 +29,28 @@ describe('A service', () => {
     expect((await service.send('GET', '/who', { caller })).body).to.deep.equal(caller)
   })
 
-  it('refuses requests without a caller token, or with a forged, altered or expired one', async () => {
+  it('refuses requests without a caller token, or with a forged, altered or expired one, or that of another service', async () => {
     const caller = { address: '127.0.0.1', account: { ...account, isAdmin: true } }
     const now = service.clock.now()
-    const signed = signCallerToken(callerKey, caller, now)
-    const [claims, mac] = signed.split('.') as [string, string]
+    const signed = signTestCaller('invite', caller, now)
+    const [header, claims, signature] = signed.split('.') as [string, string, string]
     const altered = Buffer.from(claims, 'base64url').toString().replace('"1"', '"2"')
-    const forged = signCallerToken(createCallerKey('another secret, just as long as the first'), caller, now)
+    const other = createSigningKeys('gateway', 'another secret, just as long as the first')
+    const forged = signCaller(other, caller, { issuer: 'https://here.example', audience: 'invite', now })
     const tokens = [
       undefined,
       '',
       'x',
       '.',
-      claims,
-      `${claims}.`,
-      `${Buffer.from(altered).toString('base64url')}.${mac}`,
+      header,
+      `${header}.${claims}`,
+      `${header}.${claims}.`,
+      `${header}.${Buffer.from(altered).toString('base64url')}.${signature}`,
+      `${header}.${claims}.${signature}.`,
       forged,
       // Two clocks may differ by 90 s.
-      signCallerToken(callerKey, caller, now - 120_000),
+      signTestCaller('invite', caller, now - 121_000),
+      signTestCaller('identity', caller, now),
     ]
     const replies = await Promise.all(
       tokens.map((text) =>

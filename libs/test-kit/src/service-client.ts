@@ -1,5 +1,7 @@
-import { callerHeader, createCallerKey, signCallerToken, signOperatorToken } from '@gatehouse/auth'
+import { callerHeader } from '@gatehouse/auth'
+import type { ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
+import { signTestCaller } from './test-callers.ts'
 
 /** Whom the gateway would name as the caller; `isAdmin` is false and the token one of this second unless told. */
 export type TestCaller = { id: string; username: string; isAdmin?: boolean; tokenIssuedAt?: number }
@@ -26,9 +28,8 @@ export type ServiceClient = <Body = Record<string, unknown>>(
   request?: TestRequest,
 ) => Promise<TestResponse<Body>>
 
-/** Calls the routes of one service as the gateway would, with a signed caller. */
-export function createServiceClient(service: { url: string; internalSecret: string; clock: Clock }): ServiceClient {
-  const key = createCallerKey(service.internalSecret)
+/** Calls the routes of one service that holds `testCallerKeys` as the gateway would, with a signed caller. */
+export function createServiceClient(service: { name: ServiceName; url: string; clock: Clock }): ServiceClient {
   return async <Body>(method: string, path: string, { as, body, headers = {} }: TestRequest = {}) => {
     const now = service.clock.now()
     const account =
@@ -40,8 +41,8 @@ export function createServiceClient(service: { url: string; internalSecret: stri
             tokenIssuedAt: as.tokenIssuedAt ?? Math.floor(now / 1000),
           }
         : null
-    const caller =
-      as === 'operator' ? signOperatorToken(key, now) : signCallerToken(key, { address: '127.0.0.1', account }, now)
+    const operator = as === 'operator' ? ({ operator: true } as const) : {}
+    const caller = signTestCaller(service.name, { address: '127.0.0.1', account, ...operator }, now)
     const isRaw = typeof body === 'string' || body instanceof FormData
     const isJson = body !== undefined && !(body instanceof FormData)
     const response = await fetch(service.url + path, {

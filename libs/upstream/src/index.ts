@@ -3,6 +3,7 @@ export type { Caller, CallerVerifier, VerifierOptions } from './caller/caller-ve
 export { MessageRefused, connectUpstream } from './live/connect-upstream.ts'
 export type {
   Audience,
+  DeliveryOptions,
   LiveMessage,
   SocketCaller,
   SocketMessage,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { createStatementKeys, signCallerStatement } from '@gatehouse/auth'
+import { createSigningKeys, signCaller } from '@gatehouse/auth'
 import { upstreamEventNames } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import ts from 'typescript'
@@ -67,7 +67,7 @@ describe('The packed library for upstreams', function () {
   })
 
   it('verifies a caller in Node, and fetches the keys once', async () => {
-    const keys = createStatementKeys(secret)
+    const keys = createSigningKeys('gateway', secret)
     let fetched = 0
     const server = createServer((_request, response) => {
       fetched += 1
@@ -77,7 +77,7 @@ describe('The packed library for upstreams', function () {
     const keysUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     await writeFile(join(folder, 'use.js'), program(keysUrl))
     const caller = { address: '127.0.0.1', account }
-    const statement = signCallerStatement(keys, caller, { issuer: origin, audience: 'chat', now: Date.now() })
+    const statement = signCaller(keys, caller, { issuer: origin, audience: 'chat', now: Date.now() })
 
     const { stdout } = await run(process.execPath, ['use.js', statement], { cwd: folder, timeout: 20_000 })
     server.close()

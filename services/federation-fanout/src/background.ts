@@ -1,13 +1,9 @@
 import type { Log } from '@gatehouse/service-kit'
 
-/** Closing waits for running work. */
-export type BackgroundTasks = AsyncDisposable & {
-  /** Ignores a running name. A failure is logged. */
-  start(name: string, work: () => Promise<unknown>): void
-  idle(): Promise<void>
-}
+export type BackgroundTasks = ReturnType<typeof createBackgroundTasks>
 
-export function createBackgroundTasks(log: Pick<Log, 'warn'>): BackgroundTasks {
+/** Closing waits for running work. */
+export function createBackgroundTasks(log: Pick<Log, 'warn'>) {
   const underWay = new Map<string, Promise<void>>()
   const attempt = async (name: string, work: () => Promise<unknown>) => {
     try {
@@ -22,7 +18,8 @@ export function createBackgroundTasks(log: Pick<Log, 'warn'>): BackgroundTasks {
     while (underWay.size > 0) await Promise.all(underWay.values())
   }
   return {
-    start: (name, work) => {
+    /** Ignores a running name. A failure is logged. */
+    start: (name: string, work: () => Promise<unknown>): void => {
       if (!underWay.has(name)) underWay.set(name, attempt(name, work))
     },
     idle,

@@ -1,21 +1,30 @@
 import {
   commonResources,
+  encryptionConfig,
   publicAddress,
   readFederation,
   readSettings,
   serviceConfig,
+  type EncryptionConfig,
   type FederationReach,
   type PublicAddress,
   type ServiceConfig,
 } from '@gatehouse/service-kit'
 
-export type FederationFanoutConfig = ServiceConfig & { publicAddress: PublicAddress; reach: FederationReach }
+export type FederationFanoutConfig = ServiceConfig &
+  EncryptionConfig & {
+    publicAddress: PublicAddress
+    reach: FederationReach
+    /** No other process reads this database. */
+    onlyReplica?: boolean
+  }
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
   const given = readSettings('federation-fanout', environment)
   const config: FederationFanoutConfig = {
     ...serviceConfig(given),
+    ...encryptionConfig(given),
     port: given.FEDERATION_FANOUT_PORT,
     publicAddress: publicAddress(given),
     reach: readFederation(given),

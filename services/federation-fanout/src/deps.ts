@@ -1,10 +1,11 @@
+import type { EncryptionKey, ReceiptKeys } from '@gatehouse/auth'
 import type { OutboxRelay } from '@gatehouse/bus'
 import type { Outbound } from '@gatehouse/outbound'
 import type { PeriodicTask } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { BackgroundTasks } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
-import type { ProvenAddresses } from './requests/proven-addresses.ts'
+import type { SigningNetworks } from './requests/signing-networks.ts'
 
 /** No Redis: nothing is cached. */
 export type FederationResources = Omit<Resources, 'accountStateCache'>
@@ -14,6 +15,8 @@ export type Deps = FederationResources & {
   outbound: Outbound
   relay: OutboxRelay
   background: BackgroundTasks
-  provenAddresses: ProvenAddresses
+  signingNetworks: SigningNetworks
   maintenance: PeriodicTask
+  encryptionKey: EncryptionKey
+  receiptKeys: ReceiptKeys
 }

@@ -31,11 +31,15 @@ export const policy = {
   remoteTextMax: 200,
 
   maintenanceMs: secondMs,
+  /** Until `gatehouse encrypt` has run. */
+  sealingMs: 10 * secondMs,
   /** The retry time for work whose process died. */
   leaseMs: minuteMs,
   duePerRun: 50,
   /** For offers, proofs, denials and syncs. */
   repeatDelaysMs: [secondMs, 2_000, 5_000, 10_000, 30_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs],
+  /** While the other side's own offer is on its way. Contract: 7, handshake, asking. */
+  crossedDelaysMs: [30_000, minuteMs, 5 * minuteMs, 15 * minuteMs],
   /** The other side must store the 202 first. */
   secondPassDelayMs: 500,
   /** For the instance whose origin sorts last. docs/decisions/peering.md. */
@@ -44,6 +48,8 @@ export const policy = {
   syncPageSize: 50,
   syncPagesPerRun: 10,
   syncCandidates: 200,
+  /** Beyond the limit, for profiles that were changed at one moment. */
+  syncSharedMax: 500,
   /** Contract: 7. */
   handshakeLifetimeMs: 30 * dayMs,
   unprovenOffersMax: 100,
@@ -56,10 +62,12 @@ export const policy = {
   relayValuesMax: 50_000,
   relayBodyBytes: 10 * 1024 * 1024,
   relayBodiesAtOnce: 8,
-  /** For addresses from which no peer has signed a request. */
+  /** For networks from which the named peer has signed no request. */
   unprovenBodiesAtOnce: 4,
-  provenAddressesPerPeer: 16,
-  provenAddressMs: dayMs,
+  signingNetworksPerPeer: 16,
+  signingNetworkMs: dayMs,
+  /** In the memory of one process. */
+  signingNetworksKnown: 10_000,
   relayPace: { graceMs: 3_000, bytesPerSecond: 64 * 1024, totalMs: 30_000 },
   maxUploadSize: 8 * 1024 * 1024,
   /** Delays of a relayed event. federation-wire.md 2.7. */
@@ -78,6 +86,8 @@ export const policy = {
   /** federation-wire.md 1, limits. */
   relays: { name: 'relay', requests: 90, windowMs: minuteMs },
   lookups: { name: 'lookup', requests: 60, windowMs: minuteMs },
+  /** Contract: 7, stubs. */
+  stubs: { name: 'stub', requests: 60, windowMs: minuteMs },
   /** Contract: 7, consent. */
   ensures: { name: 'ensure', requests: 3, windowMs: 15 * minuteMs },
   /** Contract: 6. */

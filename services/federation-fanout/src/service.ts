@@ -1,18 +1,28 @@
+import { createEncryptionKey, createReceiptKeys } from '@gatehouse/auth'
 import { startOutboxRelay } from '@gatehouse/bus'
-import { peerChanged } from '@gatehouse/contracts'
+import {
+  peerChanged,
+  checkHomeEpoch,
+  deleteIdentitiesAtPeers,
+  lookUpByHomeId,
+  verifyAttachProof,
+} from '@gatehouse/contracts'
 import { createOutbound } from '@gatehouse/outbound'
-import type { Timer } from '@gatehouse/runtime'
+import { startPeriodicTask, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type RunningService } from '@gatehouse/service-kit'
-import { answerCalls } from './answer-calls.ts'
 import { createBackgroundTasks } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
 import type { Deps, FederationResources } from './deps.ts'
 import { startMaintenance } from './maintenance/run-due.ts'
-import { consumeProfileChanges } from './relay/enqueue-profiles.ts'
-import { startNonceCleanUp } from './requests/nonces.ts'
-import { createProvenAddresses } from './requests/proven-addresses.ts'
-import { approvalRequestRoutes, peeringRoutes, peerRoutes } from './routes/peers.ts'
-import { exchangeRoutes, identityRoutes } from './routes/signed.ts'
+import { askByHomeId, askProof, checkHome } from './operations/ask-home.ts'
+import { deleteAtPeers } from './operations/delete-at-peers.ts'
+import { startSealing } from './peers/seal-secrets.ts'
+import { policy } from './policy.ts'
+import { consumeProfileChanges } from './relay/deliver-profiles.ts'
+import { startNonceCleanUp } from './requests/require-peer.ts'
+import { createSigningNetworks } from './requests/signing-networks.ts'
+import { peerRoutes } from './routes/peers.ts'
+import { signedRoutes } from './routes/signed.ts'
 
 export { readConfig, type FederationFanoutConfig } from './config.ts'
 
@@ -25,25 +35,38 @@ export async function startFederationFanout(
 ): Promise<RunningService & { deps: Deps }> {
   await using opening = new AsyncDisposableStack()
   const background = opening.use(createBackgroundTasks(resources.log))
+  const encryptionSecrets = [config.encryptionSecret, config.previousEncryptionSecrets] as const
+  const encryptionKey = createEncryptionKey(...encryptionSecrets)
+  const receiptKeys = createReceiptKeys(...encryptionSecrets)
+  const isOnlyReplica = config.onlyReplica ?? false
+  const { refresh } = await startSealing({ ...resources, encryptionKey }, { isOnlyReplica })
+  const sealing = { name: 'encryption of secrets', everyMs: policy.sealingMs, log: resources.log }
+  opening.use(startPeriodicTask({ ...sealing, ...(timer && { timer }) }, refresh))
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
   const relay = opening.use(startOutboxRelay({ ...resources, events: [peerChanged] }))
   const maintenance = opening.use(startMaintenance(() => deps, resources, timer))
-  const provenAddresses = createProvenAddresses(resources.clock)
-  const own = { config, background, outbound, relay, maintenance, provenAddresses }
+  const signingNetworks = createSigningNetworks(resources)
+  const own = { config, background, outbound, relay, maintenance, signingNetworks, encryptionKey, receiptKeys }
   const deps: Deps = { ...resources, ...own, ...overrides }
   opening.use(startNonceCleanUp(deps))
   opening.use(await answerCalls(deps))
   opening.use(await consumeProfileChanges(deps))
-  const routers = [
-    ...[peeringRoutes(deps), peerRoutes(deps), approvalRequestRoutes(deps)],
-    ...[exchangeRoutes(deps), identityRoutes(deps)],
-  ]
-  const http = opening.use(
-    await startHttpService(
-      { ...config, name: 'federation-fanout', portVariable: 'FEDERATION_FANOUT_PORT', routers },
-      resources,
-    ),
-  )
+  const routers = [peerRoutes(deps), signedRoutes(deps)]
+  const service = { ...config, name: 'federation-fanout', portVariable: 'FEDERATION_FANOUT_PORT', routers }
+  const http = opening.use(await startHttpService(service, resources))
   const open = opening.move()
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+async function answerCalls(deps: Deps): Promise<AsyncDisposable> {
+  await using opening = new AsyncDisposableStack()
+  const check = await deps.bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked }))
+  opening.use(check)
+  opening.use(await deps.bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
+  opening.use(await deps.bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
+  const deletion = await deps.bus.respond(deleteIdentitiesAtPeers, async (asked, { requestId }) => ({
+    results: await deleteAtPeers(deps, { ...asked, requestId }),
+  }))
+  opening.use(deletion)
+  return opening.move()
 }

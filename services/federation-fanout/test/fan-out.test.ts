@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { createReceiptKeys, signReceipt } from '@gatehouse/auth'
 import { deleteIdentitiesAtPeers, type DeletionMode } from '@gatehouse/contracts'
 import { createOutbound, parseCidrs, type OutboundRequest } from '@gatehouse/outbound'
 import { expect } from 'chai'
@@ -40,9 +41,9 @@ describe('federation-identity/delete: deletes an identity on other instances and
     await Promise.all(peers.map((peer) => peer[Symbol.asyncDispose]()))
   })
 
-  const fanOut = async (origins: string[], mode: DeletionMode = 'soft') => {
+  const fanOut = async (origins: string[], mode: DeletionMode = 'soft', durable?: boolean) => {
     const options = { requestId, timeoutMs: 20_000 }
-    const asked = { userId: rosa, origins, mode }
+    const asked = { userId: rosa, origins, mode, durable }
     const { results } = await instance.deps.bus.request(deleteIdentitiesAtPeers, asked, options)
     expect(results.map(({ origin }) => origin)).to.deep.equal(origins)
     return Object.fromEntries(results.map(({ origin, result }) => [origin, result]))
@@ -162,6 +163,55 @@ describe('federation-identity/delete: deletes an identity on other instances and
       expect(result).to.deep.equal({ success: false, error: 'no_active_peer' })
     }
     expect(asked).to.have.length(1)
+  })
+
+  /** Contract: 7, Deletion orders. */
+  it('asks unreachable peers too where the deletion is durable, and tells what waits and what was decided', async () => {
+    const [active, away, broken] = peers as [FakePeer, FakePeer, FakePeer]
+    const set = 'update peers set status = ? where origin = ?'
+    await instance.deps.orm.em.fork().execute(set, ['unreachable', away.origin])
+    await buildPeer(instance, { host: 'n.example', status: 'needs_attention' })
+    active.answer = (_request, response) => void sendJson(response, 404, { error: 'Gone' })
+    broken.answer = (_request, response) => void sendJson(response, 503, { error: 'Later' })
+    const origins = [active.origin, away.origin, broken.origin, 'https://n.example', 'https://stranger.example']
+
+    const plain = await fanOut(origins)
+    const results = await fanOut(origins, 'full', true)
+
+    expect(plain[away.origin]).to.deep.equal({ success: false, error: 'no_active_peer' })
+    expect(plain[broken.origin]).to.deep.equal({ success: false, error: 'Later' })
+    expect(results).to.deep.equal({
+      [active.origin]: { success: false, error: 'Gone' },
+      [away.origin]: { success: true },
+      [broken.origin]: { success: false, error: 'Later', order: 'waiting' },
+      'https://n.example': { success: false, error: 'unreachable', order: 'waiting' },
+      'https://stranger.example': { success: false, error: 'no_active_peer' },
+    })
+  })
+
+  /** Contract: 7, Receipts. */
+  it('keeps a receipt that fits and that a published key signed, and takes every other as an acknowledgement', async () => {
+    const [peer] = peers as [FakePeer]
+    const [own, foreign] = [createReceiptKeys('x'.repeat(32)), createReceiptKeys('y'.repeat(32))]
+    const receipt = { homeUserId: rosa, mode: 'full' as const, deletedAt: 7, origin: peer.origin }
+    const answer = async (signed: object) => {
+      peer.answer = ({ path }, response) =>
+        sendJson(response, 200, path.endsWith('/identity') ? { success: true, ...signed } : { keys: own.published })
+      return (await fanOut([peer.origin], 'full', true))[peer.origin]
+    }
+    const refused = [
+      await answer(signReceipt(foreign, receipt)),
+      await answer(signReceipt(own, { ...receipt, homeUserId: '1' })),
+      await answer(signReceipt(own, { ...receipt, origin: 'https://other.example' })),
+      await answer({ ...signReceipt(own, receipt), receipt: { ...receipt, deletedAt: 8 } }),
+      await answer({ receipt: 'none' }),
+    ]
+
+    expect(await answer(signReceipt(own, receipt))).to.deep.equal({
+      success: true,
+      receipt: { ...signReceipt(own, receipt), publicKey: own.published[0] },
+    })
+    expect(refused).to.deep.equal(Array(refused.length).fill({ success: true }))
   })
 
   /** Contract: 7, Fan-out. */

@@ -13,6 +13,7 @@ import {
   type Received,
 } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
+import { Peer } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 
 type PeerBody = { id: string; status: string; origin: string }
@@ -245,6 +246,90 @@ describe('offering to be peers', () => {
   })
 })
 
+/** Contract: 7, Handshake, asking; federation-wire-2.md 2.2. */
+describe('an offer that is not taken', () => {
+  let instance: TestInstance
+  let remote: FakePeer
+
+  beforeEach(async () => {
+    instance = await startTestInstance('a')
+    remote = await startFakePeer('b')
+    remote.now = () => instance.clock.now()
+  })
+  afterEach(async () => {
+    await instance[Symbol.asyncDispose]()
+    await remote[Symbol.asyncDispose]()
+  })
+
+  const initiate = () => instance.admin('POST', initiatePath, { remoteOrigin: remote.origin })
+  const offers = () =>
+    remote.received
+      .filter(({ path }) => path === acceptPath)
+      .map(({ body }) => JSON.parse(body.toString()) as Record<string, string>)
+  const peers = async () => (await instance.admin('GET', '/api/federation/peers')).body.peers as PeerBody[]
+
+  it('is repeated at a quiet pace while an offer of the other side is on its way', async () => {
+    const delaysMs = [30_000, 60_000, 5 * 60_000, 15 * 60_000, 15 * 60_000]
+    remote.answer = ({ path }, response) =>
+      path === acceptPath && void sendJson(response, 409, { error: 'Soon', code: 'PEER_HANDSHAKE_IN_PROGRESS' })
+    const answer = await initiate()
+    const counts = []
+    for (const ms of delaysMs) {
+      instance.clock.advance(ms - 1)
+      await instance.runDue()
+      instance.clock.advance(1)
+      const early = offers().length
+      await instance.runDue()
+      counts.push([early, offers().length])
+    }
+    const [waiting] = await peers()
+    remote.answer = () => false
+    instance.clock.advance(15 * 60_000)
+    await instance.runDue()
+
+    expect(answer.status).to.equal(202)
+    expect(counts).to.deep.equal(delaysMs.map((_, index) => [index + 1, index + 2]))
+    expect(waiting).to.include({ status: 'pending', reason: null })
+    expect((await peers())[0]).to.include({ status: 'active' })
+    expect(new Set(offers().map(({ hmacSecret }) => hmacSecret)).size).to.equal(1)
+  })
+
+  const refusals: [string, object, object][] = [
+    ['an approval is needed there', { code: 'PEERING_REQUIRES_APPROVAL' }, { statusReason: 'denied_by_remote' }],
+    ['it was revoked there', { code: 'PEER_REVOKED' }, { statusReason: 'revoked_by_remote' }],
+    [
+      'a server of the first generation revoked it',
+      { error: 'Peering with this instance has been revoked' },
+      { reason: 'revoked_by_peer' },
+    ],
+  ]
+  for (const [name, body, shown] of refusals) {
+    it(`is over when ${name}, unlike after another 403`, async () => {
+      remote.answer = ({ path }, response) => path === acceptPath && void sendJson(response, 403, { error: 'No' })
+      const first = await initiate()
+      const [open] = await peers()
+      remote.answer = ({ path }, response) =>
+        path === acceptPath && void sendJson(response, 403, { error: 'No', ...body })
+      const second = await initiate()
+      const sent = remote.received.length
+      instance.clock.advance(60 * 60_000)
+      await instance.runDue()
+
+      expect([first.status, second.status]).to.deep.equal([409, 409])
+      expect(open).to.include({ status: 'pending', reason: 'refused_by_peer' })
+      const acts = (await auditOf(instance, remote.origin)) as { action: string; detail: { code?: string } }[]
+      expect(acts.map(({ action, detail }) => [action, detail.code])).to.deep.equal([
+        ['peer.initiated', undefined],
+        ['peer.initiation-refused', 'remote_refused'],
+        ['peer.initiated', undefined],
+        ['peer.initiation-refused', 'remote_refused'],
+      ])
+      expect((await peers())[0]).to.include({ status: 'rejected', ...shown })
+      expect(remote.received).to.have.length(sent)
+    })
+  }
+})
+
 describe('being offered a peering', () => {
   let instance: TestInstance
   let remote: FakePeer
@@ -264,9 +349,11 @@ describe('being offered a peering', () => {
       body: { sourceOrigin: remote.origin, hmacSecret: secretOfPeer, instanceName: 'Fake', ...changes },
     })
   const stored = async () =>
-    await instance.deps.orm.em
-      .fork()
-      .execute('select origin, host, secret, status from peers where origin = ?', [remote.origin])
+    (await instance.deps.orm.em.fork().find(Peer, { origin: remote.origin })).map(
+      ({ origin, host, secret, status }) => ({
+        ...{ origin, host, secret, status },
+      }),
+    )
 
   /** Contract: 7, Handshake, asked. */
   it('never takes the secret of an offer: a fresh one is offered back with the token of the 202', async () => {

@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { createServer, request as sendRequest, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer as readAll } from 'node:stream/consumers'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { callerHeader } from '@gatehouse/auth'
 import { openDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
-import { manualTimer, type MovableClock } from '@gatehouse/runtime'
-import { asOwner, migratedDatabase, openTestResources } from '@gatehouse/test-kit'
+import { asOwner, migratedDatabase, openTestResources, signTestCaller, testCallerKeys } from '@gatehouse/test-kit'
+import { manualTimer, type MovableClock } from '@gatehouse/test-kit/time'
+import { startSealing } from '../src/peers/seal-secrets.ts'
 import type { Deps, FederationResources } from '../src/deps.ts'
 import { startFederationFanout, type FederationOverrides } from '../src/service.ts'
 
@@ -47,8 +48,6 @@ type Options = {
   publicOrigin?: string
 }
 
-const internalSecret = 'an internal secret for the tests of federation'
-const callerKey = createCallerKey(internalSecret)
 const admin = { id: '1', username: 'admin', isAdmin: true }
 
 /** Host names of test instances; all resolve to this machine. */
@@ -73,7 +72,8 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
     host: '127.0.0.1',
     port: 0,
     drainMs: 1_000,
-    internalSecret,
+    callerKeys: testCallerKeys,
+    encryptionSecret: 'a secret that encrypts in the tests of federation',
     publicAddress: { origin, domain: host },
     reach: { allowPrivate: parseCidrs(options.allowPrivate ?? 'loopback'), resolve },
   }
@@ -85,6 +85,8 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
     const headers = { [callerHeader]: callerHeaderOf(resources, given.as), ...given.headers }
     return await send(`${service.url}${path}`, { method, headers, body: given.body })
   }
+  // Tests read and write secrets as the service does.
+  await startSealing({ orm, encryptionKey: service.deps.encryptionKey }, { isOnlyReplica: true })
   const open = opening.move()
   return {
     origin,
@@ -117,7 +119,7 @@ function callerHeaderOf({ clock }: Pick<FederationResources, 'clock'>, as: TestC
   const account = as
     ? { userId: as.id, username: as.username ?? `user${as.id}`, isAdmin: as.isAdmin ?? false, tokenIssuedAt }
     : null
-  return signCallerToken(callerKey, { address: '127.0.0.1', account }, clock.now())
+  return signTestCaller('federation-fanout', { address: '127.0.0.1', account }, clock.now())
 }
 
 /** What the gateway does for peers: forwards the bytes unchanged, with a signed caller. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { movableClock } from '@gatehouse/runtime'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { isAnythingDue } from '../src/maintenance/due.ts'
 
 const peer = (status: string, column: string) =>

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { insertUser, answered } from '@gatehouse/test-kit'
+import { Peer } from '@gatehouse/domain'
 import { checkHomeEpoch, detachHome, verifyAttachProof } from '@gatehouse/contracts'
 import { hashToken, readSignature, verifySignature } from '../src/peers/signature.ts'
 import {
@@ -46,8 +47,8 @@ describe('the states of a peer', () => {
     return await row()
   }
   const row = async () => {
-    const sql = 'select id::text as id, status, reason, secret from peers where origin = ?'
-    return (await instance.deps.orm.em.fork().execute(sql, [remote.origin]))[0] as Row
+    const peer = await instance.deps.orm.em.fork().findOne(Peer, { origin: remote.origin })
+    return (peer ? { id: peer.id, status: peer.status, reason: peer.reason, secret: peer.secret } : undefined) as Row
   }
   const signed = (path: string, body: object, changes: object = {}) =>
     sendAsPeer(instance, ['POST', path, body], { origin: remote.origin, secret: secretOfPeer, ...changes })
@@ -303,10 +304,8 @@ describe('the states of a peer', () => {
     }
     const { id } = await row()
     const secrets = async () => {
-      const [peer] = await instance.deps.orm.em
-        .fork()
-        .execute('select secret, next_secret from peers where origin = ?', [remote.origin])
-      return peer as { secret: string; next_secret: string | null }
+      const { secret, nextSecret } = await instance.deps.orm.em.fork().findOneOrFail(Peer, { origin: remote.origin })
+      return { secret, next_secret: nextSecret }
     }
     const ask = async (secret: string) =>
       (await signed('/api/federation/sync', { sinceTimestamp: 0, limit: 1 }, { secret })).status
@@ -354,28 +353,35 @@ describe('the states of a peer', () => {
   it('an attach proof is answered once, to the instance that it is for, signed', async () => {
     await build()
     const user = await insertUser(instance.deps)
+    const suspended = await insertUser(instance.deps, { suspendedAt: 1 })
     const token = 'a'.repeat(64)
-    const insert = async (given: { token: string; domain: string; lifeMs: number }) =>
+    const insert = async (given: { token: string; domain: string; lifeMs: number; userId?: string }) =>
       await instance.deps.orm.em
         .fork()
         .execute('insert into attach_proofs (token_hash, user_id, target_domain, expires_at) values (?, ?, ?, ?)', [
-          ...[hashToken(given.token), user.id, given.domain, new Date(instance.clock.now() + given.lifeMs)],
+          ...[
+            hashToken(given.token),
+            given.userId ?? user.id,
+            given.domain,
+            new Date(instance.clock.now() + given.lifeMs),
+          ],
         ])
     await insert({ token, domain: 'b.test', lifeMs: 60_000 })
     await insert({ token: 'b'.repeat(64), domain: 'other.example', lifeMs: 60_000 })
     await insert({ token: 'c'.repeat(64), domain: 'b.test', lifeMs: 0 })
+    await insert({ token: 'e'.repeat(64), domain: 'b.test', lifeMs: 60_000, userId: suspended.id })
     const ask = (asked: unknown) => signed('/api/federation/verify-attach-proof', { token: asked })
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(token)))
-    const others = [await ask('b'.repeat(64)), await ask('c'.repeat(64)), await ask('d'.repeat(64)), await ask('x')]
+    const others = await Promise.all(['b', 'c', 'd', 'e'].map((letter) => ask(letter.repeat(64))))
 
     const valid = answers.filter(({ body }) => body.valid)
     const seen = readSignature(Object.fromEntries(answers[0]!.headers))!
     const given = { secrets: [secretOfPeer], body: answers[0]!.bytes, signed: seen, now: instance.clock.now() }
     expect(valid.map(({ body }) => body)).to.deep.equal([{ valid: true, homeUserId: user.id, username: user.username }])
     expect(verifySignature(given).verdict).to.equal('ok')
-    expect(others.slice(0, 3).map(({ body }) => body)).to.deep.equal(Array(3).fill({ valid: false }))
-    expect(others[3]?.status).to.equal(400)
+    expect(others.map(({ body }) => body)).to.deep.equal(Array(4).fill({ valid: false }))
+    expect((await ask('x')).status).to.equal(400)
   })
 
   it('an attach proof counts when the home confirms it by a signed answer', async () => {
@@ -398,6 +404,23 @@ describe('the states of a peer', () => {
 
     expect(confirmed).to.deep.equal({ outcome: 'valid', homeUserId: '7', username: 'erin' })
     expect([unsigned.outcome, silent.outcome]).to.deep.equal(['invalid', 'unreachable'])
+  })
+
+  /** Contract: 7, Lookups. */
+  it('lookups tell the color and when the profile changed, or when it was created', async () => {
+    await build()
+    const createdAt = new Date('2026-01-02T03:04:05.006Z')
+    const erin = await insertUser(instance.deps, { username: 'erin', accentColor: '#aabbcc', profileUpdatedAt: 7 })
+    const { id } = await insertUser(instance.deps, { username: 'anna', createdAt })
+
+    const byName = await signed('/api/federation/users/lookup', { username: 'erin' })
+    const byId = await signed('/api/federation/users/by-home-id', { homeUserId: id })
+
+    expect(byName.body.user).to.deep.include({ homeUserId: erin.id, username: 'erin' })
+    expect(byName.body.user).to.have.property('profile').that.includes({ accentColor: '#aabbcc', profileUpdatedAt: 7 })
+    expect(byId.body.user)
+      .to.have.property('profile')
+      .that.includes({ accentColor: null, profileUpdatedAt: createdAt.getTime() })
   })
 
   it('lookups are limited to sixty a minute for each peer', async () => {

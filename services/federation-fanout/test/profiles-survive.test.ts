@@ -5,7 +5,15 @@ import type { ServerResponse } from 'node:http'
 import { connectNats } from '@gatehouse/bus'
 import { profileChanged } from '@gatehouse/contracts'
 import { openDatabase, urlForRole } from '@gatehouse/database'
-import { capturedLog, eventually, freePort, insertUser, migratedDatabase, startNats } from '@gatehouse/test-kit'
+import {
+  capturedLog,
+  eventually,
+  freePort,
+  insertUser,
+  migratedDatabase,
+  startNats,
+  testCallerKeys,
+} from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { secretOfPeer, sendJson, startFakePeer } from './fake-peer.ts'
 
@@ -107,7 +115,8 @@ async function startProcess({ database, nats, peer }: World) {
     env: {
       ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'warn' },
       ...{ DATABASE_URL: urlForRole(database.url, 'federation-fanout'), NATS_URL: nats.url },
-      INTERNAL_SECRET: 'an internal secret for the tests of federation',
+      CALLER_KEYS: testCallerKeys.lines.join('\n'),
+      ENCRYPTION_SECRET: 'a secret that encrypts in the tests of federation',
       ...{ PUBLIC_ORIGIN: 'https://a.test', HOST: '127.0.0.1' },
       FEDERATION_FANOUT_PORT: String(port),
       FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',

@@ -1,12 +1,15 @@
+import { Peer } from '@gatehouse/domain'
 import { insertUser } from '@gatehouse/test-kit'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import { enqueueProfile } from '../src/relay/enqueue-profiles.ts'
+import { enqueueProfile } from '../src/relay/deliver-profiles.ts'
 import { policy } from '../src/policy.ts'
+import { listChangedProfiles } from '../src/relay/answer-sync.ts'
 import { buildPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
 type Event = { profileUpdate: { username: string } }
-type Page = { events: Event[]; hasMore: boolean; checkpoint: number }
+type Page = { events: Event[]; hasMore: boolean; checkpoint: number; checkpointId?: string }
 
 describe('profiles of our users', () => {
   let instance: TestInstance
@@ -91,6 +94,64 @@ describe('profiles of our users', () => {
       expect(await readAll(500)).to.deep.equal([['a', 'b1', 'b2', 'b3', 'c', 'd']])
     })
 
+    it('come strictly after a time and an id, and name those of the last one', async () => {
+      const ids = []
+      for (const [name, at] of Object.entries({ a: 10, b1: 20, b2: 20, b3: 20, c: 30 })) {
+        ids.push((await build(name, at)).id)
+      }
+      const pages: unknown[] = []
+      let page: Page = { events: [], hasMore: true, checkpoint: 20, checkpointId: ids[1]! }
+      while (page.hasMore) {
+        page = await sync({ sinceTimestamp: page.checkpoint, afterId: page.checkpointId, limit: 1 })
+        pages.push([page.events[0]?.profileUpdate.username, page.checkpoint, page.checkpointId])
+      }
+      const end = await sync({ sinceTimestamp: 30, afterId: ids[4], limit: 1 })
+      const dms = await sync({ sinceTimestamp: 7, limit: 1, contextType: 'dm' })
+
+      expect(pages).to.deep.equal([
+        ['b2', 20, ids[2]],
+        ['b3', 20, ids[3]],
+        ['c', 30, ids[4]],
+      ])
+      expect(end).to.deep.equal({ events: [], hasMore: false, checkpoint: 30, checkpointId: ids[4] })
+      expect(dms).to.deep.equal({ events: [], hasMore: false, checkpoint: 7 })
+    })
+
+    it('make no page without end where thousands share a millisecond', async () => {
+      await execute(
+        `insert into users (id, username, password_hash, replicated_instances, profile_updated_at)
+         select next_snowflake(), 'many' || n, '!', '[{"origin":"https://nova.example","username":"x"}]', 10
+         from generate_series(1, 1000) n`,
+      )
+
+      const page = await sync({ sinceTimestamp: 0, limit: 1 })
+      const { sinceTimestamp, afterId } = { sinceTimestamp: page.checkpoint, afterId: page.checkpointId }
+      const next = await sync({ sinceTimestamp, afterId, limit: 500 })
+
+      expect([page.events.length, page.hasMore]).to.deep.equal([1 + policy.syncSharedMax, true])
+      expect([next.events.length, next.hasMore]).to.deep.equal([499, false])
+    })
+
+    it('are those of the lists as they are now', async () => {
+      const { id } = await build('erin', 10)
+      const steps: [string, unknown[]][] = [
+        ["update users set replicated_instances = '[]'", []],
+        ["insert into federation_registries (user_id, entries, updated_at) values (?, '[]', 1)", [id]],
+        ['update federation_registries set entries = ?', [JSON.stringify([{ origin: peer.origin }])]],
+        ['update users set profile_updated_at = 20 where id = ?', [id]],
+        ["update users set is_deleted = true, username = '!deleted:1' where id = ?", [id]],
+        ['update users set is_deleted = false where id = ?', [id]],
+        ['delete from federation_registries', []],
+      ]
+      const told: unknown[] = [(await sync({ sinceTimestamp: 0, limit: 5 })).checkpoint]
+      for (const [sql, parameters] of steps) {
+        await execute(sql, parameters)
+        told.push((await sync({ sinceTimestamp: 0, limit: 5 })).checkpoint)
+      }
+
+      expect(told).to.deep.equal([10, 0, 0, 10, 20, 0, 20, 0])
+    })
+
     it('are those that concern it, behind any number of others', async () => {
       await execute(
         `insert into users (id, username, password_hash, replicated_instances, profile_updated_at)
@@ -112,5 +173,73 @@ describe('profiles of our users', () => {
         ...{ events: [], hasMore: false, checkpoint: 200_000 },
       })
     })
+  })
+})
+
+/** Contract: 7, Sync. Design: invariant 13. */
+describe('profiles of fifty thousand users, asked for by a peer', function () {
+  this.timeout(60_000)
+  let instance: TestInstance
+  before(async () => {
+    instance = await startTestInstance('a')
+    for (const host of ['large.example', 'small.example', 'none.example']) await buildPeer(instance, { host })
+    const em = instance.deps.orm.em.fork()
+    for (let from = 10; from <= 50_000; from += 5_000) {
+      await em.execute(
+        `insert into users (id, username, password_hash, profile_updated_at, replicated_instances)
+         select n, 'user_' || n, '!', n, case when n % 20000 = 7
+           then '[{"origin":"https://small.example","username":"x"}]' else '[{"origin":"https://large.example","username":"x"}]' end
+         from generate_series(?::int, ?::int) n`,
+        [from, from + 4_999],
+      )
+    }
+    await em.execute('vacuum analyze users')
+    await em.execute('vacuum analyze replica_hosts')
+  })
+  after(() => instance[Symbol.asyncDispose]())
+
+  async function rowsRead(work: (em: EntityManager) => Promise<unknown>): Promise<number> {
+    return await instance.deps.orm.em.fork().transactional(async (em) => {
+      const readUntil = async () => {
+        const [read] = await em.execute<{ rows: string }[]>(
+          `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as rows from pg_stat_xact_user_tables
+           where relname in ('users', 'replica_hosts', 'federation_registries')`,
+        )
+        return Number(read?.rows)
+      }
+      const before = await readUntil()
+      await work(em)
+      return (await readUntil()) - before
+    })
+  }
+
+  const questions: [string, { at: number; id: string | null }, { names: string[]; hasMore: boolean }][] = [
+    ['large', { at: 0, id: null }, { names: ['user_10', 'user_11'], hasMore: true }],
+    ['large', { at: 40_000, id: '40000' }, { names: ['user_40001', 'user_40002'], hasMore: true }],
+    ['large', { at: 50_008, id: '50008' }, { names: ['user_50009'], hasMore: false }],
+    ['small', { at: 0, id: null }, { names: ['user_20007', 'user_40007'], hasMore: false }],
+    ['none', { at: 0, id: null }, { names: [], hasMore: false }],
+  ]
+  for (const [name, after, expected] of questions) {
+    it(`cost a page: of ${name}.example after ${after.at}`, async () => {
+      const { orm } = instance.deps
+      const peer = await orm.em.fork().findOneOrFail(Peer, { host: `${name}.example` })
+      let found: unknown
+      const rows = await rowsRead(async (em) => {
+        const { page, hasMore } = await listChangedProfiles(em, peer, { after, limit: 2 })
+        found = { names: page.map(({ user }) => user.username), hasMore }
+      })
+
+      expect(found).to.deep.equal(expected)
+      expect(rows).to.be.below(3 * policy.syncCandidates)
+    })
+  }
+
+  it('cost all users where the lists themselves are searched', async () => {
+    const rows = await rowsRead((em) =>
+      em.execute("select id from users where strpos(replicated_instances, 'none.example') > 0 limit 2"),
+    )
+
+    expect(rows).to.be.above(49_999)
   })
 })

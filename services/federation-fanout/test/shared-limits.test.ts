@@ -1,5 +1,6 @@
-import { insertUser } from '@gatehouse/test-kit'
-import { movableClock } from '@gatehouse/runtime'
+import { resolveReplicatedUser } from '@gatehouse/contracts'
+import { eventually, insertUser } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { buildPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestAnswer } from './harness.ts'
@@ -59,6 +60,35 @@ describe('limits of peers and users', () => {
     expect([before.status, after.status]).to.deep.equal([429, 200])
   })
 
+  it('peer/ensure: what can start no handshake does not count', async () => {
+    await using replicas = await startReplicas()
+    const user = await insertUser(replicas.one.deps)
+    const states = ['active', 'unreachable', 'needs_attention', 'rejected', 'revoked', 'awaiting_approval'] as const
+    for (const status of states) await buildPeer(replicas.one, { host: `${status.replace('_', '-')}.example`, status })
+    await buildPeer(replicas.one, { host: 'pending.example', status: 'pending' })
+    const ensure = async (host: string, reason?: string) => {
+      const body = { remoteOrigin: `https://${host}.example`, ...(reason && { reason }) }
+      return await replicas.one.call('POST', '/api/federation/peer/ensure', { as: { id: user.id }, body })
+    }
+    const hosts = [...states, ...states].map((status) => status.replace('_', '-'))
+
+    const settled = await Promise.all(hosts.map((host) => ensure(host)))
+    const others = [await ensure('active', 'friend_add'), await ensure('unknown', 'instance_connect')]
+    const pending = [await ensure('pending'), await ensure('pending'), await ensure('pending')]
+    const after = await ensure('active')
+
+    expect(settled.map(({ status }) => status)).to.deep.equal(hosts.map(() => 200))
+    const told = ['active', 'active', 'rejected', 'rejected', 'rejected', 'awaiting_approval']
+    expect(settled.map(({ body }) => body.peeringStatus)).to.deep.equal([...told, ...told])
+    expect(others.map(({ status }) => status)).to.deep.equal([400, 200])
+    expect(others[0]?.body).to.deep.include({
+      code: 'validation_failed',
+      details: { field: 'reason', reason: 'invalid' },
+    })
+    expect(pending.map(({ status }) => status)).to.deep.equal([200, 200, 429])
+    expect(after.body).to.include({ peeringStatus: 'active' })
+  })
+
   it('are told with every answer, like those of the gateway', async () => {
     await using replicas = await startReplicas()
     const user = await insertUser(replicas.one.deps)
@@ -86,6 +116,57 @@ describe('limits of peers and users', () => {
     expect(others[2]?.status).to.equal(429)
     expect([unknown.status, told(unknown)]).to.deep.equal([404, ['60', '59', '60']])
     expect([malformed.status, told(malformed)]).to.deep.equal([400, ['90', '89', '60']])
+  })
+
+  /** Contract: 7, Stubs. */
+  it('stubs: sixty a minute for each peer', async () => {
+    await using replicas = await startReplicas()
+    await using _identity = await replicas.one.deps.bus.respond(resolveReplicatedUser, async () => ({
+      ...{ id: '7', created: true },
+    }))
+    const peer = await buildPeer(replicas.one, { host: 'home.example' })
+    const another = await buildPeer(replicas.one, { host: 'away.example' })
+    const resolve = async (homeUserId: string, { origin, secret, host } = peer) => {
+      const message = ['POST', '/api/federation/stubs', { homeUserId, homeInstance: host }] as [string, string, object]
+      return (await sendAsPeer(replicas.one, message, { origin, secret })).status
+    }
+
+    const statuses = []
+    for (let count = 1; count <= 61; count += 1) statuses.push(await resolve(String(count)))
+
+    expect(statuses).to.deep.equal([...Array(60).fill(201), 429])
+    expect(await resolve('1', another)).to.equal(201)
+  })
+
+  /** Contract: 7, Sync. */
+  it('sync: one at a time for each peer, while those of others are answered', async () => {
+    await using replicas = await startReplicas()
+    const peers: Awaited<ReturnType<typeof buildPeer>>[] = []
+    for (const host of ['home.example', 'away.example', 'far.example'])
+      peers.push(await buildPeer(replicas.one, { host }))
+    const [first] = peers
+    const sync = async ({ origin, secret }: { origin: string; secret: string }) => {
+      const body = { sinceTimestamp: 0, limit: 1, contextType: 'profile' }
+      const message = ['POST', '/api/federation/sync', body] as [string, string, object]
+      return (await sendAsPeer(replicas.one, message, { origin, secret })).status
+    }
+    const waiting = async () => {
+      const sql = "select 1 from pg_locks where not granted and relation = 'replica_hosts'::regclass"
+      return (await replicas.other.deps.orm.em.fork().execute(sql)).length
+    }
+
+    const statuses: number[] = []
+    const held = await replicas.other.deps.orm.em.fork().transactional(async (em) => {
+      await em.execute('lock table replica_hosts')
+      const syncs = peers.map((peer) => sync(peer))
+      await eventually('a sync of each peer is under way', async () => (await waiting()) === 3)
+      statuses.push(...(await Promise.all(Array.from({ length: 16 }, () => sync(first!)))))
+      return syncs
+    })
+
+    expect(statuses).to.deep.equal(Array(16).fill(503))
+    expect(await Promise.all(held)).to.deep.equal([200, 200, 200])
+    expect(await sync(first!)).to.equal(200)
   })
 
   it('leave no rows behind once their windows have ended', async () => {

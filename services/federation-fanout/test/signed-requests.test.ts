@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { deleteFederatedIdentity, resolveReplicatedUser } from '@gatehouse/contracts'
+import { isReceiptGenuine } from '@gatehouse/auth'
+import { deleteFederatedIdentity, resolveReplicatedUser, type KeptReceipt } from '@gatehouse/contracts'
 import type { z } from 'zod'
 import { refuse } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { readSignature, verifySignature } from '../src/peers/signature.ts'
-import { deleteExpiredNonces } from '../src/requests/nonces.ts'
+import { deleteExpiredNonces } from '../src/requests/require-peer.ts'
 import { buildPeer, secretOfPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
@@ -40,8 +41,22 @@ describe('signed requests of peers', () => {
 
     const answer = await remove()
 
-    expect([answer.status, answer.body]).to.deep.equal([200, { success: true }])
+    expect([answer.status, answer.body['success']]).to.deep.equal([200, true])
     expect(asked).to.deep.equal([deletion])
+  })
+
+  /** Contract: 7, Receipts. */
+  it('are answered with a receipt by the key that anybody can ask for', async () => {
+    await using _answering = await answerDeletions(() => ({ outcome: 'absent' }))
+
+    const { receipt, signature } = (await remove()).body as unknown as KeptReceipt
+    const published = await instance.call('GET', '/api/federation/receipt-keys')
+    const [publicKey = ''] = published.body['keys'] as string[]
+
+    const { homeUserId, mode } = deletion
+    const { origin } = instance
+    expect(receipt).to.deep.equal({ homeUserId, mode, deletedAt: instance.clock.now(), origin })
+    expect(isReceiptGenuine({ receipt, signature, publicKey })).to.equal(true)
   })
 
   it('need not name the type of their body', async () => {

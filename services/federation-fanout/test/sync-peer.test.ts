@@ -148,6 +148,26 @@ describe('what an active peer is asked after its activation', () => {
     expect(await row()).to.include({ status: 'active', attempts: 0 })
   })
 
+  it('for what follows the last one by its id, where profiles share a millisecond', async () => {
+    const asked: unknown[] = []
+    remote.answer = ({ path, body }, response) => {
+      if (path !== syncPath) return false
+      const { sinceTimestamp, afterId } = JSON.parse(body.toString()) as Record<string, unknown>
+      asked.push([sinceTimestamp, afterId])
+      const checkpointId = String(asked.length)
+      sendJson(response, 200, { events: [], hasMore: asked.length < 4, checkpoint: 7, checkpointId })
+    }
+
+    await instance.runDue()
+
+    expect(asked).to.deep.equal([
+      [0, undefined],
+      [7, '1'],
+      [7, '2'],
+      [7, '3'],
+    ])
+  })
+
   for (const [name, end] of Object.entries(ends)) {
     it(`nothing more once it was ${name}, and what it answers then is not applied`, async () => {
       const { id } = await row()

@@ -1,7 +1,8 @@
-import { movableClock } from '@gatehouse/runtime'
+import { Peer } from '@gatehouse/domain'
 import { expect } from 'chai'
 import { startTestInstance, type TestInstance } from './harness.ts'
 import { answered } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 
 const day = 24 * 60 * 60_000
 
@@ -22,8 +23,12 @@ describe('two instances', function () {
   const initiate = (from: TestInstance, to: TestInstance) =>
     from.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: to.origin })
   const peerOf = async (instance: TestInstance) => {
-    const [row] = await instance.deps.orm.em.fork().execute('select id, secret, status from peers')
-    return row as { id: string; secret: string; status: string }
+    const [peer] = await instance.deps.orm.em.fork().find(Peer, {})
+    return (peer && { id: peer.id, secret: peer.secret, status: peer.status }) as {
+      id: string
+      secret: string
+      status: string
+    }
   }
   const revoke = async (instance: TestInstance) =>
     await instance.admin('DELETE', `/api/federation/peers/${(await peerOf(instance)).id}`)

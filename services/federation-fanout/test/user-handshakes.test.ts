@@ -51,8 +51,18 @@ describe('a handshake that a user caused', () => {
     })
   }
 
-  it('waits for an admin where one began it and was refused', async () => {
+  it('is repeated where an admin began it too, unless the other side must reset', async () => {
     remote.answer = ({ path }, response) => path === acceptPath && void refusals['404']!(response)
+    await answered(instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin }), 409)
+    remote.answer = () => false
+    instance.clock.advance(policy.repeatDelaysMs[0])
+    await instance.runDue()
+
+    expect(await ensure()).to.equal('active')
+  })
+
+  it('waits for an admin where one began it and the other side must reset', async () => {
+    remote.answer = ({ path }, response) => path === acceptPath && void refusals['409']!(response)
     await answered(instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin }), 409)
 
     expect(await ensure()).to.equal('admin_required')

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { movableClock } from '@gatehouse/runtime'
 import type { Peer } from '@gatehouse/domain'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { buildPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'

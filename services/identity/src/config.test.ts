@@ -1,3 +1,4 @@
+import { testCallerKeys } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { ConfigurationError } from '@gatehouse/service-kit'
 import { readConfig } from './config.ts'
@@ -6,8 +7,9 @@ const environment = {
   DATABASE_URL: 'postgres://127.0.0.1/gatehouse',
   NATS_URL: 'nats://127.0.0.1:4222',
   REDIS_URL: 'redis://127.0.0.1:6379',
-  INTERNAL_SECRET: 'i'.repeat(32),
+  CALLER_KEYS: testCallerKeys.lines.join('\n'),
   JWT_SECRET: 'j'.repeat(32),
+  ENCRYPTION_SECRET: 'e'.repeat(32),
 }
 
 describe('Configuration of the identity service', () => {

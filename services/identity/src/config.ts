@@ -1,11 +1,14 @@
 import { join } from 'node:path'
 import {
   commonResources,
+  encryptionConfig,
   publicAddress,
   readFederation,
   readSettings,
+  redisAddress,
   serviceConfig,
   tokenConfig,
+  type EncryptionConfig,
   type FederationReach,
   type PublicAddress,
   type ServiceConfig,
@@ -13,7 +16,8 @@ import {
 } from '@gatehouse/service-kit'
 
 export type IdentityConfig = ServiceConfig &
-  TokenConfig & {
+  TokenConfig &
+  EncryptionConfig & {
     jwtExpiresIn: string
     /** While the settings have no value. Spec: Registration 3. */
     registrationOpen: boolean
@@ -21,6 +25,8 @@ export type IdentityConfig = ServiceConfig &
     reach: FederationReach
     uploadDir: string
     hashing: { threads: number; queue: number }
+    /** 0: kept for ever. */
+    auditRetentionDays: number
   }
 
 /** Throws ConfigurationError with every fault. */
@@ -29,6 +35,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const config: IdentityConfig = {
     ...serviceConfig(given),
     ...tokenConfig(given),
+    ...encryptionConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
@@ -36,10 +43,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     reach: readFederation(given),
     uploadDir: given.UPLOAD_DIR || join(given.GATEHOUSE_DATA, 'uploads'),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
+    auditRetentionDays: given.AUDIT_RETENTION_DAYS,
   }
-  const { DATABASE_URL, REDIS_URL } = given
+  const postgres = { url: given.DATABASE_URL }
   return {
     config,
-    resources: { ...commonResources(given), postgres: { url: DATABASE_URL }, redis: { url: REDIS_URL } },
+    resources: { ...commonResources(given), postgres, redis: redisAddress(given) },
   }
 }

@@ -1,4 +1,4 @@
-import type { TokenKey } from '@gatehouse/auth'
+import type { EncryptionKey, TokenKey } from '@gatehouse/auth'
 import type { OutboxRelay } from '@gatehouse/bus'
 import type { Outbound } from '@gatehouse/outbound'
 import type { Quota } from '@gatehouse/runtime'
@@ -26,6 +26,7 @@ export type Deps = Resources & {
   afterCommit: AfterCommit
   outbound: Outbound
   tokenKey: TokenKey
+  encryptionKey: EncryptionKey
   images: ImageConverter
   freeDiskBytes: (folder: string) => Promise<number>
   uploadCleanup: UploadCleanup

@@ -11,15 +11,39 @@ export const policy = {
   hashingDrainMs: 25_000,
   /** Spec: Admin reset 2. */
   temporaryPasswordBytes: 12,
+  /** Each may ask the home. Contract: 3, Writes of one's own. */
+  newIdentities: { name: 'homeUserId', requests: 5, windowMs: 60 * 60 * 1000 },
+  /** Contract: 3, recover. */
+  recoverySecretBytes: 32,
+  recoveryLinkMs: 24 * 60 * 60 * 1000,
+  /** Contract: 3, Sign-ins. */
+  signInMs: 90 * 24 * 60 * 60 * 1000,
+  signInsPerAccount: 200,
+  signInsRemovedAtOnce: 10,
+  /** Contract: 3, Passkeys. */
+  passkeyChallengeMs: 5 * 60 * 1000,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** federation-fanout has 10 s for the other instance. Contract: 3, PATCH, homeUserId; 7, reattach. */
   lookupCallTimeoutMs: 12_000,
+  /** Session gateways gather for 0.5 s. Contract: 5, A user. */
+  socketsCallTimeoutMs: 2_000,
+  auditOfUser: 20,
   /** Peers have 15 s. Contract: 7, fan-out. */
   fanoutCallTimeoutMs: 20_000,
+  /** Longer than the call, whose attempt it keeps for one replica. */
+  orderLeaseMs: 60_000,
+  orderIntervalMs: 15_000,
+  ordersAtOnce: 100,
+  /** Contract: 7, Deletion orders. */
+  orderRetryFirstMs: 60_000,
+  orderRetryMostMs: 6 * 60 * 60 * 1000,
+  orderDays: 30,
   /** federation-wire.md 4, attach 1. */
   attachProofBytes: 32,
   attachProofMs: 60_000,
+  /** federation-wire-2.md 3.1. */
+  federationCredentialBytes: 32,
   remotePictureTimeoutMs: 10_000,
   remotePictureQueue: 2_000,
   remotePicturesPerOrigin: 200,
@@ -38,6 +62,8 @@ export const policy = {
   /** Then its upload was interrupted. */
   temporaryFileMs: 60 * 60 * 1000,
   uploadCleanupIntervalMs: 60_000,
+  retentionIntervalMs: 60 * 60 * 1000,
+  rowsRemovedAtOnce: 1_000,
   /** One is converted at a time. */
   imageQueue: 32,
   imagesPerAccount: 2,

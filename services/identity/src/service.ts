@@ -1,8 +1,17 @@
 import { access, constants, mkdir } from 'node:fs/promises'
-import { createCacheInvalidator, createTokenKey } from '@gatehouse/auth'
+import { createCacheInvalidator, createEncryptionKey, createTokenKey } from '@gatehouse/auth'
 import { startOutboxRelay, type OutboxRelay } from '@gatehouse/bus'
-import { accountEvents, deletedPresence, inviteRedeemed, settingsChanged } from '@gatehouse/contracts'
+import {
+  accountEvents,
+  deletedPresence,
+  inviteRedeemed,
+  passkeyAdded,
+  passkeyRemoved,
+  secondFactorBlocked,
+  settingsChanged,
+} from '@gatehouse/contracts'
 import { databaseTime } from '@gatehouse/database'
+import { DeletionOrder } from '@gatehouse/domain'
 import { createOutbound } from '@gatehouse/outbound'
 import { createQuota } from '@gatehouse/runtime'
 import {
@@ -19,14 +28,14 @@ import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { createIdentityMetrics } from './metrics.ts'
 import { policy } from './policy.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
-import { accountStateRoutes } from './routes/account-states.ts'
+import { startRetention } from './retention.ts'
+import { startOrders } from './operations/federation/deletion-orders.ts'
+import { accountStateRoutes, operatorRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
-import { identityRoutes } from './routes/identities.ts'
-import { operatorRoutes } from './routes/operator.ts'
+import { identityRoutes, userRoutes } from './routes/users.ts'
 import { uploadRoutes } from './routes/uploads.ts'
-import { userRoutes } from './routes/users.ts'
-import { respondToFederation } from './rpc/federation.ts'
+import { respondToCalls } from './rpc/calls.ts'
 import { startImageConverter } from './uploads/image-converter.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
 import { freeDiskBytes, tempUploadDir } from './uploads/upload-files.ts'
@@ -34,7 +43,10 @@ import { freeDiskBytes, tempUploadDir } from './uploads/upload-files.ts'
 export { readConfig, type IdentityConfig } from './config.ts'
 
 /** The invite service relays the other events of invites. */
-const relayedEvents = [...accountEvents, deletedPresence, inviteRedeemed, settingsChanged]
+const relayedEvents = [
+  ...accountEvents,
+  ...[deletedPresence, inviteRedeemed, passkeyAdded, passkeyRemoved, secondFactorBlocked, settingsChanged],
+]
 
 export async function startIdentity(
   config: IdentityConfig,
@@ -55,16 +67,20 @@ export async function startIdentity(
     afterCommit: createAfterCommit({ relay, cacheInvalidator }),
     outbound: opening.use(createOutbound(config.reach)),
     tokenKey: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
+    encryptionKey: createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets),
     images: opening.use(startImageConverter(resources)),
     freeDiskBytes,
     exportQuota: createQuota(1, policy.exportsAtOnce),
     uploadCleanup: opening.use(startUploadCleanup({ ...resources, config })),
+    retention: opening.use(startRetention({ ...resources, config })),
     ...overrides,
   }
   const remotePictures = opening.use(createRemotePictures(basis))
   const deps: Deps = { ...basis, remotePictures, ...overrides }
   measureOutbox(resources.metrics, relay)
-  opening.use(await respondToFederation(deps))
+  measureOrders(deps)
+  opening.use(await respondToCalls(deps))
+  opening.use(startOrders(deps))
   const routers = [
     accountStateRoutes(deps),
     authRoutes(deps),
@@ -107,4 +123,15 @@ function measureOutbox(metrics: Metrics, relay: OutboxRelay): void {
       return Number.NaN // the database is away: the age is unknown
     }
   })
+}
+
+/** Contract: 7, Deletion orders. */
+function measureOrders({ metrics, orm }: Pick<Resources, 'metrics' | 'orm'>): void {
+  const meaning = 'Deletions ordered at peers that did not answer in 30 days'
+  metrics.gauge('gatehouse_deletion_orders_overdue', meaning, () =>
+    orm.em
+      .fork()
+      .count(DeletionOrder, { state: 'overdue' })
+      .catch(() => Number.NaN),
+  )
 }

@@ -27,6 +27,7 @@ describe('administration of accounts', () => {
       ['GET', '/users'],
       ['PATCH', `/users/${user.id}/role`],
       ['POST', `/users/${user.id}/reset-password`],
+      ['POST', `/users/${user.id}/sessions/end`],
       ['DELETE', `/users/${user.id}`],
       ['GET', '/audit'],
     ] as const
@@ -36,6 +37,17 @@ describe('administration of accounts', () => {
       expect((await identity.call(method, `/api/admin${path}`, { as: user, ...body })).status, path).to.equal(403)
       expect((await identity.call(method, `/api/admin${path}`, body)).status, path).to.equal(401)
     }
+  })
+
+  /** Contract: 5, sessions/end. */
+  it('ends all sessions of an account, whatever its home, under the name of the admin', async () => {
+    const user = await buildUser(identity, { username: 'eve@home.example', homeInstance: 'home.example' })
+
+    await answered(act('POST', `/users/${user.id}/sessions/end`))
+
+    const { sessionsEndedAt, passwordHash } = await readUser(identity, user.id)
+    expect([sessionsEndedAt, passwordHash]).to.deep.equal([identity.clock.now(), user.passwordHash])
+    expect((await lastAudit())[0]).to.include({ action: 'user.sessions-ended', actorId: admin.id, targetId: user.id })
   })
 
   describe('POST /api/admin/users/:id/reset-password', () => {

@@ -49,7 +49,7 @@ export async function buildStub(identity: Where, overrides: UserOverrides = {}):
 /** An active invite of one use, unless told otherwise. */
 export async function buildInvite(
   { deps }: Where,
-  overrides: Partial<Pick<Invite, 'maxUses' | 'usedCount' | 'expiresAt' | 'revokedAt'>> = {},
+  overrides: Partial<Pick<Invite, 'maxUses' | 'usedCount' | 'expiresAt' | 'revokedAt' | 'createdBy'>> = {},
 ): Promise<Invite> {
   const em = deps.orm.em.fork()
   const invite = em.create(Invite, {

@@ -62,6 +62,7 @@ describe('The checks of the register page', () => {
     expect(await check(`?username=${username}`)).to.deep.equal(closed)
   })
 
+  /** Contract: 3, instance/info. */
   it('instance/info: has the name, the version, the id and the gates as they apply', async () => {
     await using shut = await startTestIdentity({
       databaseUrl: identity.databaseUrl,
@@ -71,7 +72,10 @@ describe('The checks of the register page', () => {
 
     const known = await info(identity)
 
-    expect(known).to.have.all.keys('name', 'version', 'registrationOpen', 'federatedRegistrationOpen', 'instanceId')
+    const gates = ['registrationOpen', 'federatedRegistrationOpen']
+    const features = ['directoryConfigured', 'directoryAvailable', 'directoryEnabled', 'supportCardEnabled']
+    expect(known).to.have.all.keys('name', 'version', 'instanceId', 'contact', ...gates, ...features)
+    expect(features.map((feature) => known[feature])).to.deep.equal([false, false, false, false])
     expect(known).to.include({ name: 'Gatehouse', version, registrationOpen: true, federatedRegistrationOpen: true })
     expect(known['instanceId']).to.match(/^[0-9a-f-]{36}$/)
     expect(await info(shut)).to.include({ registrationOpen: false, instanceId: known['instanceId'] })

@@ -66,7 +66,7 @@ describe('token times come from the one clock of the database', () => {
     const user = await buildUser(ahead)
     for (const skew of [minute, -minute]) {
       const clock = { now: () => behind.clock.now() + skew }
-      const call = createServiceClient({ url: behind.url, internalSecret: behind.config.internalSecret, clock })
+      const call = createServiceClient({ name: 'identity', url: behind.url, clock })
 
       expect((await call('GET', '/api/users/@me', { as: { id: user.id, username: user.username } })).status).to.equal(
         200,

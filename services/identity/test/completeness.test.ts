@@ -16,6 +16,7 @@ const noReferences: Excepted = {
   'users.former_home_user_id': 'the id at the former home instance',
 }
 const keptByDeletion: Excepted = {
+  'deletion_orders.user_id': 'an order is tried for 30 days, also after the account is gone; Contract: 7',
   'audit_log.actor_id': 'the log says who acted; a page reads the name of a tombstone as Deleted User',
   'dm_messages.author_id': 'a conversation belongs to its other members too; Spec: Tombstone',
   'instance_settings.first_admin_id': 'it says that the first admin has been made, so that no other account becomes it',
@@ -24,6 +25,7 @@ const keptByDeletion: Excepted = {
   'approval_requests.decided_by': 'a record of the peer; the admin reads as Deleted User',
   'approval_requests.requested_by': 'the wish for a peer, which admins decide and which ends after 30 days',
   'federation_deliveries.user_id': 'it ends with its delivery, which tells nothing of a tombstone',
+  'presence_changes.user_id': 'it names the transaction that last changed the status',
   'spaces.owner_id': 'an account with spaces is not deleted; Spec: DELETE self 3',
 }
 const untoldByExport: Excepted = {
@@ -37,6 +39,7 @@ const untoldByExport: Excepted = {
   'dm_channels.owner_id': 'a record of the group',
   'dm_members.user_id': 'the conversation is told by its messages',
   'dm_reactions.user_id': 'a record of the message of another user',
+  'federation_credentials.user_id': 'passwords of accounts elsewhere, which no archive holds; Contract: 3',
   'federation_deliveries.user_id': 'a queue of minutes',
   'federation_registries.user_id': 'the client keeps it',
   'instance_settings.first_admin_id': 'a fact of the instance',
@@ -44,8 +47,10 @@ const untoldByExport: Excepted = {
   'join_requests.decided_by': 'an act of a moderator',
   'join_requests.user_id': 'a record of the space',
   'message_reactions.user_id': 'a record of the message of another user',
+  'presence_changes.user_id': 'it names the transaction that last changed the status',
   'presences.user_id': 'it lasts as long as a connection',
   'read_states.user_id': 'a mark of the client',
+  'replica_hosts.user_id': 'an index of lists that are told',
   'role_assignments.user_id': 'a record of the space',
   'space_folders.user_id': 'an order of the client',
   'voice_restrictions.moderator_id': 'an act of a moderator',

@@ -89,6 +89,7 @@ describe('a caller is judged again when the request is acted upon', () => {
 
   it('holds for every change, of the own account and of others', async () => {
     const target = await buildUser(identity)
+    const key = { id: 'a', rawId: 'a', type: 'public-key' }
     const bodies = (user: User): Record<JudgedEndpoint, object | undefined> => ({
       patchSelf: { bio: 'changed' },
       changePassword: { newPassword, currentPassword: testPassword },
@@ -98,10 +99,23 @@ describe('a caller is judged again when the request is acted upon', () => {
       deleteSelf: { username: user.username, password: testPassword },
       putRegistry: { registry: [], updatedAt: 1 },
       deleteFederationIdentity: { origins: ['https://away.example'], mode: 'soft' },
+      federationCredential: { origin: 'https://away.example' },
       attachProof: { targetDomain: 'away.example' },
       reattach: { token: 'a'.repeat(64) },
+      beginSecondFactor: { password: testPassword },
+      confirmSecondFactor: { code: '123456' },
+      renewRecoveryCodes: { password: testPassword, code: '123456' },
+      endSecondFactor: { password: testPassword, code: '123456' },
+      beginPasskey: { password: testPassword },
+      addPasskey: { name: 'phone', response: { ...key, response: { clientDataJSON: 'a', attestationObject: 'a' } } },
+      removePasskey: { password: testPassword },
+      removeSecondFactor: undefined,
       setRole: { isAdmin: true },
       resetPassword: undefined,
+      createRecoveryLink: undefined,
+      suspendUser: {},
+      unsuspendUser: undefined,
+      endUserSessions: undefined,
       deleteUser: undefined,
       patchSettings: { instanceName: 'changed' },
     })
@@ -117,7 +131,7 @@ describe('a caller is judged again when the request is acted upon', () => {
     ]
     for (const { expected, overrides } of ended) {
       const user = await buildUser(identity, { isAdmin: true, ...overrides })
-      const detached = { formerHomeInstance: 'away.example', federationHomeOrphaned: true }
+      const detached = { detachedHomeInstance: 'away.example', federationHomeOrphaned: true }
       const reattaching = await buildUser(identity, { ...detached, ...overrides })
       for (const [method, path, body] of changes(user)) {
         const caller = path === endpointTable.reattach.path ? reattaching : user

@@ -50,7 +50,7 @@ describe('Accounts whose home was lost', () => {
 
       expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
       expect((await readUser(identity, bystander.id)).homeInstance).to.equal('away.example')
-      const former = { formerHomeInstance: host, formerHomeUserId: 'old', federationHomeOrphaned: true }
+      const former = { detachedHomeInstance: host, formerHomeUserId: 'old', federationHomeOrphaned: true }
       const local = { homeInstance: null, homeUserId: null, username: `ivy@${host}` }
       expect(await readUser(identity, user.id)).to.include({ ...local, ...former })
     })
@@ -97,13 +97,13 @@ describe('Accounts whose home was lost', () => {
     })
 
     it('shows it to the account itself only', async () => {
-      expect(await self()).to.include({ federationHomeOrphaned: false })
+      expect(await self()).to.include({ federationHomeOrphaned: false, detachedHomeInstance: null })
       await detach()
       const other = await buildUser(identity)
 
-      expect(await self()).to.include({ federationHomeOrphaned: true, homeInstance: null })
+      expect(await self()).to.include({ federationHomeOrphaned: true, homeInstance: null, detachedHomeInstance: host })
       const seen = (await identity.call('GET', `/api/users/${user.id}`, { as: other })).body
-      expect(seen).to.not.have.property('federationHomeOrphaned')
+      expect(seen).to.not.have.any.keys('federationHomeOrphaned', 'detachedHomeInstance')
     })
 
     it('leaves an account that its former home neither deletes, renames nor logs in', async () => {

@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { once } from 'node:events'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { callerHeader } from '@gatehouse/auth'
 import { Invite, Upload, nextId, type User } from '@gatehouse/domain'
-import { eventually } from '@gatehouse/test-kit'
+import { eventually, signTestCaller } from '@gatehouse/test-kit'
 import type { RequiredEntityData } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { buildUser, readUser } from './builders.ts'
@@ -30,11 +30,10 @@ describe('POST /api/users/@me/export', () => {
   async function ask(as: User, body: object = { password: testPassword }) {
     const now = identity.clock.now()
     const account = { userId: as.id, username: as.username, isAdmin: as.isAdmin, tokenIssuedAt: Math.floor(now / 1000) }
-    const key = createCallerKey(identity.config.internalSecret)
     const sent = request(`${identity.url}/api/users/@me/export`, {
       method: 'POST',
       headers: {
-        [callerHeader]: signCallerToken(key, { address: '127.0.0.1', account }, now),
+        [callerHeader]: signTestCaller('identity', { address: '127.0.0.1', account }, now),
         'content-type': 'application/json',
       },
     })
@@ -119,6 +118,10 @@ describe('POST /api/users/@me/export', () => {
     const names = [
       'account',
       'invites',
+      'second-factor',
+      'passkeys',
+      'sign-ins',
+      'deletion-orders',
       'uploads',
       'friends',
       'friend-requests',

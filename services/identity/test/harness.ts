@@ -5,8 +5,14 @@ import type { Bus } from '@gatehouse/bus'
 import { checkHomeEpoch, lookUpByHomeId, verifyAttachProof } from '@gatehouse/contracts'
 import { connectDatabase } from '@gatehouse/database'
 import { parseCidrs } from '@gatehouse/outbound'
-import type { MovableClock, Random } from '@gatehouse/runtime'
-import { asOwner, createServiceClient, openTestResources, type ServiceClient } from '@gatehouse/test-kit'
+import type { Random } from '@gatehouse/runtime'
+import {
+  asOwner,
+  createServiceClient,
+  openTestResources,
+  testCallerKeys,
+  type ServiceClient,
+} from '@gatehouse/test-kit'
 import type { z } from 'zod'
 import type { IdentityConfig } from '../src/config.ts'
 import type { Deps } from '../src/deps.ts'
@@ -27,6 +33,7 @@ export type FakeFederation = Replies & {
 }
 
 export type { TestResponse } from '@gatehouse/test-kit'
+import type { MovableClock } from '@gatehouse/test-kit/time'
 
 export type TestIdentity = AsyncDisposable & {
   url: string
@@ -78,7 +85,7 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
   const overrides = { hasher, databaseTime, ...options.overrides }
   const identity = opening.use(await startIdentity(config, resources, overrides))
   const { clock } = resources
-  const call = createServiceClient({ url: identity.url, internalSecret: config.internalSecret, clock })
+  const call = createServiceClient({ name: 'identity', url: identity.url, clock })
   const open = opening.move()
   return {
     url: identity.url,
@@ -114,13 +121,15 @@ function testConfig(uploadDir: string): IdentityConfig {
     host: '127.0.0.1',
     port: 0,
     drainMs: 1_000,
-    internalSecret: 'an internal secret for the tests of identity',
+    callerKeys: testCallerKeys,
     jwtSecret: 'a secret for the tokens of the tests of identity',
+    encryptionSecret: 'a secret that encrypts in the tests of identity',
     jwtExpiresIn: '30d',
     registrationOpen: true,
     publicAddress: { origin: 'https://here.example', domain: 'here.example' },
     reach: { allowPrivate: parseCidrs('loopback'), resolve: {} },
     uploadDir,
     hashing: { threads: 1, queue: 100 },
+    auditRetentionDays: 0,
   }
 }

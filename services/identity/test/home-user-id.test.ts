@@ -32,13 +32,33 @@ describe('PATCH homeUserId', () => {
   it('is for federated accounts that are not detached', async () => {
     const detached = await buildUser(identity, {
       username: 'lost@gone.example',
-      formerHomeInstance: 'gone.example',
+      detachedHomeInstance: 'gone.example',
       federationHomeOrphaned: true,
     })
 
     for (const as of [await buildUser(identity), detached]) expect((await patch('5', as)).status).to.equal(403)
     for (const bad of ['', null, 7, 'x'.repeat(65)]) expect((await patch(bad)).status, String(bad)).to.equal(400)
     expect((await patch('x'.repeat(64))).status).to.equal(200)
+  })
+
+  it('is tried five times an hour, and the same value again costs none of them', async () => {
+    identity.federation.user = { outcome: 'not_found' }
+    const asked = identity.federation.asked.length
+    const statuses = []
+    for (let attempt = 0; attempt < 7; attempt += 1) statuses.push((await patch(`6${made}`)).status)
+    const { headers, body } = await patch(`6${made}`)
+    const other = await buildUser(identity, { username: `other_${made}@home.example`, homeInstance: 'home.example' })
+    const ofOther = await patch('61', other)
+    identity.clock.advance(60 * 60_000)
+    identity.federation.user = { outcome: 'no_peer' }
+    const later = []
+    for (let attempt = 0; attempt < 7; attempt += 1) later.push((await patch(`6${made}`)).status)
+
+    expect(statuses).to.deep.equal([403, 403, 403, 403, 403, 429, 429])
+    expect([headers.get('retry-after'), body['retryAfter']]).to.deep.equal(['3600', 3600])
+    expect(ofOther.status).to.equal(403)
+    expect(later).to.deep.equal(Array(7).fill(200))
+    expect(identity.federation.asked.length - asked).to.equal(7)
   })
 
   it('must be of the same name at a home that is an active peer', async () => {

@@ -1,5 +1,5 @@
 import { listUsersQuery } from '@gatehouse/contracts'
-import { User } from '@gatehouse/domain'
+import type { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { listUserInstances, listUsers } from '../src/queries/list-users.ts'
@@ -177,7 +177,12 @@ describe('The list of fifty thousand accounts', function () {
   }
 
   it('is counted whole by a plain count, which reads all of them', async () => {
-    expect(await rowsRead((em) => em.count(User))).to.be.above(accounts - 1)
+    // Neither an index-only scan nor a parallel worker is counted.
+    const count = async (em: EntityManager) => {
+      await em.execute('set local max_parallel_workers_per_gather = 0')
+      await em.execute('select count(bio) from users')
+    }
+    expect(await rowsRead(count)).to.be.above(accounts - 1)
   })
 
   it('is gone through by cursors without a gap, and its home instances are found by steps', async () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { countLockWaits, eventually, answered } from '@gatehouse/test-kit'
 import { refuse } from '@gatehouse/runtime'
+import { turnOn } from './authenticator.ts'
 import { buildStub, buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { testPassword, testPasswordHash } from './quick-hasher.ts'
@@ -57,14 +58,29 @@ describe('Login', () => {
   })
 
   /** Contract: 1, Unknown names. */
-  it('Login 1, 3, 4: an unknown name, a wrong password and a stub get the same answer for the same work', async () => {
-    const user = await buildUser(identity, { passwordHash: realHash })
-    const stub = await buildStub(identity)
+  it('Login 1, 3, 4: a wrong password gets the same answer for the same work, whatever the account is', async () => {
+    const [user, suspended, factored] = await Promise.all(
+      [{}, { suspendedAt: 1, suspendedReason: 'spam' }, {}].map((given) => buildUser(identity, given)),
+    )
+    await turnOn(identity, factored!)
+    const sql = `update users set password_hash = ? where id in (?, ?, ?)`
+    await identity.deps.orm.em.fork().execute(sql, [realHash, user!.id, suspended!.id, factored!.id])
+    // Nothing listens at that home.
+    const away = { username: 'eve@127.0.0.1', homeInstance: '127.0.0.1', passwordHash: realHash }
+    const [stub, federated] = [await buildStub(identity), await buildUser(identity, away)]
+    const names = ['unknown_name', ...[user!, suspended!, factored!, stub, federated].map(({ username }) => username)]
+    identity.hasher.verified = []
 
-    const answers = [await logIn('unknown_name', wrong), await logIn(user.username, wrong), await logIn(stub.username)]
+    for (const name of names) {
+      const { status, body } = await logIn(name, wrong)
+      expect([status, body], name).to.deep.equal([401, generic])
+    }
 
-    for (const { status, body } of answers) expect([status, body]).to.deep.equal([401, generic])
-    expect(costs()).to.deep.equal([12, 12, 12])
+    expect(costs()).to.deep.equal(names.map(() => 12))
+    const right = (await Promise.all([user!, suspended!, factored!].map(({ username }) => logIn(username)))).map(
+      ({ body }) => body['code'],
+    )
+    expect(right).to.deep.equal([undefined, 'account_suspended', 'second_factor_required'])
   })
 
   it('treats an overlong password as a wrong one, after the same work', async () => {

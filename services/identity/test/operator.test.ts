@@ -28,7 +28,6 @@ describe("the routes of the operator's command line", () => {
     const routes = [
       ['GET', '/user?user=ada'],
       ['POST', '/users'],
-      ['POST', `/users/${admin.id}/sessions/end`],
     ] as const
 
     for (const [method, route] of routes) {
@@ -77,7 +76,7 @@ describe("the routes of the operator's command line", () => {
     await cacheState(identity, user)
     await using events = await collectEvents(identity, [sessionsEnded])
 
-    const { status } = await act('POST', `${path}/users/${user.id}/sessions/end`)
+    const { status } = await act('POST', `/api/admin/users/${user.id}/sessions/end`)
 
     const at = identity.clock.now()
     const stored = await readUser(identity, user.id)
@@ -89,8 +88,8 @@ describe("the routes of the operator's command line", () => {
       { userId: user.id, at, actor: operator, state: accountStateOf(stored) },
     ])
     const deleted = await buildUser(identity, { isDeleted: true })
-    expect((await act('POST', `${path}/users/${deleted.id}/sessions/end`)).status).to.equal(400)
-    expect((await act('POST', `${path}/users/1/sessions/end`)).status).to.equal(404)
+    expect((await act('POST', `/api/admin/users/${deleted.id}/sessions/end`)).status).to.equal(400)
+    expect((await act('POST', '/api/admin/users/1/sessions/end')).status).to.equal(404)
   })
 
   it('find an account by name or id, and refuse a name that is the id of another one', async () => {

@@ -114,11 +114,19 @@ describe('profiles', () => {
     const [first, second, ...others] = await events.ofUser(user.id, 2)
     const changed = ['displayName', 'replicatedInstances', 'showActivity']
     expect((first!.payload['changed'] as string[]).toSorted()).to.deep.equal(changed)
-    expect({ ...first!.payload, changed: [] }).to.deep.equal({ ...payload, changed: [] })
+    const profile = { username: user.username, displayName: 'Ada', avatar: null, banner: null, bio: 'stays' }
+    const rest = { accentColor: null, avatarColor: user.avatarColor ?? null, customStatus: null, discoverable: true }
+    expect({ ...first!.payload, changed: [] }).to.deep.equal({
+      ...{ ...payload, changed: [] },
+      profile: { ...profile, ...rest },
+    })
     expect(second).to.deep.equal({
       name: 'ProfileChanged',
       // Peers take what is newer only, so the time rises although the clock stands still.
-      payload: { ...payload, profileUpdatedAt: at + 1, changed: ['displayName'] },
+      payload: {
+        ...{ ...payload, profileUpdatedAt: at + 1, changed: ['displayName'] },
+        profile: { ...profile, ...rest, displayName: 'Ada L.' },
+      },
       requestId: 'patch-1',
     })
     expect(others).to.deep.equal([])

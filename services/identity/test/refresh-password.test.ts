@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
-import type { User } from '@gatehouse/domain'
+import { SignIn, type User } from '@gatehouse/domain'
 import { OutboundFailure, type Outbound, type OutboundAnswer, type OutboundRequest } from '@gatehouse/outbound'
-import { buildStub, buildUser, readUser } from './builders.ts'
+import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { testPasswordHash } from './quick-hasher.ts'
 
@@ -19,12 +19,15 @@ function fakeHome() {
     meanwhile: async () => undefined as unknown,
     failure: undefined as OutboundFailure | undefined,
     yes: '{"token":"at home"}',
+    asksForCode: false,
     outbound: {
       request: async (request: OutboundRequest): Promise<OutboundAnswer> => {
         home.asked.push(request)
         await home.meanwhile()
         if (home.failure) throw home.failure
         const { password } = JSON.parse(String(request.body)) as { password: string }
+        const asksForCode = home.asksForCode && password === homePassword
+        if (asksForCode) return { status: 401, headers: {}, body: Buffer.from('{"code":"second_factor_required"}') }
         return { status: password === homePassword ? 200 : 401, headers: {}, body: Buffer.from(home.yes) }
       },
       [Symbol.asyncDispose]: async () => undefined,
@@ -55,6 +58,22 @@ describe('Login 5: the home instance decides when a federated password does not 
       headers: { 'x-request-id': 'refresh-1' },
     })
 
+  /** Contract: 3, Second factor. */
+  it('says so where the home asks for a second factor, and does not hand a code to it', async () => {
+    home.asksForCode = true
+    const body = { username: user.username, password: homePassword, code: '123456' }
+
+    const refused = await identity.call('POST', '/api/auth/login', { body })
+
+    expect([refused.status, refused.body['code']]).to.deep.equal([401, 'home_second_factor'])
+    expect(home.asked.map(({ body: sent }) => JSON.parse(String(sent)) as object)).to.deep.equal([
+      { username: 'ivy', password: homePassword },
+    ])
+    const wrong = await logIn('wrong')
+    expect([wrong.status, wrong.body]).to.deep.equal([401, generic])
+    expect(await readUser(identity, user.id)).to.include({ passwordHash: testPasswordHash })
+  })
+
   it('replaces the hash without touching passwordChangedAt, logs it, and asks the home only once', async () => {
     const answer = await logIn(homePassword)
 
@@ -67,6 +86,8 @@ describe('Login 5: the home instance decides when a federated password does not 
     expect(JSON.stringify(identity.logLines)).to.not.contain(homePassword)
     expect((await logIn(homePassword)).status).to.equal(200)
     expect(home.asked).to.have.length(1)
+    const signIns = await identity.deps.orm.em.fork().find(SignIn, { userId: user.id }, { orderBy: { id: 'asc' } })
+    expect(signIns.map(({ method }) => method)).to.deep.equal(['home', 'password'])
   })
 
   it('asks for the base name at https://<home>/api/auth/login, within 10 seconds', async () => {
@@ -138,12 +159,11 @@ describe('Login 5: the home instance decides when a federated password does not 
     expect(identity.federation.asked).to.have.length(1)
   })
 
-  it('does not ask for local users, stubs, deleted accounts and overlong passwords', async () => {
+  it('does not ask for local users, deleted accounts and overlong passwords', async () => {
     const local = await buildUser(identity)
-    const stub = await buildStub(identity)
     const gone = await buildUser(identity, { username: '!deleted:7', homeInstance: 'home.example', isDeleted: true })
 
-    for (const { username } of [local, stub, gone]) expect((await logIn(homePassword, username)).status).to.equal(401)
+    for (const { username } of [local, gone]) expect((await logIn(homePassword, username)).status).to.equal(401)
     expect((await logIn('x'.repeat(73))).status).to.equal(401)
     expect(home.asked).to.have.length(0)
   })

@@ -2,6 +2,7 @@ import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { userCreated } from '@gatehouse/contracts'
 import { User, accountStateOf } from '@gatehouse/domain'
+import { OutboundFailure, type Outbound } from '@gatehouse/outbound'
 import { countLockWaits, eventually } from '@gatehouse/test-kit'
 import {
   buildInvite,
@@ -16,11 +17,17 @@ import {
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { barrier, testPassword } from './quick-hasher.ts'
 
+/** The home of every stub gives no answer. */
+const silentHome: Outbound = {
+  request: () => Promise.reject(new OutboundFailure('unreachable', 'nobody answers')),
+  [Symbol.asyncDispose]: async () => undefined,
+}
+
 describe('Registration of federated accounts', () => {
   let identity: TestIdentity
   let names = 0
 
-  before(async () => void (identity = await startTestIdentity()))
+  before(async () => void (identity = await startTestIdentity({ overrides: { outbound: silentHome } })))
   after(async () => await identity[Symbol.asyncDispose]())
   beforeEach(async () => {
     identity.hasher.beforeWork = async () => undefined

@@ -8,7 +8,7 @@ import {
   userDeleted,
   type DeletionMode,
 } from '@gatehouse/contracts'
-import { accountStateOf } from '@gatehouse/domain'
+import { accountStateOf, sanitizeUser, stubPasswordHash } from '@gatehouse/domain'
 import { buildUser, collectEvents, readUser } from './builders.ts'
 import { buildChannel, buildMessage, buildSpace, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -72,7 +72,7 @@ describe('the calls of federation-fanout', () => {
         names.push((await readUser(identity, id)).username)
       }
 
-      expect(names).to.deep.equal(['bob_1@home.example', 'bob_2@home.example'])
+      expect(names).to.deep.equal(['bob~1@home.example', 'bob~2@home.example'])
     })
 
     it('makes exactly one stub for concurrent calls, and one name for each of concurrent namesakes', async () => {
@@ -124,6 +124,23 @@ describe('the calls of federation-fanout', () => {
       expect(published.map(({ payload }) => payload)).to.deep.equal([{ ...facts, mode: 'soft', audience: [] }])
     })
 
+    /** The unique index of identities keeps it to one row; data of other servers may have a stub beside the account. */
+    it('tombstones every live row, the stub and the account', async () => {
+      await using other = await startTestIdentity()
+      await other.deps.orm.em.fork().execute('drop index users_identity_unique')
+      const twin = { homeInstance, homeUserId: '7' }
+      const stub = await buildUser(other, { ...twin, username: 'x~1@home.example', passwordHash: stubPasswordHash })
+      const account = await buildUser(other, { ...twin, username: 'x@home.example' })
+      const bystander = await buildUser(other, { homeInstance, homeUserId: '8', username: 'y@home.example' })
+
+      const request = { homeUserId: '7', homeInstance, mode: 'soft' as const }
+      const outcome = await other.deps.bus.request(deleteFederatedIdentity, request, { timeoutMs })
+
+      expect(outcome).to.deep.equal({ outcome: 'deleted' })
+      const users = [stub, account, bystander].map(({ id }) => readUser(other, id))
+      expect((await Promise.all(users)).map(({ isDeleted }) => isDeleted)).to.deep.equal([true, true, false])
+    })
+
     it('keeps messages in soft mode and deletes them in full mode', async () => {
       const staying = await buildUser(identity)
       const channelId = await buildChannel(identity, await buildSpace(identity, staying))
@@ -169,7 +186,7 @@ describe('the calls of federation-fanout', () => {
     const stored = await readUser(identity, user.id)
     expect(stored.replicatedInstances).to.deep.equal([instances[1]])
     const facts = { userId: user.id, at: identity.clock.now(), state: accountStateOf(stored) }
-    const changed = { profileUpdatedAt: 5, changed: ['replicatedInstances'] }
+    const changed = { profileUpdatedAt: 5, changed: ['replicatedInstances'], profile: sanitizeUser(stored, false) }
     const published = await events.ofUser(user.id, 1)
     expect(published.map(({ payload }) => payload)).to.deep.equal([{ ...facts, ...changed }])
   })

@@ -42,6 +42,19 @@ describe('instance settings and the audit log', () => {
     expect((await settings()).body).to.deep.equal(answer.body)
   })
 
+  it('tells everybody whom to ask, in one line of 200 characters, until it is cleared', async () => {
+    const info = async () => (await identity.call('GET', '/api/instance/info')).body['contact']
+    expect(await info()).to.equal(null)
+
+    const { body } = await settings({ contact: ' Ask\u202e Ada,\nroom 4 ' })
+
+    expect(body['contact']).to.match(/^Ask Ada,\s?room 4$/)
+    expect(await info()).to.equal(body['contact'])
+    expect((await settings({ contact: 'x'.repeat(201) })).status).to.equal(400)
+    expect((await settings({ contact: '' })).body['contact']).to.equal(null)
+    expect(await info()).to.equal(null)
+  })
+
   /** Contract: 5, Settings. */
   it('answers existing clients the fixed fields, and ignores what is not ours', async () => {
     const fixed = {

@@ -14,6 +14,7 @@ import {
   freePort,
   insertUser,
   openMigratedDatabase,
+  testCallerKeys,
   testNats,
   testRedis,
   type ServiceClient,
@@ -21,7 +22,6 @@ import {
 import { bombPng, sparseGif } from './large-images.ts'
 
 const mebibyte = 1024 * 1024
-const internalSecret = 'an internal secret for the test of memory'
 const rounds = 3
 
 if (process.platform === 'linux') {
@@ -37,7 +37,7 @@ if (process.platform === 'linux') {
       users = await Promise.all(Array.from({ length: rounds }, () => insertUser({ orm })))
       const identity = await startIdentityProcess(opening, urlFor('identity'))
       pid = identity.child.pid ?? 0
-      call = createServiceClient({ ...identity, internalSecret, clock: systemClock })
+      call = createServiceClient({ ...identity, name: 'identity', clock: systemClock })
     })
     after(async () => await opening.disposeAsync())
 
@@ -82,8 +82,9 @@ async function startIdentityProcess(
     DATABASE_URL: databaseUrl,
     NATS_URL: opening.use(await testNats()).url,
     REDIS_URL: opening.use(await testRedis()).url,
-    INTERNAL_SECRET: internalSecret,
+    CALLER_KEYS: testCallerKeys.lines.join('\n'),
     JWT_SECRET: 'a secret for the tokens of the test of memory',
+    ENCRYPTION_SECRET: 'a secret that encrypts in the test of memory',
     PUBLIC_ORIGIN: 'https://here.example',
     HOST: '127.0.0.1',
     IDENTITY_PORT: String(port),

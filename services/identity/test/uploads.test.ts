@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { User } from '@gatehouse/domain'
-import { eventually, answered } from '@gatehouse/test-kit'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
+import { eventually, answered, signTestCaller } from '@gatehouse/test-kit'
+import { callerHeader } from '@gatehouse/auth'
 import { uploadImage } from '../src/operations/profile/upload-image.ts'
 import { policy } from '../src/policy.ts'
 import { buildUser } from './builders.ts'
@@ -33,12 +33,7 @@ describe('uploads', () => {
   }
   const get = (filename: string, headers: Record<string, string> = {}) =>
     fetch(`${identity.url}/api/uploads/${filename}`, { headers: { [callerHeader]: statement(), ...headers } })
-  const statement = () =>
-    signCallerToken(
-      createCallerKey(identity.config.internalSecret),
-      { address: '127.0.0.1', account: null },
-      identity.clock.now(),
-    )
+  const statement = () => signTestCaller('identity', { address: '127.0.0.1', account: null }, identity.clock.now())
   const stored = async (filename: unknown) => sharp(await (await get(String(filename))).bytes())
   const temporaryFiles = () => readdir(join(identity.config.uploadDir, '.incoming'))
 
@@ -404,11 +399,7 @@ const formHead =
 function statementOf(identity: TestIdentity, user: User): string {
   const tokenIssuedAt = Math.floor(identity.clock.now() / 1000)
   const account = { userId: user.id, username: user.username, isAdmin: false, tokenIssuedAt }
-  return signCallerToken(
-    createCallerKey(identity.config.internalSecret),
-    { address: '127.0.0.1', account },
-    identity.clock.now(),
-  )
+  return signTestCaller('identity', { address: '127.0.0.1', account }, identity.clock.now())
 }
 
 /** Sends a form of that many bytes without Content-Length, and gives the status. */

@@ -1,3 +1,4 @@
+import { testCallerKeys } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { readConfig } from './config.ts'
 
@@ -5,7 +6,7 @@ describe('Configuration of the invite service', () => {
   const required = {
     DATABASE_URL: 'postgres://localhost/gatehouse',
     NATS_URL: 'nats://localhost:4222',
-    INTERNAL_SECRET: 'x'.repeat(32),
+    CALLER_KEYS: testCallerKeys.lines.join('\n'),
   }
   const originOf = (environment: Record<string, string>) => readConfig(environment).config.publicAddress.origin
 
@@ -20,8 +21,8 @@ describe('Configuration of the invite service', () => {
   })
 
   it('names every fault at once', () => {
-    const read = () => readConfig({ ...required, NATS_URL: '', INTERNAL_SECRET: 'short', INVITE_PORT: 'x' })
+    const read = () => readConfig({ ...required, NATS_URL: '', CALLER_KEYS: 'gateway short', INVITE_PORT: 'x' })
 
-    expect(read).to.throw(/NATS_URL: [\s\S]*INTERNAL_SECRET: [\s\S]*INVITE_PORT: /)
+    expect(read).to.throw(/NATS_URL: [\s\S]*CALLER_KEYS: [\s\S]*INVITE_PORT: /)
   })
 })

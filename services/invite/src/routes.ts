@@ -4,12 +4,8 @@ import { adminsOnly, jsonBody, parseInput, requestIdOf, requireAdmin, type AppSt
 import type { Deps } from './deps.ts'
 import { checkInvite } from './operations/check-invite.ts'
 import { createInvite } from './operations/create-invite.ts'
-import { deleteInvite } from './operations/delete-invite.ts'
-import { patchInvite } from './operations/patch-invite.ts'
-import { reinstateInvite } from './operations/reinstate-invite.ts'
-import { revokeInvite } from './operations/revoke-invite.ts'
-import { listInvites, listRedemptions } from './queries/list-invites.ts'
-import { inviteReplies, inviteReply, redemptionReplies } from './replies/invite-reply.ts'
+import { deleteInvite, patchInvite, reinstateInvite, revokeInvite } from './operations/change-invite.ts'
+import { listInvites, listRedemptions, inviteReplies, inviteReply, redemptionReplies } from './replies/invite-reply.ts'
 
 /** Contract: 3, check-invite; 4. */
 export function inviteRoutes(deps: Deps): Router[] {

@@ -1,10 +1,16 @@
-import { createServiceClient, insertUser, openTestResources, type TestRequest } from '@gatehouse/test-kit'
+import {
+  createServiceClient,
+  insertUser,
+  openTestResources,
+  testCallerKeys,
+  type TestRequest,
+} from '@gatehouse/test-kit'
 import type { InviteReply } from '@gatehouse/contracts'
 import { lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
-import { movableClock, systemRandom, type Random } from '@gatehouse/runtime'
+import { systemRandom, type Random } from '@gatehouse/runtime'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { startInvite } from '../src/service.ts'
 
-export const internalSecret = 'a secret of the tests, long enough to be one'
 export const origin = 'https://chat.example'
 
 export type Answer<Body = Record<string, unknown>> = { status: number; body: Body }
@@ -22,11 +28,11 @@ export async function startInviteHarness() {
     host: '127.0.0.1',
     port: 0,
     drainMs: 1_000,
-    internalSecret,
+    callerKeys: testCallerKeys,
     publicAddress: { origin, domain: 'chat.example' },
   }
   const service = opening.use(await startInvite(config, resources))
-  const client = createServiceClient({ url: service.url, internalSecret, clock })
+  const client = createServiceClient({ name: 'invite', url: service.url, clock })
   const admin = await insertUser({ orm }, { username: 'founder', isAdmin: true })
   const asAdmin = { id: admin.id, username: admin.username, isAdmin: true }
   const open = opening.move()

@@ -2,26 +2,22 @@ import {
   commonResources,
   readSettings,
   serviceConfig,
-  tokenConfig,
   upstreamsConfig,
   type ServiceConfig,
-  type TokenConfig,
 } from '@gatehouse/service-kit'
 
-export type SessionGatewayConfig = ServiceConfig &
-  TokenConfig & {
-    /** Nodes of an earlier run are evicted at once. */
-    onlyNode?: boolean
-    /** Contract: 8, GATEHOUSE_UPSTREAMS. */
-    upstreamsFile?: string
-  }
+export type SessionGatewayConfig = ServiceConfig & {
+  /** Nodes of an earlier run are evicted at once. */
+  onlyNode?: boolean
+  /** Contract: 8, GATEHOUSE_UPSTREAMS. */
+  upstreamsFile?: string
+}
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
   const given = readSettings('session-gateway', environment)
   const config: SessionGatewayConfig = {
     ...serviceConfig(given),
-    ...tokenConfig(given),
     ...upstreamsConfig(given),
     port: given.SESSION_GATEWAY_PORT,
   }

@@ -1,21 +1,8 @@
 import type { Metrics } from '@gatehouse/service-kit'
-import type { Counter } from 'prom-client'
 
-export type SessionMetrics = {
-  handshakes: Counter
-  forcedDisconnects: Counter
-  slowReaders: Counter
-  floodingSockets: Counter
-  presenceChanges: Counter
-  nodesEvicted: Counter
-  upstreamMessages: Counter
-  upstreamReadyParts: Counter
-}
+export type SessionMetrics = ReturnType<typeof createSessionMetrics>
 
-export function createSessionMetrics(
-  metrics: Metrics,
-  read: { authenticated(): number; unauthenticated(): number },
-): SessionMetrics {
+export function createSessionMetrics(metrics: Metrics, read: { authenticated(): number; unauthenticated(): number }) {
   metrics.gauge('gatehouse_sockets_authenticated', 'Open sockets that are authenticated', read.authenticated)
   metrics.gauge('gatehouse_sockets_unauthenticated', 'Open sockets that are not', read.unauthenticated)
   const forcedDisconnects = metrics.counter('gatehouse_forced_disconnects_total', 'Sockets closed by force', ['reason'])

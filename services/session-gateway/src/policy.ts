@@ -5,6 +5,8 @@ export const timings = {
   authTimeoutMs: limits.socketAuthTimeoutMs,
   /** For reading the account after a good token. */
   handshakeLimitMs: 30_000,
+  /** For the claims of a token. */
+  tokenReadMs: 5_000,
   /** An unanswered ping ends the socket at the next one, under 65 s. */
   pingMs: limits.socketHeartbeatMs,
   graceMs: limits.presenceGraceMs,
@@ -15,16 +17,18 @@ export const timings = {
   /** Accounts of connected users are read again: an event may be lost. */
   sweepMs: 10_000,
   expiryMs: 1_000,
-  remotePresenceGatherMs: 50,
   /** The age of the peer lists in `ready`. */
   peeringSummaryMs: 1_000,
   /** A statement costs little more for a hundred users than for one. */
   gatherMs: 5,
-  presenceGatherMs: 20,
+  /** Later changes wait for each other. */
+  presenceGatherMs: 50,
   /** For rows that another transaction has locked. */
   lockedRetryMs: 25,
   databaseRetryMs: 1_000,
   databaseLimitMs: 8_000,
+  /** For the account of a message. It waits for the read before too. */
+  accountReadMs: 2_000,
   /** The answer leaves within 500 ms. Contract: 3, sockets. */
   socketListMs: 450,
   drainMs: 15_000,
@@ -40,6 +44,8 @@ export const timings = {
 export type Timings = { readonly [Name in keyof typeof timings]: number }
 
 export const policy = {
+  /** Some 400 bytes each. */
+  rememberedTokens: 20_000,
   /** A peer above it is a slow reader. */
   sendBufferBytes: 1024 * 1024,
   /** For all sockets of an account on this node. */
@@ -64,10 +70,11 @@ export const policy = {
   concurrentAnswers: 2,
   /** The list of a large space is sorted in memory. */
   audienceWorkMem: '32MB',
-  /** Nodes without a named recipient read nothing. */
-  toldRecipients: 100,
-  /** In users. */
-  rememberedVersions: 20_000,
+  changesPerRead: 1_000,
+  /** Times as long as the last read took, a second at most. */
+  feedPauses: 4,
+  /** Users whose profile waits to be read. Further changes are dropped. */
+  profileUpdates: 20_000,
   /** In users. Further reports are dropped. */
   remotePresences: 20_000,
   /** Per upstream. */

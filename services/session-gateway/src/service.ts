@@ -1,40 +1,39 @@
 import Router from '@koa/router'
-import { createCallerKey, createTokenKey } from '@gatehouse/auth'
-import { limits, presenceChanged } from '@gatehouse/contracts'
-import { createQuota, startPeriodicTask, systemTimer, type Timer } from '@gatehouse/runtime'
+import { createAccountStates, createCallerVerifier, type AccountStates } from '@gatehouse/auth'
+import { limits } from '@gatehouse/contracts'
+import { DatabaseUnavailable, readAccountStates } from '@gatehouse/database'
+import { createQuota, startPeriodicTask, systemTimer, withTimeout, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type AppState, type RunningService } from '@gatehouse/service-kit'
 import { AdminWatch, subscribeAdminChanges } from './admin-watch/admin-watch.ts'
 import type { SessionGatewayConfig } from './config.ts'
-import { EvictedSockets } from './connection/drain-sockets.ts'
-import { OpenSockets } from './connection/open-sockets.ts'
+import { EvictedSockets, OpenSockets } from './connection/open-sockets.ts'
 import type { SessionSocket } from './connection/session-socket.ts'
 import { createSocketTimeouts, stopSocketTimeouts } from './connection/socket-timeouts.ts'
 import type { OperationContext, SessionGatewayResources } from './context.ts'
 import { acceptSockets } from './handshake/accept-sockets.ts'
 import { PeeringReader } from './handshake/peering-summary.ts'
+import { createTokenReader } from './handshake/token-reader.ts'
 import { createSessionMetrics } from './metrics.ts'
 import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
-import { RemotePresenceAnnouncer, subscribeRemotePresences } from './presence/announce-remote-presences.ts'
 import { maintainNodes } from './presence/maintain-nodes.ts'
-import { recoverMissedChanges } from './presence/missed-changes.ts'
-import { PresenceBroadcaster } from './presence/presence-broadcaster.ts'
-import { PresenceDelivery } from './presence/presence-delivery.ts'
+import { PresenceFeed, subscribePresence } from './presence/presence-feed.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
+import { subscribeProfileChanges } from './presence/profile-updates.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
 import { RemotePresences } from './presence/remote-presences.ts'
 import { addSocketRoutes } from './routes/sockets.ts'
-import { closeExpiredSessions, subscribeSessionEndings } from './sessions/end-sessions.ts'
+import { closeExpiredSessions, subscribeSessionEndings, sweepSessions } from './sessions/end-sessions.ts'
+import { subscribeSecurityNotices } from './sessions/security-notices.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
 import { openSocketLists } from './sessions/socket-lists.ts'
-import { sweepSessions } from './sessions/sweep-sessions.ts'
 import { createUpstreams, startUpstreams } from './upstreams/start-upstreams.ts'
 
 export { readConfig, type SessionGatewayConfig } from './config.ts'
 export { type SessionGatewayResources } from './context.ts'
 export { type Timings } from './policy.ts'
 
-export type SessionGatewayOverrides = { timings?: Partial<Timings>; timer?: Timer }
+export type SessionGatewayOverrides = { timings?: Partial<Timings>; timer?: Timer; accountStates?: AccountStates }
 
 export async function startSessionGateway(
   config: SessionGatewayConfig,
@@ -62,22 +61,18 @@ export async function startSessionGateway(
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
   addSocketRoutes(router, { socketLists: opening.use(await openSocketLists(deps)) })
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))
-  const onDeleted = (userId: string, audience: readonly string[]) => {
-    deps.remotePresences.forget(userId)
-    deps.presenceDelivery.sendDeletion(userId, audience)
-  }
+  const onDeleted = (userId: string, audience: readonly string[]) => deps.feed.sendDeletion(userId, audience)
   opening.use(await subscribeSessionEndings({ ...deps, onDeleted }))
   opening.use(await subscribeAdminChanges(deps))
+  opening.use(await subscribeSecurityNotices(deps))
+  opening.use(await subscribeProfileChanges(deps))
   const sweep = { name: 'session sweep', everyMs: deps.timings.sweepMs, log: deps.log, timer: deps.timer }
   opening.use(startPeriodicTask(sweep, () => sweepSessions(deps)))
-  const announcer = opening.use(new RemotePresenceAnnouncer(deps))
-  opening.use(await subscribeRemotePresences(deps, announcer))
-  opening.use(await recoverMissedChanges(deps))
   const expiry = { name: 'session expiry', everyMs: deps.timings.expiryMs, log: deps.log, timer: deps.timer }
   opening.use(
     startPeriodicTask(expiry, async () => {
       closeExpiredSessions(deps)
-      announcer.expire()
+      deps.feed.expireReports()
     }),
   )
   opening.use(await startUpstreams(deps, config.upstreamsFile))
@@ -109,11 +104,13 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening) {
     unauthenticated: () => quota.total(),
   })
   const timer = overrides.timer ?? systemTimer
+  const times = { ...timings, ...overrides.timings }
   const context: OperationContext = {
     ...resources,
     timer,
-    timings: { ...timings, ...overrides.timings },
+    timings: times,
     sessionMetrics,
+    accountStates: overrides.accountStates ?? createAccountReads(resources, times),
   }
   const upstreams = createUpstreams(context)
   const adminWatch = new AdminWatch(context)
@@ -127,13 +124,33 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening) {
   const timeouts = createSocketTimeouts({ ...context, onReleased })
   opening.defer(() => stopSocketTimeouts(timeouts))
   const evicted = new EvictedSockets({ ...context, timeouts, onReleased, openSockets })
-  const keys = {
-    token: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
-    caller: createCallerKey(config.internalSecret, config.previousInternalSecrets),
-  }
+  const tokens = createTokenReader(context)
+  const verifyCaller = createCallerVerifier(config.callerKeys, 'session-gateway')
   const peering = new PeeringReader(context)
   const closing = { timeouts, onReleased, openSockets, evicted }
-  return { ...context, ...closing, ...presence, ...upstreams, bus, keys, sessions, quota, adminWatch, peering }
+  return {
+    ...context,
+    ...closing,
+    ...presence,
+    ...upstreams,
+    bus,
+    tokens,
+    verifyCaller,
+    sessions,
+    quota,
+    adminWatch,
+    peering,
+  }
+}
+
+/** A read that hangs is left, and the next one takes another connection. */
+function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }: Timings): AccountStates {
+  const late = () => new DatabaseUnavailable('accounts could not be read in time')
+  return createAccountStates({
+    load: async (userIds) => ({
+      states: await withTimeout(readAccountStates(orm.em.fork(), userIds), accountReadMs, late),
+    }),
+  })
 }
 
 type PresenceOpening = { sessions: SessionRegistry; onReRegistered(): void }
@@ -143,10 +160,9 @@ async function openPresence(opening: AsyncDisposableStack, context: OperationCon
   const remotePresences = new RemotePresences()
   const presenceStore = createPresenceStore(context)
   const common = { ...context, ...given, node, remotePresences, presenceStore }
-  const presenceDelivery = opening.use(new PresenceDelivery(common))
-  // Changes of other nodes are received before this node records any.
-  opening.use(await context.bus.subscribe(presenceChanged, async ({ payload }) => presenceDelivery.takeTold(payload)))
-  const broadcaster = new PresenceBroadcaster({ ...context, presenceDelivery })
-  const presence = opening.use(new PresenceReconciler({ ...common, store: presenceStore, broadcaster }))
-  return { node, remotePresences, presenceStore, presenceDelivery, broadcaster, presence }
+  const feed = opening.use(new PresenceFeed(common))
+  await feed.open()
+  opening.use(await subscribePresence(common, feed))
+  const presence = opening.use(new PresenceReconciler({ ...common, store: presenceStore, feed }))
+  return { node, feed, presence }
 }

@@ -1,6 +1,6 @@
+import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { manualTimer } from '@gatehouse/runtime'
 import { TimeoutSet } from './timeout-set.ts'
 
 describe('a set of timeouts', () => {

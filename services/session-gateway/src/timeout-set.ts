@@ -3,7 +3,7 @@ import type { Timer } from '@gatehouse/runtime'
 /** In milliseconds. Items may be late by it. */
 const resolutionMs = 20
 
-/** Items time out in the order of `add`, so one timer serves them all. */
+/** Items expire in the order of `add`, so one timer serves all. */
 export class TimeoutSet<T> {
   readonly #afterMs: number
   readonly #timer: Timer
@@ -18,7 +18,6 @@ export class TimeoutSet<T> {
     this.#expire = expire
   }
 
-  /** Restarts the time of an item that is there. */
   add(item: T): void {
     this.#dueAt.delete(item)
     this.#dueAt.set(item, this.#now() + this.#afterMs)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { movableClock } from '@gatehouse/runtime'
 import { eventually } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { signIn } from './client.ts'
 import { buildUser, openCluster, quick, statusOf, tokenFor, type Cluster } from './harness.ts'
 

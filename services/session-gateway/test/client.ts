@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
-import { callerHeader, createCallerKey, signCallerToken } from '@gatehouse/auth'
-import { eventually } from '@gatehouse/test-kit'
+import { callerHeader } from '@gatehouse/auth'
+import { eventually, signTestCaller } from '@gatehouse/test-kit'
 import { WebSocket } from 'ws'
-import { internalSecret } from './harness.ts'
 
 export type Message = { type: string; [field: string]: unknown }
 export type Closing = { code: number; reason: string }
@@ -27,8 +26,8 @@ export type Client = {
 
 /** Opens a socket; rejects with the status when the upgrade is refused. */
 export async function connect(url: string, options: { address?: string; headers?: object } = {}): Promise<Client> {
-  const key = createCallerKey(internalSecret)
-  const caller = signCallerToken(key, { address: options.address ?? '192.0.2.1', account: null }, Date.now())
+  const address = options.address ?? '192.0.2.1'
+  const caller = signTestCaller('session-gateway', { address, account: null }, Date.now())
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, {
     headers: { [callerHeader]: caller, ...options.headers },
   })

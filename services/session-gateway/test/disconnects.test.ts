@@ -91,6 +91,37 @@ describe('forced disconnects', () => {
     watcher.socket.terminate()
   })
 
+  /** Contract: 5, suspend. */
+  it('suspend: closes every socket on every node with 4012, and shows the user offline at once', async () => {
+    const [user, friend] = [await buildUser(cluster, Date.now() - 5_000), await buildUser(cluster)]
+    await befriend(cluster, user, friend)
+    const watcher = await signIn(second.url, friend.token)
+    const tabs = await Promise.all([first, second].map((node) => signIn(node.url, user.token)))
+
+    await publish(user, { event: 'UserSuspended' })
+
+    for (const tab of tabs) expect(await tab.closed).to.deep.equal({ code: 4012, reason: 'Account suspended' })
+    await watcher.take('presence_update')
+    expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'offline' })
+    expect(await statusOf(cluster, user)).to.equal('offline')
+    watcher.socket.terminate()
+  })
+
+  /** Contract: 5, suspend. */
+  it('suspend: closes the socket of a token of its own second, which a suspension revokes too', async () => {
+    const now = Date.now()
+    const user = await buildUser(cluster, now)
+    const tab = await signIn(first.url, user.token)
+
+    await endBySuspension(cluster, user, now)
+    await publish(user, { event: 'UserSuspended', at: nextSecond(now) })
+
+    expect((await tab.closed).code).to.equal(4012)
+    const again = await connect(first.url)
+    again.send({ type: 'auth', token: user.token })
+    expect((await again.closed).code).to.equal(4004)
+  })
+
   for (const event of ['SessionsEnded', 'PasswordReset'] as const) {
     it(`${event}: of sockets with a token of its second, closes those that the account admitted before, and no other`, async () => {
       const at = Date.now()
@@ -178,8 +209,8 @@ describe('forced disconnects', () => {
 
   it('sweeps up what an event that was lost should have closed, with the code of that event', async () => {
     const sweeping = await cluster.startNode({ sweepMs: 50 })
-    const users = await Promise.all([1, 2, 3, 4].map(() => buildUser(cluster, Date.now() - 5_000)))
-    const [reset, deleted, changed, ended] = users
+    const users = await Promise.all([1, 2, 3, 4, 5].map(() => buildUser(cluster, Date.now() - 5_000)))
+    const [reset, deleted, changed, ended, suspended] = users
     const now = Date.now()
     const tabs = await Promise.all(users.map((user) => signIn(sweeping.url, user.token)))
 
@@ -187,8 +218,10 @@ describe('forced disconnects', () => {
     await endByDeletion(cluster, deleted!)
     await cluster.sql('update users set password_changed_at = ? where id = ?', [Date.now(), changed!.id])
     await endBySelf(cluster, ended!, now)
+    await endBySuspension(cluster, suspended!, now)
 
     expect((await tabs[0]!.closed).code).to.equal(4010)
+    expect((await tabs[4]!.closed).code).to.equal(4012)
     expect((await tabs[1]!.closed).code).to.equal(4011)
     expect((await tabs[3]!.closed).code).to.equal(4004)
     await tabs[2]!.synchronize()
@@ -238,6 +271,13 @@ async function endByReset(cluster: Cluster, user: BuiltUser): Promise<void> {
 async function endBySelf(cluster: Cluster, user: BuiltUser, at: number): Promise<void> {
   const columns = 'password_changed_at = ?, sessions_ended_at = ?, state_version = state_version + 1'
   await cluster.sql(`update users set ${columns} where id = ?`, [at, at, user.id])
+}
+
+const nextSecond = (now: number) => (Math.floor(now / 1000) + 1) * 1000
+
+async function endBySuspension(cluster: Cluster, user: BuiltUser, now: number): Promise<void> {
+  const columns = 'suspended_at = ?, password_changed_at = ?, sessions_ended_at = ?, state_version = state_version + 1'
+  await cluster.sql(`update users set ${columns} where id = ?`, [now, nextSecond(now), nextSecond(now), user.id])
 }
 
 async function endByDeletion(cluster: Cluster, user: BuiltUser): Promise<void> {

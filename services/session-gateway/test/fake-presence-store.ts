@@ -1,6 +1,8 @@
 import { accountStateOf, type PlainUser } from '@gatehouse/domain'
 import { emptyAudience, type Audience } from '../src/presence/audience.ts'
 import {
+  type ChangesPage,
+  type ChangesQuery,
   NodeNotRegistered,
   type PresenceChange,
   type PresenceStore,
@@ -12,13 +14,16 @@ import {
 /** How a transaction ends; `lost`: its connection breaks before the answer of the commit. */
 export type TransactionEnd = 'committed' | 'failed' | 'lostAfterCommit' | 'lostBeforeCommit'
 
-/** The record of presence in memory. If told to, each transaction waits before its locks and while it writes. */
+/**
+ * The record of presence in memory, which presence-store.test.ts holds against the one in SQL. If told to, each
+ * transaction waits before its locks and while it writes.
+ */
 export class FakePresenceStore implements PresenceStore {
   readonly accounts = new Map<string, { isDeleted: boolean; passwordChangedAt: number | null }>()
   /** Which users are recorded under which node. */
   readonly rows = new Map<string, Set<string>>()
-  /** What another node has published that evicted one. */
-  readonly evictions: PresenceChange[] = []
+  /** All changes, in the order of their commits. */
+  readonly changes: (PresenceChange & { nodeId: string })[] = []
   /** Users whose account another transaction has locked. */
   readonly locked = new Set<string>()
   transactions = 0
@@ -26,7 +31,6 @@ export class FakePresenceStore implements PresenceStore {
   isHeld = false
   #held: PromiseWithResolvers<TransactionEnd> | undefined
   #running = 0
-  #version = 0
 
   /** Whether a transaction waits. */
   get isWaiting(): boolean {
@@ -50,11 +54,15 @@ export class FakePresenceStore implements PresenceStore {
   evict(nodeId: string): void {
     const evicted = this.rows.get(nodeId) ?? []
     this.rows.delete(nodeId)
-    this.#publishEviction(evicted)
+    this.#record(evicted, 'another')
   }
 
   isRecorded(nodeId: string, userId: string): boolean {
     return this.rows.get(nodeId)?.has(userId) ?? false
+  }
+
+  statusOf(userId: string): PresenceChange['status'] {
+    return this.changes.findLast((change) => change.userId === userId)?.status ?? 'offline'
   }
 
   async transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T> {
@@ -67,9 +75,9 @@ export class FakePresenceStore implements PresenceStore {
         lockUsers: async (userIds) => this.#lockUsers(userIds),
         findExisting: async (userIds) => userIds.filter((id) => this.accounts.has(id)),
         write: async (nodeId, users) => {
-          const { changes, commit } = this.#write(nodeId, users)
+          const commit = this.#write(nodeId, users)
           const end = await this.#wait()
-          if (end === 'committed' || end === 'lostAfterCommit') commit()
+          const changes = end === 'committed' || end === 'lostAfterCommit' ? commit() : []
           if (end !== 'committed') throw new Error('connection lost')
           return changes
         },
@@ -83,8 +91,25 @@ export class FakePresenceStore implements PresenceStore {
     return emptyAudience
   }
 
-  async findConnected(): Promise<Set<string>> {
-    return new Set()
+  /** A snapshot is the number of changes until then. */
+  async readChanges({ since, after, userIds, limit }: ChangesQuery): Promise<ChangesPage> {
+    const first = Number(after?.changed ?? (Number(since) || 0) - 1) + 1
+    const last = new Map(this.changes.map(({ userId, nodeId }, place) => [userId, { nodeId, place }]))
+    const found = [...last]
+      .filter(([, { place }]) => place >= first)
+      .sort((one, other) => one[1].place - other[1].place)
+    const page = found.slice(0, limit)
+    const [userId, { place } = { place: 0 }] = page.at(-1) ?? []
+    const known = userIds.filter((id) => this.accounts.has(id))
+    const home = { homeUserId: null, homeInstance: null }
+    return {
+      snapshot: String(this.changes.length),
+      presences: [
+        ...page.map(([id, { nodeId }]) => ({ userId: id, status: this.statusOf(id), recordedBy: nodeId, ...home })),
+        ...known.map((id) => ({ userId: id, status: this.statusOf(id), recordedBy: null, ...home })),
+      ],
+      next: page.length === limit && userId !== undefined ? { changed: String(place), userId } : undefined,
+    }
   }
 
   async #wait(): Promise<TransactionEnd> {
@@ -105,34 +130,34 @@ export class FakePresenceStore implements PresenceStore {
 
   #userOf(id: string): PlainUser {
     const { isDeleted, passwordChangedAt } = this.accounts.get(id)!
-    return { id, username: `user${id}`, isDeleted, passwordChangedAt, isAdmin: false, stateVersion: 0 } as PlainUser
+    const state = { isDeleted, passwordChangedAt, isAdmin: false, secondFactorDue: false, stateVersion: 0 }
+    return { id, username: `user${id}`, ...state } as PlainUser
   }
 
-  #write(
-    nodeId: string,
-    { online, offline, unconfirmed }: PresenceWrite,
-  ): { changes: PresenceChange[]; commit: () => void } {
+  #write(nodeId: string, { online, offline }: PresenceWrite): () => PresenceChange[] {
     const rows = this.rows.get(nodeId)
     if (!rows && online.length > 0) throw new NodeNotRegistered('evicted')
-    const commit = () => {
+    return () => {
+      const isEvicted = this.rows.get(nodeId) !== rows
       for (const id of online) rows?.add(id)
       for (const id of offline) rows?.delete(id)
+      if (rows) this.rows.set(nodeId, rows)
+      const changes = this.#record([...online, ...offline], nodeId)
       // The rows of a node that was evicted meanwhile go with the next look for dead nodes.
-      if (this.rows.get(nodeId) !== rows) this.#publishEviction(online)
+      if (isEvicted) this.evict(nodeId)
+      return changes
     }
-    const changes = [
-      ...online.filter((id) => !rows?.has(id) || unconfirmed.includes(id)).map((id) => this.#change(id, 'online')),
-      ...offline.filter((id) => rows?.has(id) || unconfirmed.includes(id)).map((id) => this.#change(id, 'offline')),
-    ]
-    return { changes, commit }
   }
 
-  #publishEviction(userIds: Iterable<string>): void {
-    for (const id of userIds) this.evictions.push(this.#change(id, 'offline'))
-  }
-
-  #change(userId: string, status: 'online' | 'offline'): PresenceChange {
-    this.#version += 1
-    return { userId, status, version: this.#version }
+  /** Those of the users whose status is another one now. */
+  #record(userIds: Iterable<string>, nodeId: string): PresenceChange[] {
+    return [...userIds].flatMap((userId) => {
+      const isOnline = [...this.rows.values()].some((users) => users.has(userId))
+      const change = { userId, status: isOnline ? ('online' as const) : ('offline' as const) }
+      if (change.status === this.statusOf(userId)) return []
+      const versioned = { ...change, version: this.changes.length + 1 }
+      this.changes.push({ ...versioned, nodeId })
+      return versioned
+    })
   }
 }

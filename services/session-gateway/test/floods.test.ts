@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
-import { movableClock } from '@gatehouse/runtime'
 import { eventually } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { connect, signIn, type Client } from './client.ts'
 import { buildUser, openCluster, quick, type Cluster, type Node } from './harness.ts'
 

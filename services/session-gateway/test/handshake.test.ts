@@ -1,7 +1,8 @@
 import { expect } from 'chai'
+import { readTokenClaims } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
 import { connect, signIn } from './client.ts'
-import { buildUser, openCluster, statusOf, tokenFor, type Cluster, type Node } from './harness.ts'
+import { answerTokens, buildUser, openCluster, statusOf, tokenFor, type Cluster, type Node } from './harness.ts'
 
 describe('WebSocket handshake', () => {
   let cluster: Cluster
@@ -224,6 +225,33 @@ describe('WebSocket handshake', () => {
 
     expect(free.ready.type).to.equal('ready')
     expect((await held).ready.type).to.equal('ready')
+  })
+
+  /** Contract: 6, Failure before ready. */
+  it('closes a handshake with 1013 when identity says nothing of its token, and leaves the sockets that stand', async () => {
+    await using other = await openCluster()
+    const { url } = await other.startNode({ tokenReadMs: 50 })
+    const [known, unknown] = [await buildUser(other), await buildUser(other)]
+    const standing = await signIn(url, known.token)
+    const refused = async () => {
+      const client = await connect(url)
+      client.send({ type: 'auth', token: unknown.token })
+      return (await client.closed).code
+    }
+
+    await other.identity[Symbol.asyncDispose]()
+    const absent = await refused()
+    const late = Promise.withResolvers<{ claims: null[] }>()
+    const silent = await (await other.openBus()).respond(readTokenClaims, () => late.promise)
+    const unanswered = await refused()
+    await standing.synchronize()
+    const again = await signIn(url, known.token)
+    late.resolve({ claims: [null] })
+    await silent[Symbol.asyncDispose]()
+    await answerTokens(await other.openBus())
+
+    expect([absent, unanswered]).to.deep.equal([1013, 1013])
+    expect([again, await signIn(url, unknown.token)].map(({ ready }) => ready.type)).to.deep.equal(['ready', 'ready'])
   })
 
   it('lets a good token wait beyond the 10 s of the first message, and no longer than 30 s', async () => {

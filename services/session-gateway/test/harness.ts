@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { createTokenKey, signToken } from '@gatehouse/auth'
-import { connectNats } from '@gatehouse/bus'
-import { passwordReset, sessionsEnded, userDeleted, type AccountState } from '@gatehouse/contracts'
+import { createTokenKey, signToken, verifyToken } from '@gatehouse/auth'
+import { connectNats, type Bus } from '@gatehouse/bus'
+import {
+  passwordReset,
+  readTokenClaims,
+  sessionsEnded,
+  userSuspended,
+  userDeleted,
+  type AccountState,
+} from '@gatehouse/contracts'
 import { connectDatabase, readAccountStates, urlForRole } from '@gatehouse/database'
-import { manualTimer, systemClock, systemTimer, type Clock, type ManualTimer } from '@gatehouse/runtime'
+import { systemClock, systemTimer, type Clock } from '@gatehouse/runtime'
 import type { RunningService } from '@gatehouse/service-kit'
 import {
   startSessionGateway,
@@ -12,12 +19,18 @@ import {
   type SessionGatewayResources,
   type Timings,
 } from '@gatehouse/session-gateway'
-import { capturedLog, insertUser, openMigratedDatabase, openTestResources, testNats } from '@gatehouse/test-kit'
+import {
+  capturedLog,
+  insertUser,
+  openMigratedDatabase,
+  openTestResources,
+  testNats,
+  testCallerKeys,
+} from '@gatehouse/test-kit'
 import type { UserOverrides } from '@gatehouse/test-kit'
+import { manualTimer, type ManualTimer } from '@gatehouse/test-kit/time'
 
-export const internalSecret = 'internal secret of the session gateway tests'
-export const jwtSecret = 'signing secret of the session gateway tests'
-const tokenKey = createTokenKey(jwtSecret)
+const tokenKey = createTokenKey('signing secret of the session gateway tests')
 
 export type Node = RunningService & { resources: SessionGatewayResources; dispose(): Promise<void> }
 export type NodeOptions = {
@@ -59,6 +72,8 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
     return scope.use(await connectNats(options))
   }
 
+  const identity = opening.use(await answerTokens(await openBus(opening)))
+
   async function openNodeResources(scope: AsyncDisposableStack, busUrl?: string): Promise<SessionGatewayResources> {
     const ownOrm = await connectDatabase({ url: urlForRole(databaseUrl, 'session-gateway'), connections: 6 })
     scope.defer(() => ownOrm.close(true))
@@ -71,7 +86,7 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
     const { config, overrides = {}, clock = systemClock } = options
     await using starting = new AsyncDisposableStack()
     const resources = { ...(await openNodeResources(starting, options.natsUrl)), clock }
-    const base = { host: '127.0.0.1', port: 0, drainMs: 3_000, internalSecret, jwtSecret }
+    const base = { host: '127.0.0.1', port: 0, drainMs: 3_000, callerKeys: testCallerKeys }
     const service = starting.use(await startSessionGateway({ ...base, ...config }, resources, overrides))
     const scope = starting.move()
     nodes.use(scope)
@@ -95,6 +110,8 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
     databaseUrl,
     natsUrl,
     natsPrefix: nats.prefix,
+    /** Answers what tokens claim. */
+    identity,
     startNode,
     startNodeWith,
     startNodeWithTimer,
@@ -102,6 +119,13 @@ export async function openCluster(given: { databaseUrl?: string; natsUrl?: strin
     sql: <Row>(text: string, parameters: unknown[] = []) => orm.em.fork().execute<Row[]>(text, parameters),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
+}
+
+/** As identity does. */
+export async function answerTokens(bus: Bus): Promise<AsyncDisposable> {
+  return await bus.respond(readTokenClaims, async ({ tokens }) => ({
+    claims: tokens.map((token) => verifyToken(tokenKey, token, Date.now()) ?? null),
+  }))
 }
 
 /** Delays from 100 ms pass when the test says so; shorter ones, which are between two statements, by themselves. */
@@ -146,7 +170,11 @@ export async function stateOf(cluster: Cluster, user: BuiltUser): Promise<Accoun
   return state!
 }
 
-type PublishedEnding = { event: 'PasswordReset' | 'SessionsEnded' | 'UserDeleted'; at?: number; audience?: string[] }
+type PublishedEnding = {
+  event: 'PasswordReset' | 'SessionsEnded' | 'UserSuspended' | 'UserDeleted'
+  at?: number
+  audience?: string[]
+}
 
 /** Publishes what ends an account's sessions, as identity does it after the commit. */
 export async function publishEnding(
@@ -158,5 +186,6 @@ export async function publishEnding(
   const id = randomUUID()
   if (event === 'PasswordReset') await bus.publish(passwordReset, payload, { id })
   else if (event === 'SessionsEnded') await bus.publish(sessionsEnded, payload, { id })
+  else if (event === 'UserSuspended') await bus.publish(userSuspended, { ...payload, reason: null }, { id })
   else await bus.publish(userDeleted, { ...payload, mode: 'full', audience }, { id })
 }

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { presenceChanged } from '@gatehouse/contracts'
-import { movableClock, systemClock } from '@gatehouse/runtime'
+import { systemClock } from '@gatehouse/runtime'
 import { eventually } from '@gatehouse/test-kit'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { signIn } from './client.ts'
-import { befriend, buildUser, openCluster, quick, statusOf, type Cluster, type Node } from './harness.ts'
+import { buildUser, openCluster, quick, statusOf, type Cluster, type Node } from './harness.ts'
 
 describe('messages after ready', () => {
   let cluster: Cluster
@@ -149,33 +149,6 @@ describe('messages after ready', () => {
     await eventually('the silent user is offline', async () => (await statusOf(cluster, user)) === 'offline')
     next.socket.terminate()
     answering.socket.terminate()
-  })
-
-  it('terminates a slow reader once a bounded amount waits for it', async function () {
-    this.timeout(90_000)
-    const user = await buildUser(cluster)
-    const friend = await buildUser(cluster)
-    await befriend(cluster, user, friend)
-    const client = await signIn(node.url, user.token)
-    const bus = await cluster.openBus()
-    client.freeze()
-
-    let version = 0
-    await eventually(
-      'the socket is terminated',
-      async () => {
-        for (let change = 0; change < 300; change += 1) {
-          version += 1
-          void bus.publish(presenceChanged, { userId: friend.id, status: 'online', version })
-        }
-        const { text } = await node.resources.metrics.render()
-        return text.includes('gatehouse_slow_readers_total 1')
-      },
-      60_000,
-    )
-
-    await eventually('the user is offline', async () => (await statusOf(cluster, user)) === 'offline')
-    client.socket.terminate()
   })
 })
 

@@ -1,9 +1,10 @@
 import { expect } from 'chai'
-import { presenceChanged } from '@gatehouse/contracts'
+import { presenceChanged, presenceRecorded } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
 import { connect, signIn, type Client } from './client.ts'
 import { befriend, buildUser, openCluster, statusOf, type BuiltUser, type Cluster, type Node } from './harness.ts'
 
+const native = { homeUserId: null, homeInstance: null }
 const otherNodeId = '0b5d3c1e-6a0f-4d57-9d0c-7a4f2c9e8b11'
 
 describe('presence on several session gateways', () => {
@@ -29,7 +30,7 @@ describe('presence on several session gateways', () => {
 
     const client = await signIn(first.url, user!.token)
     for (const watcher of watchers) {
-      expect(await watcher.take('presence_update')).to.deep.include({ userId: user!.id, status: 'online' })
+      expect(await watcher.take('presence_update')).to.deep.include({ userId: user!.id, status: 'online', ...native })
     }
     await client.close()
     for (const watcher of watchers) {
@@ -48,46 +49,34 @@ describe('presence on several session gateways', () => {
     const user = await buildUser(cluster)
     const friendIds = await befriendOnlineUsers(cluster, user, { size: 3_000, nodeId: otherNodeId })
     const bus = await cluster.openBus()
-    const told: object[] = []
-    await using _receiving = await bus.subscribe(presenceChanged, async ({ payload }) => {
-      if (payload.userId === user.id) told.push({ status: payload.status, audience: payload.audience })
+    const told: string[] = []
+    await using _receiving = await bus.subscribe([presenceRecorded, presenceChanged], async ({ name }) => {
+      told.push(name)
     })
 
     const client = await signIn(first.url, user.token)
     await client.close()
-    await eventually('both changes to be broadcast', () => told.length === 2)
+    await eventually('both changes to be broadcast', () => told.length === 4)
 
     expect(Object.keys(client.ready.presences as object)).to.have.members([user.id, ...friendIds])
-    expect(told).to.deep.equal(['online', 'offline'].map((status) => ({ status, audience: undefined })))
+    // The second one of each change is for 0.2.0.
+    expect(told).to.deep.equal(['PresenceRecorded', 'PresenceChanged', 'PresenceRecorded', 'PresenceChanged'])
   })
 
-  it('names a small audience in that message, and takes what it names instead of looking it up', async () => {
-    const [user, friend, spaceMember, stranger] = await buildMany(cluster, 4)
-    await befriend(cluster, user!, friend!)
-    await shareSpace(cluster, user!, spaceMember!)
+  it('takes over what a session gateway of 0.2.0 broadcasts, which records no change', async () => {
+    const [user, friend] = await buildFriends(cluster)
     const bus = await cluster.openBus()
-    const named: (string[] | undefined)[] = []
-    await using _receiving = await bus.subscribe(presenceChanged, async ({ payload }) => {
-      if (payload.userId === user!.id) named.push(payload.audience?.toSorted())
-    })
-    const [friendWatch, memberWatch, strangerWatch] = await signInAll(second, [friend!, spaceMember!, stranger!])
+    const watcher = await signIn(second.url, friend.token)
+    await cluster.sql(`update users set status = 'online' where id = ?`, [user.id])
 
-    const client = await signIn(first.url, user!.token)
-    await client.close()
-    await eventually('both changes to be broadcast', () => named.length === 2)
-    const recipients = [friend!.id, spaceMember!.id].toSorted()
-    expect(named).to.deep.equal([recipients, recipients])
+    const change = { userId: user.id, status: 'online', version: Number.MAX_SAFE_INTEGER } as const
+    void bus.publish(presenceChanged, { ...change, isRecorded: true })
+    void bus.publish(presenceChanged, change)
 
-    for (const watch of [friendWatch!, memberWatch!]) await watch.take('presence_update')
-    await eventually(
-      'offline to be told',
-      () => friendWatch!.messages.length === 1 && memberWatch!.messages.length === 1,
-    )
-    const change = { userId: user!.id, status: 'online', version: Number.MAX_SAFE_INTEGER } as const
-    void bus.publish(presenceChanged, { ...change, audience: [stranger!.id] })
-    expect(await strangerWatch!.take('presence_update')).to.deep.include({ userId: user!.id, status: 'online' })
-    expect([friendWatch!.messages.length, memberWatch!.messages.length]).to.deep.equal([1, 1])
-    terminate(friendWatch!, memberWatch!, strangerWatch!)
+    expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'online' })
+    await watcher.synchronize()
+    expect(watcher.messages).to.deep.equal([])
+    terminate(watcher)
   })
 
   it('says nothing of a second connection, nor of one that comes back within the grace period elsewhere', async () => {

@@ -1,6 +1,7 @@
-import { manualTimer, systemClock, systemRandom } from '@gatehouse/runtime'
+import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
 import { capturedLog } from '@gatehouse/test-kit'
+import { manualTimer } from '@gatehouse/test-kit/time'
 import { releaseSocket } from '../src/connection/close-socket.ts'
 import type { SessionSocket } from '../src/connection/session-socket.ts'
 import { createSocketTimeouts } from '../src/connection/socket-timeouts.ts'
@@ -20,7 +21,8 @@ export class ReconciledNode {
   readonly timer = manualTimer()
   readonly store = new FakePresenceStore()
   readonly sessions = new SessionRegistry()
-  readonly published: PresenceChange[] = []
+  /** What the other nodes are told to read. */
+  readonly hinted: PresenceChange[] = []
   readonly handshakes: Handshake[] = []
   readonly presence: PresenceReconciler
   readonly lines: Record<string, unknown>[]
@@ -41,13 +43,11 @@ export class ReconciledNode {
     const { log, lines } = capturedLog()
     this.lines = lines
     const { timer, sessions, store, node } = this
-    const broadcaster = {
-      publish: (changes: readonly PresenceChange[]) => void this.published.push(...changes),
-    }
+    const feed = { recorded: (changes: readonly PresenceChange[]) => void this.hinted.push(...changes) }
     const context = { log, timer, timings, clock: systemClock, random: systemRandom }
     const remotePresences = { onlineIds: () => [] }
     this.presence = new PresenceReconciler({
-      ...{ ...context, sessions, store, broadcaster, node, remotePresences },
+      ...{ ...context, sessions, store, feed, node, remotePresences },
       onReRegistered() {},
     })
     const counts = { authenticated: () => 0, unauthenticated: () => 0 }
@@ -96,12 +96,6 @@ export class ReconciledNode {
 
   isOnline(userId: string): boolean {
     return this.store.isRecorded(this.node.id, userId)
-  }
-
-  /** The user's presence as the newest change says that was published, by this node or by one that evicted it. */
-  announced(userId: string): PresenceChange['status'] {
-    const changes = [...this.published, ...this.store.evictions].filter((change) => change.userId === userId)
-    return changes.sort((one, other) => other.version - one.version)[0]?.status ?? 'offline'
   }
 
   async #admit(handshake: Handshake, socket: AuthenticatedSocket): Promise<void> {

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { presenceChanged, remotePresenceReported } from '@gatehouse/contracts'
-import { movableClock, type MovableClock } from '@gatehouse/runtime'
+import { movableClock, type MovableClock } from '@gatehouse/test-kit/time'
 import { signIn } from './client.ts'
 import { befriend, buildUser, openCluster, quick, statusOf, type BuiltUser, type Cluster } from './harness.ts'
+
+const homeInstance = 'home.example'
 
 describe('presence that peers report', () => {
   let cluster: Cluster
@@ -21,11 +24,13 @@ describe('presence that peers report', () => {
   async function buildReported(): Promise<{
     friend: BuiltUser
     remote: BuiltUser
+    home: { homeUserId: string; homeInstance: string }
     report: ReturnType<typeof reporter>
   }> {
-    const [friend, remote] = [await buildUser(cluster), await buildUser(cluster)]
+    const home = { homeUserId: randomUUID(), homeInstance }
+    const [friend, remote] = [await buildUser(cluster), await buildUser(cluster, Date.now(), home)]
     await befriend(cluster, friend, remote)
-    return { friend, remote, report: reporter(await cluster.openBus(), remote) }
+    return { friend, remote, home, report: reporter(await cluster.openBus(), remote) }
   }
 
   const reporter =
@@ -35,13 +40,13 @@ describe('presence that peers report', () => {
 
   it('is sent to the audience on every node and stands in ready, until it ends by time; the status stays', async () => {
     const [first, second] = [await startNode(), await startNode()]
-    const { friend, remote, report } = await buildReported()
+    const { friend, remote, home, report } = await buildReported()
     const clients = [await signIn(first.url, friend.token), await signIn(second.url, friend.token)]
     const stranger = await signIn(first.url, (await buildUser(cluster)).token)
 
     report('online')
 
-    const online = { type: 'presence_update', userId: remote.id, status: 'online' }
+    const online = { type: 'presence_update', userId: remote.id, status: 'online', ...home }
     for (const client of clients) expect(await client.take('presence_update')).to.deep.equal(online)
     const later = await signIn(first.url, friend.token)
     expect(later.ready.presences).to.deep.equal({ [friend.id]: 'online', [remote.id]: 'online' })

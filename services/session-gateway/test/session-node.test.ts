@@ -1,6 +1,7 @@
 import { connectDatabase, DatabaseUnavailable } from '@gatehouse/database'
-import { manualTimer, systemRandom } from '@gatehouse/runtime'
+import { systemRandom } from '@gatehouse/runtime'
 import { eventually, openMigratedDatabase, startTcpProxy } from '@gatehouse/test-kit'
+import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { registerNode } from '../src/nodes/session-node.ts'
 import { timings } from '../src/policy.ts'

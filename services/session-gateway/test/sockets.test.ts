@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { listOpenSockets } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import { answered, createServiceClient, eventually } from '@gatehouse/test-kit'
 import { systemClock } from '@gatehouse/runtime'
 import { connect, signIn } from './client.ts'
-import { buildUser, internalSecret, openCluster, type BuiltUser, type Cluster, type Node } from './harness.ts'
+import { buildUser, openCluster, type BuiltUser, type Cluster, type Node } from './harness.ts'
 
 type Reply = {
-  sockets: { sessionId: string; connectedAt: number; network: string; userAgent: string }[]
+  sockets: { sessionId: string; connectedAt: number; network: string; userAgent: string; client?: string }[]
   incomplete: boolean
 }
 
@@ -24,13 +25,13 @@ describe('GET /api/users/@me/sockets', () => {
   after(() => cluster[Symbol.asyncDispose]())
 
   async function listAt(node: Node, as?: BuiltUser): Promise<{ status: number; body: Reply }> {
-    const call = createServiceClient({ url: node.url, internalSecret, clock: systemClock })
+    const call = createServiceClient({ name: 'session-gateway', url: node.url, clock: systemClock })
     return await call<Reply>('GET', '/api/users/@me/sockets', { as })
   }
 
-  async function signInFrom(node: Node, user: BuiltUser, from: { address: string; userAgent: string }) {
+  async function signInFrom(node: Node, user: BuiltUser, from: { address: string; userAgent: string; kind?: string }) {
     const client = await connect(node.url, { address: from.address, headers: { 'user-agent': from.userAgent } })
-    client.send({ type: 'auth', token: user.token })
+    client.send({ type: 'auth', token: user.token, ...(from.kind && { client: from.kind }) })
     const ready = await client.take('ready')
     return { ...client, sessionId: String(ready['sessionId']) }
   }
@@ -38,8 +39,12 @@ describe('GET /api/users/@me/sockets', () => {
   it('tells the own sockets of every node, newest first, each with its network and user agent cut, and no others', async () => {
     const [user, other] = [await buildUser(cluster), await buildUser(cluster)]
     const startedAt = Date.now()
-    const phone = await signInFrom(first, user, { address: '203.0.113.77', userAgent: 'a phone' })
-    const tablet = await signInFrom(second, user, { address: '2001:db8:7:8:9::1', userAgent: 'x'.repeat(300) })
+    const phone = await signInFrom(first, user, { address: '203.0.113.77', userAgent: 'a phone', kind: 'mobile' })
+    const tablet = await signInFrom(second, user, {
+      address: '2001:db8:7:8:9::1',
+      userAgent: 'x'.repeat(300),
+      kind: 'toaster',
+    })
     const stranger = await signIn(first.url, other.token)
     const unauthenticated = await connect(first.url)
 
@@ -48,7 +53,7 @@ describe('GET /api/users/@me/sockets', () => {
     expect([status, body.incomplete]).to.deep.equal([200, false])
     expect(body.sockets.map(({ connectedAt: _, ...rest }) => rest)).to.deep.equal([
       { sessionId: tablet.sessionId, network: '2001:db8:7::/48', userAgent: 'x'.repeat(256) },
-      { sessionId: phone.sessionId, network: '203.0.113.0/24', userAgent: 'a phone' },
+      { sessionId: phone.sessionId, network: '203.0.113.0/24', userAgent: 'a phone', client: 'mobile' },
     ])
     for (const { connectedAt } of body.sockets) expect(connectedAt).to.be.within(startedAt, Date.now())
     await phone.close()
@@ -80,6 +85,18 @@ describe('GET /api/users/@me/sockets', () => {
     client.socket.terminate()
   })
 
+  /** Contract: 5, A user. */
+  it('is told to identity too, of every node, when an admin looks at the account', async () => {
+    const user = await buildUser(cluster)
+    const client = await signInFrom(second, user, { address: '192.0.2.9', userAgent: 'a browser' })
+
+    const told = await first.resources.bus.request(listOpenSockets, { userId: user.id }, { timeoutMs: 5_000 })
+
+    expect(told.sockets.map(({ sessionId }) => sessionId)).to.deep.equal([client.sessionId])
+    expect(told.incomplete).to.equal(false)
+    client.socket.terminate()
+  })
+
   it('asks the other nodes, and is answered by them, under the id of the request', async () => {
     const user = await buildUser(cluster)
     const sent: string[] = []
@@ -90,7 +107,7 @@ describe('GET /api/users/@me/sockets', () => {
         await publish(event, payload, options)
       }
     }
-    const call = createServiceClient({ url: first.url, internalSecret, clock: systemClock })
+    const call = createServiceClient({ name: 'session-gateway', url: first.url, clock: systemClock })
     const requestId = randomUUID()
 
     await answered(call('GET', '/api/users/@me/sockets', { as: user, headers: { 'x-request-id': requestId } }))

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { movableClock } from '@gatehouse/runtime'
 import { eventually } from '@gatehouse/test-kit'
 import { MessageRefused, type SocketMessage, type UpstreamConnection } from '@gatehouse/upstream'
+import { movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { connect as connectToNats } from 'nats'
 import { signIn, type Client } from './client.ts'
-import { buildUser, openCluster, publishEnding, quick, type Cluster, type Node } from './harness.ts'
+import { buildUser, openCluster, publishEnding, quick, statusOf, type Cluster, type Node } from './harness.ts'
 import { countOf, openUpstreams, total } from './upstreams.ts'
 
 describe('messages between sockets and upstreams', () => {
@@ -223,6 +223,7 @@ describe('messages between sockets and upstreams', () => {
       30_000,
     )
 
+    await eventually('the user is offline', async () => (await statusOf(cluster, user)) === 'offline')
     client.socket.terminate()
   })
 })

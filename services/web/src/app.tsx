@@ -1,4 +1,5 @@
-import { guardRoute, routes, type IdentityDeletions, type User } from '@gatehouse/client'
+import type { IdentityDeletions, User } from '@gatehouse/client'
+import { guardRoute, routes } from '@gatehouse/client/routes'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { Button } from './components/button.tsx'
@@ -16,9 +17,13 @@ const RegisterPage = lazy(() =>
 )
 const HomePage = lazy(() => loadHomePage().then((page) => ({ default: page.HomePage })))
 const NewPasswordPage = lazy(() => loadHomePage().then((page) => ({ default: page.NewPasswordPage })))
+const RecoverPage = lazy(() => import('./pages/auth/recover-page.tsx').then((page) => ({ default: page.RecoverPage })))
 const AdminPage = lazy(() => import('./pages/admin/admin-page.tsx').then((page) => ({ default: page.AdminPage })))
 
-const knownPaths = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+)?)?\/?$/
+const knownPaths = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+|\/users\/\d+)?)?\/?$/
+
+/** A link counts with any session or none. */
+const isRecovery = /^\/recover\/?$/
 
 export function App() {
   const deletionReport = useState<IdentityDeletions | null>(null)
@@ -41,6 +46,8 @@ function GuardedRoutes() {
     if (token && !user) void client.session.loadUser()
   }, [token, user])
 
+  if (isRecovery.test(pathname)) return <RecoveryPage />
+
   // Pages that do not exist need no login.
   const isPublic = !knownPaths.test(pathname)
   const verdict = guardRoute({ pathname, search: search && `?${search}`, token, isPublic })
@@ -50,6 +57,14 @@ function GuardedRoutes() {
   return (
     <Suspense fallback={token ? <LoadingPage user={user} /> : <AuthFrame title={t('Loading')}>{null}</AuthFrame>}>
       {user?.passwordChangeRequired ? <NewPasswordPage user={user} /> : <Pages user={user} />}
+    </Suspense>
+  )
+}
+
+function RecoveryPage() {
+  return (
+    <Suspense fallback={<AuthFrame title={t('Loading')}>{null}</AuthFrame>}>
+      <RecoverPage />
     </Suspense>
   )
 }
@@ -83,8 +98,10 @@ function Pages({ user }: { user: User | null }) {
       <Route path={routes.login} component={LoginPage} />
       <Route path={routes.register} component={RegisterPage} />
       <Route path={routes.home}>{user && <HomePage user={user} />}</Route>
-      <Route path="/admin/:section?">
-        {({ section }) => (user?.isAdmin ? <AdminPage user={user} section={section} /> : <NotFoundPage />)}
+      <Route path="/admin/:section?/:id?">
+        {({ section, id }) =>
+          user?.isAdmin ? <AdminPage user={user} section={section} userId={id} /> : <NotFoundPage />
+        }
       </Route>
     </Switch>
   )

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
+import { succeeds } from '../engine.ts'
 import { callInstance, expectThat, firstOf, type Check, type Scene } from '../scene.ts'
 
 export type Account = { username: string; password: string; token: string; id: string }
@@ -34,10 +35,11 @@ export function accountChecks(admin: Account): Check[] {
     {
       name: 'the command line in a container',
       async run(scene) {
-        const container = await firstOf(scene, 'gateway')
-        const listed = await scene.engine.run('exec', container, 'gatehouse', 'users', 'list', '--json')
+        const listed = await scene.project.run('operator', 'users', 'list', '--json')
+        const inGateway = scene.engine.run('exec', await firstOf(scene, 'gateway'), 'gatehouse', 'users', 'list')
+        expectThat(!(await succeeds(inGateway)), 'the gateway acted as the operator')
         expectThat(listed.includes(admin.username), `it listed ${listed}`)
-        return 'gatehouse users list names the admin'
+        return 'gatehouse users list names the admin, in the container of the operator only'
       },
     },
     {

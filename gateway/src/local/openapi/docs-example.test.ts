@@ -9,7 +9,7 @@ const bodyOf = (path: string, method: string) =>
 describe('the examples of the API page', () => {
   it('have each field of the body, without a limit where there need not be one', () => {
     expect(exampleOf(bodyOf('/api/admin/invites', 'post'))).to.deep.equal({ name: '', maxUses: null, expiresAt: null })
-    expect(exampleOf(bodyOf('/api/auth/login', 'post'))).to.deep.equal({ username: '', password: '' })
+    expect(exampleOf(bodyOf('/api/auth/login', 'post'))).to.deep.equal({ username: '', password: '', code: null })
   })
 
   it('change one field alone, so that none is cleared by trying them', () => {

@@ -22,10 +22,8 @@ const wordmark = `<svg class="wordmark" viewBox="0 0 165 36" aria-hidden="true">
 </g>
 </svg>`
 
-type Page = { html: string; contentPolicy: string }
-
 /** The page loads nothing and runs only its own script. Contract: 8. */
-export function createDocsPage(openApi: OpenApi): Page {
+export function createDocsPage(openApi: OpenApi) {
   const document = withoutReferences(openApi)
   const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   const contentPolicy = [
@@ -34,7 +32,7 @@ export function createDocsPage(openApi: OpenApi): Page {
   ].join('; ')
   const groups = document.tags.map(({ name, description }) => group(document, { name, description })).join('')
   const contents = document.tags.map(({ name }) => `<a href="#${slug(name)}">${escape(name)}</a>`).join('')
-  const html = `<!doctype html>
+  const text = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -56,7 +54,7 @@ ${groups}</main>
 <script>${docsScript}</script>
 </body>
 </html>`
-  return { html, contentPolicy }
+  return { type: 'text/html; charset=utf-8', contentPolicy, text }
 }
 
 function group(document: OpenApi, tag: { name: string; description: string }): string {

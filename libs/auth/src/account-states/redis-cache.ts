@@ -1,44 +1,54 @@
 import { accountState, type AccountState } from '@gatehouse/contracts'
-import { withTimeout, type Random } from '@gatehouse/runtime'
+import { systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
 import { cacheTimes, maxParsedEntries, redisCommandMs, redisStartMs } from '../policy.ts'
-import { RedisTimeout, limitCommands, redisOptions } from '../redis.ts'
-import { batchReads } from './batch-reads.ts'
+import { RedisTimeout, limitCommands, openRedis, type RedisAddress } from '../redis.ts'
 import { CacheUnavailable, type AccountStateCache } from './cache.ts'
 import { defineScripts, type StateRedis } from './redis-scripts.ts'
 
-export type RedisCacheOptions = {
-  url: string
+export type RedisCacheOptions = RedisAddress & {
   random: Random
   /** Lets tests share a server. */
   prefix?: string
   log: { warn(fields: object, message: string): void }
+  timer?: Timer
+  /** How many entries are remembered as parsed. */
+  parsedEntries?: number
 }
 
 /** Keys carry the run id of Redis: entries from before a fail-over are never read. Contract: 8; docs/decisions/account-states.md. */
 export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
-  // An embedded process has no Redis.
-  const ioredis = await import('ioredis')
   // A pipeline would delay the batched reads by one event loop turn.
-  const redis = defineScripts(
-    new ioredis.Redis(options.url, { ...redisOptions, autoPipeliningIgnoredCommands: ['mget'] }),
-  )
-  const prefix = options.prefix ?? ''
-  const { known, current, run } = followProcess(redis, prefix, options)
+  const redis = await openRedis(options, { autoPipeliningIgnoredCommands: ['mget'] })
+  return await openRedisCache(defineScripts(redis), options)
+}
+
+/** `redis` may be one of a test. */
+export async function openRedisCache(
+  redis: StateRedis,
+  {
+    random,
+    log,
+    prefix = '',
+    timer = systemTimer,
+    parsedEntries = maxParsedEntries,
+  }: Omit<RedisCacheOptions, keyof RedisAddress>,
+): Promise<AccountStateCache> {
+  const { known, current, run } = followProcess(redis, prefix, { log, timer })
   const keysOf = (userId: string): { entry: string; lease: string } => {
     const runId = current()?.runId
     if (!runId) throw new CacheUnavailable('not connected to Redis')
     return { entry: `${prefix}gh:${runId}:state:{${userId}}`, lease: `${prefix}gh:${runId}:lease:{${userId}}` }
   }
 
-  const stateOf = createEntryParser()
-  await withTimeout(known, redisStartMs, () => new RedisTimeout('no connection in time')).catch(() => undefined)
+  const stateOf = createEntryParser(parsedEntries)
+  await withTimeout(known, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(() => undefined)
   return {
     find: batchReads(async (userIds) => {
       const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
       return entries.map((entry, index) => stateOf(userIds[index] ?? '', entry))
     }),
-    lease: (userId) => run(() => redis.takeLease(keysOf(userId).lease, options.random.uuid(), cacheTimes.leaseMs)),
+    lease: (userId) => run(() => redis.takeLease(keysOf(userId).lease, random.uuid(), cacheTimes.leaseMs)),
     fill: async (state, lease) => {
       await run(() => {
         const keys = keysOf(state.userId)
@@ -52,7 +62,7 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
       })
     },
     id: () => current()?.runId,
-    settlesInMs: () => Math.max(0, (current()?.settledAt ?? 0) - performance.now()),
+    settlesInMs: () => Math.max(0, (current()?.settledAt ?? 0) - timer.now()),
     ready: () => current() !== undefined,
     [Symbol.asyncDispose]: async () => {
       if (current()) await run(() => redis.quit()).catch(() => undefined)
@@ -64,8 +74,12 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
 type Current = { runId: string; settledAt: number }
 
 /** The process that is asked, as long as it is no replica. Undefined while it is not known. */
-function followProcess(redis: StateRedis, prefix: string, { log }: Pick<RedisCacheOptions, 'log'>) {
-  const limited = limitCommands(redis, redisCommandMs)
+function followProcess(
+  redis: StateRedis,
+  prefix: string,
+  { log, timer }: { log: RedisCacheOptions['log']; timer: Timer },
+) {
+  const limited = limitCommands(redis, redisCommandMs, timer)
   const known = Promise.withResolvers<void>()
   let current: Current | undefined
   let isReported = false
@@ -75,7 +89,7 @@ function followProcess(redis: StateRedis, prefix: string, { log }: Pick<RedisCac
       const runId = /run_id:(\w+)/.exec(info)?.[1]
       if (runId === undefined || !/role:master/.test(info)) throw new Error('Redis is a replica')
       const usedForMs = await limited(() => redis.usedForMs(`${prefix}gh:process`, runId))
-      current = { runId, settledAt: performance.now() + cacheTimes.staleMs - usedForMs }
+      current = { runId, settledAt: timer.now() + cacheTimes.staleMs - usedForMs }
       if (isReported) log.warn({}, 'Redis connection restored')
       isReported = false
       known.resolve()
@@ -115,8 +129,8 @@ function followProcess(redis: StateRedis, prefix: string, { log }: Pick<RedisCac
 const formatEntry = (state: AccountState): string => `${state.version}|${JSON.stringify(state)}`
 
 /** Most reads give the same text again. The states are frozen. */
-function createEntryParser(): (userId: string, entry: string | null) => AccountState | undefined {
-  const known = new LRUCache<string, { entry: string; state: AccountState }>({ max: maxParsedEntries })
+function createEntryParser(max: number): (userId: string, entry: string | null) => AccountState | undefined {
+  const known = new LRUCache<string, { entry: string; state: AccountState }>({ max })
   return (userId, entry) => {
     if (entry === null) return undefined
     const last = known.get(userId)
@@ -139,4 +153,28 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+type Waiter<T> = { key: string; resolve(value: T): void; reject(error: unknown): void }
+
+/** Joins the reads of one event loop turn to save round trips. `readMany` keeps the order of its keys. */
+function batchReads<T>(readMany: (keys: string[]) => Promise<T[]>): (key: string) => Promise<T> {
+  let waiters: Waiter<T>[] = []
+
+  async function read(): Promise<void> {
+    const batch = waiters
+    waiters = []
+    try {
+      const results = await readMany(batch.map(({ key }) => key))
+      for (const [index, result] of results.entries()) batch[index]?.resolve(result)
+    } catch (error) {
+      for (const waiter of batch) waiter.reject(error)
+    }
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      if (waiters.length === 0) setImmediate(() => void read())
+      waiters.push({ key, resolve, reject })
+    })
 }

@@ -43,7 +43,7 @@ if runId ~= ARGV[1] then since = now end
 if not known or runId ~= ARGV[1] then redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. since) end
 return now - since`
 
-export type StateRedis = Redis & {
+export type StateRedis = Pick<Redis, 'info' | 'mget' | 'quit' | 'disconnect' | 'on'> & {
   usedForMs(processKey: string, runId: string): Promise<number>
   takeLease(leaseKey: string, lease: string, ttlMs: number): Promise<string>
   fillState(
@@ -62,5 +62,5 @@ export function defineScripts(redis: Redis): StateRedis {
   redis.defineCommand('takeLease', { numberOfKeys: 1, lua: takeLease })
   redis.defineCommand('fillState', { numberOfKeys: 2, lua: fillState })
   redis.defineCommand('putState', { numberOfKeys: 2, lua: putState })
-  return redis as StateRedis
+  return redis as Redis & StateRedis
 }

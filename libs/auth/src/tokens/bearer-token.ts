@@ -1,7 +1,7 @@
-import type { KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import jwt from 'jsonwebtoken'
+import type { AccountState } from '@gatehouse/contracts'
 import { maxBearerTokenLength } from '../policy.ts'
-import { createSecretKeys } from './secret-keys.ts'
 
 export type TokenKey = { readonly use: 'bearer'; readonly signing: KeyObject; readonly verifying: readonly KeyObject[] }
 
@@ -12,7 +12,9 @@ type Subject = { userId: string; username: string }
 
 /** Key objects verify at a quarter of the cost of text. Spec: Bearer tokens; Contract: 8, JWT_SECRET_PREVIOUS. */
 export function createTokenKey(secret: string, previous: readonly string[] = []): TokenKey {
-  return { use: 'bearer', ...createSecretKeys(secret, previous) }
+  const toKey = (text: string): KeyObject => createSecretKey(Buffer.from(text, 'utf8'))
+  const signing = toKey(secret)
+  return { use: 'bearer', signing, verifying: [signing, ...previous.map(toKey)] }
 }
 
 /** `expiresIn` as in JWT_EXPIRES_IN (`30d`), `now` in milliseconds. Spec: Token payload. */
@@ -53,4 +55,14 @@ function isClaims(claims: unknown): claims is TokenClaims {
     isSeconds(iat) &&
     isSeconds(exp)
   )
+}
+
+export type TokenStatus = 'live' | 'missing' | 'deleted' | 'revoked'
+
+/** A token issued in the second of the change stays valid. Spec: Bearer tokens, protected-route check. */
+export function checkRevocation(claims: Pick<TokenClaims, 'iat'>, state: AccountState | undefined): TokenStatus {
+  if (!state) return 'missing'
+  if (state.isDeleted) return 'deleted'
+  if (state.passwordChangedAt !== null && claims.iat < Math.floor(state.passwordChangedAt / 1000)) return 'revoked'
+  return 'live'
 }

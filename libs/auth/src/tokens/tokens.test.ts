@@ -1,17 +1,8 @@
-import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import jwt from 'jsonwebtoken'
-import {
-  createCallerKey,
-  createCallerVerifier,
-  signCallerToken,
-  signOperatorToken,
-  verifyCallerToken,
-  type Caller,
-} from './caller-token.ts'
-import { createTokenKey, signToken, verifyToken } from './bearer-token.ts'
-import { checkRevocation } from './revocation.ts'
+import { createTokenKey, signToken, verifyToken, checkRevocation } from './bearer-token.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 const key = createTokenKey(secret)
@@ -72,8 +63,6 @@ describe('bearer tokens', () => {
 describe('a rotation of the secret', () => {
   const old = 'the secret before the rotation, long enough'
   const rotated = createTokenKey(secret, ['a secret before that one, also long enough', old])
-  const internalOld = 'the internal secret before the rotation'
-  const caller: Caller = { address: '203.0.113.7', account: null }
 
   it('leaves the bearer tokens of the previous secrets valid, and no others', () => {
     const tokenOf = (text: string): string => signToken(createTokenKey(text), subject, { expiresIn: '1h', now })
@@ -89,17 +78,6 @@ describe('a rotation of the secret', () => {
 
     expect(verifyToken(key, token, now)).to.include(subject)
     expect(verifyToken(createTokenKey(old), token, now)).to.equal(undefined)
-  })
-
-  it('verifies the caller tokens of the previous internal secret, and signs with the new one only', () => {
-    const both = createCallerKey(secret, [internalOld])
-    const former = signCallerToken(createCallerKey(internalOld), caller, now)
-    const fresh = signCallerToken(both, caller, now)
-
-    expect(verifyCallerToken(both, former, now)).to.deep.equal(caller)
-    expect(verifyCallerToken(both, fresh, now)).to.deep.equal(caller)
-    expect(verifyCallerToken(createCallerKey(internalOld), fresh, now)).to.equal(undefined)
-    expect(verifyCallerToken(createCallerKey(secret), former, now)).to.equal(undefined)
   })
 })
 
@@ -125,68 +103,5 @@ describe('the revocation rule', () => {
     expect(checkRevocation({ iat: 1 }, { ...state, isDeleted: true })).to.equal('deleted')
     expect(checkRevocation({ iat: 1 }, undefined)).to.equal('missing')
     expect(checkRevocation({ iat: 1 }, state)).to.equal('live')
-  })
-})
-
-describe('caller tokens', () => {
-  const internal = createCallerKey('an internal secret of more than thirty-two')
-  const caller: Caller = {
-    address: '203.0.113.7',
-    account: { ...subject, isAdmin: true, tokenIssuedAt: 1_700_000_000 },
-  }
-
-  it('verify to the caller that was signed, for thirty seconds', () => {
-    const token = signCallerToken(internal, caller, now)
-
-    // Thirty seconds, and as much as the clocks of the gateway and of the service may differ.
-    for (const later of [-90_000, 0, 30_000 + 89_999]) {
-      expect(verifyCallerToken(internal, token, now + later)).to.deep.equal(caller)
-    }
-    expect(verifyCallerToken(internal, token, now + 30_000 + 90_000)).to.equal(undefined)
-  })
-
-  it('name the operator, who is no account, and never both', () => {
-    const operator = verifyCallerToken(internal, signOperatorToken(internal, now), now)
-    const both = signCallerToken(internal, { ...caller, operator: true }, now)
-
-    expect(operator).to.deep.equal({ address: '127.0.0.1', account: null, operator: true })
-    expect(verifyCallerToken(internal, both, now)).to.equal(undefined)
-    expect(verifyCallerToken(internal, signCallerToken(internal, caller, now), now)).to.not.have.property('operator')
-  })
-
-  it('are refused when a byte differs or another key signed', () => {
-    const token = signCallerToken(internal, caller, now)
-    const swapped = (token.startsWith('A') ? 'B' : 'A') + token.slice(1)
-    const foreign = createHmac('sha256', 'other').update(token.split('.')[0]!).digest('base64url')
-
-    expect(verifyCallerToken(internal, swapped, now)).to.equal(undefined)
-    expect(verifyCallerToken(internal, `${token.split('.')[0]}.${foreign}`, now)).to.equal(undefined)
-    expect(verifyCallerToken(internal, '', now)).to.equal(undefined)
-  })
-
-  it('that come again are verified once, end at the same moment, and match no similar token', () => {
-    const verify = createCallerVerifier(internal)
-    const token = signCallerToken(internal, caller, now)
-    const end = now + 30_000 + 90_000
-    const first = verify(token, now)
-
-    expect(first).to.deep.equal(caller)
-    expect(verify(token, end - 1)).to.equal(first)
-    expect([verify(`${token}x`, now), verify(token.slice(0, -1), now)]).to.deep.equal([undefined, undefined])
-    expect([verify(token, end), verify(token, end + 1)]).to.deep.equal([undefined, undefined])
-    expect(() => Object.assign(first!.account!, { isAdmin: true })).to.throw(TypeError)
-  })
-
-  it('are refused when their claims are not those of a caller', () => {
-    const claims = [
-      { address: 7, account: null },
-      { address: 'a', account: { userId: '1' } },
-      { account: null },
-      null,
-      'x',
-    ]
-    const signed = claims.map((claim) => signCallerToken(internal, claim as unknown as Caller, now))
-
-    expect(signed.map((token) => verifyCallerToken(internal, token, now))).to.deep.equal(claims.map(() => undefined))
   })
 })

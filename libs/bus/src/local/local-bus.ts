@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { LRUCache } from 'lru-cache'
-import { BusUnavailable, type Bus, type BusLog } from '../bus.ts'
-import { createSequence, messageHandlers, type EventMessage } from '../event-message.ts'
-import { rememberedIds } from '../policy.ts'
-import { createDurableGroup, type DurableGroup } from './durable-group.ts'
-import { createResponders } from './responders.ts'
+import { backoffMs, withTimeout } from '@gatehouse/runtime'
+import type { CallDefinition } from '@gatehouse/contracts'
+import type { z } from 'zod'
+import { BusUnavailable, type Bus, type BusLog, type Context } from '../bus.ts'
+import { createSequence, messageHandlers, type EventMessage, type MessageHandler } from '../event-message.ts'
+import { rememberedIds, redeliveryBackoff } from '../policy.ts'
+import { readReply, writeReply } from '../reply.ts'
 
 type Subscriber = (message: EventMessage) => void
 
-/** Payloads are JSON here too, as over NATS. Disposal delivers accepted messages and waits for handlers. */
+/** Payloads are JSON, as over NATS. Disposal delivers accepted messages and waits for handlers. */
 export function createLocalBus({ log }: { log: BusLog }): Bus {
   const groups = new Map<string, Map<string, DurableGroup>>()
   const subscribers = new Map<string, Set<Subscriber>>()
@@ -61,8 +63,6 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
     },
     request: (call, payload, options) => responders.request(call, payload, options),
     respond: (call, handler) => responders.add(call, (payload, context) => outside(handler, payload, context)),
-    flush: async () => undefined,
-    onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
     ready: () => open,
     async [Symbol.asyncDispose]() {
       if (!open) return
@@ -78,4 +78,126 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
 
 function named(subject: string, name: string | undefined): string {
   return name === undefined ? subject : `${subject} to ${name}`
+}
+
+type Member = { handle: MessageHandler; work: Promise<void> | undefined }
+
+type DurableGroup = ReturnType<typeof createDurableGroup>
+
+/** It keeps messages without a member, and redelivers failed ones. */
+function createDurableGroup(about: { event: string; group: string }, log: BusLog) {
+  const queue: EventMessage[] = []
+  const members = new Set<Member>()
+  const retries = new Map<NodeJS.Timeout, EventMessage>()
+  let finishing = false
+
+  function dispatch() {
+    for (const member of members) {
+      if (member.work) continue
+      const next = queue.shift()
+      if (!next) return
+      member.work = deliver(member, next).finally(() => {
+        member.work = undefined
+        dispatch()
+      })
+    }
+  }
+
+  async function deliver(member: Member, message: EventMessage) {
+    try {
+      await member.handle(message)
+    } catch (err) {
+      const retryInMs = backoffMs(message.deliveries - 1, redeliveryBackoff)
+      const fields = { err, ...about, id: message.id, requestId: message.requestId }
+      if (finishing) return log.error(fields, 'event handler failed while the bus closed')
+      log.error({ ...fields, retryInMs }, 'event handler failed, redelivery scheduled')
+      const again = { ...message, deliveries: message.deliveries + 1 }
+      const timer: NodeJS.Timeout = setTimeout(() => redeliver(timer, again), retryInMs)
+      retries.set(timer, again)
+    }
+  }
+
+  function redeliver(timer: NodeJS.Timeout, message: EventMessage) {
+    clearTimeout(timer)
+    retries.delete(timer)
+    queue.push(message)
+    dispatch()
+  }
+
+  const underWay = () => [...members].flatMap((member) => member.work ?? [])
+
+  return {
+    accept(message: EventMessage): void {
+      queue.push(message)
+      dispatch()
+    },
+    join(handle: MessageHandler): () => Promise<void> {
+      const member: Member = { handle, work: undefined }
+      members.add(member)
+      dispatch()
+      return async () => {
+        members.delete(member)
+        await member.work
+      }
+    },
+    /** Delivers every accepted message once more. Gives how many no member took. */
+    async finish(): Promise<number> {
+      finishing = true
+      for (const [timer, message] of [...retries]) redeliver(timer, message)
+      dispatch()
+      for (let busy = underWay(); busy.length > 0; busy = underWay()) await Promise.all(busy)
+      return queue.length
+    },
+  }
+}
+
+type Responder = { reply(json: string, context: Context): Promise<string>; underWay: Set<Promise<unknown>> }
+
+/** Several of one call take turns. */
+function createResponders(log: BusLog) {
+  const responders = new Map<string, Responder[]>()
+  let open = true
+
+  async function request<Q extends z.ZodType, A extends z.ZodType>(
+    call: CallDefinition<Q, A>,
+    payload: z.input<Q>,
+    { timeoutMs, ...context }: Context & { timeoutMs: number },
+  ): Promise<z.output<A>> {
+    const json = JSON.stringify(call.request.parse(payload))
+    if (!open) throw new BusUnavailable('disconnected')
+    const ofCall = responders.get(call.subject) ?? []
+    const next = ofCall.shift()
+    if (!next) throw new BusUnavailable('no-responders')
+    ofCall.push(next)
+    const reply = next.reply(json, context)
+    next.underWay.add(reply)
+    const replied = reply.finally(() => next.underWay.delete(reply))
+    return readReply(call, await withTimeout(replied, timeoutMs, () => new BusUnavailable('timeout')))
+  }
+
+  const add: Bus['respond'] = async (call, handler) => {
+    const responder: Responder = {
+      reply: (json, context) => writeReply(log, call, handler, { json, context }),
+      underWay: new Set(),
+    }
+    const ofCall = responders.get(call.subject) ?? []
+    responders.set(call.subject, ofCall)
+    ofCall.push(responder)
+    return {
+      async [Symbol.asyncDispose]() {
+        const index = ofCall.indexOf(responder)
+        if (index >= 0) ofCall.splice(index, 1)
+        await Promise.all(responder.underWay)
+      },
+    }
+  }
+
+  return {
+    request,
+    add,
+    async finish() {
+      open = false
+      await Promise.all([...responders.values()].flat().flatMap((responder) => [...responder.underWay]))
+    },
+  }
 }

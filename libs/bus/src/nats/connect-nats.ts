@@ -1,3 +1,4 @@
+import type { SecureContextOptions } from 'node:tls'
 import type { Msg } from 'nats'
 import type { Bus, BusLog, Subscription } from '../bus.ts'
 import { createSequence, messageHandlers, type MessageHandler } from '../event-message.ts'
@@ -9,7 +10,14 @@ import { openStreams, type EventStream, type Streams } from './event-stream.ts'
 import { readContext, readEventMessage, writeHeaders } from './message.ts'
 import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
-type NatsOptions = { url: string; name: string; prefix?: string; log: BusLog; streamBytes?: number }
+type NatsOptions = {
+  url: string
+  tls?: SecureContextOptions | undefined
+  name: string
+  prefix?: string
+  log: BusLog
+  streamBytes?: number
+}
 
 /**
  * JetStream 2.9 or newer. A start without NATS succeeds: until it comes, calls are unavailable, broadcasts are lost and
@@ -94,8 +102,6 @@ function natsBus(connection: Connection, streams: Streams, prefix: string): Bus 
       }
       return track(connection.listen(`${prefix}.${call.subject}`, respond, 'responders'))
     },
-    flush: () => whenConnected(({ nc }) => nc.flush()),
-    onReconnect: (listener) => ({ [Symbol.dispose]: connection.onReconnect(listener) }),
     ready: () => connection.isUp(),
     plain: {
       prefix,

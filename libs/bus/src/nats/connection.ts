@@ -1,35 +1,27 @@
+import type { SecureContextOptions } from 'node:tls'
 import { setTimeout as pause } from 'node:timers/promises'
 import { abortable, withTimeout } from '@gatehouse/runtime'
 import { ErrorCode, Events, NatsError, connect } from 'nats'
 import type * as nats from 'nats'
-import type { ConnectionOptions, JetStreamClient, JetStreamManager, Msg, NatsConnection } from 'nats'
+import type { TlsOptions, ConnectionOptions, JetStreamClient, JetStreamManager, Msg, NatsConnection } from 'nats'
 import { BusUnavailable, type BusLog, type Subscription } from '../bus.ts'
 import { connectAttemptMs, connectRetryMs, connectStartMs, drainMs, pingMs, refusedRetryMs } from '../policy.ts'
 
 export type Client = { nc: NatsConnection; jsm: JetStreamManager; js: JetStreamClient }
 
-export type Connection = AsyncDisposable & {
-  log: BusLog
-  isUp(): boolean
-  /** Rejects with `BusUnavailable` without a connection or at its loss. */
-  whenConnected<T>(work: (client: Client) => Promise<T>): Promise<T>
-  /** Nothing without a connection: the client would queue it in memory without bound. */
-  send(...message: Parameters<NatsConnection['publish']>): void
-  /** Resolves when NATS knows the subscription. Without a connection it begins with the next one. */
-  listen(subject: string, receive: (message: Msg) => void | Promise<void>, queue?: string): Promise<Subscription>
-  /** Calls `listener` after a late first connection too. */
-  onReconnect(listener: () => void): () => void
-}
+export type Connection = Awaited<ReturnType<typeof openConnection>>
 
-type Options = { url: string; name: string; log: BusLog }
+type Options = { url: string; tls?: SecureContextOptions | undefined; name: string; log: BusLog }
 
 /**
  * Connects in the background when NATS does not come in time. `url` may name several servers. Throws one line without
  * credentials when NATS refuses them. Contract: 8.
  */
-export async function openConnection({ url, name, log }: Options): Promise<Connection> {
-  const { servers, ...credentials } = parseAddress(url)
+export async function openConnection({ url, tls = {}, name, log }: Options) {
+  const { servers, ...credentials } = parseAddress(url, tls)
   const server = servers.join(', ')
+  // deploy/nats/nats.conf lets each service read its own replies only.
+  const inboxPrefix = `_INBOX.${(credentials.user ?? name).replaceAll(/[^\w-]/g, '_')}`
   const stop = new AbortController()
   const pending = new Set<(reason: BusUnavailable) => void>()
   const listeners = new Set<() => void>()
@@ -37,15 +29,17 @@ export async function openConnection({ url, name, log }: Options): Promise<Conne
   let client: Client | undefined
   let up = false
   let late = false
+  let lastFault: unknown
 
   async function connectUntilDone(): Promise<void> {
     while (!client) {
       stop.signal.throwIfAborted()
-      const attempt = connect({ servers, ...credentials, name, ...reconnectOptions })
+      const attempt = connect({ servers, ...credentials, name, inboxPrefix, ...reconnectOptions })
       try {
         const nc = await abortable(attempt, stop.signal)
         client = { nc, jsm: await nc.jetstreamManager({ checkAPI: false }), js: nc.jetstream() }
       } catch (cause) {
+        lastFault = cause
         void attempt.then(
           (nc) => nc.close(),
           () => {},
@@ -87,6 +81,7 @@ export async function openConnection({ url, name, log }: Options): Promise<Conne
     markLost()
   }
 
+  /** Rejects with `BusUnavailable` without a connection or at its loss. */
   async function whenConnected<T>(work: (client: Client) => Promise<T>): Promise<T> {
     if (!up || !client) throw new BusUnavailable('disconnected')
     const lost = Promise.withResolvers<never>()
@@ -100,7 +95,12 @@ export async function openConnection({ url, name, log }: Options): Promise<Conne
     }
   }
 
-  async function listen(subject: string, receive: (message: Msg) => void | Promise<void>, queue?: string) {
+  /** Resolves when NATS knows the subscription. Without a connection it begins with the next one. */
+  async function listen(
+    subject: string,
+    receive: (message: Msg) => void | Promise<void>,
+    queue?: string,
+  ): Promise<Subscription> {
     const underWay = new Set<Promise<void>>()
     let subscription: nats.Subscription | undefined
     const begin = (nc: NatsConnection) => {
@@ -129,21 +129,23 @@ export async function openConnection({ url, name, log }: Options): Promise<Conne
   if (!(await Promise.race([connecting.then(() => true), pause(connectStartMs, false, { ref: false })]))) {
     late = true
     connecting.catch(() => {})
-    log.warn({ server }, 'cannot reach NATS yet: going on without')
+    log.warn({ server, err: lastFault }, 'cannot reach NATS yet: going on without')
   }
   return {
     log,
-    isUp: () => up,
+    isUp: (): boolean => up,
     whenConnected,
-    send(...message) {
+    /** Nothing without a connection: the client would queue it in memory without bound. */
+    send(...message: Parameters<NatsConnection['publish']>): void {
       if (up) client?.nc.publish(...message)
     },
     listen,
-    onReconnect(listener) {
+    /** Calls `listener` after a late first connection too. */
+    onReconnect(listener: () => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       const wasUp = up
       markLost()
       stop.abort()
@@ -168,10 +170,11 @@ const reconnectOptions: ConnectionOptions = {
 
 function parseAddress(
   text: string,
+  given: SecureContextOptions,
 ): Pick<ConnectionOptions, 'user' | 'pass' | 'token' | 'tls'> & { servers: string[] } {
   const urls = text.split(',').map((part) => parseUrl(part.trim()))
   const servers = urls.map((url) => `${url.hostname}:${url.port || '4222'}`)
-  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: {} } : {}
+  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: given as TlsOptions } : {}
   const authority = urls.find((url) => url.username !== '')
   if (!authority) return { servers, ...tls }
   const user = decodeURIComponent(authority.username)

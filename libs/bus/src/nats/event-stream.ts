@@ -7,25 +7,14 @@ import { BusUnavailable } from '../bus.ts'
 import { duplicateWindowMs, maxAgeMs, recreateBackoff, streamBytes } from '../policy.ts'
 import type { Client, Connection } from './connection.ts'
 
-export type EventStream = {
-  connection: Connection
-  name: string
-  /** Many processes may call it at once. */
-  ensure(client: Client): Promise<StreamInfo>
-}
+export type EventStream = Awaited<ReturnType<typeof openStream>>
 
 export type Place = { stream: EventStream; filter: string }
 
-export type Streams = {
-  all: readonly EventStream[]
-  /** The subject of one event. `key` is its id or what it is the last of. */
-  subjectOf(event: EventDefinition, key: string): string
-  /** Where it is published, then where the release before this one does. */
-  placesOf(event: EventDefinition): [Place, ...Place[]]
-}
+export type Streams = Awaited<ReturnType<typeof openStreams>>
 
 /** docs/decisions/event-streams.md. */
-export async function openStreams(connection: Connection, prefix: string, maxBytes = streamBytes): Promise<Streams> {
+export async function openStreams(connection: Connection, prefix: string, maxBytes = streamBytes) {
   const limits = { max_bytes: maxBytes, max_age: nanos(maxAgeMs) }
   const events = await openStream(connection, `${prefix}-events`, { subjects: [`${prefix}.event.>`], ...limits })
   const subjects = [`${prefix}.change.>`]
@@ -34,8 +23,11 @@ export async function openStreams(connection: Connection, prefix: string, maxByt
     `${prefix}.${subject.replace(/^event/, 'change')}.${key}`
   return {
     all: [events, changes],
-    subjectOf: (event, key) => (event.kept === 'changes' ? subjectInChanges(event, key) : `${prefix}.${event.subject}`),
-    placesOf(event) {
+    /** The subject of one event. `key` is its id or what it is the last of. */
+    subjectOf: (event: EventDefinition, key: string): string =>
+      event.kept === 'changes' ? subjectInChanges(event, key) : `${prefix}.${event.subject}`,
+    /** Where it is published, then where the release before this one does. */
+    placesOf(event: EventDefinition): [Place, ...Place[]] {
       const inEvents = { stream: events, filter: `${prefix}.${event.subject}` }
       return event.kept === 'changes'
         ? [{ stream: changes, filter: subjectInChanges(event, '*') }, inEvents]
@@ -46,7 +38,7 @@ export async function openStreams(connection: Connection, prefix: string, maxByt
 
 const nameInUse = 10058
 
-async function openStream(connection: Connection, name: string, limits: Partial<StreamConfig>): Promise<EventStream> {
+async function openStream(connection: Connection, name: string, limits: Partial<StreamConfig>) {
   let isBounded = false
 
   async function ensure({ jsm }: Client): Promise<StreamInfo> {
@@ -72,7 +64,6 @@ async function openStream(connection: Connection, name: string, limits: Partial<
 
 export type Creation = {
   client: Client
-  /** The first attempt, with a connection. */
   isFirst: boolean
   isCurrent(): boolean
   again(afterMs: number): void

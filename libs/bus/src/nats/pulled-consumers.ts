@@ -80,7 +80,6 @@ export async function deleteConsumers(
 ): Promise<void> {
   for (const name of names) {
     await jsm.consumers.delete(stream.name, name).catch((error: unknown) => {
-      // Another process may have deleted it.
       if (!(error instanceof NatsError) || error.api_error?.err_code !== consumerMissing) throw error
     })
   }

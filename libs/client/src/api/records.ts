@@ -16,6 +16,7 @@ export type {
   InviteStatus,
   PresenceMessage,
   ReadyMessage,
+  SecurityNoticeMessage,
 } from '@gatehouse/contracts'
 
 export type Endpoints = { [N in ClientEndpointName]: { input: EndpointInput<N>; reply: EndpointReply<N> } }
@@ -36,6 +37,7 @@ export type PasswordUpdate = EndpointBody<'changePassword'>
 export type DataExport = EndpointBody<'exportData'>
 /** `incomplete`: a node did not answer in time. */
 export type OpenSockets = EndpointReply<'listSockets'>
+export type SignIns = EndpointReply<'listSignIns'>['signIns']
 export type ProfileChange = EndpointBody<'patchSelf'>
 export type Upload = EndpointReply<'upload'>
 export type InstanceInfo = EndpointReply<'instanceInfo'>
@@ -44,6 +46,7 @@ export type IdentityDeletionRequest = EndpointBody<'deleteFederationIdentity'>
 export type IdentityDeletion = FanoutResult
 /** By origin. */
 export type IdentityDeletions = EndpointReply<'deleteFederationIdentity'>['results']
+export type FederationCredential = EndpointReply<'federationCredential'>
 /** A later `updatedAt` replaces the whole list. */
 export type Registry = EndpointReply<'getRegistry'>
 export type OwnedSpace = NonNullable<Extract<IdentityDeletion, { success: false }>['ownedSpaces']>[number]
@@ -54,6 +57,8 @@ export type InviteRedemption = EndpointReply<'listRedemptions'>['redemptions'][n
 
 /** `registrationOpen` null: the server's environment decides. */
 export type InstanceSettings = EndpointReply<'getSettings'>
+export type RecoveryLink = EndpointReply<'createRecoveryLink'>
+export type UserDescription = EndpointReply<'describeUser'>
 export type AuditEntry = EndpointReply<'listAudit'>['entries'][number]
 
 export type Peer = EndpointReply<'initiatePeer'>['peer']

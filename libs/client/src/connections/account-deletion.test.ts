@@ -52,6 +52,23 @@ describe('Client session behaviour: deletion propagation', () => {
     })
   })
 
+  it('orders at home what could not be deleted, before the account goes, and tells what waits', async () => {
+    const { client, network } = await buildDeletableClient()
+    const ownedSpaces = [{ id: '5', name: 'Garden' }]
+    const waiting = { success: false, error: 'timeout', order: 'waiting' } as const
+    network.answer(deletionAt(remote), { status: 400, body: { error: 'You own spaces', statusCode: 400, ownedSpaces } })
+    network.answer(deletionAt(other), 'down')
+    const order = `POST ${home}/api/users/@me/federation-identity/delete`
+    network.answer(order, { body: { results: { [other]: waiting } } })
+
+    const outcome = await client.deleteAccount(credentials)
+
+    expect(network.sentTo(order)[0]?.json).to.deep.equal({ origins: [other], mode: 'full', durable: true })
+    expect(network.sent.map(({ method, url }) => `${method} ${url}`).slice(-2)).to.deep.equal([order, deletionAt(home)])
+    expect(outcome.remotes[other]).to.deep.equal(waiting)
+    expect(outcome.remotes[remote]).to.deep.include({ ownedSpaces })
+  })
+
   it('says of an instance whose token vanished on the way, and of one not connected, that nothing was deleted', async () => {
     const { client, network } = await buildDeletableClient()
     client.connections.disconnect(other)

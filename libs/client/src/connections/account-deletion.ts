@@ -23,6 +23,14 @@ export async function deleteAccount(
     listed.map(async ({ origin, username }) => [origin, await deleteOn(connections, origin, username, options)]),
   )
   const remotes = Object.fromEntries(results) as IdentityDeletions
+  const failed = Object.entries(remotes).filter(([, result]) => !result.success && !result.ownedSpaces)
+  // The home goes on asking, also when the account is gone.
+  const body = { origins: failed.map(([origin]) => origin), mode: 'full' as const, durable: true }
+  if (failed.length > 0) {
+    const ordered = await api.call('deleteFederationIdentity', { body, ...options }).catch(() => null)
+    for (const [origin, result] of Object.entries(ordered?.results ?? {}))
+      if (result.success || result.order) remotes[origin] = result
+  }
   try {
     await api.call('deleteSelf', { body: credentials, ...options })
     return { deleted: true, remotes }

@@ -114,7 +114,7 @@ describe('Client session behaviour: automatic connection on initSession', () => 
     expect(client.connections.getSnapshot().map(({ origin, state }) => [origin, state])).to.deep.equal([
       [remote, 'needs_password'],
     ])
-    expect(network.sent).to.have.length(0)
+    expect(network.sent.map(({ url }) => url)).to.deep.equal([`${home}/api/users/@me/federation-credential`])
   })
 
   it('ignores a response that arrives after the log-out', async () => {
@@ -202,7 +202,9 @@ describe('connecting an instance', () => {
     network.answer(ensure, 'hang')
 
     await client.connections.connect('b.example', 'secret password')
-    expect(network.sentTo(ensure).map(({ json }) => json)).to.deep.equal([{ remoteOrigin: remote }])
+    expect(network.sentTo(ensure).map(({ json }) => json)).to.deep.equal([
+      { remoteOrigin: remote, reason: 'instance_connect' },
+    ])
 
     network.answer(ensure, refusal(429, 'Too Many Requests'))
     const instance = await client.connections.connect('b.example', 'secret password')

@@ -4,15 +4,21 @@ import { ApiError } from '../api/errors.ts'
 import type { ReplicatedInstance, User } from '../api/records.ts'
 import type { Session } from '../session/session.ts'
 import type { Store } from '../store.ts'
-import { federatedIdentityOf, type RemoteSessions } from './remote-sessions.ts'
+import type { CreateRemoteApi, RemoteSessions } from './remote-sessions.ts'
 import { newRemote, originOfAddress, type RemoteInstance, type RemoteList, type StoredRemote } from './remotes.ts'
+import { createSignIns } from './sign-ins.ts'
+
+export type ConnectOptions = CallOptions & { remotePassword?: string | undefined }
 
 /** Ordered by origin. */
 export type Connections = Store<readonly RemoteInstance[]> & {
   find(origin: string): RemoteInstance | null
   apiOf(origin: string): Api | null
-  /** Adds the origin to replicatedInstances. Throws the API's errors, 400 for a bad address. */
-  connect(address: string, password: string, options?: CallOptions): Promise<RemoteInstance>
+  /**
+   * Adds the origin to replicatedInstances. `password` is the home's, and verified there; `remotePassword` that of an account
+   * that exists at the origin. Throws the API's errors, 400 for a bad address, 401 where only `remotePassword` helps.
+   */
+  connect(address: string, password: string, options?: ConnectOptions): Promise<RemoteInstance>
   retry(origin: string): Promise<void>
   /** The instance stays listed. */
   disconnect(origin: string): void
@@ -33,9 +39,11 @@ export function createConnections(deps: {
   homeApi: Pick<Api, 'call'>
   remotes: RemoteList
   sessions: RemoteSessions
+  createRemoteApi: CreateRemoteApi
   session: Pick<Session, 'getSnapshot' | 'setUser'>
 }): Connections {
   const { remotes, sessions } = deps
+  const { identityOf, homeApiOf, signIn, provision } = createSignIns(deps)
   const allowHttp = deps.homeOrigin.startsWith('http:')
   let sessionEnd = new AbortController()
   let lastChange: Promise<void> = Promise.resolve()
@@ -51,7 +59,9 @@ export function createConnections(deps: {
     lastChange = sent.catch(() => undefined)
     return sent
   }
-  const identityOf = (user: User) => federatedIdentityOf(user, new URL(deps.homeOrigin).host)
+  /** Not awaited: an admin may have to decide. */
+  const ensurePeering = (remoteOrigin: string) =>
+    void deps.homeApi.call('ensurePeer', { body: { remoteOrigin, reason: 'instance_connect' } }).catch(() => undefined)
   const listOthers = (user: User): ReplicatedInstance[] =>
     user.replicatedInstances.flatMap(({ origin: address, username }) => {
       const origin = originOfAddress(address, { allowHttp })
@@ -65,18 +75,19 @@ export function createConnections(deps: {
     const { user } = deps.session.getSnapshot()
     if (user) deps.session.setUser({ ...user, replicatedInstances: withoutOrigins(user.replicatedInstances, origins) })
   }
-  const connect = async (address: string, password: string, options: CallOptions = {}) => {
+  const connect = async (address: string, password: string, options: ConnectOptions = {}) => {
     const { user } = deps.session.getSnapshot()
     const origin = originOfAddress(address, { allowHttp })
     if (!origin || origin === deps.homeOrigin) throw new ApiError(400, 'Enter the address of another instance')
     if (!user) throw new ApiError(401, 'Log in first')
     const ended = sessionEnd.signal
     const cancelled = options.signal ? AbortSignal.any([options.signal, ended]) : ended
-    await verifyHomePassword(deps.homeApi, user, password, { signal: cancelled })
-    const identity = identityOf(user)
+    const home = homeApiOf(user)
+    if (home) await verifyHomePassword(home, password, { signal: cancelled })
     const isNew = !remotes.find(origin)
-    if (isNew) remotes.put(newRemote(origin, identity.username))
-    const username = await sessions.signIn(origin, identity, password, { ended, cancelled }).catch((error: unknown) => {
+    if (isNew) remotes.put(newRemote(origin, identityOf(user).username))
+    const given = { password, remotePassword: options.remotePassword, isListed: !isNew }
+    const username = await signIn(origin, user, given, { ended, cancelled }).catch((error: unknown) => {
       if (isNew && !ended.aborted) remotes.remove(origin)
       throw error
     })
@@ -84,8 +95,7 @@ export function createConnections(deps: {
       ...withoutOrigins(instances, [origin]),
       { origin, username },
     ]).catch(() => remotes.change(origin, { error: 'Connected, but your account could not be updated' }))
-    // Not awaited: an admin may have to decide.
-    void deps.homeApi.call('ensurePeer', { body: { remoteOrigin: origin } }).catch(() => undefined)
+    ensurePeering(origin)
     return remotes.find(origin) ?? newRemote(origin, username)
   }
 
@@ -111,16 +121,23 @@ export function createConnections(deps: {
       remotes.setOwner(user.id)
       const ended = sessionEnd.signal
       const others = listOthers(user).map(({ origin, username }) => {
-        const { token = null, pendingPasswordSync = false } = stored.find((remote) => remote.origin === origin) ?? {}
-        const state = token || password !== null ? 'connecting' : 'needs_password'
-        return newRemote(origin, username, { token, pendingPasswordSync, state })
+        const kept = stored.find((remote) => remote.origin === origin)
+        const { token = null, ownPassword = false, pendingPasswordSync = false } = kept ?? {}
+        // A session that ended on this device needs its person.
+        const state = token || password !== null || !kept ? 'connecting' : 'needs_password'
+        return newRemote(origin, username, { token, ownPassword, pendingPasswordSync, state })
       })
       others.forEach(remotes.put)
-      const connectOne = async ({ origin, token }: RemoteInstance) => {
-        if (token) await sessions.restore(origin, ended)
+      const connectOne = async ({ origin, token, state }: RemoteInstance) => {
+        if (token) {
+          await sessions.restore(origin, ended)
+          await provision(origin, user, ended)
+        }
         const remote = remotes.find(origin)
-        if (password === null || ended.aborted || !remote || (remote.token && !remote.pendingPasswordSync)) return
-        await sessions.signIn(origin, identityOf(user), password, { ended, cancelled: ended })
+        if (ended.aborted || !remote || state !== 'connecting' || (remote.token && !remote.pendingPasswordSync)) return
+        if (token && password === null) return
+        await signIn(origin, user, { password, isListed: true }, { ended, cancelled: ended })
+        ensurePeering(origin)
       }
       await Promise.allSettled(others.map(connectOne))
     },
@@ -141,14 +158,12 @@ function withoutOrigins(instances: readonly ReplicatedInstance[], origins: reado
   return instances.filter(({ origin }) => !origins.includes(originOfAddress(origin, { allowHttp: true }) ?? origin))
 }
 
-/** Only for users at home here. Throws a 403 for a wrong password. */
+/** Throws a 403 for a wrong password. */
 export async function verifyHomePassword(
   api: Pick<Api, 'call'>,
-  user: Pick<User, 'homeInstance'>,
   password: string,
   options: CallOptions = {},
 ): Promise<void> {
-  if (user.homeInstance !== null) return
   const { valid } = await api.call('verifyPassword', { body: { password }, ...options })
   if (!valid) throw new ApiError(403, 'Incorrect password', { code: 'password_incorrect' })
 }

@@ -18,7 +18,10 @@ const backgroundRetriesMs = [...Array<number>(10).fill(30_000), ...Array<number>
 
 type RetryLoop = { retries: AbortController; calls: AbortController; finished: Promise<void> }
 
-/** Holds the password in memory during attempts. Spec: Client session behaviour, password propagation. */
+/**
+ * Not to accounts with a password of their own. Holds the password in memory during attempts. Spec: Client session
+ * behaviour, password propagation; Contract: 3, federation-credential.
+ */
 export function createPasswordPropagation(deps: {
   remotes: RemoteList
   createRemoteApi: CreateRemoteApi
@@ -35,7 +38,7 @@ export function createPasswordPropagation(deps: {
   }
   const attempt = async (origin: string, newPassword: string, loop: RetryLoop) => {
     const remote = remotes.find(origin)
-    if (!remote?.token) return true
+    if (!remote?.token || remote.ownPassword) return true
     try {
       await send(remote, newPassword, { signal: loop.calls.signal })
       return true
@@ -84,7 +87,7 @@ export function createPasswordPropagation(deps: {
 
   return {
     propagate: async (newPassword) => {
-      const connected = remotes.getSnapshot().filter(({ token }) => token !== null)
+      const connected = remotes.getSnapshot().filter(({ token, ownPassword }) => token !== null && !ownPassword)
       await Promise.all(connected.map(({ origin }) => start(origin, newPassword)))
     },
     resend: async (origin, password, options = {}) => {
@@ -104,9 +107,9 @@ export function createPasswordPropagation(deps: {
 }
 
 /** Returns the new token. An invalid token (lost response) leads to a log-in with the new password. */
-async function changePasswordOn(
+export async function changePasswordOn(
   createRemoteApi: CreateRemoteApi,
-  remote: RemoteInstance,
+  remote: Pick<RemoteInstance, 'origin' | 'username' | 'token'>,
   newPassword: string,
   options: CallOptions,
 ): Promise<string> {

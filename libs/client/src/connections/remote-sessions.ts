@@ -11,7 +11,8 @@ import { stateAfter, type RemoteList } from './remotes.ts'
 export type CreateRemoteApi = (options: Pick<ApiOptions, 'origin' | 'token' | 'onTokenRefused'>) => Api
 
 /** `ended`: the own session. `cancelled`: also the caller's abort. */
-type SignInSignals = { ended: AbortSignal; cancelled: AbortSignal }
+export type SignInSignals = { ended: AbortSignal; cancelled: AbortSignal }
+type SignInAttempt = (api: Api, options: CallOptions) => Promise<SignedIn & { ownPassword: boolean }>
 export type RemoteSessions = ReturnType<typeof createRemoteSessions>
 
 /** The sessions at other instances, and their live connections. */
@@ -65,18 +66,16 @@ export function createRemoteSessions(deps: {
       },
     })
   /** Returns the username there. Throws the API's errors. */
-  const signIn = async (origin: string, identity: FederatedIdentity, password: string, signals: SignInSignals) => {
-    const { ended, cancelled } = signals
-    const knownUsername = remotes.find(origin)?.username ?? null
+  const signIn = async (origin: string, attempt: SignInAttempt, { ended, cancelled }: SignInSignals) => {
     remotes.change(origin, { state: 'connecting', error: null })
     try {
-      const secrets = { password, knownUsername }
-      const { token, user } = await signInByIdentity(apiFor(origin), identity, secrets, { signal: cancelled })
+      const { token, user, ownPassword } = await attempt(apiFor(origin), { signal: cancelled })
       ended.throwIfAborted()
-      // The remote has verified the password: it is the home's.
-      remotes.change(origin, { token, user, username: user.username, state: 'connected', pendingPasswordSync: false })
+      const username = user.username
+      // The remote has verified the password.
+      remotes.change(origin, { token, user, username, ownPassword, state: 'connected', pendingPasswordSync: false })
       open(origin)
-      return user.username
+      return username
     } catch (error) {
       if (!ended.aborted) {
         remotes.change(origin, isAborted(error) ? { state: 'needs_password' } : stateAfter(error))
@@ -99,7 +98,7 @@ export function createRemoteSessions(deps: {
   return { apiFor, signIn, restore, close, closeAll: () => [...connections.keys()].forEach(close) }
 }
 
-type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> & { homeInstance: string }
+export type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> & { homeInstance: string }
 
 /** `currentHost`: the default home. Spec: Registration 2. */
 export function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity {
@@ -113,28 +112,42 @@ export function federatedIdentityOf(user: User, currentHost: string): FederatedI
   }
 }
 
+type SignInSecrets = { passwords: readonly string[]; knownUsername: string | undefined; isRegistered: boolean }
+
 /**
- * Logs in after a 409 or the text `already taken`: instances differ in the status. Contract: 3. Also after a 403:
- * closed registration does not exclude existing accounts. `knownUsername`: a different name there. Spec: Registration 6
- * and 10. Throws the API's errors.
+ * Registers with the first password. Logs in with each after a 409 or the text `already taken`: instances differ in the
+ * status. Contract: 3. Also after a 403: closed registration does not exclude existing accounts. `knownUsername`: a
+ * different name there. Returns the password that was taken. Spec: Registration 6 and 10; federation-wire-2.md 3.2.
+ * Throws the API's errors.
  */
-async function signInByIdentity(
+export async function signInByIdentity(
   api: Pick<Api, 'call'>,
-  identity: FederatedIdentity,
-  secrets: { password: string; knownUsername?: string | null },
+  { username, ...identity }: FederatedIdentity,
+  { passwords, knownUsername, isRegistered }: SignInSecrets,
   options: CallOptions = {},
-): Promise<SignedIn> {
-  const { password, knownUsername } = secrets
-  try {
-    return await api.call('register', { body: { ...identity, password }, ...options })
-  } catch (refusal) {
-    const status = refusal instanceof ApiError ? refusal.status : null
-    const exists = status === 409 || (status !== null && /already taken/i.test((refusal as ApiError).message))
-    if (!exists && status !== 403) throw refusal
+): Promise<SignedIn & { password: string }> {
+  const [first] = passwords
+  if (first === undefined) throw new ApiError(401, 'Enter your password.')
+  let refusal: unknown
+  if (!isRegistered) {
     try {
-      return await api.call('login', { body: { username: knownUsername ?? identity.username, password }, ...options })
+      const signedIn = await api.call('register', { body: { username, ...identity, password: first }, ...options })
+      return { ...signedIn, password: first }
     } catch (error) {
-      throw !exists && error instanceof ApiError && error.status === 401 ? refusal : error
+      const status = error instanceof ApiError ? error.status : null
+      const exists = status === 409 || (status !== null && /already taken/i.test((error as ApiError).message))
+      if (!exists && status !== 403) throw error
+      if (!exists) refusal = error
     }
   }
+  for (const password of passwords) {
+    try {
+      const signedIn = await api.call('login', { body: { username: knownUsername ?? username, password }, ...options })
+      return { ...signedIn, password }
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error
+      refusal ??= error
+    }
+  }
+  throw refusal
 }

@@ -1,4 +1,4 @@
-import { normalizeOrigin } from '@gatehouse/contracts/constants'
+import { parseOrigin } from '@gatehouse/contracts/constants'
 import { ApiError, NetworkFailure } from '../api/errors.ts'
 import type { User } from '../api/records.ts'
 import type { KeyValueStorage } from '../platform.ts'
@@ -18,6 +18,8 @@ export type RemoteInstance = {
   state: RemoteState
   error: string | null
   online: boolean
+  /** The password of the account there is the one that the home issued for it. */
+  ownPassword: boolean
   passwordSync: PasswordSync
   /** Send it again with passwordPropagation.resend(). */
   pendingPasswordSync: boolean
@@ -32,6 +34,7 @@ export function newRemote(origin: string, username: string, part: Partial<Remote
     state: 'connecting',
     error: null,
     online: false,
+    ownPassword: false,
     passwordSync: 'idle',
     pendingPasswordSync: false,
     ...part,
@@ -51,10 +54,7 @@ function findState(error: unknown): RemoteState {
 
 /** Null: no origin. Passwords go there, so plain http needs `allowHttp` (when the own instance uses it too). */
 export function originOfAddress(typed: string, options: { allowHttp?: boolean } = {}): string | null {
-  const text = typed.trim()
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
-  if (!url || url.username || url.password) return null
-  const origin = normalizeOrigin(url.origin)
+  const origin = parseOrigin(typed)
   return origin?.startsWith('https:') || options.allowHttp ? origin : null
 }
 
@@ -95,8 +95,8 @@ export function createRemoteList(storage: KeyValueStorage) {
       const tokens = new Map(newer.map((remote) => [remote.origin, remote]))
       store.set(
         store.getSnapshot().map((remote) => {
-          const { token, pendingPasswordSync } = tokens.get(remote.origin) ?? remote
-          return { ...remote, token, pendingPasswordSync }
+          const { token, ownPassword = false, pendingPasswordSync } = tokens.get(remote.origin) ?? remote
+          return { ...remote, token, ownPassword, pendingPasswordSync }
         }),
       )
       return [...tokens.keys()]
@@ -111,7 +111,10 @@ export function createRemoteList(storage: KeyValueStorage) {
 
 export const remotesKey = 'service_remotes'
 
-export type StoredRemote = { origin: string; username: string; token: string | null; pendingPasswordSync: boolean }
+export type StoredRemote = Pick<RemoteInstance, 'origin' | 'username' | 'token' | 'pendingPasswordSync'> & {
+  /** Releases before 0.3.0 stored none. */
+  ownPassword?: boolean
+}
 type StoredRemotes = { userId: string; remotes: StoredRemote[] }
 
 /** Empty if unreadable or another user's. */
@@ -124,10 +127,11 @@ export function readStoredRemotes(storage: KeyValueStorage, userId: string): Sto
 function storeRemotes(storage: KeyValueStorage, userId: string, remotes: readonly RemoteInstance[]): void {
   const stored: StoredRemotes = {
     userId,
-    remotes: remotes.map(({ origin, username, token, pendingPasswordSync, passwordSync }) => ({
+    remotes: remotes.map(({ origin, username, token, ownPassword, pendingPasswordSync, passwordSync }) => ({
       origin,
       username,
       token,
+      ownPassword,
       pendingPasswordSync: pendingPasswordSync || passwordSync !== 'idle',
     })),
   }

@@ -1,13 +1,14 @@
 import { closeCodes } from '@gatehouse/contracts/constants'
-import type { AdminChangedMessage, PresenceMessage, ReadyMessage, User } from '../api/records.ts'
+import type { AdminChangedMessage, PresenceMessage, ReadyMessage, SecurityNoticeMessage, User } from '../api/records.ts'
 import type { SessionEnd } from '../session/session.ts'
 
 export type ReadyEvent = Pick<ReadyMessage, 'type' | 'user' | 'sessionId' | 'serverTime' | 'instance' | 'presences'>
 export type PresenceUpdate = PresenceMessage
 /** Newer servers may send other values. */
 export type AdminChange = AdminChangedMessage
+export type SecurityNotice = SecurityNoticeMessage
 export type OtherEvent = { type: string; [field: string]: unknown }
-export type ServerEvent = ReadyEvent | PresenceUpdate | OtherEvent
+export type ServerEvent = ReadyEvent | PresenceUpdate | SecurityNotice | OtherEvent
 
 /** Null: malformed. Fields are checked where used. */
 export function readFrame(data: unknown): OtherEvent | null {
@@ -31,6 +32,10 @@ export function isPresenceUpdate(event: ServerEvent): event is PresenceUpdate {
   return typeof userId === 'string' && (status === 'online' || status === 'offline')
 }
 
+export function isSecurityNotice(event: ServerEvent): event is SecurityNotice {
+  return event.type === 'security_notice' && typeof (event as Partial<SecurityNotice>).what === 'string'
+}
+
 export const tokenRefused: SessionEnd = {
   reason: 'token_refused',
   message: 'Your session has ended. Please log in again.',
@@ -44,9 +49,13 @@ const sessionEnds: Readonly<Record<number, SessionEnd>> = {
   [closeCodes.accountDeletedAtHandshake]: deleted,
   [closeCodes.passwordReset]: {
     reason: 'password_reset',
-    message: 'An administrator has reset your password. Log in with the new one.',
+    message: 'Your password was reset. Log in with the new one.',
   },
   [closeCodes.accountDeleted]: deleted,
+  [closeCodes.accountSuspended]: {
+    reason: 'account_suspended',
+    message: 'An administrator has suspended this account.',
+  },
 }
 
 export function findSessionEnd(closeCode: number): SessionEnd | null {

@@ -85,6 +85,18 @@ describe('the live connection', () => {
     expect(sockets.last().sent).to.deep.equal([{ type: 'watch', topic: 'admin' }])
   })
 
+  it('asks again to watch when the service was unavailable', async () => {
+    const { live, clock, sockets } = buildLive()
+    sockets.last().serverSends(buildReady())
+    live.watchAdmin(() => undefined)
+
+    sockets.last().serverSends({ type: 'error', code: 'service_unavailable', requestType: 'chat.say' })
+    sockets.last().serverSends({ type: 'error', code: 'service_unavailable', requestType: 'watch' })
+    await clock.advance(5_000)
+
+    expect(sockets.last().sent.map((sent) => (sent as { type: string }).type)).to.deep.equal(['watch', 'watch'])
+  })
+
   for (const [code, reason] of [
     [4003, 'token_refused'],
     [4004, 'token_refused'],
@@ -210,6 +222,20 @@ describe('the live connection', () => {
 
     expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: buildToken('1', 'new') }])
     expect(client.session.getSnapshot().user?.id).to.equal('1')
+  })
+
+  it('reconnects with the newer token when a message is refused after an own password change', async () => {
+    const { client, clock, network, sockets } = buildLive()
+    network.answer('POST https://home.example/api/users/@me/change-password', { body: { token: 'fresh' } })
+    sockets.last().serverSends(buildReady())
+    await client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+
+    sockets.last().serverSends({ type: 'error', code: 'token_revoked', requestType: 'chat.say' })
+    await clock.advance(500)
+    sockets.last().serverAccepts()
+
+    expect(sockets.opened).to.have.length(2)
+    expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: 'fresh' }])
   })
 
   it('keeps its socket after an own password change', async () => {

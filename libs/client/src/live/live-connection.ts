@@ -49,6 +49,7 @@ export type LiveDeps = {
 const readyTimeoutMs = 15_000
 const pingIntervalMs = 25_000
 const pongTimeoutMs = 10_000
+const watchRetryMs = 5_000
 const abnormalClosure = 1006
 const off: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
 
@@ -144,6 +145,13 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       schedulePing(opened, token)
     }
     for (const listener of [...listeners]) listener(event)
+    if (event.type === 'error' && socket === opened) onError(event, token)
+  }
+  const onError = ({ code, requestType }: OtherEvent, token: string) => {
+    // A change of the own password closes no socket, but revokes its token.
+    if (code === 'token_revoked') onDisconnected(token, closeCodes.tokenRevoked)
+    if (code !== 'service_unavailable' || requestType !== 'watch') return
+    clock.setTimeout(() => (watchers.size ? sendWhenReady('watch') : undefined), watchRetryMs)
   }
   const close = () => {
     isOpen = hasBeenReady = false

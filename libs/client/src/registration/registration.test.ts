@@ -3,7 +3,7 @@ import { buildUser } from '../../test/builders.ts'
 import { settle } from '../../test/fake-clock.ts'
 import { buildClient, home, remote } from '../../test/harness.ts'
 import { isAborted } from '../api/errors.ts'
-import { findRegistrationProblems } from './registration-checks.ts'
+import { createAvailabilityCheck, findRegistrationProblems } from './index.ts'
 
 const register = `POST ${home}/api/auth/register`
 const upload = `POST ${home}/api/uploads`
@@ -33,7 +33,7 @@ describe('Client session behaviour: registration step 1', () => {
   it('debounces the username availability check by 500 ms', async () => {
     const { client, clock, network } = buildClient()
     network.answer(check, { body: { available: true } })
-    const availability = client.createAvailabilityCheck()
+    const availability = createAvailabilityCheck(client, clock)
 
     availability.check('ali')
     await clock.advance(499)
@@ -50,7 +50,7 @@ describe('Client session behaviour: registration step 1', () => {
   it('aborts the username availability check on new input', async () => {
     const { client, clock, network } = buildClient()
     network.answer(check, 'hang')
-    const availability = client.createAvailabilityCheck()
+    const availability = createAvailabilityCheck(client, clock)
     availability.check('alice')
     await clock.advance(500)
 
@@ -68,7 +68,7 @@ describe('Client session behaviour: registration step 1', () => {
 
   it('requests nothing for a malformed name, and reports a failed request', async () => {
     const { client, clock, network } = buildClient()
-    const availability = client.createAvailabilityCheck()
+    const availability = createAvailabilityCheck(client, clock)
     availability.check('al')
     await clock.advance(500)
     expect(network.sent).to.have.length(0)

@@ -1,6 +1,6 @@
 import { safeRedirect } from './safe-redirect.ts'
 
-export const routes = { login: '/login', register: '/register', home: '/channels/@me' } as const
+export const routes = { login: '/login', register: '/register', recover: '/recover', home: '/channels/@me' } as const
 
 export type RouteVerdict = { allowed: true } | { allowed: false; redirect: string }
 

@@ -97,7 +97,7 @@ describe('Client session behaviour: the session store', () => {
     await clock.advance(0)
 
     expect(client.connections.find(remote)).to.include({ state: 'needs_password', token: null })
-    expect(network.sent).to.have.length(0)
+    expect(network.sent.map(({ url }) => url)).to.deep.equal([`${home}/api/users/@me/federation-credential`])
     expect(storage.getItem('service_remotes')).not.to.include('remote-token')
   })
 

@@ -9,7 +9,13 @@ import { reconnectDelayMs, wait } from '../wait.ts'
 export const tokenKey = 'service_token'
 
 export type SessionEndReason =
-  'logged_out' | 'load_failed' | 'token_refused' | 'password_reset' | 'account_deleted' | 'ended_elsewhere'
+  | 'logged_out'
+  | 'load_failed'
+  | 'token_refused'
+  | 'password_reset'
+  | 'account_deleted'
+  | 'account_suspended'
+  | 'ended_elsewhere'
 
 /** `message` can be shown. */
 export type SessionEnd = { reason: SessionEndReason; message: string }

@@ -8,6 +8,7 @@ export const accountDeletedAtHandshake = 4005
 export const tooManyConnections = 4008
 export const passwordReset = 4010
 export const accountDeleted = 4011
+export const accountSuspended = 4012
 export const messageTooBig = 1009
 export const unavailable = 1013
 export const goingAway = 1012

@@ -26,6 +26,11 @@ export const closures = {
   },
   passwordReset: { code: closeCodes.passwordReset, message: 'Password reset', error: 'password_reset' },
   accountDeleted: { code: closeCodes.accountDeleted, message: 'Account deleted', error: 'account_deleted' },
+  accountSuspended: {
+    code: closeCodes.accountSuspended,
+    message: 'Account suspended',
+    error: 'account_suspended',
+  },
   messageTooBig: { code: closeCodes.messageTooBig, message: 'Message too big', error: 'message_too_big' },
   unavailable: {
     code: closeCodes.unavailable,

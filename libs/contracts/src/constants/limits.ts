@@ -13,10 +13,18 @@ export const replicatedInstancesMax = 20
 export const replicatedUsernameMax = 255
 export const homeUserIdMax = 64
 export const registryEntriesMax = 100
+export const federationCredentialsMax = 1_000
 export const uploadBytes = 8 * 1024 * 1024
 /** Contract: 3, uploads. */
 export const unclaimedUploadsMax = 10
 export const unclaimedUploadBytesMax = 5 * 1024 * 1024
+/** Contract: 3, Passkeys. */
+export const passkeysMax = 10
+export const passkeyNameMax = 64
+/** Contract: 5, suspend. */
+export const suspensionReasonMax = 500
+/** Contract: 5, Settings. */
+export const contactMax = 200
 export const inviteNameMax = 64
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999
@@ -57,3 +65,6 @@ export const upstreamLimits = {
   readyDeadlineMs: 500,
   lateReadyMs: 30_000,
 } as const
+
+/** The first millisecond of ids. Contract: 1. */
+export const idEpochMs = 1_704_067_200_000

@@ -6,6 +6,13 @@ export function normalizeOrigin(text: string): string | null {
   return originPattern.test(trimmed) ? (URL.parse(trimmed)?.origin ?? null) : null
 }
 
+/** As a person writes it: the scheme may be missing, a path is dropped. Null for credentials and other schemes. */
+export function parseOrigin(address: string): string | null {
+  const text = address.trim()
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
+  return url && !url.username && !url.password ? normalizeOrigin(url.origin) : null
+}
+
 /** Lower case, no port. Contract: 7. */
 export function normalizeHost(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '')

@@ -34,7 +34,7 @@ export const profileFields = {
   },
   avatar: { kind: 'picture', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
   banner: { kind: 'picture', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
-  accentColor: { kind: 'accentColor', managedBy: 'home', inLookup: false, shownTo: 'everybody' },
+  accentColor: { kind: 'accentColor', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
   avatarColor: { kind: 'avatarColor', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
   bio: { kind: 'text', lines: 'many', max: limits.bioMax, managedBy: 'home', inLookup: true, shownTo: 'everybody' },
   customStatus: {
@@ -54,7 +54,7 @@ export type ProfileFieldName = keyof Fields
 export type ProfileKind = ProfileField['kind']
 type NamesWith<Part> = { [N in ProfileFieldName]: Fields[N] extends Part ? N : never }[ProfileFieldName]
 
-export const profileFieldNames = Object.keys(profileFields) as ProfileFieldName[]
+export const profileFieldNames = /* @__PURE__ */ Object.keys(profileFields) as ProfileFieldName[]
 
 /** The names of the fields that are declared so, in the order of their declaration. */
 export function fieldsWith<const Part extends Partial<ProfileField>>(part: Part): NamesWith<Part>[] {
@@ -68,6 +68,6 @@ export function fieldsWith<const Part extends Partial<ProfileField>>(part: Part)
 export const isNewField = (name: ProfileFieldName): boolean => 'isNew' in profileFields[name]
 
 /** Of a federated account these are its home's. */
-export const homeFields = fieldsWith({ managedBy: 'home' })
-export const lookupFields = fieldsWith({ inLookup: true })
-export const pictureFields = fieldsWith({ kind: 'picture' })
+export const homeFields = /* @__PURE__ */ fieldsWith({ managedBy: 'home' })
+export const lookupFields = /* @__PURE__ */ fieldsWith({ inLookup: true })
+export const pictureFields = /* @__PURE__ */ fieldsWith({ kind: 'picture' })

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   baseUsername,
+  handleOf,
   isFederatedUsername,
   isHost,
   isLocalUsername,
@@ -38,6 +39,7 @@ describe('Usernames', () => {
       'abc@chat example',
       `abc@${'d'.repeat(97)}`,
       `${'a'.repeat(33)}@x`,
+      ...['bob~@x', '~1@x', 'ab~1@x', 'bob~1~2@x', 'bob~g@x', 'bob~123456789@x', `${'a'.repeat(31)}~1@x`],
     ]
 
     expect(good.map(isFederatedUsername)).to.deep.equal(good.map(() => true))
@@ -49,6 +51,15 @@ describe('Usernames', () => {
       fc.property(fc.string({ maxLength: 120 }), (name) => !(isLocalUsername(name) && isFederatedUsername(name))),
     )
     fc.assert(fc.property(localPart, (name) => isLocalUsername(name) && !isFederatedUsername(name)))
+  })
+
+  /** Contract: 7, Stubs. */
+  it('may have the suffix of a stub, which is no part of the handle', () => {
+    const names = ['bob~1@x', 'bob~10@home.example', 'bob_1~0badcafe@x', `${'a'.repeat(30)}~1@x`]
+
+    expect(names.filter((name) => !isFederatedUsername(name))).to.deep.equal([])
+    expect(names.slice(0, 3).map(handleOf)).to.deep.equal(['bob', 'bob', 'bob_1'])
+    expect([isLocalUsername('bob~1'), baseUsername('bob~1@x')]).to.deep.equal([false, 'bob~1'])
   })
 
   it('have a base name: what stands before the @', () => {

@@ -1,6 +1,8 @@
 import * as limits from './limits.ts'
 
 const localPattern = /^[a-z0-9_]+$/
+/** Of a stub whose name was taken. Contract: 7, stubs. */
+const stubSuffix = /~[0-9a-f]{1,8}$/
 const hostPattern = /^[a-zA-Z0-9._-]+$/
 
 /** Spec: User record. */
@@ -22,11 +24,16 @@ export function isHost(host: string): boolean {
   return host.length >= 1 && host.length <= limits.hostMax && hostPattern.test(host)
 }
 
-/** Spec: Registration 2. */
+/** Spec: Registration 2. A stub's suffix counts toward the length. */
 export function isFederatedUsername(username: string): boolean {
   if (username.length > limits.federatedUsernameMax) return false
   const { baseName, domain } = parseFederatedUsername(username)
-  return domain !== null && isLocalUsername(baseName) && isHost(domain)
+  return (
+    domain !== null &&
+    baseName.length <= limits.localUsernameMax &&
+    isLocalUsername(handleOf(baseName)) &&
+    isHost(domain)
+  )
 }
 
 /** Splits at the first `@`. Spec: Client session behaviour, identity helpers. */
@@ -39,4 +46,9 @@ export function parseFederatedUsername(username: string): { baseName: string; do
 /** Spec: Login 5. */
 export function baseUsername(username: string): string {
   return parseFederatedUsername(username).baseName
+}
+
+/** The base without a stub's suffix: what its home calls the user. */
+export function handleOf(username: string): string {
+  return baseUsername(username).replace(stubSuffix, '')
 }

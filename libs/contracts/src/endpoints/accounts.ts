@@ -1,10 +1,15 @@
 import type { EndpointDeclaration } from '../define.ts'
-import { fanoutBody, fanoutReply } from '../federation.ts'
+import { deletionOrdersReply, fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
+import * as passkeys from '../passkeys.ts'
 import { attachTokenBody } from '../relay.ts'
 import { socketsReply } from '../sockets.ts'
+import { idParams } from '../text.ts'
 import * as users from '../users.ts'
 import type { EndpointName } from './table.ts'
+
+const ofOwnFactor = ['second_factor_local_only', 'hashing_busy'] as const
+const ofCode = ['second_factor_off', 'second_factor_incorrect', 'second_factor_blocked'] as const
 
 /** Contract: 3. */
 export const accountDeclarations = {
@@ -48,7 +53,32 @@ export const accountDeclarations = {
     summary: 'Log in with username and password',
     body: users.loginBody,
     replies: { 200: users.credentialsReply },
-    refusals: ['username_required', 'password_required', 'invalid_credentials', 'account_deleted', 'hashing_busy'],
+    refusals: [
+      'username_required',
+      'password_required',
+      'invalid_credentials',
+      'account_deleted',
+      'account_suspended',
+      'second_factor_required',
+      'second_factor_wrong',
+      'second_factor_blocked',
+      'home_second_factor',
+      'federated_registration_closed',
+      'hashing_busy',
+    ],
+  },
+  recover: {
+    summary: 'Choose a new password by a link of an admin, and log in',
+    body: users.recoverBody,
+    replies: { 200: users.credentialsReply },
+    refusals: [
+      'password_too_short',
+      'recovery_link_invalid',
+      'second_factor_required',
+      'second_factor_wrong',
+      'second_factor_blocked',
+      'hashing_busy',
+    ],
   },
   getSelf: { summary: 'The current user', replies: { 200: users.userReply }, refusals: ['user_unknown'] },
   patchSelf: {
@@ -116,6 +146,10 @@ export const accountDeclarations = {
     replies: { 200: fanoutReply },
     refusals: ['not_at_home'],
   },
+  listDeletionOrders: {
+    summary: 'What became of the deletions of the own identity that were ordered',
+    replies: { 200: deletionOrdersReply },
+  },
   upload: {
     summary: 'Upload an image for the own profile',
     body: 'multipart',
@@ -149,6 +183,7 @@ export const accountDeclarations = {
     refusals: ['password_required', 'password_incorrect', 'hashing_busy'],
   },
   listSockets: { summary: 'The own sockets that are open now', replies: { 200: socketsReply } },
+  listSignIns: { summary: 'The own sign-ins of the last 90 days', replies: { 200: users.signInsReply } },
   exportData: {
     summary: 'Everything of the own account, as a ZIP archive',
     body: users.ownPasswordBody,
@@ -164,6 +199,18 @@ export const accountDeclarations = {
     body: identities.registryBody,
     replies: { 200: identities.putRegistryReply },
     refusals: ['registry_conflict'],
+  },
+  federationCredential: {
+    summary: 'The password of the own account at another instance, made once',
+    body: identities.federationCredentialBody,
+    replies: { 200: identities.federationCredentialReply },
+    refusals: [
+      'origin_required',
+      'origin_invalid',
+      'federation_credential_remote_only',
+      'federation_credential_home_only',
+      'too_many_federation_credentials',
+    ],
   },
   attachProof: {
     summary: 'A proof for another instance that the own account is the home of an account there',
@@ -182,6 +229,80 @@ export const accountDeclarations = {
       'home_unreachable',
       'proof_invalid',
       'identity_held',
+      'second_factor_on',
     ],
+  },
+  readSecondFactor: { summary: 'Since when the own second factor is on', replies: { 200: users.secondFactorState } },
+  beginSecondFactor: {
+    summary: 'A secret for a second factor, which waits ten minutes for its confirmation',
+    body: users.ownPasswordBody,
+    replies: { 200: users.secondFactorReply },
+    refusals: [
+      ...ofOwnFactor,
+      'password_required',
+      'password_incorrect',
+      'second_factor_on',
+      'second_factor_upgrading',
+    ],
+  },
+  confirmSecondFactor: {
+    summary: 'Turn the second factor on, by a code of the secret',
+    body: users.confirmSecondFactorBody,
+    replies: { 200: users.recoveryCodesReply },
+    refusals: [
+      ...ofOwnFactor,
+      'second_factor_on',
+      'second_factor_not_waiting',
+      'second_factor_incorrect',
+      'second_factor_upgrading',
+    ],
+  },
+  renewRecoveryCodes: {
+    summary: 'New recovery codes in place of the old ones',
+    body: users.ownSecondFactorBody,
+    replies: { 200: users.recoveryCodesReply },
+    refusals: [...ofOwnFactor, ...ofCode, 'password_required', 'password_incorrect'],
+  },
+  endSecondFactor: {
+    summary: 'Turn the second factor off',
+    body: users.ownSecondFactorBody,
+    replies: { 200: users.successReply },
+    refusals: [...ofOwnFactor, ...ofCode, 'password_required', 'password_incorrect'],
+  },
+  passkeyOptions: {
+    summary: 'What a browser needs to log in with a passkey, the same for everybody',
+    replies: { 200: passkeys.requestOptions },
+  },
+  logInByPasskey: {
+    summary: 'Log in with a passkey, which is both factors',
+    body: passkeys.passkeyLoginBody,
+    replies: { 200: users.credentialsReply },
+    refusals: ['passkey_challenge_invalid', 'passkey_rejected', 'passkey_cloned', 'account_suspended'],
+  },
+  beginPasskey: {
+    summary: 'What a browser needs to make a passkey for the own account',
+    body: users.ownPasswordBody,
+    replies: { 200: passkeys.creationOptions },
+    refusals: ['passkeys_local_only', 'password_required', 'password_incorrect', 'too_many_passkeys', 'hashing_busy'],
+  },
+  addPasskey: {
+    summary: 'Add a passkey that the browser made',
+    body: passkeys.addPasskeyBody,
+    replies: { 201: passkeys.passkeyReply },
+    refusals: [
+      'passkeys_local_only',
+      'passkey_challenge_invalid',
+      'passkey_response_invalid',
+      'passkey_known',
+      'too_many_passkeys',
+    ],
+  },
+  listPasskeys: { summary: 'The own passkeys, oldest first', replies: { 200: passkeys.passkeysReply } },
+  removePasskey: {
+    summary: 'Remove an own passkey',
+    params: idParams,
+    body: users.ownPasswordBody,
+    replies: { 200: users.successReply },
+    refusals: ['passkey_unknown', 'password_required', 'password_incorrect', 'hashing_busy'],
   },
 } as const satisfies Partial<Record<EndpointName, EndpointDeclaration>>

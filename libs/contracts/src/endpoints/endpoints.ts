@@ -39,7 +39,7 @@ const ofSignature = ['signature_missing', 'signature_wrong', 'signature_stale', 
 const byAccess = {
   anyone: [],
   bearer: ofToken,
-  admin: [...ofToken, 'admin_required'],
+  admin: [...ofToken, 'admin_required', 'second_factor_setup_required'],
   peer: [...ofSignature, 'body_encoded'],
 } as const satisfies Record<Access, readonly RefusalCode[]>
 

@@ -10,8 +10,12 @@ export const federationDeclarations = {
   deleteIdentity: {
     summary: 'Delete the account of a user of the calling peer',
     body: federation.deleteIdentityBody,
-    replies: { 200: successReply },
+    replies: { 200: federation.deleteIdentityReply },
     refusals: ['foreign_identity', 'owns_spaces'],
+  },
+  receiptKeys: {
+    summary: 'The Ed25519 keys of receipts, the one in force first',
+    replies: { 200: federation.receiptKeysReply },
   },
   epoch: {
     summary: 'Prove that this instance holds the shared secret',
@@ -22,7 +26,7 @@ export const federationDeclarations = {
     summary: 'Find or create the local stub of a remote user',
     body: federation.resolveStubBody,
     replies: { 200: federation.resolveStubReply, 201: federation.resolveStubReply },
-    refusals: ['not_found', 'home_instance_invalid', 'foreign_identity', 'username_taken'],
+    refusals: ['not_found', 'home_instance_invalid', 'foreign_identity', 'username_taken', 'rate_limited'],
   },
   acceptPeer: {
     summary: 'Offer a peering to this instance',
@@ -120,7 +124,7 @@ export const federationDeclarations = {
   },
   ensurePeer: {
     summary: 'Ask for a peering with an instance to which the caller has connected',
-    body: federation.remoteOriginBody,
+    body: federation.ensurePeerBody,
     replies: { 200: federation.ensurePeerReply },
     refusals: ['origin_invalid', 'origin_is_own', 'too_many_peering_requests', 'rate_limited'],
   },
@@ -140,7 +144,7 @@ export const federationDeclarations = {
     summary: 'Relay events to this instance',
     body: relay.relayBody,
     replies: { 200: relay.relayReply },
-    refusals: ['rate_limited', 'relay_busy', 'body_too_slow'],
+    refusals: ['source_mismatch', 'rate_limited', 'relay_busy', 'body_too_slow'],
   },
   sync: {
     summary: 'The events that concern the calling peer since a time',

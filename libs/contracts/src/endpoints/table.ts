@@ -37,6 +37,8 @@ const sessionGateway = rowsOf('session-gateway')
 /** Each endpoint counts alone. Contract: 3. */
 const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
 
+const likeLogin = { requests: 15, windowSeconds: 120 } as const
+
 /** In the order of the contract. Plain data: loads no package. */
 export const endpointTable = {
   // Contract: 3, accounts
@@ -46,22 +48,25 @@ export const endpointTable = {
     ...invite('GET', '/api/auth/check-invite', 'anyone', { requests: 30, windowSeconds: 60 }),
     anyQuery: true,
   },
-  login: identity('POST', '/api/auth/login', 'anyone', { requests: 15, windowSeconds: 120 }),
+  login: identity('POST', '/api/auth/login', 'anyone', likeLogin),
+  recover: identity('POST', '/api/auth/recover', 'anyone', likeLogin),
   getSelf: identity('GET', '/api/users/@me', 'bearer'),
   patchSelf: identity('PATCH', '/api/users/@me', 'bearer', ownWrites),
   getUser: identity('GET', '/api/users/:id', 'bearer'),
-  verifyPassword: identity('POST', '/api/users/@me/verify-password', 'bearer', { requests: 15, windowSeconds: 120 }),
+  verifyPassword: identity('POST', '/api/users/@me/verify-password', 'bearer', likeLogin),
   changePassword: identity('POST', '/api/users/@me/change-password', 'bearer', { requests: 5, windowSeconds: 900 }),
   deleteSelf: identity('DELETE', '/api/users/@me', 'bearer', { requests: 3, windowSeconds: 900 }),
   deleteFederationIdentity: identity('POST', '/api/users/@me/federation-identity/delete', 'bearer', {
     requests: 5,
     windowSeconds: 900,
   }),
+  listDeletionOrders: identity('GET', '/api/users/@me/federation-identity/orders', 'bearer'),
   upload: identity('POST', '/api/uploads', 'bearer', { requests: 30, windowSeconds: 3600, by: 'account' }),
   getUpload: identity('GET', '/api/uploads/:filename', 'anyone'),
   instanceInfo: identity('GET', '/api/instance/info', 'anyone'),
   endSessions: identity('POST', '/api/users/@me/sessions/end', 'bearer', { requests: 5, windowSeconds: 900 }),
   listSockets: sessionGateway('GET', '/api/users/@me/sockets', 'bearer'),
+  listSignIns: identity('GET', '/api/users/@me/sign-ins', 'bearer'),
   exportData: identity('POST', '/api/users/@me/export', 'bearer', {
     requests: 2,
     windowSeconds: 86_400,
@@ -69,8 +74,20 @@ export const endpointTable = {
   }),
   getRegistry: identity('GET', '/api/users/@me/federation-registry', 'bearer'),
   putRegistry: identity('PUT', '/api/users/@me/federation-registry', 'bearer', ownWrites),
+  federationCredential: identity('POST', '/api/users/@me/federation-credential', 'bearer'),
   attachProof: identity('POST', '/api/auth/attach-proof', 'bearer', { requests: 5, windowSeconds: 900 }),
   reattach: identity('POST', '/api/users/@me/reattach', 'bearer', { requests: 5, windowSeconds: 900 }),
+  readSecondFactor: identity('GET', '/api/users/@me/second-factor', 'bearer'),
+  beginSecondFactor: identity('POST', '/api/users/@me/second-factor', 'bearer', likeLogin),
+  confirmSecondFactor: identity('POST', '/api/users/@me/second-factor/confirm', 'bearer', likeLogin),
+  renewRecoveryCodes: identity('POST', '/api/users/@me/second-factor/recovery-codes', 'bearer', likeLogin),
+  endSecondFactor: identity('DELETE', '/api/users/@me/second-factor', 'bearer', likeLogin),
+  passkeyOptions: identity('POST', '/api/auth/passkey/options', 'anyone', likeLogin),
+  logInByPasskey: identity('POST', '/api/auth/passkey', 'anyone', likeLogin),
+  beginPasskey: identity('POST', '/api/users/@me/passkeys/options', 'bearer', likeLogin),
+  addPasskey: identity('POST', '/api/users/@me/passkeys', 'bearer', likeLogin),
+  listPasskeys: identity('GET', '/api/users/@me/passkeys', 'bearer'),
+  removePasskey: identity('DELETE', '/api/users/@me/passkeys/:id', 'bearer', likeLogin),
 
   // Contract: 4, invites
   createInvite: invite('POST', '/api/admin/invites', 'admin'),
@@ -83,16 +100,24 @@ export const endpointTable = {
 
   // Contract: 5, administration
   listUsers: identity('GET', '/api/admin/users', 'admin'),
+  describeUser: identity('GET', '/api/admin/users/:id', 'admin'),
   setRole: identity('PATCH', '/api/admin/users/:id/role', 'admin'),
   resetPassword: identity('POST', '/api/admin/users/:id/reset-password', 'admin'),
+  createRecoveryLink: identity('POST', '/api/admin/users/:id/recovery-link', 'admin'),
+  suspendUser: identity('POST', '/api/admin/users/:id/suspend', 'admin'),
+  unsuspendUser: identity('POST', '/api/admin/users/:id/unsuspend', 'admin'),
+  endUserSessions: identity('POST', '/api/admin/users/:id/sessions/end', 'admin'),
   deleteUser: identity('DELETE', '/api/admin/users/:id', 'admin'),
+  removeSecondFactor: identity('DELETE', '/api/admin/users/:id/second-factor', 'admin'),
   listUserInstances: identity('GET', '/api/admin/users/instances', 'admin'),
   getSettings: identity('GET', '/api/settings/instance', 'admin'),
   patchSettings: identity('PATCH', '/api/settings/instance', 'admin'),
+  listOpenOrders: identity('GET', '/api/admin/deletion-orders', 'admin'),
   listAudit: identity('GET', '/api/admin/audit', 'admin'),
 
   // Contract: 7, federation
   deleteIdentity: federation('DELETE', '/api/federation/identity', 'peer'),
+  receiptKeys: federation('GET', '/api/federation/receipt-keys', 'anyone'),
   epoch: federation('POST', '/api/federation/epoch', 'peer'),
   resolveStub: federation('POST', '/api/federation/stubs', 'peer'),
   acceptPeer: federation('POST', '/api/federation/peer/accept', 'anyone', { requests: 10, windowSeconds: 60 }),
@@ -118,8 +143,12 @@ export const endpointTable = {
 }
 export type EndpointName = keyof typeof endpointTable
 
+/** Open to anyone, and called by peers alone. */
+export const openPeerEndpoints = ['acceptPeer', 'receiptKeys'] as const
+
 type PeerEndpointName =
-  'acceptPeer' | { [N in EndpointName]: 'peer' extends (typeof endpointTable)[N]['access'] ? N : never }[EndpointName]
+  | (typeof openPeerEndpoints)[number]
+  | { [N in EndpointName]: 'peer' extends (typeof endpointTable)[N]['access'] ? N : never }[EndpointName]
 export type ClientEndpointName = Exclude<EndpointName, PeerEndpointName>
 
 export const gatewayPaths = ['/api/health', '/api/openapi.json', '/api/docs', '/api/upstream-keys'] as const

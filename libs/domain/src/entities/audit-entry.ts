@@ -10,6 +10,8 @@ const AuditEntrySchema = defineEntity({
     actorUsername: p.text().nullable(),
     targetType: p.text(),
     targetId: p.text().nullable(),
+    /** The name that a user had then. */
+    targetName: p.text().nullable(),
     detail: p.json<Record<string, unknown>>(),
     createdAt: p.datetime(),
   },
@@ -17,4 +19,3 @@ const AuditEntrySchema = defineEntity({
 
 export class AuditEntry extends AuditEntrySchema.class {}
 AuditEntrySchema.setClass(AuditEntry)
-export { AuditEntrySchema }

@@ -1,4 +1,6 @@
+import type { DeletionMode, KeptReceipt, OrderState, registryReply } from '@gatehouse/contracts'
 import { defineEntity, p } from '@mikro-orm/core'
+import type { z } from 'zod'
 
 /** Contract: 7. */
 const FederationNonceSchema = defineEntity({
@@ -51,6 +53,18 @@ const FederationDeliverySchema = defineEntity({
 export class FederationDelivery extends FederationDeliverySchema.class {}
 FederationDeliverySchema.setClass(FederationDelivery)
 
+/** The hosts on which a native user names an account; triggers keep it. Contract: 7, profiles. */
+export const ReplicaHostSchema = defineEntity({
+  name: 'ReplicaHost',
+  tableName: 'replica_hosts',
+  properties: {
+    /** Lower case, without port. */
+    host: p.text().primary(),
+    profileUpdatedAt: p.bigint('number').primary(),
+    userId: p.bigint('string').primary(),
+  },
+})
+
 /** For one other instance, once. federation-wire.md 4, attach. */
 const AttachProofSchema = defineEntity({
   name: 'AttachProof',
@@ -66,6 +80,45 @@ const AttachProofSchema = defineEntity({
 export class AttachProof extends AttachProofSchema.class {}
 AttachProofSchema.setClass(AttachProof)
 
+/** Password of the user's account at another instance, encrypted. federation-wire-2.md 3.1. */
+const FederationCredentialSchema = defineEntity({
+  name: 'FederationCredential',
+  tableName: 'federation_credentials',
+  properties: {
+    userId: p.bigint('string').primary(),
+    origin: p.text().primary(),
+    secret: p.text().hidden(),
+    createdAt: p.datetime(),
+    provisionedAt: p.datetime().nullable(),
+  },
+})
+
+export class FederationCredential extends FederationCredentialSchema.class {}
+FederationCredentialSchema.setClass(FederationCredential)
+
+/** One for each account and instance. The tombstone keeps them. Contract: 7, Deletion orders. */
+const DeletionOrderSchema = defineEntity({
+  name: 'DeletionOrder',
+  tableName: 'deletion_orders',
+  uniques: [{ name: 'deletion_orders_user_origin', properties: ['userId', 'origin'] }],
+  properties: {
+    id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
+    userId: p.bigint('string'),
+    origin: p.text(),
+    mode: p.text().$type<DeletionMode>(),
+    state: p.text().$type<OrderState>().default('waiting'),
+    error: p.text().nullable(),
+    attempts: p.integer().default(0),
+    givenAt: p.datetime(),
+    nextAttemptAt: p.datetime().nullable(),
+    endedAt: p.datetime().nullable(),
+    receipt: p.json<KeptReceipt>().nullable(),
+  },
+})
+
+export class DeletionOrder extends DeletionOrderSchema.class {}
+DeletionOrderSchema.setClass(DeletionOrder)
+
 /** Shared by all replicas. Contract: 7. */
 const FederationLimitSchema = defineEntity({
   name: 'FederationLimit',
@@ -80,4 +133,31 @@ const FederationLimitSchema = defineEntity({
 
 export class FederationLimit extends FederationLimitSchema.class {}
 FederationLimitSchema.setClass(FederationLimit)
-export { AttachProofSchema, FederationDeliverySchema, FederationLimitSchema, FederationNonceSchema, PeerResetSchema }
+
+/** Contract: 7, relay. */
+export const SigningNetworkSchema = defineEntity({
+  name: 'SigningNetwork',
+  tableName: 'signing_networks',
+  properties: {
+    peerId: p.bigint('string').primary(),
+    network: p.text().primary(),
+    endsAt: p.datetime(),
+  },
+})
+
+type Registry = z.infer<typeof registryReply>['registry']
+
+const FederationRegistrySchema = defineEntity({
+  name: 'FederationRegistry',
+  tableName: 'federation_registries',
+  properties: {
+    userId: p.bigint('string').primary().autoincrement(false),
+    entries: p.json().$type<Registry>(),
+    /** Milliseconds since the epoch, from the client. Only rises. */
+    updatedAt: p.bigint('number'),
+  },
+})
+
+/** Contract: 7; federation-wire.md 5. */
+export class FederationRegistry extends FederationRegistrySchema.class {}
+FederationRegistrySchema.setClass(FederationRegistry)

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import { SealedTextType } from './sealed-text.ts'
 
 export type PeerStatus =
   'pending' | 'awaiting_approval' | 'active' | 'unreachable' | 'needs_attention' | 'rejected' | 'revoked'
@@ -9,6 +10,7 @@ export type PeerReason =
   | 'expired'
   | 'denied_by_peer'
   | 'refused_by_peer'
+  | 'revoked_by_peer'
   | 'remote_reset_required'
   | 'peer_reset_detected'
   | 'repeer_incomplete'
@@ -22,7 +24,7 @@ const PeerSchema = defineEntity({
     origin: p.text().unique('peers_origin_key'),
     /** Lower case, no port. The peer may sign for this homeInstance only. */
     host: p.text(),
-    secret: p.text().hidden(),
+    secret: p.type(SealedTextType).$type<string>().hidden(),
     status: p.text().$type<PeerStatus>(),
     reason: p.text().$type<PeerReason>().nullable(),
     instanceName: p.text().nullable(),
@@ -41,8 +43,8 @@ const PeerSchema = defineEntity({
     failedDeliveries: p.integer().default(0),
     refusedDeliveries: p.integer().default(0),
     /** Offered by our own rotation, not yet answered. */
-    nextSecret: p.text().hidden().nullable(),
-    previousSecret: p.text().hidden().nullable(),
+    nextSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
+    previousSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
     previousSecretUntil: p.datetime().nullable(),
     rotatedAt: p.datetime().nullable(),
     nextRotationAt: p.datetime().nullable(),
@@ -186,7 +188,7 @@ const ApprovalRequestSchema = defineEntity({
     sourceOrigin: p.text(),
     direction: p.text().$type<'inbound' | 'outbound'>().default('inbound'),
     /** Never put in force: it only proves the offer and signs its denial. */
-    secret: p.text().hidden().nullable(),
+    secret: p.type(SealedTextType).$type<string>().hidden().nullable(),
     approvalToken: p.text().hidden().nullable(),
     instanceName: p.text().nullable(),
     instanceId: p.text().nullable(),
@@ -219,4 +221,3 @@ function endRequest(request: ApprovalRequest, status: ApprovalRequestStatus, now
   request.attempts = 0
   request.nextAttemptAt = status !== 'approved' && request.secret ? now : null
 }
-export { ApprovalRequestSchema, PeerSchema }

@@ -35,4 +35,3 @@ const InviteRedemptionSchema = defineEntity({
 
 export class InviteRedemption extends InviteRedemptionSchema.class {}
 InviteRedemptionSchema.setClass(InviteRedemption)
-export { InviteRedemptionSchema, InviteSchema }

@@ -18,4 +18,3 @@ const OutboxEventSchema = defineEntity({
 
 export class OutboxEvent extends OutboxEventSchema.class {}
 OutboxEventSchema.setClass(OutboxEvent)
-export { OutboxEventSchema }

@@ -25,4 +25,17 @@ const PresenceSchema = defineEntity({
 
 export class Presence extends PresenceSchema.class {}
 PresenceSchema.setClass(Presence)
-export { PresenceSchema, SessionNodeSchema }
+
+/** One row for each user who ever connected. `changed`: the transaction that last changed the status. */
+const PresenceChangeSchema = defineEntity({
+  name: 'PresenceChange',
+  tableName: 'presence_changes',
+  properties: {
+    userId: p.bigint('string').primary().autoincrement(false),
+    changed: p.string().columnType('xid8').defaultRaw('pg_current_xact_id()'),
+    nodeId: p.uuid(),
+  },
+})
+
+export class PresenceChange extends PresenceChangeSchema.class {}
+PresenceChangeSchema.setClass(PresenceChange)

@@ -30,4 +30,3 @@ const FileRemovalSchema = defineEntity({
 
 export class FileRemoval extends FileRemovalSchema.class {}
 FileRemovalSchema.setClass(FileRemoval)
-export { FileRemovalSchema, UploadSchema }

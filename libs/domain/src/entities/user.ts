@@ -69,12 +69,23 @@ const UserSchema = defineEntity({
     sessionsEndedByReset: p.boolean().default(false),
     /** Contract: 2. */
     passwordChangeRequired: p.boolean().default(false),
+    /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
+    recoveryHash: p.text().nullable(),
+    /** Milliseconds since the epoch. */
+    recoveryExpiresAt: p.bigint('number').nullable(),
+    /** Milliseconds since the epoch. Contract: 5, suspend. */
+    suspendedAt: p.bigint('number').nullable(),
+    suspendedReason: p.text().nullable(),
+    /** On: a login asks for its code. Contract: 3, Second factor. */
+    secondFactor: p.boolean().default(false),
+    /** An admin who must set one up before acting as one. */
+    secondFactorDue: p.boolean().default(false),
     /** Rises with every change to what decides over tokens. Design: invariant 1. */
     stateVersion: p.integer().default(1),
     homeInstance: p.text().nullable(),
     homeUserId: p.text().nullable(),
     /** The former identity of a detached account. Contract: 7. */
-    formerHomeInstance: p.text().nullable(),
+    detachedHomeInstance: p.text().fieldName('former_home_instance').nullable(),
     formerHomeUserId: p.text().nullable(),
     federationHomeOrphaned: p.boolean().default(false),
     avatarSource: p.text().nullable(),
@@ -97,6 +108,9 @@ export type StubUpgrade = {
   avatarColor: AvatarColor
 }
 
+/** The setting requireSecondFactorForAdmins. */
+export type SecondFactorDemand = { ofAdmins: boolean }
+
 export class User extends UserSchema.class {
   isStub(): boolean {
     return this.passwordHash === stubPasswordHash
@@ -113,7 +127,7 @@ export class User extends UserSchema.class {
   /** Contract: 7, detached accounts. */
   detachFromHome(): void {
     if (this.isLocal() || this.isStub() || this.isDeleted) throw new Error('only a live replica can be detached')
-    this.formerHomeInstance = this.homeInstance
+    this.detachedHomeInstance = this.homeInstance
     this.formerHomeUserId = this.homeUserId
     this.homeInstance = null
     this.homeUserId = null
@@ -122,12 +136,12 @@ export class User extends UserSchema.class {
 
   /** federation-wire.md 4, attach. */
   reattachToHome({ homeUserId, username }: { homeUserId: string; username: string }): void {
-    if (!this.federationHomeOrphaned || this.isDeleted)
-      throw new Error('only a live detached account can be reattached')
-    this.homeInstance = this.formerHomeInstance
+    if (!this.federationHomeOrphaned || this.isDeleted || this.secondFactor)
+      throw new Error('only a live detached account without a second factor can be reattached')
+    this.homeInstance = this.detachedHomeInstance
     this.homeUserId = homeUserId
     this.username = username
-    this.formerHomeInstance = null
+    this.detachedHomeInstance = null
     this.formerHomeUserId = null
     this.federationHomeOrphaned = false
     this.passwordChangeRequired = false
@@ -135,11 +149,25 @@ export class User extends UserSchema.class {
     this.stateVersion += 1
   }
 
+  /** The newest link counts. Contract: 3, recover. */
+  offerRecovery(hash: string, expiresAt: number): void {
+    if (this.isDeleted || !this.isLocal() || this.suspendedAt != null)
+      throw new Error('the account cannot be recovered')
+    this.recoveryHash = hash
+    this.recoveryExpiresAt = expiresAt
+  }
+
+  private endRecovery(): void {
+    this.recoveryHash = null
+    this.recoveryExpiresAt = null
+  }
+
   /** Revokes tokens issued before `now` (ms). The time never moves back. Spec: Bearer tokens, revocation. */
   changePassword(passwordHash: string, now: number): number {
     const changedAt = laterOf(now, this.passwordChangedAt)
     this.passwordHash = passwordHash
     this.passwordChangedAt = changedAt
+    this.endRecovery()
     this.passwordChangeRequired = false
     this.stateVersion += 1
     return changedAt
@@ -149,25 +177,66 @@ export class User extends UserSchema.class {
   endSessions(now: number): number {
     const endedAt = laterOf(now, this.passwordChangedAt)
     this.passwordChangedAt = endedAt
+    this.endRecovery()
     this.sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
     this.sessionsEndedByReset = false
     this.stateVersion += 1
     return endedAt
   }
 
-  /** Spec: Admin reset 2, 3. */
-  resetPassword(passwordHash: string, now: number): number {
+  /**
+   * Revokes every token, those of this second too: without a login none is issued in the second that counts. Contract: 5,
+   * suspend.
+   */
+  suspend(reason: string | null, now: number): number {
+    const endedAt = this.endSessions((Math.floor(laterOf(now, this.passwordChangedAt) / 1000) + 1) * 1000)
+    this.suspendedAt ??= now
+    this.suspendedReason = reason
+    return endedAt
+  }
+
+  unsuspend(): void {
+    this.suspendedAt = null
+    this.suspendedReason = null
+  }
+
+  /** A change of the password that closes all sockets. Contract: 3, recover. */
+  recover(passwordHash: string, now: number): number {
     const changedAt = this.changePassword(passwordHash, now)
-    this.passwordChangeRequired = true
     this.sessionsEndedByReset = true
     this.sessionsEndedAt = laterOf(changedAt, this.sessionsEndedAt)
     return changedAt
   }
 
+  /** Spec: Admin reset 2, 3. */
+  resetPassword(passwordHash: string, now: number): number {
+    const changedAt = this.recover(passwordHash, now)
+    this.passwordChangeRequired = true
+    return changedAt
+  }
+
   /** Contract: 5, role. */
-  setRole(isAdmin: boolean): void {
+  setRole(isAdmin: boolean, demand: SecondFactorDemand): void {
     this.isAdmin = isAdmin
     this.stateVersion += 1
+    this.demandSecondFactor(demand)
+  }
+
+  /** Changes no token. Contract: 3, Second factor. */
+  setSecondFactor(isOn: boolean, demand: SecondFactorDemand): void {
+    if (isOn && (!this.isLocal() || this.isDeleted)) throw new Error('only a live local account has a second factor')
+    this.secondFactor = isOn
+    this.stateVersion += 1
+    this.demandSecondFactor(demand)
+  }
+
+  /** Whether it changed anything. Contract: 5, settings. */
+  demandSecondFactor({ ofAdmins }: SecondFactorDemand): boolean {
+    const isDue = ofAdmins && this.isAdmin && !this.secondFactor
+    if (isDue === this.secondFactorDue) return false
+    this.secondFactorDue = isDue
+    this.stateVersion += 1
+    return true
   }
 
   /** Fills in only missing fields. Spec: Registration 10. */
@@ -188,14 +257,18 @@ export class User extends UserSchema.class {
     Object.assign(this, emptyProfile)
     this.avatarSource = null
     this.bannerSource = null
-    this.formerHomeInstance = null
+    this.detachedHomeInstance = null
     this.formerHomeUserId = null
     this.federationHomeOrphaned = false
     this.replicatedInstances = []
     this.passwordChangeRequired = false
+    this.unsuspend()
+    this.endRecovery()
     this.isDeleted = true
     this.status = 'offline'
     this.isAdmin = false
+    this.secondFactor = false
+    this.secondFactorDue = false
     this.sessionsEndedAt = laterOf(now, this.sessionsEndedAt)
     this.stateVersion += 1
   }
@@ -206,4 +279,3 @@ const flags: readonly string[] = fieldsWith({ kind: 'flag' })
 const emptyProfile = Object.fromEntries(profileFieldNames.map((name) => [name, flags.includes(name) ? false : null]))
 
 UserSchema.setClass(User)
-export { UserSchema }

@@ -69,3 +69,30 @@ export function invalidInput(fault: InputFault, { text, cause }: { text?: string
   const declared = { status: 400, text: text || `${field} ${words[reason]}${bound}` }
   return new Refusal('validation_failed', declared, { fields: { details: fault }, cause })
 }
+
+/** `retryAfter` in seconds. Contract: 1, 429. */
+export function rateLimited(retryAfter: number): Refusal {
+  const fields = { message: 'Rate limit exceeded', retryAfter } as const
+  return refuse.rate_limited({ headers: { 'Retry-After': String(retryAfter) }, fields })
+}
+
+/** Answered with 503 and Retry-After. Contract: 1. */
+export class Unavailable extends Error {
+  readonly retryAfterSeconds: number
+
+  constructor(message: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 1
+  }
+}
+
+/** A `fault` is logged in full. */
+export type ErrorResponse = { refusal: Refusal; fault: boolean }
+
+/** An unavailable dependency is 503 with Retry-After, a fault 500 without a detail. Spec: Errors; Contract: 1. */
+export function toErrorResponse(error: unknown): ErrorResponse {
+  if (error instanceof Refusal) return { refusal: error, fault: error.status === 500 }
+  if (!(error instanceof Unavailable)) return { refusal: refuse.internal({ cause: error }), fault: true }
+  const headers = { 'Retry-After': String(error.retryAfterSeconds) }
+  return { refusal: refuse.unavailable({ headers, cause: error }), fault: true }
+}

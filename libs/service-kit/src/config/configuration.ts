@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { readCallerKey } from '@gatehouse/auth/keys'
 import { z } from 'zod'
 
 /** One line for each fault, without values. */
@@ -61,12 +62,35 @@ export const variables = {
       .refine((lines) => lines.every((line) => line.length >= 32), {
         error: 'must be secrets of at least 32 characters each, one a line',
       }),
+  /** One key a line. Contract: 8, CALLER_KEYS. */
+  callerKeys: () =>
+    z
+      .string({
+        error: required('the public keys of the gateway and the operator; deploy/make-secrets.sh writes them'),
+      })
+      .transform((text) => text.split(/\r?\n/).filter((line) => line !== ''))
+      .refine((lines) => lines.length > 0 && lines.every((line) => readCallerKey(line)), {
+        error: 'must be lines of `gateway <key>` and `operator <key>`, as deploy/make-secrets.sh writes them',
+      }),
   url: (example: string) =>
     z
       .string({ error: required(`a URL such as ${example}`) })
       .refine((value) => value.split(',').every((part) => URL.canParse(part)), {
         error: `must be a URL such as ${example}`,
       }),
+  redisUrl: () => {
+    const error = 'a URL such as redis://host:6379, rediss://host:6379 or redis+sentinel://host:26379/primary'
+    return z
+      .string({ error: required(error) })
+      .refine((text) => /^(rediss?:\/\/[^,]+|rediss?\+sentinel:\/\/[^/]+\/[^/]+)$/.test(text), {
+        error: `must be ${error}`,
+      })
+  },
+  pem: () =>
+    z
+      .string()
+      .regex(/^-----BEGIN [A-Z ]+-----\n/, { error: 'must be PEM, which begins with -----BEGIN' })
+      .optional(),
   port: (preset: number) =>
     z
       .string()

@@ -1,26 +1,21 @@
+import type { SecureContextOptions } from 'node:tls'
 import { parseCidrs, parseResolve, type OutboundConfig } from '@gatehouse/outbound/reach'
 import type { TracingOptions } from '../tracing/otlp-tracing.ts'
+import type { CallerKeys } from '@gatehouse/auth'
 import { ConfigurationError } from './configuration.ts'
 import type { Given } from './table.ts'
-import root from '../../../../package.json' with { type: 'json' }
 
-export const version: string = root.version
+export { version } from '@gatehouse/runtime'
 
-export type ServiceConfig = {
-  host: string
-  port: number
-  drainMs?: number
-  internalSecret: string
-  /** These only verify caller tokens. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
-  previousInternalSecrets?: readonly string[]
-}
+export type ListenConfig = { host: string; port: number; drainMs?: number }
 
-export function serviceConfig(given: Pick<Given<'gateway'>, 'HOST' | 'INTERNAL_SECRET' | 'INTERNAL_SECRET_PREVIOUS'>) {
-  return {
-    host: given.HOST,
-    internalSecret: given.INTERNAL_SECRET,
-    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
-  }
+export type ServiceConfig = ListenConfig & { callerKeys: CallerKeys }
+
+export function serviceConfig(
+  given: Pick<Given<'invite'>, 'HOST' | 'CALLER_KEYS' | 'INTERNAL_SECRET' | 'INTERNAL_SECRET_PREVIOUS'>,
+) {
+  const formerSecrets = [...given.INTERNAL_SECRET, ...given.INTERNAL_SECRET_PREVIOUS]
+  return { host: given.HOST, callerKeys: { lines: given.CALLER_KEYS, formerSecrets } }
 }
 
 export type TokenConfig = {
@@ -33,14 +28,65 @@ export function tokenConfig(given: Pick<Given<'gateway'>, 'JWT_SECRET' | 'JWT_SE
   return { jwtSecret: given.JWT_SECRET, previousJwtSecrets: given.JWT_SECRET_PREVIOUS }
 }
 
+export type EncryptionConfig = {
+  encryptionSecret: string
+  /** These only decrypt. Contract: 8, ENCRYPTION_SECRET_PREVIOUS. */
+  previousEncryptionSecrets?: readonly string[]
+}
+
+export function encryptionConfig(given: Pick<Given<'identity'>, 'ENCRYPTION_SECRET' | 'ENCRYPTION_SECRET_PREVIOUS'>) {
+  return {
+    encryptionSecret: given.ENCRYPTION_SECRET,
+    previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
+  }
+}
+
 export function upstreamsConfig(given: Pick<Given<'gateway'>, 'GATEHOUSE_UPSTREAMS'>): { upstreamsFile?: string } {
   return given.GATEHOUSE_UPSTREAMS ? { upstreamsFile: given.GATEHOUSE_UPSTREAMS } : {}
 }
 
+/** `tls`: of what the file of the system does not say. */
+export type ServerAddress = { url: string; tls?: SecureContextOptions }
+
+type NatsSetting = 'NATS_CA' | 'NATS_CERT' | 'NATS_KEY'
+type RedisSetting = 'REDIS_CA' | 'REDIS_CERT' | 'REDIS_KEY'
+
+/** Throws ConfigurationError. Contract: 8, TLS. */
+export function natsAddress(given: Partial<Pick<Given<'invite'>, NatsSetting>> & { NATS_URL: string }): ServerAddress {
+  const { NATS_URL: url, NATS_CA: ca, NATS_CERT: cert, NATS_KEY: key } = given
+  return serverAddress('NATS', { url, tls: { ca, cert, key }, isEncrypted: url.includes('tls://') })
+}
+
+/** Throws ConfigurationError. Contract: 8, TLS. */
+export function redisAddress(
+  given: Partial<Pick<Given<'gateway'>, RedisSetting>> & { REDIS_URL: string },
+): ServerAddress {
+  const { REDIS_URL: url, REDIS_CA: ca, REDIS_CERT: cert, REDIS_KEY: key } = given
+  return serverAddress('REDIS', { url, tls: { ca, cert, key }, isEncrypted: url.startsWith('rediss') })
+}
+
+type GivenTls = Record<'ca' | 'cert' | 'key', string | undefined>
+
+function serverAddress(
+  name: 'NATS' | 'REDIS',
+  { url, tls, isEncrypted }: { url: string; tls: GivenTls; isEncrypted: boolean },
+): ServerAddress {
+  const given = Object.fromEntries(Object.entries(tls).filter(([, text]) => text !== undefined))
+  if (Object.keys(given).length === 0) return { url }
+  if (!isEncrypted) {
+    const scheme = name === 'NATS' ? 'tls://' : 'rediss:// or rediss+sentinel://'
+    throw new ConfigurationError([`${name}_URL: must begin with ${scheme}, because certificates are given for it`])
+  }
+  return { url, tls: given }
+}
+
 export function commonResources(
-  given: Pick<Given<'gateway'>, 'LOG_LEVEL' | 'NATS_URL' | 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'>,
+  given: Pick<
+    Given<'invite'>,
+    NatsSetting | 'LOG_LEVEL' | 'NATS_URL' | 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'
+  >,
 ) {
-  return { logLevel: given.LOG_LEVEL, ...readTracing(given), nats: { url: given.NATS_URL } }
+  return { logLevel: given.LOG_LEVEL, ...readTracing(given), nats: natsAddress({ ...given, NATS_URL: given.NATS_URL }) }
 }
 
 export function readTracing(given: {

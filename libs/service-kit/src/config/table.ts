@@ -27,7 +27,7 @@ const network = ['gateway', ...services] as const
 const all = [...network, 'embedded'] as const
 const accounts = ['identity', 'embedded'] as const
 const edge = ['gateway', 'embedded'] as const
-const tokens = ['gateway', 'identity', 'session-gateway', 'embedded'] as const
+const tokens = ['gateway', 'identity', 'embedded'] as const
 const federated = ['identity', 'federation-fanout', 'embedded'] as const
 const addressed = ['gateway', 'identity', 'invite', 'federation-fanout', 'embedded'] as const
 const routed = ['gateway', 'session-gateway', 'embedded'] as const
@@ -52,6 +52,15 @@ const portOf = <S extends ServiceName>(service: S) => ({
   readers: [service] as const,
   chosenBy: distributed,
   meaning: `where ${service} listens`,
+})
+
+/** Servers of the operator's own: the cluster and Docker Compose bring theirs, without TLS. `<NAME>_FILE` names a file. */
+const pem = <const R extends readonly Reader[]>({ readers, meaning }: { readers: R; meaning: string }) => ({
+  kind: variables.pem(),
+  readers,
+  chosenBy: ['cluster', 'compose'] as const,
+  isSecret: true as const,
+  meaning,
 })
 
 /**
@@ -111,17 +120,32 @@ export const settings = {
       isSecret: true,
       preset: 'required (embedded: none)',
       meaning: 'NATS; embedded only for upstreams with live messages or events',
-      note: 'nats://user:password@nats:4222',
+      note: 'nats://user:password@nats:4222, or tls://: never in plain text then',
     },
+    NATS_CA: pem({
+      readers: all,
+      meaning: "the authority that signed the certificate of NATS, as PEM; the system's where unset",
+    }),
+    NATS_CERT: pem({ readers: all, meaning: 'the certificate that the processes show to NATS, as PEM' }),
+    NATS_KEY: pem({ readers: all, meaning: 'its key, as PEM' }),
     REDIS_URL: {
-      kind: variables.url('redis://host:6379'),
+      kind: variables.redisUrl(),
       readers: ['gateway', 'identity'],
       chosenBy: ['cluster'],
       isSecret: true,
       preset: 'required (embedded: none)',
       meaning: 'Redis: account states and rate limits',
-      note: 'redis://:password@redis:6379',
+      note: 'redis://:password@redis:6379, rediss://, redis+sentinel://:password@one:26379,two:26379/<name of the primary>',
     },
+    REDIS_CA: pem({
+      readers: ['gateway', 'identity'],
+      meaning: "the authority that signed the certificate of Redis and its Sentinels, as PEM; the system's where unset",
+    }),
+    REDIS_CERT: pem({
+      readers: ['gateway', 'identity'],
+      meaning: 'the certificate that the processes show to Redis and its Sentinels, as PEM',
+    }),
+    REDIS_KEY: pem({ readers: ['gateway', 'identity'], meaning: 'its key, as PEM' }),
   }),
   ...inSection('secrets, at least 32 characters; deploy/make-secrets.sh makes them', {
     JWT_SECRET: {
@@ -134,12 +158,30 @@ export const settings = {
       note: 'A change ends all sessions, unless the old one is in JWT_SECRET_PREVIOUS.',
     },
     INTERNAL_SECRET: {
-      kind: variables.secret('signs the caller between gateway and services'),
-      embedded: variables.secret('signs the caller between gateway and services').optional(),
-      readers: all,
+      kind: variables.secret('signs who is calling'),
+      embedded: variables.secret('signs who is calling').optional(),
+      readers: edge,
       isSecret: true,
       preset: 'required (embedded: made once and kept)',
-      meaning: 'signs the caller between gateway and services',
+      meaning: 'signs who is calling, towards services and upstreams; of the gateway alone',
+      note: 'A private key of Ed25519, or any text.',
+    },
+    CALLER_KEYS: {
+      kind: variables.callerKeys(),
+      readers: services,
+      chosenBy: ['cluster'],
+      isSecret: true,
+      preset: 'required (embedded: none)',
+      meaning: 'one a line, the public keys that services believe: `gateway <key>` and `operator <key>`',
+      note: 'deploy/make-secrets.sh writes them; `gatehouse keys` prints those of INTERNAL_SECRET and OPERATOR_SECRET.',
+    },
+    OPERATOR_SECRET: {
+      kind: variables.secret('signs what the operator calls'),
+      readers: [],
+      chosenBy: distributed,
+      isSecret: true,
+      preset: 'required by the command line (embedded: none)',
+      meaning: 'signs what the command line calls; no process holds it',
     },
     JWT_SECRET_PREVIOUS: {
       kind: variables.previousSecrets(),
@@ -150,9 +192,26 @@ export const settings = {
     },
     INTERNAL_SECRET_PREVIOUS: {
       kind: variables.previousSecrets(),
-      readers: all,
+      readers: edge,
       isSecret: true,
-      meaning: 'one a line: they verify callers and sign none, while the secret rotates',
+      meaning: 'one a line: upstreams learn their public keys, and they sign nothing, while the secret rotates',
+    },
+  }),
+  ...inSection('encryption at rest', {
+    ENCRYPTION_SECRET: {
+      kind: variables.secret('encrypts what must be read again'),
+      embedded: variables.secret('encrypts what must be read again').optional(),
+      readers: federated,
+      isSecret: true,
+      preset: 'required (embedded: made once and kept)',
+      meaning: 'encrypts at rest what must be read again: second factors, secrets of peers and for other instances',
+      note: 'What it encrypted is lost with it: keep a copy apart from the backups of the database.',
+    },
+    ENCRYPTION_SECRET_PREVIOUS: {
+      kind: variables.previousSecrets(),
+      readers: federated,
+      isSecret: true,
+      meaning: 'one a line: they decrypt and encrypt nothing, while the secret rotates',
     },
   }),
   ...inSection('accounts', {
@@ -169,6 +228,12 @@ export const settings = {
       meaning: 'threads that hash passwords',
     },
     HASHING_QUEUE: { kind: variables.count(100), readers: accounts, meaning: 'how many requests may wait for them' },
+    AUDIT_RETENTION_DAYS: {
+      kind: variables.count(0, { min: 0, max: 36_500 }),
+      readers: accounts,
+      preset: 'none: kept for ever',
+      meaning: 'after how many days an entry of the audit log goes',
+    },
   }),
   ...inSection('federation: where outbound requests may go beside public addresses over https', {
     FEDERATION_ALLOW_PRIVATE: {
@@ -286,14 +351,23 @@ type KindOf<N extends SettingName, R extends Reader> = R extends 'embedded'
     : Table[N]['kind']
   : Table[N]['kind']
 
-export type Given<R extends Reader> = { [N in NameOf<R>]: z.output<KindOf<N, R>> }
+/** Services of 0.2.0 hold them, and verify by them until its gateways are replaced. docs/operators.md, "From 0.2.0". */
+const formerSecrets = {
+  INTERNAL_SECRET: variables.previousSecrets(),
+  INTERNAL_SECRET_PREVIOUS: variables.previousSecrets(),
+}
+type FormerSecrets = z.output<z.ZodObject<typeof formerSecrets>>
+
+export type Given<R extends Reader> = { [N in NameOf<R>]: z.output<KindOf<N, R>> } & (R extends ServiceName
+  ? FormerSecrets
+  : unknown)
 
 /** Throws ConfigurationError with every fault. */
 export function readSettings<R extends Reader>(
   reader: R,
   environment: Readonly<Record<string, string | undefined>>,
 ): Given<R> {
-  const shape: Record<string, z.ZodType> = {}
+  const shape: Record<string, z.ZodType> = reader in served ? { ...formerSecrets } : {}
   for (const [name, setting] of Object.entries<Setting>(settings)) {
     if (!setting.readers.includes(reader)) continue
     shape[name] = (reader === 'embedded' ? setting.embedded : undefined) ?? setting.kind

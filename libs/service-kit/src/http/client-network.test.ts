@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { clientNetwork, siteNetwork } from './client-network.ts'
+import { clientNetwork, peerNetwork, siteNetwork } from './client-network.ts'
 
 describe('Client networks', () => {
   it('are the IPv4 address, in either form', () => {
@@ -19,6 +19,15 @@ describe('Client networks', () => {
   it('are what is no address as it is', () => {
     expect(clientNetwork('unknown')).to.equal('unknown')
     expect(clientNetwork('')).to.equal('')
+  })
+})
+
+describe('The network of a peer', () => {
+  it('is the /24 of an IPv4 address and the /64 of an IPv6 address', () => {
+    expect(['192.0.2.7', '::ffff:192.0.2.9', '2001:DB8:0:7::9'].map(peerNetwork)).to.deep.equal([
+      ...['192.0.2.0/24', '192.0.2.0/24', '2001:db8:0:7::/64'],
+    ])
+    expect(peerNetwork('unknown')).to.equal('unknown')
   })
 })
 

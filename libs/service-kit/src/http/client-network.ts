@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import { isIPv4 } from 'node:net'
+import { limits } from '@gatehouse/contracts'
 import ipaddr from 'ipaddr.js'
 
 /** An IPv4 address or an IPv6 /64. Other text stays as it is. Spec: Limits; Contract: 3, 6. */
@@ -9,6 +11,29 @@ export function clientNetwork(address: string): string {
 /** Undefined for no address. Contract: 3. */
 export function siteNetwork(address: string): string | undefined {
   return networkOf(address, 24, 48)
+}
+
+/** An IPv4 /24 or an IPv6 /64. Contract: 7, relay. */
+export function peerNetwork(address: string): string {
+  return networkOf(address, 24, 64) ?? address
+}
+
+/** Contract: 3, sockets, sign-ins. */
+export type ClientDescription = { network: string; userAgent: string }
+
+export const unknownClient: ClientDescription = { network: 'unknown', userAgent: '' }
+
+export function describeClient(request: IncomingMessage, address: string): ClientDescription {
+  return {
+    network: siteNetwork(address) ?? unknownClient.network,
+    userAgent: cutUserAgent(request.headers['user-agent'] ?? ''),
+  }
+}
+
+/** A slice would keep the whole header in memory. Headers are Latin-1. */
+function cutUserAgent(header: string): string {
+  if (header.length <= limits.userAgentMax) return header
+  return Buffer.from(header.slice(0, limits.userAgentMax), 'latin1').toString('latin1')
 }
 
 function networkOf(address: string, ipv4Bits: 24 | 32, ipv6Bits: 48 | 64): string | undefined {

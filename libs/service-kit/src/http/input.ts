@@ -3,13 +3,12 @@ import { finished, type Readable } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import Bourne from '@hapi/bourne'
 import { codesOfFaults, isStorableText, limits, refusals, type FaultCode, type InputFault } from '@gatehouse/contracts'
-import { invalidInput, refuse } from '@gatehouse/runtime'
+import { invalidInput, refuse, Refusal } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import getRawBody from 'raw-body'
 import type { z } from 'zod'
 import { costsAtMost } from './json-cost.ts'
-import { asFormRefusal } from './parser-errors.ts'
 
 /** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1. */
 export const jsonBody: Middleware = async (ctx, next) => {
@@ -146,4 +145,29 @@ function hasStorableText(root: object): boolean {
     if (typeof value === 'object' && value !== null) pending.push(...(Object.values(value) as unknown[]))
   }
   return true
+}
+
+const byStatus: Partial<Record<number, () => Refusal>> = {
+  400: () => invalidInput({ field: 'body', reason: 'malformed' }),
+  404: () => refuse.not_found(),
+  405: () => refuse.method_not_allowed(),
+  413: () => refuse.body_too_large(),
+  415: () => refuse.unsupported_media_type(),
+}
+
+/** Other values stay as they are. Spec: Errors; Contract: 1. */
+export function asRefusal(error: unknown): unknown {
+  return byStatus[statusOf(error)]?.() ?? error
+}
+
+/** The form parser marks client faults with `httpCode`. */
+function asFormRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || !('httpCode' in error)) return error
+  if (error.httpCode === 413) return refuse.body_too_large({ cause: error })
+  return invalidInput({ field: 'body', reason: 'malformed' }, { cause: error })
+}
+
+function statusOf(error: unknown): number {
+  if (!(error instanceof Error) || error instanceof Refusal) return 0
+  return 'status' in error ? Number(error.status) : 0
 }

@@ -3,16 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { ConfigurationError } from '../config/configuration.ts'
 import { drainMs, headerBytes } from '../policy.ts'
 import { drain, trackConnections } from './drain.ts'
-import { inProcessConnections, type OpenConnection } from './in-process-connections.ts'
+import { inProcessConnections } from './in-process-connections.ts'
 
 export type Lifecycle = { draining: boolean }
 
-export type Listening = AsyncDisposable & {
-  server: Server
-  port: number
-  url: string
-  connect: OpenConnection
-}
+export type Listening = Awaited<ReturnType<typeof listen>>
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
@@ -28,7 +23,7 @@ export type ListenOptions = {
 }
 
 /** Closing drains. Rejects with ConfigurationError when the port is taken. Contract: 8. */
-export async function listen(handler: RequestHandler, options: ListenOptions): Promise<Listening> {
+export async function listen(handler: RequestHandler, options: ListenOptions) {
   const server = createServer(
     { keepAliveTimeout: 65_000, connectionsCheckingInterval: 5_000, maxHeaderSize: headerBytes, ...options.server },
     (request, response) => void handler(request, response),
@@ -43,7 +38,7 @@ export async function listen(handler: RequestHandler, options: ListenOptions): P
     port,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     connect: inProcessConnections(server),
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       if (options.lifecycle) options.lifecycle.draining = true
       drained ??= drain(server, connections, {
         limitMs: options.drainMs ?? drainMs,

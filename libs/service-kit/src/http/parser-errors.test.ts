@@ -1,6 +1,6 @@
 import { Unavailable, refuse, toErrorResponse } from '@gatehouse/runtime'
 import { expect } from 'chai'
-import { asRefusal } from './parser-errors.ts'
+import { asRefusal } from './input.ts'
 
 describe('Errors: the response to a thrown value', () => {
   const withFields = (fields: object, message = 'inner words') => Object.assign(new Error(message), fields)

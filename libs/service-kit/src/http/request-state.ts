@@ -1,4 +1,4 @@
-import { callerHeader, createCallerVerifier, type Caller, type CallerKey } from '@gatehouse/auth'
+import { callerHeader, type Caller, type CallerVerifier } from '@gatehouse/auth'
 import { operator, type ActingAdmin } from '@gatehouse/domain'
 import { refuse, type Clock, type Random } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
@@ -22,10 +22,9 @@ export function requestIdOf(ctx: WithState): string {
 }
 
 /** Design: invariant 6. */
-export function requireCaller(deps: { callerKey: CallerKey; clock: Clock }): Middleware<AppState> {
-  const verify = createCallerVerifier(deps.callerKey)
+export function requireCaller(deps: { verifyCaller: CallerVerifier; clock: Clock }): Middleware<AppState> {
   return async (ctx, next) => {
-    const caller = verify(ctx.get(callerHeader), deps.clock.now())
+    const caller = deps.verifyCaller(ctx.get(callerHeader), deps.clock.now())
     if (!caller) throw refuse.forbidden()
     ctx.state.caller = caller
     await next()

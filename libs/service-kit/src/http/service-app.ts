@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import type { CallerKey } from '@gatehouse/auth'
+import { createCallerVerifier, type CallerVerifier, type CallerKeys } from '@gatehouse/auth'
 import {
   refuse,
   runInSpan,
@@ -10,11 +10,14 @@ import {
   type Tracing,
 } from '@gatehouse/runtime'
 import Koa, { type Middleware, type ParameterizedContext } from 'koa'
-import { healthEndpoints, type Readiness } from '../health/health.ts'
+import type Router from '@koa/router'
+import { healthEndpoints, resourceReadiness, type Readiness, type Check } from '../health/health.ts'
 import type { Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { asRefusal } from './parser-errors.ts'
+import { asRefusal } from './input.ts'
 import { acceptRequestId, requestIdHeader, requireCaller, type AppState } from './request-state.ts'
+import type { Context, Resources } from '../resources/open-resources.ts'
+import { listen, type Lifecycle, type ListenOptions, type Listening } from './listen.ts'
 
 type Routed = { _matchedRoute?: string | RegExp | undefined }
 
@@ -26,7 +29,7 @@ type ServiceAppDeps = {
   random: Random
   log: Log
   metrics: Metrics
-  callerKey: CallerKey
+  verifyCaller: CallerVerifier
   readiness: Readiness
   draining(): boolean
   tracing?: Tracing
@@ -104,4 +107,37 @@ export function handleErrors({ log }: { log: Log }): Middleware<AppState> {
       ctx.body = refusal.body
     }
   }
+}
+
+export type RunningService = Listening
+
+type ServiceOptions = Pick<
+  ListenOptions,
+  'host' | 'port' | 'portVariable' | 'drainMs' | 'upgrades' | 'announceDrain'
+> & {
+  name: string
+  callerKeys: CallerKeys
+  routers: readonly Router<AppState>[]
+  readiness?: Record<string, Check>
+}
+
+const formerSecretWarning =
+  'INTERNAL_SECRET is in the environment of this service, for gateways of 0.2.0: whoever reads it can sign callers. Remove it when they are replaced'
+
+export async function startHttpService(
+  service: ServiceOptions,
+  resources: Context & Partial<Resources>,
+): Promise<RunningService> {
+  const lifecycle: Lifecycle = { draining: false }
+  const { required, optional = {} } = resourceReadiness(resources)
+  if (service.callerKeys.formerSecrets?.length) resources.log.warn(formerSecretWarning)
+  const app = createServiceApp({
+    ...resources,
+    service: service.name,
+    verifyCaller: createCallerVerifier(service.callerKeys, service.name),
+    readiness: { required: { ...required, ...service.readiness }, optional },
+    draining: () => lifecycle.draining,
+  })
+  for (const router of service.routers) app.use(router.routes()).use(router.allowedMethods())
+  return await listen(app.callback(), { announceDrain: true, ...service, lifecycle })
 }

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs'
 import { expect } from 'chai'
-import { createOutput } from './standard-output.ts'
+import { createOutput } from './log.ts'
 
 describe('createOutput', () => {
   it('keeps what a full disk does not take, and drops what comes after its reader has gone', () => {

@@ -1,22 +1,14 @@
 import { droppedLogLines } from '../log/log.ts'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 
-/** The same name gives the same metric, so that services can share a process. */
-export type Metrics = {
-  counter(name: string, help: string, labels?: readonly string[]): Counter
-  /** `read` runs at each scrape. */
-  gauge(name: string, help: string, read?: () => number | Promise<number>): Gauge
-  /** The first `read` of the same labels stays. */
-  labeledGauge(name: string, help: string, labels: Record<string, string>, read: () => Promise<number>): void
-  histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram
-  render(): Promise<{ contentType: string; text: string }>
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 type Series = { labels: Record<string, string>; read: () => Promise<number> }
 
 const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-export function createMetrics(): Metrics {
+/** The same name gives the same metric, so that services can share a process. */
+export function createMetrics() {
   const registry = new Registry()
   // Milliseconds. The default wakes an idle process a hundred times a second.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 50 })
@@ -31,10 +23,11 @@ export function createMetrics(): Metrics {
   })
   const labeled = new Map<string, Map<string, Series>>()
   return {
-    counter: (name, help, labels = []) =>
+    counter: (name: string, help: string, labels: readonly string[] = []): Counter =>
       (registry.getSingleMetric(name) as Counter | undefined) ??
       new Counter({ name, help, labelNames: [...labels], registers }),
-    gauge: (name, help, read) =>
+    /** `read` runs at each scrape. */
+    gauge: (name: string, help: string, read?: () => number | Promise<number>): Gauge =>
       (registry.getSingleMetric(name) as Gauge | undefined) ??
       new Gauge({
         name,
@@ -46,7 +39,8 @@ export function createMetrics(): Metrics {
           },
         }),
       }),
-    labeledGauge: (name, help, labels, read) => {
+    /** The first `read` of the same labels stays. */
+    labeledGauge: (name: string, help: string, labels: Record<string, string>, read: () => Promise<number>): void => {
       const series = labeled.get(name) ?? new Map<string, Series>()
       const key = JSON.stringify(labels)
       if (!series.has(key)) series.set(key, { labels, read })
@@ -58,7 +52,7 @@ export function createMetrics(): Metrics {
       }
       new Gauge({ name, help, registers, labelNames, collect })
     },
-    histogram: (name, help, labels = [], buckets = latencyBuckets) =>
+    histogram: (name: string, help: string, labels: readonly string[] = [], buckets = latencyBuckets): Histogram =>
       (registry.getSingleMetric(name) as Histogram | undefined) ??
       new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers }),
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),

@@ -1,13 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { connectRedisCache, type AccountStateCache } from '@gatehouse/auth'
 import { connectNats, traceBus, type Bus } from '@gatehouse/bus'
 import { systemClock, systemRandom, type Clock, type Random, type Tracing } from '@gatehouse/runtime'
 import type { MikroORM } from '@mikro-orm/postgresql'
+import { DatabaseUnavailable, openDatabase, type DatabaseOptions } from '@gatehouse/database'
 import { ConfigurationError } from '../config/configuration.ts'
+import { version, type ServerAddress } from '../config/settings.ts'
 import { createLog, type Log } from '../log/log.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
-import { openTracing } from '../tracing/open-tracing.ts'
-import type { TracingOptions } from '../tracing/otlp-tracing.ts'
-import { awaitDatabase, type Waiting } from './await-database.ts'
+import type { TracingOptions, OpenTracing } from '../tracing/otlp-tracing.ts'
+import { databaseRetryMs } from '../policy.ts'
 
 export type Context = {
   clock: Clock
@@ -23,8 +25,8 @@ export type ResourceOptions = {
   logLevel: string
   tracing?: TracingOptions
   postgres?: { url: string; connections?: number }
-  nats?: { url: string }
-  redis?: { url: string }
+  nats?: ServerAddress
+  redis?: ServerAddress
 }
 
 export type Opened<O extends ResourceOptions> = Context &
@@ -53,15 +55,15 @@ export async function openResources<O extends ResourceOptions>(
     metrics: createMetrics(),
   }
   if (postgres) {
-    resources.orm = await awaitDatabase({ ...postgres, applicationName: `gatehouse-${name}` }, log, waiting)
+    resources.orm = await awaitDatabase({ ...postgres, applicationName: `gatehouse-${name}/${version}` }, log, waiting)
     opening.adopt(resources.orm, (orm) => orm.close())
   }
   if (nats) {
-    const bus = opening.use(await connecting('NATS_URL', connectNats({ url: nats.url, name, log })))
+    const bus = opening.use(await connecting('NATS_URL', connectNats({ ...nats, name, log })))
     resources.bus = tracing ? traceBus(bus, tracing) : bus
   }
   if (redis) {
-    const cache = connectRedisCache({ url: redis.url, random: systemRandom, log })
+    const cache = connectRedisCache({ ...redis, random: systemRandom, log })
     resources.accountStateCache = opening.use(await connecting('REDIS_URL', cache))
   }
   const open = opening.move()
@@ -75,4 +77,38 @@ async function connecting<T>(variable: string, connection: Promise<T>): Promise<
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigurationError([`${variable}: ${reason}; check the variable and that the server runs`], { cause })
   }
+}
+
+type Waiting = {
+  stopRequested?: AbortSignal
+  whileWaiting?: () => Promise<AsyncDisposable>
+}
+
+/** Throws DatabaseUnavailable on pending migrations. Contract: 8. */
+async function awaitDatabase(
+  options: DatabaseOptions,
+  log: Log,
+  { stopRequested, whileWaiting }: Waiting,
+): Promise<MikroORM> {
+  await using meanwhile = new AsyncDisposableStack()
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await openDatabase(options)
+    } catch (error) {
+      // A fault of the schema has no cause.
+      if (!(error instanceof DatabaseUnavailable) || error.cause === undefined) throw error
+      stopRequested?.throwIfAborted()
+      if (attempt === 1) {
+        log.warn({ reason: error.message }, 'waiting for PostgreSQL')
+        if (whileWaiting) meanwhile.use(await whileWaiting())
+      }
+    }
+    await pause(databaseRetryMs, undefined, { signal: stopRequested }).catch(() => stopRequested?.throwIfAborted())
+  }
+}
+
+/** Loads the library only when needed. Disposing sends what is left. Contract: 8, OTEL_EXPORTER_OTLP_ENDPOINT. */
+export async function openTracing(name: string, options: TracingOptions, log: Log): Promise<OpenTracing> {
+  const { createOtlpTracing } = await import('../tracing/otlp-tracing.ts')
+  return createOtlpTracing(name, options, log)
 }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { currentSpan, runInSpan } from '@gatehouse/runtime'
 import { capturedLog, eventually, freePort, startOtlpReceiver } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { openTracing } from './open-tracing.ts'
+import { openTracing } from '../resources/open-resources.ts'
 import { parseTraceparent } from './otlp-tracing.ts'
 
 describe('Tracing', () => {

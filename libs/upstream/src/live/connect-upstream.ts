@@ -1,8 +1,14 @@
-import { Events } from 'nats'
-import type { Msg, NatsConnection, NatsError, Subscription } from 'nats'
+import {
+  Events,
+  connect,
+  type Msg,
+  type NatsConnection,
+  type NatsError,
+  type Subscription,
+  type ConnectionOptions,
+} from 'nats'
 import { eventNames, streamOf, type EventName } from './event-names.ts'
 import { EventSubscription, type EventHandler } from './event-subscription.ts'
-import { openNats } from './open-nats.ts'
 
 export type SocketCaller = {
   userId: string
@@ -34,6 +40,8 @@ export type UpstreamOptions = {
   onError?: (error: unknown) => void
 }
 
+export type DeliveryOptions = { except?: { sessions: readonly string[] }; access?: 'admin' }
+
 export type UpstreamConnection = AsyncDisposable & {
   /** One replica gets each. A socket's next message waits for the handler. After 5 s the sender gets an error. */
   onMessage(handle: (message: SocketMessage) => void | Promise<void>): void
@@ -41,8 +49,8 @@ export type UpstreamConnection = AsyncDisposable & {
   /** Gives the upstream's fields of `ready`, within 500 ms if it can. */
   onReady(handle: (caller: SocketCaller) => object | Promise<object>): void
 
-  /** May be lost: a client sees the truth in its next `ready`. */
-  deliver(to: Audience, message: LiveMessage, options?: { except?: { sessions: readonly string[] } }): void
+  /** May be lost: a client sees the truth in its next `ready`. With `access`, only who is an admin at that moment gets it. */
+  deliver(to: Audience, message: LiveMessage, options?: DeliveryOptions): void
 
   /** One replica gets each. Handlers must be idempotent. */
   onEvent(handle: EventHandler): void
@@ -86,8 +94,8 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
         return { ok: true }
       }),
     onReady: (handle) => serve('ready', async (caller) => await handle(caller as SocketCaller)),
-    deliver(to, message, { except } = {}) {
-      nc.publish(`${subject}.deliver`, JSON.stringify({ to, ...(except && { except }), message }))
+    deliver(to, message, options = {}) {
+      nc.publish(`${subject}.deliver`, JSON.stringify({ ...options, to, message }))
     },
     onEvent(...given: [EventHandler] | [readonly EventName[], EventHandler]) {
       const [names, handle] = given.length === 1 ? [eventNames, given[0]] : given
@@ -124,4 +132,35 @@ async function reportRefusals(nc: NatsConnection, onError: (error: unknown) => v
 
 function emitWarning(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : new Error(String(error)))
+}
+
+/** Reconnects for ever. `url` may name several servers. The user may read inboxes under its prefix only. */
+async function openNats({ url, name }: { url: string; name: string }): Promise<NatsConnection> {
+  return await connect({
+    ...readAddress(url),
+    name: `upstream-${name}`,
+    inboxPrefix: `_INBOX_${name}`,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    pingInterval: 10_000,
+    ignoreAuthErrorAbort: true,
+  })
+}
+
+function readAddress(text: string): ConnectionOptions {
+  const urls = text
+    .split(',')
+    .map((part) => URL.parse(part.trim().includes('://') ? part.trim() : `nats://${part.trim()}`))
+  const servers: string[] = []
+  for (const url of urls) {
+    // The text may hold a password.
+    if (!url?.hostname) throw new TypeError('the NATS address is malformed: expected nats://user:password@host:4222')
+    servers.push(`${url.hostname}:${url.port || '4222'}`)
+  }
+  const tls = urls.some((url) => url?.protocol === 'tls:') ? { tls: {} } : {}
+  const authority = urls.find((url) => url?.username)
+  if (!authority) return { servers, ...tls }
+  const user = decodeURIComponent(authority.username)
+  return { servers, ...tls, user, pass: decodeURIComponent(authority.password) }
 }

@@ -1,9 +1,18 @@
 /** The events that Gatehouse keeps in the stream `gatehouse-events`, then those in `gatehouse-changes`: docs/events.md. */
-const tokenEvents = ['PasswordChanged', 'PasswordReset', 'SessionsEnded', 'UserDeleted', 'RoleChanged'] as const
+const tokenEvents = [
+  'PasswordChanged',
+  'PasswordReset',
+  'SessionsEnded',
+  'UserSuspended',
+  'UserDeleted',
+  'RoleChanged',
+  'SecondFactorChanged',
+] as const
 
 export const eventNames = [
   ...tokenEvents,
   'UserCreated',
+  'UserUnsuspended',
   'ProfileChanged',
   'DeletedPresence',
   'InviteCreated',

@@ -1,13 +1,15 @@
-import type { Peer } from '@gatehouse/domain'
+import { endpoints } from '@gatehouse/contracts'
+import { type Peer, loadInstanceSettings } from '@gatehouse/domain'
+import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
+import { requestIdHeader } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { newSecret } from '../peers/new-secret.ts'
-import { hashToken } from '../peers/signature.ts'
-import { withPeer } from '../peers/with-peer.ts'
-import { delayAfter, policy } from '../policy.ts'
 import { activate, isConsented } from './activate.ts'
-import { postOffer, type OfferAnswer } from './post-offer.ts'
 import { proveSecret, type Proof } from './prove-secret.ts'
+import { jsonOf, messageOf } from '../peers/remote-json.ts'
+import { hashToken } from '../peers/signature.ts'
+import { newSecret, withPeer } from '../peers/with-peer.ts'
+import { delayAfter, policy } from '../policy.ts'
 
 export type Attempt = { peer: Peer | null; answer: OfferAnswer; proof: Proof | null }
 
@@ -56,21 +58,22 @@ async function settle(deps: Deps, em: EntityManager, { current, offered, answer,
   // A token may have come during this attempt.
   const isPresented = current.presentedToken === offered.presentedToken
   if (answer.kind === 'queued') return awaitApproval(current, { answer, isPresented, now })
-  if (answer.kind === 'final') return current.reject('refused_by_peer', newSecret(deps))
+  if (answer.kind === 'final') return current.reject(answer.reason, newSecret(deps))
   if (answer.kind === 'accepted' && isWrong) return current.park('repeer_incomplete')
   const isKnownElsewhere = answer.kind === 'exists' && isWrong
-  const isRefused = isKnownElsewhere || answer.kind === 'refused' || answer.kind === 'forbidden'
-  if (isRefused) current.reason = answer.kind === 'exists' ? 'remote_reset_required' : 'refused_by_peer'
+  if (isKnownElsewhere) current.reason = 'remote_reset_required'
+  if (answer.kind === 'refused' || answer.kind === 'forbidden') current.reason = 'refused_by_peer'
   // An admin initiates again. What a user caused is repeated.
-  if (isRefused && current.adminDecided) {
+  if ((isKnownElsewhere || answer.kind === 'forbidden') && current.adminDecided) {
     current.nextAttemptAt = isPresented ? null : now
     return
   }
-  repeatLater(current, now)
+  const isCrossed = answer.kind === 'in_progress' && isPresented
+  repeatLater(current, now, isCrossed ? policy.crossedDelaysMs : policy.repeatDelaysMs)
 }
 
-function repeatLater(peer: Peer, now: Date): void {
-  peer.nextAttemptAt = new Date(now.getTime() + delayAfter(policy.repeatDelaysMs, peer.attempts))
+function repeatLater(peer: Peer, now: Date, delays: readonly number[] = policy.repeatDelaysMs): void {
+  peer.nextAttemptAt = new Date(now.getTime() + delayAfter(delays, peer.attempts))
   peer.attempts += 1
 }
 
@@ -80,4 +83,67 @@ export function awaitApproval(peer: Peer, { answer, isPresented, now }: Queued):
   peer.awaitApproval(answer.approvalToken === null ? null : hashToken(answer.approvalToken))
   if (isPresented) peer.presentedToken = null
   else peer.nextAttemptAt = now
+}
+
+type OfferAnswer =
+  | { kind: 'accepted'; instanceName: string | null }
+  | { kind: 'queued'; approvalToken: string | null }
+  /** Its admin must reset our peer, unless the proof holds. */
+  | { kind: 'exists'; message: string }
+  /** Its own offer is on its way here. */
+  | { kind: 'in_progress' }
+  | { kind: 'final'; reason: 'refused_by_peer' | 'revoked_by_peer'; message: string }
+  | { kind: 'refused'; message: string }
+  | { kind: 'unreachable' }
+  | { kind: 'forbidden' }
+
+/** Contract: 7, peer/accept. */
+export async function postOffer(
+  { outbound, config, orm }: Pick<Deps, 'outbound' | 'config' | 'orm'>,
+  { origin, secret, presentedToken }: Pick<Peer, 'origin' | 'secret' | 'presentedToken'>,
+  requestId?: string,
+): Promise<OfferAnswer> {
+  const { instanceName, instanceId } = await loadInstanceSettings(orm.em.fork())
+  const offer = {
+    sourceOrigin: config.publicAddress.origin,
+    hmacSecret: secret,
+    instanceName,
+    instanceId,
+    ...(presentedToken && { approvalToken: presentedToken }),
+  }
+  const headers = { 'Content-Type': 'application/json', ...(requestId && { [requestIdHeader]: requestId }) }
+  const { method, path } = endpoints.acceptPeer
+  const request = { method, url: `${origin}${path}`, headers, body: JSON.stringify(offer) }
+  try {
+    return readOfferAnswer(await outbound.request({ ...request, timeoutMs: policy.offerTimeoutMs }))
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error
+    const refused = error.kind === 'forbidden_address' || error.kind === 'invalid_url'
+    return { kind: refused ? 'forbidden' : 'unreachable' }
+  }
+}
+
+/** Existing instances of the first generation send this text without a code. federation-wire-2.md 2.1. */
+const revokedText = 'Peering with this instance has been revoked'
+
+/**
+ * A 2xx is only a hint, the proof decides. Any web server may answer without JSON. federation-wire.md 2.2;
+ * federation-wire-2.md 2.2.
+ */
+function readOfferAnswer(answer: OutboundAnswer): OfferAnswer {
+  const json = jsonOf(answer)
+  const text = (name: string) => (typeof json?.[name] === 'string' ? json[name] : null)
+  const { status } = answer
+  if (status >= 200 && status <= 299 && !json) return { kind: 'refused', message: 'It is no instance' }
+  if (status === 202) return { kind: 'queued', approvalToken: text('approvalToken') }
+  if (status >= 200 && status <= 299) return { kind: 'accepted', instanceName: text('instanceName') }
+  const message = messageOf(answer)
+  const code = text('code')
+  if (status === 409)
+    return code === 'PEER_HANDSHAKE_IN_PROGRESS' ? { kind: 'in_progress' } : { kind: 'exists', message }
+  const isRevoked = code === 'PEER_REVOKED' || text('error') === revokedText
+  if (status === 403 && isRevoked) return { kind: 'final', reason: 'revoked_by_peer', message }
+  if (status === 403 && code === 'PEERING_REQUIRES_APPROVAL')
+    return { kind: 'final', reason: 'refused_by_peer', message }
+  return status === 408 || status === 429 || status >= 500 ? { kind: 'unreachable' } : { kind: 'refused', message }
 }

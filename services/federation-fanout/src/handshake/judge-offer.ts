@@ -38,7 +38,7 @@ export function judgeOffer(
       return 'final'
     case 'rejected':
       // What the other side refused, it may offer itself.
-      return peer.reason === 'denied_by_peer' || peer.reason === 'refused_by_peer' ? 'new' : 'final'
+      return peer.reason?.endsWith('_by_peer') ? 'new' : 'final'
     case 'pending':
     case 'awaiting_approval':
       if (!peer.adminDecided && !autoAccept) return 'new'

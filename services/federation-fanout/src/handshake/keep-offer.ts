@@ -1,12 +1,13 @@
-import { ApprovalRequest, nextId, type InstanceSettings, type Peer } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Deps } from '../deps.ts'
+import { ApprovalRequest, nextId, type InstanceSettings, type Peer, loadInstanceSettings } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import { newSecret } from '../peers/new-secret.ts'
-import { isSameSecret } from '../peers/signature.ts'
-import { policy } from '../policy.ts'
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
+import type { Deps } from '../deps.ts'
 import { newPeer, settleRequests } from './activate.ts'
-import type { Offer } from './judge-offer.ts'
+import { type Offer, judgeOffer } from './judge-offer.ts'
+import { proveSecret } from './prove-secret.ts'
+import { newSecret, withPeer } from '../peers/with-peer.ts'
+import { isSameSecret } from '../peers/signature.ts'
+import { policy, delayAfter } from '../policy.ts'
 
 type Kept = { offer: Offer; approvalToken: string; now: Date }
 
@@ -85,4 +86,32 @@ type NewRequest = Pick<ApprovalRequest, 'sourceOrigin' | 'status' | 'secret' | '
 async function createRequest(em: EntityManager, request: NewRequest): Promise<void> {
   em.create(ApprovalRequest, { id: await nextId(em), ...request })
   await em.flush()
+}
+
+/** A wrong offer is forgotten. Contract: 7, refusals of an offer. */
+export async function proveStoredOffer(deps: Deps, stored: ApprovalRequest): Promise<void> {
+  const { id, sourceOrigin: origin, secret, approvalToken } = stored
+  if (!secret || !approvalToken) return
+  const proof = await proveSecret(deps, { origin, secrets: [secret] })
+  await withPeer(deps, origin, async (em, peer) => {
+    const lockMode = LockMode.PESSIMISTIC_WRITE
+    const request = await em.findOne(ApprovalRequest, { id, status: 'unproven' }, { lockMode })
+    if (request?.secret !== secret) return
+    const now = new Date(deps.clock.now())
+    if (!proof.proven && proof.reason !== 'wrong') {
+      request.attempts += 1
+      request.nextAttemptAt = new Date(now.getTime() + delayAfter(policy.repeatDelaysMs, request.attempts))
+      return
+    }
+    await em.remove(request).flush()
+    if (!proof.proven) return
+    const { instanceName = null } = request
+    const offer: Offer = { origin, secret, instanceName, instanceId: proof.instanceId, approvalToken: null }
+    const settings = await loadInstanceSettings(em)
+    const own = deps.config.publicAddress.origin
+    const verdict = judgeOffer(peer, offer, { own, autoAccept: settings.autoAcceptPeering })
+    const kept = { offer, approvalToken, now }
+    if (verdict === 'crosses' && peer) crossOffer(deps, peer, { ...kept, isProven: true })
+    if (verdict === 'new') await queueOffer(deps, em, { ...kept, peer, settings, instanceId: proof.instanceId })
+  })
 }

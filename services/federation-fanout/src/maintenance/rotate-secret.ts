@@ -1,11 +1,10 @@
+import { endpoints } from '@gatehouse/contracts'
 import { Peer, recordAudit } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import { endpoints } from '@gatehouse/contracts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { newSecret } from '../peers/new-secret.ts'
+import { newSecret, withPeer, type Cause } from '../peers/with-peer.ts'
 import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
-import { withPeer, type Cause } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
 type Input = Cause & { id: string }
@@ -50,4 +49,18 @@ async function post(deps: Deps, peer: Peer, secret: string): Promise<number> {
   const { method, path } = endpoints.rotatePeerSecret
   const message = { method, path, body: { newSecret: secret }, timeoutMs: policy.messageTimeoutMs }
   return (await tryExchange(sendToPeer(deps, peer, message)))?.answer.status ?? 0
+}
+
+/** A repeated secret gets the same answer. Throws peer_unknown, rotation_running. federation-wire.md 2.8. */
+export async function receiveRotation(deps: Deps, signer: Peer, newSecret: string) {
+  await withPeer(deps, signer.origin, async (_em, peer) => {
+    if (!peer?.isActive()) throw refuse.peer_unknown()
+    if (peer.secret === newSecret) return
+    const now = deps.clock.now()
+    const isRunning = peer.nextSecret || (peer.previousSecretUntil?.getTime() ?? 0) > now
+    if (isRunning) throw refuse.rotation_running()
+    peer.takeSecret(newSecret, new Date(now + policy.rotationOverlapMs), new Date(now))
+  })
+  deps.log.info({ origin: signer.origin }, 'secret rotated by its peer')
+  return { accepted: true as const, gracePeriodMs: policy.rotationGraceMs }
 }

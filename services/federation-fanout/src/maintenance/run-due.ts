@@ -1,17 +1,17 @@
+import { detachHome } from '@gatehouse/contracts'
+import { changeRows, read } from '@gatehouse/database'
 import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { startPeriodicTask, type PeriodicTask, type Timer } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { continueHandshake } from '../handshake/attempt-handshake.ts'
-import { policy } from '../policy.ts'
-import { deliverDue } from '../relay/deliver-profiles.ts'
-import { detachFormerAccounts } from './detach-former-accounts.ts'
-import { claimDue, isAnythingDue } from './due.ts'
-import { deleteExpired, expireOld } from './expire.ts'
+import { proveStoredOffer } from '../handshake/keep-offer.ts'
+import { claimDue, isAnythingDue, deleteExpired, expireOld } from './due.ts'
 import { probePeer } from './probe-peer.ts'
-import { proveStoredOffer } from './prove-stored-offer.ts'
 import { rotateSecret } from './rotate-secret.ts'
 import { sendDenial } from './send-denial.ts'
 import { syncPeer } from './sync-peer.ts'
+import { policy } from '../policy.ts'
+import { deliverDue } from '../relay/deliver-profiles.ts'
 
 type Step<T> = ((deps: Deps, row: T) => Promise<unknown>) | null
 
@@ -60,4 +60,15 @@ function start({ background }: Deps, name: string, work: () => Promise<unknown> 
 export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, timer?: Timer): PeriodicTask {
   const options = { name: 'federation maintenance', everyMs: policy.maintenanceMs, log }
   return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps()))
+}
+
+/** Repeated until identity has done it. Contract: 7, detached accounts; federation-wire.md 2.6. */
+async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
+  const em = orm.em.fork()
+  const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'
+  const [row] = await read<{ host: string }>(em, sql, [origin])
+  if (!row) return
+  await bus.request(detachHome, { host: row.host }, { timeoutMs: policy.profileCallTimeoutMs })
+  await changeRows(em, 'delete from peer_resets where origin = ? and new_instance_id is not null', [origin])
+  log.info({ origin, host: row.host }, 'accounts of a former instance detached')
 }

@@ -1,8 +1,13 @@
-import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { endpoints } from '@gatehouse/contracts'
+import { ApprovalRequest, Peer } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
+import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { sendSigned, tryExchange } from '../peers/send-signed.ts'
+import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
 import { delayAfter, policy } from '../policy.ts'
+import { claimNonce } from '../requests/require-peer.ts'
 
 const messages = {
   denied_by_admin: 'The admin of this instance has denied the request',
@@ -32,4 +37,27 @@ async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalReques
   const body = { origin: deps.config.publicAddress.origin, reason, message: messages[reason] }
   const message = { method, path, body, timeoutMs: policy.messageTimeoutMs }
   return (await tryExchange(sendSigned(deps, { origin, secret }, message)))?.answer.status ?? 0
+}
+
+type Input = { headers: Record<string, string | string[] | undefined>; body: Buffer; requestId?: string | undefined }
+
+/**
+ * Signed with the offer's secret. Without a waiting offer the answer is the same. Throws signature_missing,
+ * signature_wrong, signature_stale, nonce_used. federation-wire.md 2.2, peer/denied.
+ */
+export async function receiveDenial(deps: Deps, { headers, body, requestId }: Input): Promise<void> {
+  const signed = readSignedHeaders(headers)
+  if (!signed) throw refuse.signature_missing()
+  const { origin } = signed
+  const peer = await deps.orm.em.fork().findOne(Peer, { origin, status: { $in: ['pending', 'awaiting_approval'] } })
+  if (!peer) return
+  const { verdict } = verifySignature({ secrets: [peer.secret], body, signed, now: deps.clock.now() })
+  if (verdict === 'stale') throw refuse.signature_stale()
+  if (verdict === 'bad') throw refuse.signature_wrong()
+  if (!(await claimNonce(deps, signed))) throw refuse.nonce_used()
+  const end = async (_em: EntityManager, current: Peer | null) => {
+    if (current?.isOffered() && current.secret === peer.secret) current.reject('denied_by_peer', newSecret(deps))
+  }
+  await withPeer(deps, origin, end, { requestId })
+  deps.log.info({ requestId, origin }, 'offer denied by its peer')
 }

@@ -4,13 +4,11 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { parkReset, settleReset } from '../handshake/activate.ts'
-import { awaitApproval } from '../handshake/attempt-handshake.ts'
-import { postOffer } from '../handshake/post-offer.ts'
+import { awaitApproval, postOffer } from '../handshake/attempt-handshake.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
-import { newSecret } from '../peers/new-secret.ts'
+import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { jsonOf } from '../peers/remote-json.ts'
 import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
-import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { receiveEvents } from '../relay/receive-events.ts'
 import { isOtherInstance } from './probe-peer.ts'
@@ -27,7 +25,7 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
     const isPresented = current.presentedToken === peer.presentedToken
     const now = new Date(deps.clock.now())
     if (answer?.kind === 'queued') return awaitApproval(current, { answer, isPresented, now })
-    if (answer?.kind === 'final') return current.reject('refused_by_peer', newSecret(deps))
+    if (answer?.kind === 'final') return current.reject(answer.reason, newSecret(deps))
     // A token that came meanwhile is due already.
     if (!isPresented) return
     current.attempts = isDone ? 0 : current.attempts + 1
@@ -45,15 +43,18 @@ type Reading = { status: number; hasMore: boolean }
 /** Applies each page before storing its checkpoint. A revocation meanwhile ends it. federation-wire.md 2.1. */
 async function readProfiles(deps: Deps, peer: Peer): Promise<Reading> {
   let since = peer.profileCheckpoint
+  let afterId: string | undefined
   for (let pages = 0; pages < policy.syncPagesPerRun; pages += 1) {
     if (!(await isUnchanged(deps, peer))) return { status: 0, hasMore: false }
-    const { status, page } = await askPage(deps, peer, since)
+    const { status, page } = await askPage(deps, peer, { since, afterId })
     if (!page || !(await isUnchanged(deps, peer))) return { status, hasMore: false }
     await receiveEvents(deps, peer, { events: page.events })
-    const { checkpoint, hasMore } = page
-    const isForward = Number.isSafeInteger(checkpoint) && checkpoint > since
+    const { checkpoint, checkpointId, hasMore } = page
+    const isNext = checkpoint === since && checkpointId !== undefined && checkpointId !== afterId
+    const isForward = Number.isSafeInteger(checkpoint) && (checkpoint > since || isNext)
     if (isForward) {
       since = checkpoint
+      afterId = checkpointId
       await deps.orm.em.fork().nativeUpdate(Peer, stillActive(peer), { profileCheckpoint: since })
     }
     if (!hasMore || !isForward) return { status, hasMore: false }
@@ -63,9 +64,16 @@ async function readProfiles(deps: Deps, peer: Peer): Promise<Reading> {
 
 type Page = z.infer<typeof syncReply>
 
-async function askPage(deps: Deps, peer: Peer, since: number): Promise<{ status: number; page?: Page }> {
+type Place = { since: number; afterId: string | undefined }
+
+async function askPage(deps: Deps, peer: Peer, { since, afterId }: Place): Promise<{ status: number; page?: Page }> {
   const { method, path } = endpoints.sync
-  const body = { sinceTimestamp: since, limit: policy.syncPageSize, contextType: 'profile' }
+  const body = {
+    sinceTimestamp: since,
+    ...(afterId && { afterId }),
+    limit: policy.syncPageSize,
+    contextType: 'profile',
+  }
   const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
   if (exchange?.answer.status !== 200) return { status: exchange?.answer.status ?? 0 }
@@ -73,8 +81,9 @@ async function askPage(deps: Deps, peer: Peer, since: number): Promise<{ status:
   return page.success ? { status: 200, page: page.data } : { status: 502 }
 }
 
-function stillActive({ id, secret }: Peer) {
-  return { id, secret, status: 'active' } as const
+/** Each secret comes with its time: it is encrypted, so no query compares it. */
+function stillActive({ id, rotatedAt = null }: Peer) {
+  return { id, rotatedAt, status: 'active' } as const
 }
 
 async function isUnchanged({ orm }: Deps, peer: Peer): Promise<boolean> {

@@ -8,10 +8,8 @@ import { activate } from '../handshake/activate.ts'
 import { crossOffer, keepUnproven, queueOffer } from '../handshake/keep-offer.ts'
 import { judgeOffer, type Offer, type OfferVerdict } from '../handshake/judge-offer.ts'
 import { proveSecret, type Proof } from '../handshake/prove-secret.ts'
-import { newSecret } from '../peers/new-secret.ts'
-import { readPeerOrigin } from '../peers/read-peer-origin.ts'
+import { newSecret, readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 import { readableText } from '../peers/remote-json.ts'
-import { withPeer } from '../peers/with-peer.ts'
 
 const notAccepted = { accepted: false, code: 'PEERING_REQUIRES_APPROVAL' } as const
 

@@ -7,8 +7,7 @@ import { parkReset, rememberInstance, settleReset } from '../handshake/activate.
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { isOtherInstance, probePeer } from '../maintenance/probe-peer.ts'
 import { rotateSecret } from '../maintenance/rotate-secret.ts'
-import { newSecret } from '../peers/new-secret.ts'
-import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
+import { newSecret, withPeer, type PeerDeps } from '../peers/with-peer.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 type Act = { action: AuditAction; change: (em: EntityManager, peer: Peer) => Promise<void> | void }

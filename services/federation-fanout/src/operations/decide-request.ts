@@ -1,8 +1,13 @@
-import { ApprovalRequest, recordAudit, type ActingAdmin, type Peer } from '@gatehouse/domain'
+import { ApprovalRequest, recordAudit, type ActingAdmin, Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { newPeer } from '../handshake/activate.ts'
+import { attemptHandshake } from '../handshake/attempt-handshake.ts'
+import { beginOffer } from '../handshake/keep-offer.ts'
+import { beginInitiation, offerablePeer } from './initiate-peering.ts'
+import { newSecret, withPeer } from '../peers/with-peer.ts'
+import { policy } from '../policy.ts'
 
 export type Decision = {
   id: string
@@ -47,4 +52,51 @@ async function loadWaitingRequest(em: EntityManager, id: string): Promise<Approv
   if (!request) throw refuse.not_found()
   if (request.status !== 'pending') throw refuse.request_decided()
   return request
+}
+
+type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
+
+/**
+ * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
+ * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
+ */
+export async function approveRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
+  const offered = await decideRequest(deps, { id, actor, decision: 'approved', requestId }, (em, decided) =>
+    beginApproved(deps, em, decided),
+  )
+  await attemptHandshake(deps, offered, requestId)
+}
+
+async function beginApproved(deps: Deps, em: EntityManager, { request, known, now }: DecidedRequest): Promise<Peer> {
+  const origin = request.sourceOrigin
+  if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
+  const peer = await offerablePeer(em, { known, origin, now })
+  beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
+  peer.instanceName ??= request.instanceName
+  // The periodic task continues if this process dies.
+  peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
+  return peer
+}
+
+/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
+export async function denyRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
+  await decideRequest(deps, { id, actor, decision: 'denied', requestId }, (em, { request, now }) =>
+    rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
+  )
+  void deps.maintenance.runNow()
+}
+
+type Rejection = { request: ApprovalRequest; reason: 'denied_by_admin' | 'expired'; now: Date }
+
+/** An existing peer stays one. */
+export async function rejectOrigin(
+  deps: Pick<Deps, 'random'>,
+  em: EntityManager,
+  { request, reason, now }: Rejection,
+): Promise<void> {
+  if (request.direction === 'outbound') return
+  const known = await em.findOne(Peer, { origin: request.sourceOrigin })
+  if (known && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(known.status)) return
+  const peer = known ?? (await newPeer(em, request.sourceOrigin, now))
+  peer.reject(reason, newSecret(deps))
 }

@@ -1,8 +1,11 @@
-import { endpoints, type deleteIdentitiesAtPeers, type FanoutResult } from '@gatehouse/contracts'
-import { Peer } from '@gatehouse/domain'
-import { OutboundFailure } from '@gatehouse/outbound'
+import { isReceiptGenuine } from '@gatehouse/auth'
+import { endpoints, receiptKeysReply, signedReceipt } from '@gatehouse/contracts'
+import type { deleteIdentitiesAtPeers, DeletionMode, FanoutResult, KeptReceipt } from '@gatehouse/contracts'
+import { Peer, type PeerStatus } from '@gatehouse/domain'
+import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
+import { jsonOf } from '../peers/remote-json.ts'
 import { readFailure, readResult } from '../peers/read-result.ts'
 import { sendToPeer, type Message, type SigningPeer } from '../peers/send-signed.ts'
 import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
@@ -11,35 +14,57 @@ import { policy } from '../policy.ts'
 type Asked = z.infer<typeof deleteIdentitiesAtPeers.request> & { requestId?: string | undefined }
 type Results = z.infer<typeof deleteIdentitiesAtPeers.reply>['results']
 type Needs = Pick<Deps, 'orm' | 'log' | 'metrics' | 'outbound' | 'clock' | 'random' | 'config'>
+type Deletion = { homeUserId: string; mode: DeletionMode }
 
 /** For a hundred peers, reading all columns takes longer than signing. */
-const signingFields = ['origin', 'secret', 'nextSecret', 'previousSecret', 'previousSecretUntil'] as const
+const signingFields = ['origin', 'status', 'secret', 'nextSecret', 'previousSecret', 'previousSecretUntil'] as const
+const unasked: FanoutResult = { success: false, error: 'unreachable', order: 'waiting' }
 
-/** In parallel. Spellings of one origin share a request. Spec: federation-identity/delete; Contract: 7, fan-out. */
+/**
+ * In parallel. Spellings of one origin share a request. A durable deletion asks an unreachable peer too, and waits for one
+ * that needs attention. Spec: federation-identity/delete; Contract: 7, fan-out, Deletion orders.
+ */
 export async function deleteAtPeers(deps: Needs, asked: Asked): Promise<Results> {
-  const { userId, origins, mode, requestId } = asked
+  const { userId, origins, mode, durable, requestId } = asked
   const normalized = origins.map((origin) => ({ origin, normal: normalizeSignedOrigin(origin) }))
   const named = [...new Set(normalized.flatMap(({ normal }) => normal ?? []))]
-  const isAsked = { origin: { $in: named }, status: 'active' } as const
+  const statuses: PeerStatus[] = durable ? ['active', 'unreachable', 'needs_attention'] : ['active']
+  const isAsked = { origin: { $in: named }, status: { $in: statuses } }
   const peers = await deps.orm.em.fork().find(Peer, isAsked, { fields: signingFields })
   const body = { homeUserId: userId, homeInstance: hostOf(deps.config.publicAddress.origin), mode }
   const { method, path } = endpoints.deleteIdentity
   const message = { method, path, body, timeoutMs: policy.fanoutTimeoutMs, requestId }
   // Redaction takes longer than the log line. These fields hold no secrets.
   const log = deps.log.child({ requestId, userId }, { redact: [] })
-  const answers = new Map(
-    await Promise.all(
-      peers.map(async (peer) => [peer.origin, await deleteAt({ ...deps, log }, peer, message)] as const),
-    ),
-  )
+  const deleteAtOne = async (peer: (typeof peers)[number]) =>
+    peer.status === 'needs_attention' ? unasked : await deleteAt({ ...deps, log }, peer, message, durable)
+  const answers = new Map(await Promise.all(peers.map(async (peer) => [peer.origin, await deleteAtOne(peer)] as const)))
   const noPeer: FanoutResult = { success: false, error: 'no_active_peer' }
-  return normalized.map(({ origin, normal = '' }) => ({ origin, result: answers.get(normal) ?? noPeer }))
+  return normalized.map(({ origin, normal = '' }) => {
+    const result = answers.get(normal) ?? noPeer
+    return { origin, result: durable ? result : withoutOrder(result) }
+  })
+}
+
+function withoutOrder(result: FanoutResult): FanoutResult {
+  if (result.success) return result
+  const { order: _, ...failure } = result
+  return failure
 }
 
 /** Never throws for a remote failure. */
-async function deleteAt(deps: Needs, peer: SigningPeer, message: Message): Promise<FanoutResult> {
+async function deleteAt(
+  deps: Needs,
+  peer: SigningPeer,
+  message: Message & { body: Deletion },
+  durable = false,
+): Promise<FanoutResult> {
   const result = await sendToPeer(deps, peer, message).then(
-    ({ answer }) => readResult(answer),
+    async ({ answer }) => {
+      const read = readResult(answer)
+      if (!read.success || !durable) return read
+      return { ...read, ...(await readReceipt(deps, peer.origin, message.body, answer)) }
+    },
     (error: unknown) => {
       if (!(error instanceof OutboundFailure)) throw error
       return readFailure(error.kind)
@@ -48,6 +73,25 @@ async function deleteAt(deps: Needs, peer: SigningPeer, message: Message): Promi
   countResult(deps, result)
   deps.log.info({ origin: peer.origin, result }, 'identity deletion at a peer')
   return result
+}
+
+/** Without a genuine receipt of this deletion the peer has only acknowledged it. Contract: 7, Receipts. */
+async function readReceipt(
+  { outbound }: Pick<Deps, 'outbound'>,
+  origin: string,
+  { homeUserId, mode }: Deletion,
+  answer: OutboundAnswer,
+): Promise<{ receipt?: KeptReceipt }> {
+  const signed = signedReceipt.safeParse(jsonOf(answer)).data
+  const { receipt } = signed ?? {}
+  if (!signed || receipt?.origin !== origin || receipt.homeUserId !== homeUserId || receipt.mode !== mode) return {}
+  const url = `${origin}${endpoints.receiptKeys.path}`
+  const published = await outbound.request({ method: 'GET', url, timeoutMs: policy.proofTimeoutMs }).then(
+    (found) => receiptKeysReply.safeParse(jsonOf(found)).data?.keys ?? [],
+    () => [],
+  )
+  const kept = published.map((publicKey) => ({ ...signed, publicKey })).find(isReceiptGenuine)
+  return kept ? { receipt: kept } : {}
 }
 
 function countResult({ metrics }: Pick<Deps, 'metrics'>, result: FanoutResult): void {

@@ -3,8 +3,8 @@ import {
   assertCallerCurrent,
   loadInstanceSettings,
   nextId,
+  Peer,
   type ActingCaller,
-  type Peer,
 } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -13,13 +13,19 @@ import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 import { isConsented } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
-import { readPeerOrigin } from '../peers/read-peer-origin.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { beginInitiation } from './initiate-peering.ts'
 
 type Input = { remoteOrigin: string; caller: ActingCaller; requestId?: string | undefined }
 type Reply = z.infer<typeof ensurePeerReply>
+
+/** Where no handshake can start: clients ask at every session. Throws origin_invalid, origin_is_own. Contract: 7, consent. */
+export async function findSettledPeering({ config, orm }: Deps, remoteOrigin: string): Promise<Reply | undefined> {
+  const em = orm.em.fork()
+  const peer = await em.findOne(Peer, { origin: readPeerOrigin(config, remoteOrigin) })
+  return peer && peer.status !== 'pending' && !(await isWish(em, peer)) ? replyFor(peer) : undefined
+}
 
 /**
  * Without autoAcceptPeering nothing is sent, and an admin decides. Throws origin_invalid, origin_is_own,
@@ -40,7 +46,11 @@ export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestI
   }
   const { peer, isBegun } = await withPeer(deps, origin, begin, { requestId })
   const current = peer && isBegun ? (await attemptHandshake(deps, peer, requestId)).peer : peer
-  return current ? { peeringStatus: statusForUser(current), peerId: current.id } : { peeringStatus: 'admin_required' }
+  return current ? replyFor(current) : { peeringStatus: 'admin_required' }
+}
+
+function replyFor(peer: Peer): Reply {
+  return { peeringStatus: statusForUser(peer), peerId: peer.id }
 }
 
 async function isWish(em: EntityManager, known: Peer): Promise<boolean> {
@@ -64,10 +74,9 @@ async function requestOutbound(
   })
 }
 
-/** `pending` includes repeated failures. federation-wire.md 2.2. */
+/** `pending` includes repeated failures. federation-wire.md 2.2; federation-wire-2.md 3.2. */
 function statusForUser({ status, nextAttemptAt }: Peer): Reply['peeringStatus'] {
-  if (status === 'unreachable') return 'pending'
+  if (status === 'unreachable') return 'active'
   if (status === 'pending' && !nextAttemptAt) return 'admin_required'
-  if (status === 'needs_attention') return 'admin_required'
-  return status === 'revoked' ? 'rejected' : status
+  return status === 'needs_attention' || status === 'revoked' ? 'rejected' : status
 }

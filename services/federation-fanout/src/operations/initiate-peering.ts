@@ -1,13 +1,14 @@
+import type { AuditAction } from '@gatehouse/contracts'
+import { transaction } from '@gatehouse/database'
 import { recordAudit, type ActingAdmin, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { refuse } from '@gatehouse/runtime'
+import { refuse, Refusal } from '@gatehouse/runtime'
 import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/keep-offer.ts'
 import { unproven } from '../handshake/prove-secret.ts'
-import { readPeerOrigin } from '../peers/read-peer-origin.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
 type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | undefined }
@@ -19,20 +20,30 @@ type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | un
  */
 export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
   const origin = readPeerOrigin(deps.config, input.remoteOrigin)
+  const record = (em: EntityManager, action: AuditAction, { id }: Peer, detail = {}) => {
+    const target = { type: 'peer' as const, id }
+    const at = new Date(deps.clock.now())
+    recordAudit(em, { action, actor: input.actor, target, detail: { origin, ...detail }, at })
+  }
   const { peer, isNew } = await withPeer(
     deps,
     origin,
     async (em, known) => {
       const begun = await beginInitiation(deps, em, { known, origin, adminDecided: true })
-      const record = { action: 'peer.initiated', target: { type: 'peer', id: begun.id }, detail: { origin } } as const
-      recordAudit(em, { ...record, actor: input.actor, at: new Date(deps.clock.now()) })
+      record(em, 'peer.initiated', begun)
       return { peer: begun, isNew: !known }
     },
     input,
   )
   const attempt = await attemptHandshake(deps, peer, input.requestId)
   if (isNew && attempt.answer.kind === 'forbidden') await forgetOffered(deps, peer, input.requestId)
-  return readAttempt(attempt)
+  try {
+    return readAttempt(attempt)
+  } catch (error) {
+    const code = error instanceof Refusal ? error.code : null
+    await transaction(deps.orm, async (em) => record(em, 'peer.initiation-refused', peer, { code }))
+    throw error
+  }
 }
 
 type Offerable = { known: Peer | null; origin: string; now: Date }
@@ -77,6 +88,7 @@ function readAttempt({ peer, answer, proof }: Attempt): Peer {
   if (answer.kind === 'forbidden') throw refuse.origin_invalid()
   if (!peer || peer.status === 'revoked') throw refuse.handshake_overtaken()
   if (peer.status === 'active' || peer.status === 'awaiting_approval') return peer
+  if (answer.kind === 'in_progress') return peer
   if (answer.kind === 'exists' || answer.kind === 'refused' || answer.kind === 'final') {
     if (answer.kind === 'exists' && proof && !proof.proven && proof.reason !== 'wrong') throw unproven(proof.reason)
     const code = answer.kind === 'exists' ? { code: 'PEER_EXISTS_RESET_REQUIRED' as const } : {}

@@ -1,6 +1,6 @@
 import type { Refusal } from '@gatehouse/runtime'
 import { expect } from 'chai'
-import { readPeerOrigin } from './read-peer-origin.ts'
+import { readPeerOrigin } from './with-peer.ts'
 
 const own = { publicAddress: { origin: 'https://own.example', domain: 'own.example' } }
 const guarded = { ...own, reach: { allowPrivate: [], resolve: {} } }

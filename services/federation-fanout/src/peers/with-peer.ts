@@ -2,8 +2,11 @@ import { enqueue } from '@gatehouse/bus'
 import { peerChanged } from '@gatehouse/contracts'
 import { read, transaction } from '@gatehouse/database'
 import { ApprovalRequest, Peer, assertCallerCurrent, type ActingAdmin } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
+import { hostOf, normalizeSignedOrigin } from './signature.ts'
+import { policy } from '../policy.ts'
 
 export type PeerDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'relay'>
 
@@ -42,4 +45,18 @@ async function describeOrigin(em: EntityManager, origin: string): Promise<{ stat
   const peer = await em.findOne(Peer, { origin })
   const waiting = await em.count(ApprovalRequest, { sourceOrigin: origin, status: 'pending' })
   return { status: peer?.status ?? 'none', waiting }
+}
+
+/** 256 bits, lower-case hex. federation-wire.md 1. */
+export function newSecret({ random }: Pick<Deps, 'random'>): string {
+  return random.bytes(policy.secretBytes).toString('hex')
+}
+
+/** Throws origin_invalid, origin_is_own. Contract: 7, handshake, outbound requests. */
+export function readPeerOrigin({ publicAddress, reach }: Deps['config'], text: string): string {
+  const origin = normalizeSignedOrigin(text.trim())
+  if (!origin || hostOf(origin).endsWith('.')) throw refuse.origin_invalid()
+  if (origin.startsWith('http:') && reach.allowPrivate.length === 0) throw refuse.origin_invalid()
+  if (origin === publicAddress.origin) throw refuse.origin_is_own()
+  return origin
 }

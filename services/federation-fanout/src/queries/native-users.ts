@@ -1,11 +1,12 @@
-import { homeFields, lookupFields } from '@gatehouse/contracts'
+import { homeFields, lookupFields, profileFields } from '@gatehouse/contracts'
 import { FederationRegistry, User } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
+import type { FederationFanoutConfig } from '../config.ts'
 import { normalizeSignedOrigin } from '../peers/signature.ts'
 
 /** This service cannot read the hash. See docs/decisions/database-roles.md. */
 const fields = [
-  ...(['id', 'username', 'status', 'profileUpdatedAt', 'replicatedInstances'] as const),
+  ...(['id', 'username', 'status', 'profileUpdatedAt', 'createdAt', 'replicatedInstances'] as const),
   ...new Set([...homeFields, ...lookupFields]),
 ] satisfies readonly (keyof User)[]
 
@@ -36,4 +37,29 @@ export async function findInstances(
       return [id, new Set(named.flatMap(({ origin }) => normalizeSignedOrigin(origin) ?? []))]
     }),
   )
+}
+
+/** In the order of existing instances. federation-wire.md 3. */
+export function profileEvent(
+  { publicAddress: { origin } }: Pick<FederationFanoutConfig, 'publicAddress'>,
+  user: NativeUser,
+) {
+  const told = homeFields.map((field): [string, string | null] => {
+    const value = user[field] ?? null
+    return [field, value && profileFields[field].kind === 'picture' ? `${origin}/api/uploads/${value}` : value]
+  })
+  return {
+    eventType: 'profile_update',
+    contextType: 'profile',
+    messageId: user.id,
+    encryptionVersion: 0,
+    timestamp: user.profileUpdatedAt,
+    profileUpdate: {
+      homeUserId: user.id,
+      homeInstance: origin,
+      profileUpdatedAt: user.profileUpdatedAt,
+      username: user.username,
+      ...Object.fromEntries(told),
+    },
+  }
 }

@@ -5,34 +5,37 @@ import type { z } from 'zod'
 import type { syncBody, syncReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import { findInstances, listNativeUsers, type NativeUser } from '../queries/native-users.ts'
-import { profileEvent } from './profile-event.ts'
+import { findInstances, listNativeUsers, type NativeUser, profileEvent } from '../queries/native-users.ts'
 
-/** A page is longer than asked when profiles share a millisecond. federation-wire.md 3, sync. */
+/** Only profiles are told. federation-wire.md 3, sync; federation-wire-2.md 2.5. */
 export async function answerSync(
   { orm, config }: Pick<Deps, 'orm' | 'config'>,
   peer: Peer,
-  { sinceTimestamp, limit, contextType }: z.infer<typeof syncBody>,
+  { sinceTimestamp, afterId, limit, contextType }: z.infer<typeof syncBody>,
 ): Promise<z.infer<typeof syncReply>> {
-  if (contextType !== 'profile') return { events: [], hasMore: false, checkpoint: sinceTimestamp }
-  const { page, hasMore } = await readPage(orm.em.fork(), peer, { since: Math.floor(sinceTimestamp), limit })
-  const last = page.at(-1)?.at ?? 0
+  const given = { checkpoint: sinceTimestamp, ...(afterId && { checkpointId: afterId }) }
+  if (contextType !== 'profile') return { events: [], hasMore: false, ...given }
+  const after = { at: Math.floor(sinceTimestamp), id: afterId ?? null }
+  const { page, hasMore } = await listChangedProfiles(orm.em.fork(), peer, { after, limit })
+  const last = page.at(-1)
   const events = page.map(({ user }) => profileEvent(config, user))
-  return { events, hasMore, checkpoint: Math.max(sinceTimestamp, last) }
+  return { events, hasMore, ...(last ? { checkpoint: last.at, checkpointId: last.user.id } : given) }
 }
 
 type Place = { at: number; id: string }
 type Changed = { user: NativeUser; at: number }
-type Wanted = { since: number; limit: number }
+type Wanted = { after: { at: number; id: string | null }; limit: number }
 
-async function readPage(em: EntityManager, peer: Peer, { since, limit }: Wanted) {
+/** Who names no id cannot go on between profiles of one millisecond: that page is longer than asked. */
+export async function listChangedProfiles(em: EntityManager, peer: Peer, { after, limit }: Wanted) {
+  const max = after.id === null ? limit + policy.syncSharedMax : limit
   const page: Changed[] = []
-  let place: Place | undefined = { at: since, id: maxId }
+  let place: Place | undefined = { at: after.at, id: after.id ?? maxId }
   while (place) {
     const { candidates, next } = await listChangedAfter(em, peer, place)
     for (const changed of candidates) {
-      const isAfter = page.length >= limit && changed.at !== page.at(-1)?.at
-      if (isAfter) return { page, hasMore: true }
+      const isShared = page.length < max && changed.at === page.at(-1)?.at
+      if (page.length >= limit && !isShared) return { page, hasMore: true }
       page.push(changed)
     }
     place = next
@@ -42,17 +45,14 @@ async function readPage(em: EntityManager, peer: Peer, { since, limit }: Wanted)
 
 const maxId = '9223372036854775807'
 
-/** Uses the index users_profile_changes. */
+/** Users who name the same host with another port are left out. */
 async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at, id }: Place) {
   const rows = await read<Place>(
     em,
-    `select u.id::text as id, u.profile_updated_at::float8 as at from users u
-     where u.profile_updated_at > 0 and u.home_instance is null and not u.is_deleted
-       and (u.profile_updated_at, u.id) > (?, ?)
-       and (strpos(lower(u.replicated_instances), ?) > 0 or exists (
-         select 1 from federation_registries r where r.user_id = u.id and strpos(lower(r.entries::text), ?) > 0))
-     order by u.profile_updated_at, u.id limit ?`,
-    [at, id, host, host, policy.syncCandidates],
+    `select user_id::text as id, profile_updated_at::float8 as at from replica_hosts
+     where host = ? and (profile_updated_at, user_id) > (?, ?)
+     order by profile_updated_at, user_id limit ?`,
+    [host, at, id, policy.syncCandidates],
   )
   const users = await listNativeUsers(em, { id: { $in: rows.map((row) => row.id) } })
   const instances = await findInstances(em, users)

@@ -1,14 +1,20 @@
+import type { Subscription } from '@gatehouse/bus'
+import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { changeRows, read } from '@gatehouse/database'
 import { loadInstanceSettings, Peer } from '@gatehouse/domain'
-import { endpoints, relayReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { due } from '../maintenance/due.ts'
 import { jsonOf } from '../peers/remote-json.ts'
 import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
-import { listNativeUsers, type NativeUser } from '../queries/native-users.ts'
-import { profileEvent } from './profile-event.ts'
+import {
+  listNativeUsers,
+  type NativeUser,
+  profileEvent,
+  findInstances,
+  findNativeUser,
+} from '../queries/native-users.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
 
@@ -119,4 +125,36 @@ async function countOutcome(deps: Deps, origin: string, status: number): Promise
       if (peer.failedDeliveries >= policy.failuresUntilUnreachable) peer.becomeUnreachable(new Date(deps.clock.now()))
     }
   })
+}
+
+/** Contract: 7. */
+export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
+  return await deps.bus.subscribe(
+    profileChanged,
+    async ({ payload }) => {
+      if (await enqueueProfile(deps, payload.userId)) void deps.maintenance.runNow()
+    },
+    { group: 'federation-profiles' },
+  )
+}
+
+/** One slot for each peer and user. Sends the profile of the time of sending. Returns how many peers. */
+export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: string): Promise<number> {
+  const em = deps.orm.em.fork()
+  const user = await findNativeUser(em, { id: userId })
+  if (!user) return 0
+  const origins = [...((await findInstances(em, [user])).get(user.id) ?? [])]
+  const peers = await em.find(Peer, { origin: { $in: origins }, status: { $nin: ['rejected', 'revoked'] } })
+  const now = deps.clock.now()
+  const times = [user.profileUpdatedAt, new Date(now), new Date(now + policy.deliveryLifetimeMs)]
+  for (const peer of peers) {
+    await changeRows(
+      em,
+      `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at) values (?, ?, ?, ?, ?)
+       on conflict (peer_id, user_id) do update set version = greatest(federation_deliveries.version, excluded.version),
+         attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`,
+      [peer.id, user.id, ...times],
+    )
+  }
+  return peers.length
 }

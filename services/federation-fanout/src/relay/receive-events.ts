@@ -5,14 +5,17 @@ import {
   presenceUpdate,
   relayEvent,
   type relayReply,
+  applyRemoteProfiles,
+  homeFields,
+  profileUpdate,
+  remotePresenceReported,
 } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
 import type { Peer } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
-import { applyProfiles, readProfile } from './apply-profiles.ts'
-import { reportPresences, type PresenceReport } from './report-presences.ts'
 
 export type RelayReply = z.infer<typeof relayReply>
 
@@ -92,4 +95,54 @@ function toReply(events: readonly RelayEvent[], verdicts: ReadonlyMap<RelayEvent
   }
   const { maxUploadSize } = policy
   return { accepted, rejected, ...(undeliverable.length > 0 && { undeliverable }), maxUploadSize }
+}
+
+/** `foreign`: not its user. Undefined: unreadable. */
+function readProfile(peer: Peer, event: RelayEvent): RemoteProfile | 'foreign' | undefined {
+  const { data } = profileUpdate.safeParse(event.profileUpdate)
+  if (!data) return undefined
+  if (hostOf(data.homeInstance) !== peer.host) return 'foreign'
+  const { homeUserId, profileUpdatedAt, ...texts } = data
+  if (![homeUserId, ...Object.values(texts)].every((text) => !text || isStorableText(text))) return undefined
+  const fields = Object.fromEntries(homeFields.map((field) => [field, texts[field] ?? null]))
+  return { homeUserId, profileUpdatedAt, username: texts.username ?? '', ...fields } as RemoteProfile
+}
+
+/** Returns whether it succeeded. federation-wire.md 3. */
+async function applyProfiles(
+  { bus, log }: Pick<Deps, 'bus' | 'log'>,
+  { origin, host }: Peer,
+  profiles: RemoteProfile[],
+): Promise<boolean> {
+  if (profiles.length === 0) return true
+  try {
+    await bus.request(applyRemoteProfiles, { origin, host, profiles }, { timeoutMs: policy.profileCallTimeoutMs })
+    return true
+  } catch (error) {
+    log.warn({ err: error, origin, profiles: profiles.length }, 'remote profiles not applied')
+    return false
+  }
+}
+
+type PresenceReport = { homeUserId: string; host: string; status: 'online' | 'offline' }
+
+/** Never stored. Ends by time. Contract: 6. */
+async function reportPresences(
+  { orm, bus, clock }: Pick<Deps, 'orm' | 'bus' | 'clock'>,
+  { host }: Peer,
+  { reports, requestId }: { reports: readonly PresenceReport[]; requestId: string | undefined },
+): Promise<void> {
+  if (reports.length === 0) return
+  const latest = new Map(reports.map(({ homeUserId, status }) => [homeUserId, status]))
+  const users = await read<{ id: string; homeUserId: string }>(
+    orm.em.fork(),
+    `select id::text as id, home_user_id as "homeUserId" from users
+     where home_instance = ? and home_user_id in (select jsonb_array_elements_text(?::jsonb)) and not is_deleted`,
+    [host, JSON.stringify([...latest.keys()])],
+  )
+  const until = clock.now() + policy.presenceLifetimeMs
+  for (const { id: userId, homeUserId } of users) {
+    const report = { userId, status: latest.get(homeUserId) ?? 'offline', until }
+    void bus.publish(remotePresenceReported, report, { requestId })
+  }
 }

@@ -1,68 +1,72 @@
-import { callerOf, type AppState } from '@gatehouse/service-kit'
+import { limits } from '@gatehouse/contracts'
+import { callerOf, peerNetwork, type AppState } from '@gatehouse/service-kit'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 import { policy } from '../policy.ts'
+import type { BodyReading } from './raw-body.ts'
 import { namedPeer } from './require-peer.ts'
 
-type AdmissionDeps = Pick<Deps, 'orm' | 'provenAddresses'>
+type AdmissionDeps = Pick<Deps, 'orm' | 'signingNetworks'>
 
-export type RelayAdmission = {
-  /**
-   * Before the body is read. One for each peer, eight in all. Unproven addresses share four: anybody can name a peer.
-   * Throws signature_missing, peer_unknown, relay_busy.
-   */
-  admit: Middleware<RelayState>
-  /** After `requirePeer`. Counts until answered. Throws relay_busy. */
-  claim: Middleware<RelayState>
-}
-
-type RelayState = AppState & { relayBody?: ReadingBody }
-type ReadingBody = { peerId: string; address: string; isProven: boolean }
+export type RelayState = AppState & { bodyReading?: BodyReading; relayBody?: RelayBody }
+type RelayBody = { peerId: string; network: string; isProven: boolean }
 
 /** Per process. Contract: 7, relay; docs/decisions/signed-requests.md. */
-export function createRelayAdmission(deps: AdmissionDeps): RelayAdmission {
-  const bodies = createReadingBodies()
-  return {
-    admit: async (ctx, next) => {
-      const { id: peerId } = await namedPeer(deps, ctx.headers)
-      const { address } = callerOf(ctx)
-      const body = { peerId, address, isProven: deps.provenAddresses.includes(peerId, address) }
+export function createRelayAdmission({ signingNetworks, ...deps }: AdmissionDeps) {
+  const bodies = createRelayBodies()
+  /**
+   * Before the body is read. A small body needs no place, because it is verified at once. Large ones of active peers have
+   * one place for each peer and eight in all. Networks from which a peer has never signed share four of them: anybody can
+   * name a peer. Throws signature_missing, peer_unknown, and while the body is read relay_busy.
+   */
+  const admit: Middleware<RelayState> = async (ctx, next) => {
+    const peer = await namedPeer(deps, ctx.headers)
+    const { address } = callerOf(ctx)
+    const body: RelayBody = { peerId: peer.id, network: peerNetwork(address), isProven: false }
+    const enlarge = async () => {
+      body.isProven = await signingNetworks.includes(peer, address)
       if (!bodies.begin(body)) throw busy()
-      ctx.state.relayBody = body
-      try {
-        await next()
-      } finally {
-        bodies.end(body)
-      }
-    },
-    claim: async (ctx, next) => {
-      const body = ctx.state.relayBody
-      if (body && !bodies.claim(body)) throw busy()
+    }
+    const large = { maxBytes: policy.relayBodyBytes, smallBytes: limits.jsonBodyBytes, enlarge }
+    ctx.state.bodyReading = { pace: policy.relayPace, ...(peer.isActive() && large) }
+    ctx.state.relayBody = body
+    try {
       await next()
-    },
+    } finally {
+      bodies.end(body)
+    }
   }
+  /** After `requirePeer`. Counts until answered. Throws relay_busy. */
+  const claim: Middleware<RelayState> = async (ctx, next) => {
+    const body = ctx.state.relayBody
+    if (body && !bodies.claim(body)) throw busy()
+    await next()
+  }
+  return { admit, claim }
 }
 
 const busy = () => refuse.relay_busy({ headers: { 'Retry-After': '1' } })
 
-function createReadingBodies() {
-  const reading = new Set<ReadingBody>()
-  const isRefused = (body: ReadingBody): boolean => {
-    if (reading.size >= policy.relayBodiesAtOnce) return true
-    const alike = [...reading].filter(({ isProven }) => isProven === body.isProven)
+function createRelayBodies() {
+  const held = new Set<RelayBody>()
+  const isRefused = (body: RelayBody): boolean => {
+    if (held.size >= policy.relayBodiesAtOnce) return true
+    const alike = [...held].filter(({ isProven }) => isProven === body.isProven)
     if (alike.some(({ peerId }) => peerId === body.peerId)) return true
     if (body.isProven) return false
-    return alike.length >= policy.unprovenBodiesAtOnce || alike.some(({ address }) => address === body.address)
+    return alike.length >= policy.unprovenBodiesAtOnce || alike.some(({ network }) => network === body.network)
   }
   return {
-    begin: (body: ReadingBody): boolean => !isRefused(body) && !!reading.add(body),
-    claim: (body: ReadingBody): boolean => {
-      const isOther = (other: ReadingBody) => other !== body && other.isProven && other.peerId === body.peerId
-      if ([...reading].some(isOther)) return false
+    begin: (body: RelayBody): boolean => !isRefused(body) && !!held.add(body),
+    claim: (body: RelayBody): boolean => {
+      const isOther = (other: RelayBody) => other !== body && other.isProven && other.peerId === body.peerId
+      const isFull = !held.has(body) && held.size >= policy.relayBodiesAtOnce
+      if (isFull || [...held].some(isOther)) return false
       body.isProven = true
+      held.add(body)
       return true
     },
-    end: (body: ReadingBody): void => void reading.delete(body),
+    end: (body: RelayBody): void => void held.delete(body),
   }
 }

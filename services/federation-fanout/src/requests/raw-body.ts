@@ -6,13 +6,17 @@ import { policy } from '../policy.ts'
 
 export type BodyPace = { graceMs: number; bytesPerSecond: number; totalMs: number }
 
-type Reading = { maxBytes?: number | undefined; pace?: BodyPace | undefined }
+export type BodyReading = {
+  maxBytes?: number
+  pace?: BodyPace
+  /** Called once when more than `smallBytes` have come. It may refuse the rest. */
+  enlarge?: () => Promise<void>
+  smallBytes?: number
+}
 
-/** Throws body_too_large, unsupported_media_type, body_too_slow, invalid_input. */
-export async function readRawBody(
-  ctx: Context,
-  { maxBytes = limits.jsonBodyBytes, pace }: Reading = {},
-): Promise<Buffer> {
+/** Throws body_too_large, unsupported_media_type, body_too_slow, invalid_input, and as `enlarge` does. */
+export async function readRawBody(ctx: Context, reading: BodyReading = {}): Promise<Buffer> {
+  const { maxBytes = limits.jsonBodyBytes } = reading
   const announced = Number(ctx.get('content-length'))
   if (!(announced > 0) && ctx.get('transfer-encoding') === '') return Buffer.alloc(0)
   // A peer may sign bytes without naming a type.
@@ -21,7 +25,7 @@ export async function readRawBody(
     throw refuse.body_encoded()
   }
   if (announced > maxBytes) throw refuse.body_too_large()
-  return await collect(ctx, maxBytes, pace)
+  return await collect(ctx, { ...reading, maxBytes })
 }
 
 /** Each event is judged alone: one unreadable text does not refuse the others. */
@@ -31,14 +35,17 @@ export function parseBatch(body: Buffer): Record<string, unknown> {
   throw invalidInput({ field: 'body', reason: 'wrong_type' }, { text: 'The body must be a JSON object' })
 }
 
+type Reading = BodyReading & { maxBytes: number }
+
 /** An empty body is an empty object. Throws invalid_input. */
 export function parseBody(body: Buffer): Record<string, unknown> {
   return asObject(body.length === 0 ? {} : parseJson(body))
 }
 
-async function collect(ctx: Context, maxBytes: number, pace: BodyPace | undefined): Promise<Buffer> {
+async function collect(ctx: Context, { maxBytes, pace, smallBytes = maxBytes, enlarge }: Reading): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
+  let isLarge = false
   const startedAt = performance.now()
   // The refusal needs the same connection.
   const body = ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
@@ -50,10 +57,14 @@ async function collect(ctx: Context, maxBytes: number, pace: BodyPace | undefine
     }
     if (chunk === undefined) return Buffer.concat(chunks)
     length += chunk.length
-    if (length > maxBytes) {
+    try {
+      if (length > maxBytes) throw refuse.body_too_large()
+      if (length > smallBytes && !isLarge) await enlarge?.()
+      isLarge = length > smallBytes
+    } catch (refusal) {
       await body.return?.()
       ctx.req.resume() // keeps the connection usable
-      throw refuse.body_too_large()
+      throw refusal
     }
     chunks.push(chunk)
   }

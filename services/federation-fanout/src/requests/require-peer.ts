@@ -1,3 +1,4 @@
+import { changeRows } from '@gatehouse/database'
 import { Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
@@ -14,8 +15,7 @@ import {
 } from '../peers/signature.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import { claimNonce, releaseNonce } from './nonces.ts'
-import { parseBody, readRawBody, type BodyPace } from './raw-body.ts'
+import { parseBody, readRawBody, type BodyReading } from './raw-body.ts'
 
 type Signer = { peer: Peer; secret: string; signed: SignedHeaders }
 type Verification = ({ outcome: 'accepted' } & Signer) | { outcome: keyof typeof refusals }
@@ -32,20 +32,15 @@ const refusals = {
 export type PeerOptions = {
   /** The epoch question: refused only to revoked peers. It never activates a peer. */
   isProof?: boolean
-  maxBytes?: number
-  pace?: BodyPace
   parse?: (body: Buffer) => Record<string, unknown>
 }
 
 /** Throws signature_missing, peer_unknown, signature_wrong, signature_stale, nonce_used. Contract: 7. */
-export function requirePeer(
-  deps: Deps,
-  { isProof = false, maxBytes, pace, parse = parseBody }: PeerOptions = {},
-): Middleware {
+export function requirePeer(deps: Deps, { isProof = false, parse = parseBody }: PeerOptions = {}): Middleware {
   const help = 'Signed requests of other instances'
   const requests = deps.metrics.counter('gatehouse_federation_signed_requests_total', help, ['outcome'])
   return async (ctx, next) => {
-    const body = await readRawBody(ctx, { maxBytes, pace })
+    const body = await readRawBody(ctx, ctx.state.bodyReading as BodyReading | undefined)
     const verification = await verifyRequest(deps, {
       headers: ctx.headers,
       body,
@@ -54,7 +49,7 @@ export function requirePeer(
     })
     requests.inc({ outcome: verification.outcome })
     if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
-    deps.provenAddresses.note(verification.peer.id, callerOf(ctx).address)
+    await deps.signingNetworks.note(verification.peer, callerOf(ctx).address)
     ctx.state.signer = verification.peer
     ctx.state.signerSecret = verification.secret
     ctx.state.signedInput = parse(body)
@@ -137,4 +132,38 @@ async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, nex
     }
     throw error
   }
+}
+
+type Nonce = { origin: string; nonce: string }
+
+/** False: used before, on any replica. Contract: 7. */
+export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: Nonce) {
+  const taken = await changeRows(
+    orm.em.fork(),
+    'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing',
+    [origin, nonce, new Date(clock.now() + policy.nonceLifetimeMs)],
+  )
+  return taken === 1
+}
+
+/** The same request may come again. */
+async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
+  await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [origin, nonce])
+}
+
+export async function deleteExpiredNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<number> {
+  return await changeRows(
+    orm.em.fork(),
+    `delete from federation_nonces where (origin, nonce) in (
+       select origin, nonce from federation_nonces where expires_at < ? limit ? for update skip locked)`,
+    [new Date(clock.now()), policy.nonceSweepRows],
+  )
+}
+
+export function startNonceCleanUp(deps: Pick<Deps, 'orm' | 'clock' | 'background'>): Disposable {
+  const sweep = async () => {
+    while ((await deleteExpiredNonces(deps)) === policy.nonceSweepRows);
+  }
+  const timer = setInterval(() => deps.background.start('nonce sweep', sweep), policy.nonceSweepMs)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
 }

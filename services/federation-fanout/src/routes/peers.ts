@@ -4,8 +4,7 @@ import { refuse } from '@gatehouse/runtime'
 import { jsonBody, parseInput, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
-import { approveRequest } from '../operations/approve-request.ts'
-import { denyRequest } from '../operations/deny-request.ts'
+import { approveRequest, denyRequest } from '../operations/decide-request.ts'
 import {
   forgetPeer,
   recheckPeer,
@@ -14,15 +13,14 @@ import {
   rotatePeer,
   setRotation,
 } from '../operations/administer-peer.ts'
-import { ensurePeering } from '../operations/ensure-peering.ts'
+import { ensurePeering, findSettledPeering } from '../operations/ensure-peering.ts'
 import { initiatePeering } from '../operations/initiate-peering.ts'
 import { policy } from '../policy.ts'
-import { listApprovalRequests, listPeers } from '../queries/list-peers.ts'
-import { peerReply, requestReply } from '../replies/peer-reply.ts'
+import { listApprovalRequests, listPeers, peerReply, requestReply } from '../replies/peer-reply.ts'
 import { takeFromLimit } from '../requests/peer-limits.ts'
 
 /** Contract: 7. */
-export function peeringRoutes(deps: Deps): Router {
+export function peerRoutes(deps: Deps): Router {
   const router = new Router()
   router.post(endpoints.initiatePeer.path, jsonBody, async (ctx) => {
     const actor = requireAdmin(ctx)
@@ -39,35 +37,36 @@ export function peeringRoutes(deps: Deps): Router {
   })
   router.post(endpoints.ensurePeer.path, jsonBody, async (ctx) => {
     const caller = requireUser(ctx)
-    await takeFromLimit(deps, ctx, { limit: policy.ensures, key: caller.userId })
-    const input = parseInput(endpoints.ensurePeer.body, ctx.request.body)
-    ctx.body = await ensurePeering(deps, { ...input, caller, requestId: requestIdOf(ctx) })
+    const { remoteOrigin } = parseInput(endpoints.ensurePeer.body, ctx.request.body)
+    const settled = await findSettledPeering(deps, remoteOrigin)
+    if (!settled) await takeFromLimit(deps, ctx, { limit: policy.ensures, key: caller.userId })
+    ctx.body = settled ?? (await ensurePeering(deps, { remoteOrigin, caller, requestId: requestIdOf(ctx) }))
   })
   // A gateway of release 0.2.0 asks here what identity does now. Its clients repeat the request.
   router.post(endpoints.deleteFederationIdentity.path, () => {
     throw refuse.unavailable({ headers: { 'Retry-After': '5' } })
   })
+  addAdminRoutes(router, deps)
   return router
 }
 
-/** Contract: 7. */
-export function peerRoutes(deps: Deps): Router {
-  const router = new Router()
+function addAdminRoutes(router: Router, deps: Deps): void {
+  const acts = [
+    [endpoints.revokePeer, revokePeer],
+    [endpoints.forgetPeer, forgetPeer],
+    [endpoints.resetPeer, resetPeer],
+    [endpoints.approveRequest, approveRequest],
+    [endpoints.denyRequest, denyRequest],
+  ] as const
+  for (const [{ method, path }, act] of acts) {
+    router.register(path, [method], async (ctx) => {
+      await act(deps, actOf(ctx))
+      ctx.body = { success: true }
+    })
+  }
   router.get(endpoints.listPeers.path, async (ctx) => {
     requireAdmin(ctx)
     ctx.body = { peers: (await listPeers(deps)).map(peerReply) }
-  })
-  router.delete(endpoints.revokePeer.path, async (ctx) => {
-    await revokePeer(deps, actOf(ctx))
-    ctx.body = { success: true }
-  })
-  router.delete(endpoints.forgetPeer.path, async (ctx) => {
-    await forgetPeer(deps, actOf(ctx))
-    ctx.body = { success: true }
-  })
-  router.post(endpoints.resetPeer.path, async (ctx) => {
-    await resetPeer(deps, actOf(ctx))
-    ctx.body = { success: true }
   })
   router.post(endpoints.recheckPeer.path, async (ctx) => {
     ctx.body = { peer: peerReply(await recheckPeer(deps, actOf(ctx))) }
@@ -80,25 +79,10 @@ export function peerRoutes(deps: Deps): Router {
     const input = parseInput(endpoints.patchPeer.body, ctx.request.body)
     ctx.body = { peer: peerReply(await setRotation(deps, { ...input, ...act })) }
   })
-  return router
-}
-
-/** Contract: 7. */
-export function approvalRequestRoutes(deps: Deps): Router {
-  const router = new Router()
   router.get(endpoints.listApprovalRequests.path, async (ctx) => {
     requireAdmin(ctx)
     ctx.body = { requests: (await listApprovalRequests(deps)).map(requestReply) }
   })
-  router.post(endpoints.approveRequest.path, async (ctx) => {
-    await approveRequest(deps, actOf(ctx))
-    ctx.body = { success: true }
-  })
-  router.post(endpoints.denyRequest.path, async (ctx) => {
-    await denyRequest(deps, actOf(ctx))
-    ctx.body = { success: true }
-  })
-  return router
 }
 
 function actOf(ctx: { state: AppState; params: unknown }) {

@@ -3,30 +3,43 @@ import { endpoints } from '@gatehouse/contracts'
 import { loadInstanceSettings } from '@gatehouse/domain'
 import { parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { consumeAttachProof } from '../operations/consume-attach-proof.ts'
-import { lookUpById, lookUpByName } from '../operations/look-up-user.ts'
-import { receiveDenial } from '../operations/receive-denial.ts'
-import { receiveRotation } from '../operations/receive-rotation.ts'
+import {
+  consumeAttachProof,
+  lookUpById,
+  lookUpByName,
+  deleteIdentity,
+  resolveStub,
+} from '../operations/remote-users.ts'
+import { receiveDenial } from '../maintenance/send-denial.ts'
+import { receiveRotation } from '../maintenance/rotate-secret.ts'
 import { relayEvents } from '../operations/relay-events.ts'
-import { deleteIdentity, resolveStub } from '../operations/remote-users.ts'
 import { policy } from '../policy.ts'
 import { answerSync } from '../relay/answer-sync.ts'
 import { createRelayAdmission } from '../requests/admit-relay.ts'
-import { limitPeer } from '../requests/peer-limits.ts'
+import { limitPeer, oneAtATime } from '../requests/peer-limits.ts'
 import { parseBatch, readRawBody } from '../requests/raw-body.ts'
 import { answerSigned, requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
 
 /** Contract: 7; federation-wire.md 3, 4. */
-export function identityRoutes(deps: Deps): Router {
+export function signedRoutes(deps: Deps): Router {
   const router = new Router()
+  addIdentityRoutes(router, deps)
+  addExchangeRoutes(router, deps)
+  return router
+}
+
+function addIdentityRoutes(router: Router, deps: Deps): void {
   const requireActive = requirePeer(deps)
   const limit = limitPeer(deps, policy.lookups)
   router.delete(endpoints.deleteIdentity.path, requireActive, async (ctx) => {
     const input = parseInput(endpoints.deleteIdentity.body, signedInput(ctx))
-    await deleteIdentity(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
-    ctx.body = { success: true }
+    const receipt = await deleteIdentity(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
+    ctx.body = { success: true, ...receipt }
   })
-  router.post(endpoints.resolveStub.path, requireActive, async (ctx) => {
+  router.get(endpoints.receiptKeys.path, (ctx) => {
+    ctx.body = { keys: deps.receiptKeys.published }
+  })
+  router.post(endpoints.resolveStub.path, requireActive, limitPeer(deps, policy.stubs), async (ctx) => {
     const input = parseInput(endpoints.resolveStub.body, signedInput(ctx))
     const { id, created } = await resolveStub(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
     ctx.status = created ? 201 : 200
@@ -45,12 +58,9 @@ export function identityRoutes(deps: Deps): Router {
     const { token } = parseInput(endpoints.verifyAttachProof.body, signedInput(ctx))
     answerSigned(ctx, deps, await consumeAttachProof(deps, { token, targetDomain: signerOf(ctx).host }))
   })
-  return router
 }
 
-/** Contract: 7. */
-export function exchangeRoutes(deps: Deps): Router {
-  const router = new Router()
+function addExchangeRoutes(router: Router, deps: Deps): void {
   const requireActive = requirePeer(deps)
   router.post(endpoints.epoch.path, requirePeer(deps, { isProof: true }), async (ctx) => {
     const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
@@ -64,17 +74,15 @@ export function exchangeRoutes(deps: Deps): Router {
     const { newSecret } = parseInput(endpoints.rotatePeerSecret.body, signedInput(ctx))
     ctx.body = await receiveRotation(deps, signerOf(ctx), newSecret)
   })
-  const { relayBodyBytes: maxBytes, relayPace: pace } = policy
-  const requireBatch = requirePeer(deps, { maxBytes, pace, parse: parseBatch })
+  const requireBatch = requirePeer(deps, { parse: parseBatch })
   const limit = limitPeer(deps, policy.relays)
   const relays = createRelayAdmission(deps)
   router.post(endpoints.relay.path, relays.admit, requireBatch, relays.claim, limit, async (ctx) => {
     const input = parseInput(endpoints.relay.body, signedInput(ctx))
     ctx.body = await relayEvents(deps, signerOf(ctx), { ...input, requestId: requestIdOf(ctx) })
   })
-  router.post(endpoints.sync.path, requireActive, async (ctx) => {
+  router.post(endpoints.sync.path, requireActive, oneAtATime(), async (ctx) => {
     const input = parseInput(endpoints.sync.body, signedInput(ctx))
     ctx.body = await answerSync(deps, signerOf(ctx), input)
   })
-  return router
 }

@@ -1,11 +1,18 @@
 import { enqueue } from '@gatehouse/bus'
-import { profileChanged, type AccountState, type EventDefinition, type accountEvents } from '@gatehouse/contracts'
+import {
+  profileChanged,
+  type AccountState,
+  type AuditAction,
+  type EventDefinition,
+  type accountEvents,
+} from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { accountStateOf, assertCurrent, type ActingCaller, type User } from '@gatehouse/domain'
+import { accountStateOf, assertCallerCurrent, assertCurrent, recordAudit, sanitizeUser } from '@gatehouse/domain'
+import type { ActingAdmin, ActingCaller, Actor, User } from '@gatehouse/domain'
 import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import { lockUser } from '../queries/load-user.ts'
+import { lockInOrder, lockUser, requireLive } from '../queries/load-user.ts'
 
 type Orm = Pick<Resources, 'orm'>
 type Change<U, T> = (user: U, em: EntityManager) => Promise<T>
@@ -21,6 +28,27 @@ export async function changeSelf<T>(deps: Orm, caller: ActingCaller, change: Cha
     assertCurrent(user, caller)
     return await change(user, em)
   })
+}
+
+type OfAnother = { userId: string; actor: ActingAdmin }
+
+/** An admin changes an account: both are locked. Throws user_unknown, target_deleted, and as `assertCallerCurrent` does. */
+export async function changeOther<T>({ orm }: Orm, { userId, actor }: OfAnother, change: Change<User, T>): Promise<T> {
+  const work = async (em: EntityManager) => {
+    await lockInOrder(em, actor.userId === null ? [userId] : [actor.userId, userId])
+    await assertCallerCurrent(em, actor, { admin: true })
+    return await change(requireLive(await lockUser(em, userId)), em)
+  }
+  return await transaction(orm, work, { accountId: userId })
+}
+
+export const actorOf = ({ id, username }: User): Actor => ({ userId: id, username })
+
+type Act = { action: AuditAction; user: User; actor?: Actor; at: number; detail?: Record<string, unknown> }
+
+/** Enters an act on an account; its own person's, where no actor is named. Contract: 5, Audit. */
+export function enterAct(em: EntityManager, { user, actor = actorOf(user), at, ...act }: Act): void {
+  recordAudit(em, { ...act, actor, target: { type: 'user', id: user.id, name: user.username }, at: new Date(at) })
 }
 
 type AccountEvent = (typeof accountEvents)[number]
@@ -48,6 +76,7 @@ export async function recordProfileChange(
   deps: Pick<Resources, 'random' | 'clock'>,
   change: Cause & { changed: string[] },
 ): Promise<AccountState> {
-  const { profileUpdatedAt } = change.user
-  return await recordAccountEvent(em, deps, profileChanged, { ...change, at: deps.clock.now(), profileUpdatedAt })
+  const { user } = change
+  const facts = { at: deps.clock.now(), profileUpdatedAt: user.profileUpdatedAt, profile: sanitizeUser(user, false) }
+  return await recordAccountEvent(em, deps, profileChanged, { ...change, ...facts })
 }

@@ -3,6 +3,7 @@ import { findsPartsOfNames, read } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { raw, type EntityManager, type FilterQuery, type QueryOrderMap } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
+import { dayMs, startOfDay } from './days.ts'
 
 type UsersQuery = z.infer<typeof listUsersQuery>
 
@@ -43,16 +44,23 @@ async function countUsers(em: EntityManager, where: FilterQuery<User>) {
 }
 
 async function filterOf(em: EntityManager, query: UsersQuery): Promise<FilterQuery<User>> {
-  const { showDeleted, homeInstance, role, joinedAfter, joinedBefore } = query
+  const { showDeleted, homeInstance, role, joinedAfter, joinedBefore, suspended, invite } = query
   const parts: FilterQuery<User>[] = []
   if (!showDeleted) parts.push({ isDeleted: false })
   if (homeInstance) parts.push({ homeInstance: homeInstance === 'local' ? null : homeInstance.toLowerCase() })
   if (role) parts.push({ isAdmin: role === 'admin' })
-  if (joinedAfter) parts.push({ createdAt: { $gte: startOf(joinedAfter) } })
-  if (joinedBefore) parts.push({ createdAt: { $lt: new Date(startOf(joinedBefore).getTime() + dayMs) } })
+  if (joinedAfter) parts.push({ createdAt: { $gte: startOfDay(joinedAfter) } })
+  if (joinedBefore) parts.push({ createdAt: { $lt: new Date(startOfDay(joinedBefore).getTime() + dayMs) } })
+  if (suspended) parts.push({ suspendedAt: { $ne: null } })
+  if (invite) parts.push(cameBy(invite))
   const text = query.q?.trim()
   if (text) parts.push(await nameHas(em, text))
   return { $and: parts }
+}
+
+function cameBy(invite: string): FilterQuery<User> {
+  const redeemed = 'select user_id from invite_redemptions where invite_id = ?'
+  return { [raw((alias) => `${alias}.id in (${redeemed})`, [invite])]: [] }
 }
 
 /** Shorter texts have no trigram of their own: those at the start of a word are found. */
@@ -62,9 +70,6 @@ async function nameHas(em: EntityManager, text: string): Promise<FilterQuery<Use
   const like = [...text].length < 3 ? `${escaped}%` : `%${escaped}%`
   return { $or: [{ username: { $ilike: like } }, { displayName: { $ilike: like } }] }
 }
-
-const dayMs = 24 * 60 * 60 * 1000
-const startOf = (day: string) => new Date(`${day}T00:00:00Z`)
 
 const isByName = (sort: UsersQuery['sort']) => sort === 'az' || sort === 'za'
 

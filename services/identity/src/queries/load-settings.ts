@@ -3,12 +3,18 @@ import { InstanceSettings } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { IdentityConfig } from '../config.ts'
 
-const gates = ['registrationOpen', 'federatedRegistrationOpen', 'autoAcceptPeering'] as const
+const gates = [
+  'registrationOpen',
+  'federatedRegistrationOpen',
+  'autoAcceptPeering',
+  'stubUpgradesNeedProof',
+  'requireSecondFactorForAdmins',
+] as const
 
 const readById = batchedRead({
   name: 'instance_settings',
   entity: InstanceSettings,
-  properties: [...gates, 'id', 'instanceId', 'instanceName'],
+  properties: [...gates, 'id', 'instanceId', 'instanceName', 'contact'],
   key: 'id',
 })
 

@@ -3,6 +3,7 @@ import { User, assertCurrent, plainUserProperties, type ActingCaller, type Plain
 import { refuse } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { normalizeUsername } from '@gatehouse/contracts'
 
 const readById = batchedRead({
   name: 'users_by_id',
@@ -37,10 +38,10 @@ export async function lockInOrder(em: EntityManager, userIds: readonly string[])
   await read(em, sql, [bigintArray(userIds)])
 }
 
-/** The local admins who are not deleted. All admins are locked in the order of ids. Contract: 5. */
+/** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5. */
 export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }[]> {
   type Row = { id: string; counts: boolean }
-  const sql = `select id::text as id, home_instance is null and not is_deleted as counts
+  const sql = `select id::text as id, home_instance is null and not is_deleted and suspended_at is null as counts
     from users where is_admin order by users.id for no key update`
   return (await read<Row>(em, sql)).filter(({ counts }) => counts)
 }
@@ -51,3 +52,18 @@ export function requireLive(user: User | null): User {
   if (user.isDeleted) throw refuse.target_deleted()
   return user
 }
+
+const greatestId = 2n ** 63n - 1n
+
+/** `id:` or `name:` in front decides: a name may be the digits of another id. Throws user_unknown, user_ambiguous. */
+export async function findUser(em: EntityManager, reference: string): Promise<User> {
+  const [, kind, text = ''] = /^(?:(id|name):)?(.*)$/s.exec(reference) ?? []
+  const byId = kind !== 'name' && isId(text) ? await em.findOne(User, { id: text }) : null
+  const byName = kind !== 'id' ? await em.findOne(User, { username: normalizeUsername(text) }) : null
+  if (byId && byName && byId.id !== byName.id) throw refuse.user_ambiguous()
+  const user = byId ?? byName
+  if (!user) throw refuse.user_unknown()
+  return user
+}
+
+const isId = (text: string): boolean => /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= greatestId

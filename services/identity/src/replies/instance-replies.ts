@@ -6,12 +6,22 @@ import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings
 export function instanceReply(settings: PlainSettings, config: Pick<IdentityConfig, 'registrationOpen'>) {
   return {
     name: settings.instanceName,
+    contact: settings.contact ?? null,
     version,
     registrationOpen: isRegistrationOpen(settings, config),
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
     instanceId: settings.instanceId,
+    ...chatFeatures,
   }
 }
+
+/** Of chat servers. federation-wire-2.md 5, info. */
+const chatFeatures = {
+  directoryConfigured: false,
+  directoryAvailable: false,
+  directoryEnabled: false,
+  supportCardEnabled: false,
+} as const
 
 /** Existing clients ask for these. Contract: 5. */
 const fixedSettings = {
@@ -25,12 +35,16 @@ const fixedSettings = {
 
 /** Contract: 5. */
 export function settingsReply(settings: PlainSettings) {
-  const { instanceName, registrationOpen, federatedRegistrationOpen, autoAcceptPeering } = settings
+  const { instanceName, registrationOpen, federatedRegistrationOpen } = settings
+  const { autoAcceptPeering, stubUpgradesNeedProof, requireSecondFactorForAdmins } = settings
   return {
     instanceName,
+    contact: settings.contact ?? null,
     registrationOpen: registrationOpen ?? null,
     federatedRegistrationOpen,
     autoAcceptPeering,
+    stubUpgradesNeedProof,
+    requireSecondFactorForAdmins,
     ...fixedSettings,
   }
 }

@@ -1,71 +1,78 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
 import { findPage } from '@gatehouse/database'
-import { AuditEntry, sanitizeUser } from '@gatehouse/domain'
-import {
-  adminsOnly,
-  callerOf,
-  jsonBody,
-  parseInput,
-  requestIdOf,
-  requireAdmin,
-  type AppState,
-} from '@gatehouse/service-kit'
+import { adminView, DeletionOrder } from '@gatehouse/domain'
+import { answer, callerOf, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { deleteUser } from '../operations/administration/delete-user.ts'
+import { deleteUser } from '../operations/deletion/delete-account.ts'
 import { patchSettings } from '../operations/administration/patch-settings.ts'
-import { resetPassword } from '../operations/administration/reset-password.ts'
+import { createRecoveryLink, resetPassword } from '../operations/administration/reset-password.ts'
 import { setRole } from '../operations/administration/set-role.ts'
+import { suspendUser, unsuspendUser } from '../operations/administration/suspend-user.ts'
+import { orderReply } from '../operations/federation/deletion-orders.ts'
+import { endUserSessions } from '../operations/credentials/end-sessions.ts'
+import { removeSecondFactor } from '../operations/second-factor/end.ts'
+import { describeUser } from '../queries/describe-user.ts'
+import { auditReply, listAudit } from '../queries/list-audit.ts'
 import { listUserInstances, listUsers } from '../queries/list-users.ts'
 import { loadSettings } from '../queries/load-settings.ts'
-import { auditReply } from '../replies/audit-reply.ts'
 import { settingsReply } from '../replies/instance-replies.ts'
 
 /** Contract: 5. */
 export function adminRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
-  router.use(adminsOnly)
   addUserRoutes(router, deps)
-  router.get(endpoints.listAudit.path, async (ctx) => {
-    const query = parseInput(endpoints.listAudit.query, ctx.query)
-    const { rows, nextCursor } = await findPage(deps.orm.em.fork(), AuditEntry, query)
-    ctx.body = { entries: rows.map(auditReply), nextCursor }
+  answer(router, endpoints.listAudit, async (query) => {
+    const { rows, nextCursor } = await listAudit(deps.orm.em.fork(), query)
+    return { entries: rows.map(auditReply), nextCursor }
   })
-  router.get(endpoints.getSettings.path, async (ctx) => {
-    ctx.body = settingsReply(await loadSettings(deps.orm.em))
+  answer(router, endpoints.listOpenOrders, async (query) => {
+    const where = { state: { $in: ['waiting' as const, 'overdue' as const] } }
+    const { rows, nextCursor } = await findPage(deps.orm.em.fork(), DeletionOrder, { ...query, where })
+    return {
+      orders: rows.map((order) => ({ ...orderReply(order), id: order.id, userId: order.userId })),
+      nextCursor,
+    }
   })
-  router.patch(endpoints.patchSettings.path, jsonBody, async (ctx) => {
-    const changes = parseInput(endpoints.patchSettings.body, ctx.request.body)
-    const requestId = requestIdOf(ctx)
-    ctx.body = settingsReply(await patchSettings(deps, { changes, actor: requireAdmin(ctx), requestId }))
+  answer(router, endpoints.getSettings, async () => settingsReply(await loadSettings(deps.orm.em)))
+  answer(router, endpoints.patchSettings, async (changes, ctx) => {
+    return settingsReply(await patchSettings(deps, { changes, ...actOf(ctx) }))
   })
   return router
 }
 
+const actOf = (ctx: { state: AppState }) => ({
+  actor: requireAdmin(ctx),
+  address: callerOf(ctx).address,
+  requestId: requestIdOf(ctx),
+})
+
 function addUserRoutes(router: Router<AppState>, deps: Deps): void {
-  router.get(endpoints.listUsers.path, async (ctx) => {
-    const query = parseInput(endpoints.listUsers.query, ctx.query)
+  answer(router, endpoints.listUsers, async (query) => {
     const { users, ...rest } = await listUsers(deps.orm.em.fork(), query)
     const { page, pageSize } = query
-    ctx.body = { users: users.map((user) => sanitizeUser(user, false)), ...rest, page, pageSize }
+    return { users: users.map(adminView), ...rest, page, pageSize }
   })
-  router.get(endpoints.listUserInstances.path, async (ctx) => {
-    ctx.body = { instances: await listUserInstances(deps.orm.em.fork()) }
+  answer(router, endpoints.listUserInstances, async () => ({ instances: await listUserInstances(deps.orm.em.fork()) }))
+  answer(router, endpoints.describeUser, ({ id: userId }, ctx) => describeUser(deps, { userId, ...actOf(ctx) }))
+  answer(router, endpoints.setRole, async ({ id: userId, isAdmin }, ctx) =>
+    adminView(await setRole(deps, { userId, isAdmin, ...actOf(ctx) })),
+  )
+  answer(router, endpoints.resetPassword, async ({ id: userId }, ctx) => ({
+    temporaryPassword: await resetPassword(deps, { userId, ...actOf(ctx) }),
+  }))
+  answer(router, endpoints.createRecoveryLink, ({ id: userId }, ctx) =>
+    createRecoveryLink(deps, { userId, ...actOf(ctx) }),
+  )
+  answer(router, endpoints.suspendUser, async ({ id: userId, reason = null }, ctx) => {
+    return adminView(await suspendUser(deps, { userId, reason, ...actOf(ctx) }))
   })
-  router.patch(endpoints.setRole.path, jsonBody, async (ctx) => {
-    const { id: userId } = parseInput(endpoints.setRole.params, ctx.params)
-    const { isAdmin } = parseInput(endpoints.setRole.body, ctx.request.body)
-    const change = { userId, isAdmin, actor: requireAdmin(ctx), requestId: requestIdOf(ctx) }
-    ctx.body = sanitizeUser(await setRole(deps, change), false)
-  })
-  router.post(endpoints.resetPassword.path, async (ctx) => {
-    const { id: userId } = parseInput(endpoints.resetPassword.params, ctx.params)
-    const reset = { userId, actor: requireAdmin(ctx), address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
-    ctx.body = { temporaryPassword: await resetPassword(deps, reset) }
-  })
-  router.delete(endpoints.deleteUser.path, async (ctx) => {
-    const { id: userId } = parseInput(endpoints.deleteUser.params, ctx.params)
-    await deleteUser(deps, { userId, actor: requireAdmin(ctx), requestId: requestIdOf(ctx) })
-    ctx.body = { success: true }
-  })
+  answer(router, endpoints.unsuspendUser, async ({ id: userId }, ctx) =>
+    adminView(await unsuspendUser(deps, { userId, ...actOf(ctx) })),
+  )
+  answer(router, endpoints.endUserSessions, ({ id: userId }, ctx) => endUserSessions(deps, { userId, ...actOf(ctx) }))
+  answer(router, endpoints.deleteUser, ({ id: userId }, ctx) => deleteUser(deps, { userId, ...actOf(ctx) }))
+  answer(router, endpoints.removeSecondFactor, ({ id: userId }, ctx) =>
+    removeSecondFactor(deps, { userId, ...actOf(ctx) }),
+  )
 }

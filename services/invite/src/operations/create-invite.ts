@@ -1,10 +1,9 @@
 import { inviteCreated, type createInviteBody } from '@gatehouse/contracts'
 import { Invite, nextId, type ActingAdmin } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
-import { refuse } from '@gatehouse/runtime'
-import { withFreshToken } from './fresh-token.ts'
-import { actAsAdmin, recordInviteChange } from './invite-change.ts'
+import { actAsAdmin, recordInviteChange, withFreshToken } from './change-invite.ts'
 
 type Input = z.infer<typeof createInviteBody> & { admin: ActingAdmin; requestId?: string | undefined }
 

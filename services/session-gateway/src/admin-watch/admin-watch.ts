@@ -1,28 +1,38 @@
 import type { Bus, Subscription } from '@gatehouse/bus'
 import { durableEvents, unwatchMessage, watchMessage, type AdminChangedMessage } from '@gatehouse/contracts'
+import { delay } from '@gatehouse/runtime'
 import { sendText } from '../connection/send-text.ts'
-import type { SessionSocket } from '../connection/session-socket.ts'
-import { encodeMessage } from '../connection/text-frame.ts'
+import { type SessionSocket, encodeError, encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
-import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
+import {
+  findCurrentState,
+  refuseAdmin,
+  type AuthenticatedSocket,
+  type CallerDeps,
+} from '../sessions/session-registry.ts'
 
-const adminRequired = encodeMessage({ type: 'error', message: 'Admin access required', code: 'admin_required' })
-const unknownTopic = encodeMessage({ type: 'error', message: 'Unknown topic', code: 'unknown_topic' })
+type WatchDeps = CallerDeps & Pick<OperationContext, 'sessionMetrics' | 'timer' | 'timings' | 'log'>
 
-/** Contract: 6, watch. */
+const revoked = encodeError('token_revoked', { requestType: 'watch' })
+const unavailable = encodeError('service_unavailable', { requestType: 'watch' })
+
+/** Contract: 6, watch; Design: invariant 1. */
 export class AdminWatch {
-  readonly #deps: Pick<OperationContext, 'sessionMetrics'>
+  readonly #deps: WatchDeps
   readonly #watchers = new Set<AuthenticatedSocket>()
+  /** In order. */
+  #changes: Buffer[] = []
 
-  constructor(deps: Pick<OperationContext, 'sessionMetrics'>) {
+  constructor(deps: WatchDeps) {
     this.#deps = deps
   }
 
   handle(socket: AuthenticatedSocket, message: unknown): void {
     if (unwatchMessage.safeParse(message).success) return this.drop(socket)
-    if (!watchMessage.safeParse(message).success) return sendText(this.#deps, socket, unknownTopic)
-    if (!socket.session.user.isAdmin) return sendText(this.#deps, socket, adminRequired)
+    if (!watchMessage.safeParse(message).success) return sendText(this.#deps, socket, encodeError('unknown_topic'))
+    // An `unwatch` may come before the account is read.
     this.#watchers.add(socket)
+    void this.#answer(socket)
   }
 
   drop(socket: SessionSocket): void {
@@ -32,22 +42,61 @@ export class AdminWatch {
   /** Users without the role stop watching. */
   notify(change: Omit<AdminChangedMessage, 'type'>): void {
     if (this.#watchers.size === 0) return
-    const message = encodeMessage({ type: 'admin_changed', ...change } satisfies AdminChangedMessage)
-    for (const socket of this.#watchers) {
-      if (socket.session.user.isAdmin) sendText(this.#deps, socket, message)
-      else this.drop(socket)
+    this.#changes.push(encodeMessage({ type: 'admin_changed', ...change } satisfies AdminChangedMessage))
+    if (this.#changes.length === 1) void this.#deliver()
+  }
+
+  /** Waits while accounts cannot be read: little changes without the database. */
+  async #deliver(): Promise<void> {
+    const { log, timer, timings } = this.#deps
+    while (this.#changes.length > 0 && this.#watchers.size > 0) {
+      const due = this.#changes.length
+      try {
+        const admins = await this.#findAdmins()
+        for (const message of this.#changes.splice(0, due)) {
+          for (const socket of admins) if (this.#watchers.has(socket)) sendText(this.#deps, socket, message)
+        }
+      } catch (err) {
+        log.warn({ err }, 'changes for admins wait')
+        await delay(timer, timings.databaseRetryMs)
+      }
     }
+    this.#changes = []
+  }
+
+  /** After a change of the own password a client reconnects with its newer token. */
+  async #findAdmins(): Promise<AuthenticatedSocket[]> {
+    const judged = [...this.#watchers].map(async (socket) => {
+      const state = await findCurrentState(this.#deps, socket)
+      if (state && !refuseAdmin(state)) return [socket]
+      if (!state) this.#end(socket, revoked)
+      this.drop(socket)
+      return []
+    })
+    return (await Promise.all(judged)).flat()
+  }
+
+  async #answer(socket: AuthenticatedSocket): Promise<void> {
+    try {
+      const state = await findCurrentState(this.#deps, socket)
+      const refusal = state && refuseAdmin(state)
+      if (!state) this.#end(socket, revoked)
+      else if (refusal) this.#end(socket, encodeError(refusal))
+    } catch {
+      this.#end(socket, unavailable)
+    }
+  }
+
+  #end(socket: AuthenticatedSocket, error: Buffer): void {
+    if (this.#watchers.delete(socket) && socket.phase === 'ready') sendText(this.#deps, socket, error)
   }
 }
 
-/** Updates the account states of connected users too. */
 export async function subscribeAdminChanges({
   bus,
-  sessions,
   adminWatch,
 }: {
   bus: Pick<Bus, 'subscribe'>
-  sessions: Pick<SessionRegistry, 'updateAccountState'>
   adminWatch: Pick<AdminWatch, 'notify'>
 }): Promise<Subscription> {
   return await bus.subscribe(durableEvents, async (event) => {
@@ -55,7 +104,6 @@ export async function subscribeAdminChanges({
     if (event.name === 'PeerChanged') return adminWatch.notify({ what: 'peers' })
     const { payload } = event
     if ('inviteId' in payload) return adminWatch.notify({ what: 'invites', id: payload.inviteId })
-    sessions.updateAccountState(payload.state)
     adminWatch.notify({ what: 'users', id: payload.userId })
   })
 }

@@ -3,12 +3,11 @@ import type { Quota } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import type { TimeoutSet } from '../timeout-set.ts'
 import { sendText } from './send-text.ts'
-import type { SessionSocket } from './session-socket.ts'
-import { encodeMessage } from './text-frame.ts'
+import { type SessionSocket, encodeMessage } from './session-socket.ts'
 
 export type ReleaseDeps = {
   timeouts: Readonly<Record<string, Pick<TimeoutSet<SessionSocket>, 'delete'>>>
-  /** The layers above drop what they hold for the socket. */
+  /** For the layers above. */
   onReleased(socket: SessionSocket): void
 }
 
@@ -16,7 +15,7 @@ export type RefusalDeps = ReleaseDeps & Pick<OperationContext, 'sessionMetrics'>
 
 export type HandshakeRefusal = Exclude<
   keyof typeof closures,
-  'passwordReset' | 'accountDeleted' | 'goingAway' | 'tooManyConnections'
+  'passwordReset' | 'accountDeleted' | 'accountSuspended' | 'goingAway' | 'tooManyConnections'
 >
 
 /** Spec: WebSocket handshake 5; Contract: 6, failure before `ready`. */
@@ -27,7 +26,6 @@ export function refuseHandshake(deps: RefusalDeps, socket: SessionSocket, refusa
   closeSocket(deps, socket, closure)
 }
 
-/** Frames that come later are ignored. */
 export function closeSocket(
   deps: ReleaseDeps,
   socket: SessionSocket,

@@ -1,9 +1,8 @@
 import { closures } from '@gatehouse/contracts'
-import { manualTimer, type ManualTimer } from '@gatehouse/runtime'
+import { manualTimer, type ManualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
-import { drainSockets } from './drain-sockets.ts'
-import { OpenSockets } from './open-sockets.ts'
+import { drainSockets, OpenSockets } from './open-sockets.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 describe('a drain', () => {

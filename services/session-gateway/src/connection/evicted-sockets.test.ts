@@ -1,9 +1,8 @@
-import { manualTimer } from '@gatehouse/runtime'
 import { capturedLog } from '@gatehouse/test-kit'
+import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
-import { EvictedSockets } from './drain-sockets.ts'
-import { OpenSockets } from './open-sockets.ts'
+import { EvictedSockets, OpenSockets } from './open-sockets.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 describe('the sockets of a node that was evicted while it ran', () => {

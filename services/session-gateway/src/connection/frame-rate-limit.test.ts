@@ -1,7 +1,7 @@
-import { manualTimer, movableClock } from '@gatehouse/runtime'
+import { manualTimer, movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { TimeoutSet } from '../timeout-set.ts'
-import { countFrame, resumeWithinLimit } from './frame-rate-limit.ts'
+import { countFrame, resumeWithinLimit } from './socket-timeouts.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 describe('the limit of frames', () => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { sendText } from './send-text.ts'
-import type { SessionSocket } from './session-socket.ts'
-import { encodeMessage } from './text-frame.ts'
+import { type SessionSocket, encodeMessage } from './session-socket.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -1,20 +1,18 @@
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import type { SessionSocket } from './session-socket.ts'
-import { textFrameHeader } from './text-frame.ts'
+import { type SessionSocket, textFrameHeader } from './session-socket.ts'
 
 /** Terminates a slow reader. */
 export function sendText(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket, message: Buffer): void {
   if (canSend(deps, socket)) socket.send(message, { binary: false })
 }
 
-/** Terminates a slow reader. */
 export function sendFrames(
   deps: Pick<OperationContext, 'sessionMetrics'>,
   socket: SessionSocket,
   frames: Buffer,
 ): void {
-  // ws writes each frame at once without compression, so frames never mix.
+  // Without compression ws writes each frame at once, so frames never mix.
   if (canSend(deps, socket)) socket.connection?.write(frames)
 }
 
@@ -33,18 +31,22 @@ export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void
   connection.uncork()
 }
 
-/** Terminates a socket with too much waiting. */
-export function keepForReady(
-  deps: Pick<OperationContext, 'sessionMetrics'>,
-  socket: SessionSocket,
-  frames: Buffer,
-): void {
+function keepForReady(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
   if (socket.readyState !== socket.OPEN) return
   socket.backlogBytes += frames.length
   if (socket.backlogBytes <= policy.sendBufferBytes) return void (socket.backlog ??= []).push(frames)
   deps.sessionMetrics.slowReaders.inc()
   socket.backlog = undefined
   socket.terminate()
+}
+
+export function sendOrKeep(
+  deps: Pick<OperationContext, 'sessionMetrics'>,
+  socket: SessionSocket,
+  frames: Buffer,
+): void {
+  if (socket.phase === 'ready') sendFrames(deps, socket, frames)
+  else keepForReady(deps, socket, frames)
 }
 
 function canSend({ sessionMetrics }: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket): boolean {

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
-import { closures } from '@gatehouse/contracts'
+import { closures, socketErrors, upstreamLimits } from '@gatehouse/contracts'
+import type { ClientKind, SocketErrorCode, SocketErrorMessage } from '@gatehouse/contracts'
+import { unknownClient, type ClientDescription } from '@gatehouse/service-kit'
 import { WebSocket } from 'ws'
-import { unknownClient, type ClientDescription } from './describe-client.ts'
-import { encodeMessage } from './text-frame.ts'
 
 export type SocketEvents = {
   message(socket: SessionSocket, data: Buffer, isBinary: boolean): void
@@ -15,26 +15,24 @@ export type SocketEvents = {
 export class SessionSocket extends WebSocket {
   /** All sockets share one object. */
   events: SocketEvents | undefined = undefined
-  /** `authenticating`: the token is verified, the account not yet read. `closing`: frames are ignored. */
+  /** `authenticating`: the account is not yet read. `closing`: frames are ignored. */
   phase: 'unauthenticated' | 'authenticating' | 'ready' | 'closing' = 'unauthenticated'
-  /** What the layer of sessions knows of it, from a verified token until the end. */
+  /** Of the layer of sessions, from a verified token on. */
   session: unknown = undefined
   /** All sockets of the account, this one included. */
   siblings: ReadonlySet<SessionSocket> | undefined = undefined
   connectedAt = 0
-  client: ClientDescription = unknownClient
+  /** `client` is what its `auth` said. */
+  client: ClientDescription & { client?: ClientKind } = unknownClient
   /** Empty once the socket is `ready` or closed. */
   quotaKey = ''
   awaitsPong = false
-  /** In this second `frames` was last reduced. */
+  /** When `frames` was last reduced. */
   second = 0
   frames = 0
   connection: Duplex | undefined = undefined
-  /** By the timer. */
-  readyAt = 0
-  /** Not counted for a slow reader: the client does not cause its size. */
+  /** The client does not cause its size. */
   unsentReadyBytes = 0
-  /** Frames that came before `ready`. */
   backlog: Buffer[] | undefined = undefined
   backlogBytes = 0
 
@@ -62,4 +60,37 @@ export class SessionSocket extends WebSocket {
   isBeforeReady(): boolean {
     return this.phase === 'unauthenticated' || this.phase === 'authenticating'
   }
+}
+
+/** Of a length in one byte, and in three. RFC 6455, 5.2. */
+const shortLength = 125
+const mediumLength = 0xffff
+
+export function textFrameHeader(length: number): Buffer {
+  if (length <= shortLength) return Buffer.of(0x81, length)
+  const header = Buffer.alloc(length <= mediumLength ? 4 : 10)
+  header[0] = 0x81
+  header[1] = length <= mediumLength ? 126 : 127
+  if (length <= mediumLength) header.writeUInt16BE(length, 2)
+  else header.writeBigUInt64BE(BigInt(length), 2)
+  return header
+}
+
+export function encodeMessage(message: object): Buffer {
+  return Buffer.from(JSON.stringify(message))
+}
+
+export function encodeFrame(message: object): Buffer {
+  const payload = encodeMessage(message)
+  return Buffer.concat([textFrameHeader(payload.length), payload])
+}
+
+/** `given` may replace the text. Contract: 6. */
+export function encodeError(code: SocketErrorCode, given: Partial<SocketErrorMessage> = {}): Buffer {
+  return encodeMessage({ type: 'error', message: socketErrors[code], code, ...given } satisfies SocketErrorMessage)
+}
+
+export function cutText(text: string): string {
+  if (text.length <= upstreamLimits.errorTextMax) return text
+  return [...text.slice(0, 2 * upstreamLimits.errorTextMax)].slice(0, upstreamLimits.errorTextMax).join('')
 }

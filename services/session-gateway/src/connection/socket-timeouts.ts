@@ -1,9 +1,8 @@
+import { refuseHandshake, type HandshakeRefusal, type RefusalDeps } from './close-socket.ts'
+import type { SessionSocket } from './session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { TimeoutSet } from '../timeout-set.ts'
-import { refuseHandshake, type HandshakeRefusal, type RefusalDeps } from './close-socket.ts'
-import { resumeWithinLimit } from './frame-rate-limit.ts'
-import type { SessionSocket } from './session-socket.ts'
 
 export type SocketTimeouts = {
   unauthenticated: TimeoutSet<SessionSocket>
@@ -39,4 +38,46 @@ function pingOrTerminate({ pings }: SocketTimeouts, socket: SessionSocket): void
   socket.awaitsPong = true
   socket.ping()
   pings.add(socket)
+}
+
+type PauseDeps = Pick<OperationContext, 'clock'> & {
+  timeouts: { paused: Pick<TimeoutSet<SessionSocket>, 'add' | 'delete'> }
+}
+
+/** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6. */
+export function countFrame(deps: PauseDeps & RefusalDeps, socket: SessionSocket, bytes: number): boolean {
+  if (socket.phase === 'ready') return countWhenReady(deps, socket, bytes)
+  socket.frames += 1
+  if (socket.phase === 'closing') {
+    // The time limit of the closing handshake ends the connection.
+    if (socket.frames > policy.framesAfterClose) socket.pause()
+    return false
+  }
+  if (socket.frames <= policy.framesBeforeReady) return true
+  refuseHandshake(deps, socket, 'firstMessageNotAuth')
+  return false
+}
+
+export function resumeWithinLimit({ clock, timeouts }: PauseDeps, socket: SessionSocket): void {
+  workOff(clock, socket)
+  if (socket.frames > policy.framesPerSecond) timeouts.paused.add(socket)
+  else socket.resume()
+}
+
+function countWhenReady({ clock, timeouts }: PauseDeps, socket: SessionSocket, bytes: number): boolean {
+  workOff(clock, socket)
+  socket.frames += 1 + Math.floor(bytes / policy.bytesPerFrame)
+  if (socket.frames <= policy.framesPerSecond) return true
+  if (!socket.isPaused) {
+    socket.pause()
+    timeouts.paused.add(socket)
+  }
+  return false
+}
+
+function workOff(clock: OperationContext['clock'], socket: SessionSocket): void {
+  const second = Math.floor(clock.now() / 1000)
+  const passed = Math.max(0, second - socket.second)
+  socket.second = second
+  socket.frames = Math.max(0, socket.frames - passed * policy.framesPerSecond)
 }

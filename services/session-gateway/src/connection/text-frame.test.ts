@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { textFrameHeader } from './text-frame.ts'
+import { textFrameHeader } from './session-socket.ts'
 
 describe('a text frame', () => {
   it('has a header with its length in 7, 16 or 64 bits, as RFC 6455 5.2 draws the limits', () => {

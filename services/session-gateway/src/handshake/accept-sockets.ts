@@ -1,24 +1,22 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { callerHeader, verifyCallerToken, type CallerKey } from '@gatehouse/auth'
+import { callerHeader, type CallerVerifier } from '@gatehouse/auth'
 import { limits } from '@gatehouse/contracts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
-import { clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
+import { clientNetwork, describeClient, requestIdHeader } from '@gatehouse/service-kit'
 import { WebSocketServer, type ServerOptions } from 'ws'
 import { refuseHandshake, releaseQuota, releaseSocket } from '../connection/close-socket.ts'
-import { describeClient } from '../connection/describe-client.ts'
-import { drainSockets } from '../connection/drain-sockets.ts'
-import { countFrame } from '../connection/frame-rate-limit.ts'
-import type { OpenSockets } from '../connection/open-sockets.ts'
+import { drainSockets, type OpenSockets } from '../connection/open-sockets.ts'
+import { countFrame } from '../connection/socket-timeouts.ts'
 import { SessionSocket, type SocketEvents } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { isAuthenticated } from '../sessions/session-registry.ts'
-import { handleMessage, parseFrame, type MessageDeps } from './handle-message.ts'
+import { handleMessage, type MessageDeps } from './handle-message.ts'
 import { authenticate, type HandshakeDeps } from './handshake.ts'
 
 type AcceptDeps = HandshakeDeps &
   MessageDeps &
-  Pick<OperationContext, 'timings'> & { keys: { caller: CallerKey }; openSockets: OpenSockets }
+  Pick<OperationContext, 'timer' | 'timings'> & { verifyCaller: CallerVerifier; openSockets: OpenSockets }
 
 /** Disposed, it drains the open sockets. */
 export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable {
@@ -39,7 +37,7 @@ export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable
 
   server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', destroyBroken)
-    const caller = verifyCallerToken(deps.keys.caller, String(request.headers[callerHeader] ?? ''), deps.clock.now())
+    const caller = deps.verifyCaller(String(request.headers[callerHeader] ?? ''), deps.clock.now())
     if (!caller) return refuseUpgrade(connection, refuse.forbidden())
     if (request.url?.split('?', 1)[0] !== '/ws') return refuseUpgrade(connection, refuse.not_found())
     if (!openSockets.accepting) return refuseUpgrade(connection, refuse.restarting())
@@ -89,7 +87,7 @@ function onMessage(deps: AcceptDeps, socket: SessionSocket, data: Buffer, isBina
   countFrame(deps, socket, data.length)
   if (socket.phase === 'unauthenticated') void authenticate(deps, socket, data, isBinary)
   else if (socket.phase === 'authenticating') refuseHandshake(deps, socket, 'firstMessageNotAuth')
-  else if (isAuthenticated(socket)) handleMessage(deps, socket, parseFrame(data, isBinary))
+  else if (isAuthenticated(socket)) handleMessage(deps, socket, data, isBinary)
 }
 
 /** A fault ends its own socket instead of the process. */

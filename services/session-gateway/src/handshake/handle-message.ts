@@ -1,10 +1,9 @@
 import { limits } from '@gatehouse/contracts'
 import type { AdminWatch } from '../admin-watch/admin-watch.ts'
 import { sendText } from '../connection/send-text.ts'
-import { cutText, encodeMessage } from '../connection/text-frame.ts'
+import { cutText, encodeError, encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
-import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { createTokenBucket, takeToken } from '../sessions/token-bucket.ts'
+import { type AuthenticatedSocket, createTokenBucket, takeToken } from '../sessions/session-registry.ts'
 import type { MessageForwarder } from '../upstreams/message-forwarder.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
@@ -15,13 +14,14 @@ export type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
 }
 
 const pong = encodeMessage({ type: 'pong' })
-const rateLimited = encodeMessage({ type: 'error', message: 'Rate limited', code: 'rate_limited' })
-const invalidJson = encodeMessage({ type: 'error', message: 'Invalid JSON', code: 'invalid_json' })
+const rateLimited = encodeError('rate_limited')
+const invalidJson = encodeError('invalid_json')
 
 export const malformed = Symbol('malformed')
 
 /** `ping` costs no token of the user, unknown types do. Contract: 6. */
-export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, message: unknown): void {
+export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, data: Buffer, isBinary: boolean): void {
+  const message = parseFrame(data, isBinary)
   const type = typeOf(message)
   if (type === 'ping') return sendText(deps, socket, pong)
   const { user } = socket.session
@@ -31,8 +31,9 @@ export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, me
   if (message === malformed) return sendText(deps, socket, invalidJson)
   if (type === 'watch' || type === 'unwatch') return deps.adminWatch.handle(socket, message)
   const upstream = deps.upstreams.ownerOf(type)
-  if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string })
-  sendText(deps, socket, encodeMessage(unknownType(type)))
+  if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string }, data)
+  const about = typeof type === 'string' ? { about: cutText(type) } : {}
+  sendText(deps, socket, encodeError('unknown_message_type', about))
 }
 
 /** Gives `malformed` for a frame that is binary, too large or no JSON. */
@@ -43,11 +44,6 @@ export function parseFrame(data: Buffer, isBinary: boolean): unknown {
   } catch {
     return malformed
   }
-}
-
-function unknownType(type: unknown): object {
-  const error = { type: 'error', message: 'Unknown message type', code: 'unknown_message_type' }
-  return typeof type === 'string' ? { ...error, about: cutText(type) } : error
 }
 
 function typeOf(message: unknown): unknown {

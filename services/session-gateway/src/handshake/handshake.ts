@@ -1,25 +1,33 @@
-import { checkRevocation, verifyToken, type TokenKey, type TokenStatus } from '@gatehouse/auth'
-import { authMessage, limits } from '@gatehouse/contracts'
+import { checkRevocation, type TokenStatus } from '@gatehouse/auth'
+import { authMessage, limits, type ReadyMessage } from '@gatehouse/contracts'
+import { sanitizeUser } from '@gatehouse/domain'
 import type { Quota } from '@gatehouse/runtime'
+import { version } from '@gatehouse/service-kit'
 import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-socket.ts'
 import { sendFrames, sendReady } from '../connection/send-text.ts'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import type { SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
-import type { PresenceReconciler } from '../presence/presence-reconciler.ts'
-import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
-import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
-import type { ReadyParts } from '../upstreams/ready-parts.ts'
-import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 import { parseFrame } from './handle-message.ts'
-import type { PeeringReader } from './peering-summary.ts'
-import { readyMessage } from './ready-message.ts'
+import type { PeeringReader, PeeringSummary } from './peering-summary.ts'
+import type { TokenReader } from './token-reader.ts'
+import type { PresenceReconciler, ConnectedUser } from '../presence/presence-reconciler.ts'
+import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
+import {
+  findCurrentCaller,
+  type CallerDeps,
+  type AuthenticatedSocket,
+  type SessionRegistry,
+} from '../sessions/session-registry.ts'
+import { type ReadyParts, emptyParts, type CollectedParts } from '../upstreams/ready-parts.ts'
+import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
 export type HandshakeDeps = EndingDeps &
-  Pick<OperationContext, 'clock' | 'timer' | 'random' | 'log'> & {
-    keys: { token: TokenKey }
+  CallerDeps &
+  Pick<OperationContext, 'clock' | 'random' | 'log'> & {
+    tokens: TokenReader
     timeouts: SocketTimeouts
-    sessions: Pick<SessionRegistry, 'add' | 'nameSession' | 'updateAccountState'>
+    sessions: Pick<SessionRegistry, 'add' | 'nameSession'>
     presence: Pick<PresenceReconciler, 'userConnected' | 'markOnline'>
     peering: Pick<PeeringReader, 'read'>
     /** The unauthenticated sockets of each client network. Contract: 6. */
@@ -38,8 +46,8 @@ export async function authenticate(
   if (data.length > limits.socketFirstMessageBytes) return refuseHandshake(deps, socket, 'messageTooBig')
   const first = authMessage.safeParse(parseFrame(data, isBinary))
   if (!first.success) return refuseHandshake(deps, socket, 'firstMessageNotAuth')
-  const claims = verifyToken(deps.keys.token, first.data.token, deps.clock.now())
-  if (!claims) return refuseHandshake(deps, socket, 'invalidToken')
+  const { client } = first.data
+  if (client) socket.client = { ...socket.client, client }
   socket.phase = 'authenticating'
   // The time limit of authentication ends here: a refused client would reconnect and cause the same work again.
   deps.timeouts.unauthenticated.delete(socket)
@@ -47,6 +55,9 @@ export async function authenticate(
   // A client has nothing to say before `ready`.
   socket.pause()
   try {
+    const claims = await deps.tokens.read(first.data.token)
+    if (!isAuthenticating(socket)) return
+    if (!claims) return refuseHandshake(deps, socket, 'invalidToken')
     await admit(deps, deps.sessions.add(socket, claims.userId, claims))
   } catch (err) {
     deps.log.warn({ err }, 'handshake failed')
@@ -69,15 +80,18 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   // The event may have come after the account was read.
   if (user.ending) endSessions(deps, user, user.ending)
   if (!isAuthenticating(socket)) return
-  deps.sessions.updateAccountState(state)
   releaseQuota(deps, socket)
   deps.sessions.nameSession(socket, deps.random.uuid())
   // Messages of upstreams are kept until after `ready`.
   const parts = deps.upstreams.withReadyParts.length > 0 ? await deps.readyParts.collect(socket) : undefined
-  if (parts && !isAuthenticating(socket)) return
+  if (parts) {
+    if (!isAuthenticating(socket)) return
+    const caller = await findCurrentCaller(deps, socket)
+    if (!isAuthenticating(socket)) return
+    if (!caller) return refuseHandshake(deps, socket, 'tokenRevoked')
+  }
   deps.timeouts.handshakes.delete(socket)
   socket.phase = 'ready'
-  socket.readyAt = deps.timer.now()
   socket.frames = 0
   deps.presence.markOnline(user)
   sendReady(socket, readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts }))
@@ -98,4 +112,29 @@ const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
 
 function isAuthenticating(socket: SessionSocket): boolean {
   return socket.phase === 'authenticating' && socket.readyState === socket.OPEN
+}
+
+/** `presences` is shared and never copied: it is most of a large message. Contract: 6, `ready`. */
+function readyMessage(
+  { snapshot, visible }: ConnectedUser,
+  { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
+  { sessionId, now, parts }: { sessionId: string; now: number; parts: CollectedParts | undefined },
+): Buffer[] {
+  const { user, instanceName, instanceId } = snapshot
+  const message: Omit<ReadyMessage, 'presences'> = {
+    type: 'ready',
+    user: { ...sanitizeUser(user, true), status: 'online' },
+    sessionId,
+    serverTime: now,
+    instance: { name: instanceName, instanceId, version },
+    ...peerOrigins,
+    ...(user.isAdmin && { pendingApprovalCount }),
+    ...emptyParts,
+    ...parts?.fields,
+    ...(parts && parts.incomplete.length > 0 && { incomplete: [...parts.incomplete] }),
+  }
+  const { shared, others } = visible
+  const separator = shared.length > 0 && others.length > 0 ? ',' : ''
+  const head = Buffer.from(`${JSON.stringify(message).slice(0, -1)},"presences":{`)
+  return [head, shared, Buffer.concat([Buffer.from(separator), others, Buffer.from('}}')])]
 }

@@ -1,7 +1,7 @@
-import { manualTimer } from '@gatehouse/runtime'
+import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
-import { HeartbeatHistory } from './heartbeat-history.ts'
+import { HeartbeatHistory } from './session-node.ts'
 
 const succeeds = async () => undefined
 const fails = async () => {

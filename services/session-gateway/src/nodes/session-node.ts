@@ -1,8 +1,8 @@
 import { DatabaseUnavailable, changeRows, read } from '@gatehouse/database'
-import { withTimeout } from '@gatehouse/runtime'
+import { withTimeout, type Timer } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 
-/** Heartbeats do not renew this. The row stays until its users are evicted. */
+/** No heartbeat renews it. The row stays until its users are evicted. */
 export const deadMark = "'-infinity'::timestamptz"
 
 type NodeDeps = Pick<OperationContext, 'orm' | 'random' | 'timer' | 'timings'>
@@ -30,7 +30,6 @@ export class SessionNode {
     return timer.now() - this.#renewedAt < timings.nodeSilenceMs
   }
 
-  /** The new node has no users. */
   async register(): Promise<void> {
     const { random, timer } = this.#deps
     const id = random.uuid()
@@ -53,7 +52,7 @@ export class SessionNode {
     else this.#renewedAt = startedAt
   }
 
-  /** A silent connection is not waited for. The next heartbeat uses another one. */
+  /** The next heartbeat uses another connection than a silent one. */
   async #change(sql: string, id: string): Promise<number> {
     const { orm, timings } = this.#deps
     const late = () => new DatabaseUnavailable('no answer to the heartbeat in time')
@@ -76,4 +75,33 @@ export async function listOtherNodes({
   const sql = `select id::text from session_nodes where id <> ? and seen_at > now() - ? * interval '1 millisecond'`
   const rows = await read<{ id: string }>(orm.em.fork(), sql, [node.id, timings.nodeSilenceMs])
   return rows.map(({ id }) => id)
+}
+
+/** While the database was away, silence of other nodes says nothing. */
+export class HeartbeatHistory {
+  readonly #timer: Timer
+  readonly #silenceMs: number
+  #interruptedAt: number
+
+  constructor(timer: Timer, silenceMs: number) {
+    this.#timer = timer
+    this.#silenceMs = silenceMs
+    this.#interruptedAt = timer.now()
+  }
+
+  /** A slow heartbeat counts as an interruption. */
+  async observe(heartbeat: () => Promise<void>): Promise<void> {
+    const startedAt = this.#timer.now()
+    try {
+      await heartbeat()
+    } catch (error) {
+      this.#interruptedAt = this.#timer.now()
+      throw error
+    }
+    if (this.#timer.now() - startedAt > this.#silenceMs) this.#interruptedAt = this.#timer.now()
+  }
+
+  isComplete(): boolean {
+    return this.#timer.now() - this.#interruptedAt >= this.#silenceMs
+  }
 }

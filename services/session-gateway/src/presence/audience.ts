@@ -2,7 +2,7 @@ import { bigintArray, read } from '@gatehouse/database'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 
-/** A space has one list, however many of the users are in it. Contract: 6, presence_update. */
+/** One list for each space, however many users are in it. Contract: 6, presence_update. */
 export type Audience = {
   spacesOf: ReadonlyMap<string, readonly string[]>
   membersOf: ReadonlyMap<string, readonly string[]>
@@ -14,24 +14,6 @@ export type Audience = {
 export type PresentUsers = { onNode: string } | { everywhereAnd: readonly string[] }
 
 export const emptyAudience: Audience = { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map() }
-
-/** A later audience replaces entries of an earlier one. */
-export function mergeAudiences(audiences: readonly Audience[]): Audience {
-  const merge = (name: keyof Audience) => new Map(audiences.flatMap((one) => [...one[name]]))
-  return { spacesOf: merge('spacesOf'), membersOf: merge('membersOf'), linkedTo: merge('linkedTo') }
-}
-
-/** Undefined above `atMost` links. */
-export function listRecipients(
-  { spacesOf, membersOf, linkedTo }: Audience,
-  userId: string,
-  atMost: number,
-): string[] | undefined {
-  const inSpaces = (spacesOf.get(userId) ?? []).map((spaceId) => membersOf.get(spaceId) ?? [])
-  const lists = [linkedTo.get(userId) ?? [], ...inSpaces]
-  const total = lists.reduce((sum, list) => sum + list.length, 0)
-  return total > atMost ? undefined : [...new Set(lists.flat())].filter((id) => id !== userId)
-}
 
 type Kind = 'spaces' | 'members' | 'linked'
 
@@ -69,7 +51,7 @@ export async function readAudience(
   return audienceOf(rows)
 }
 
-/** The planner looks up a few users one by one instead of reading all present ones. */
+/** The planner then looks a few users up one by one. */
 function onNode(nodeId: string) {
   return { sql: 'select user_id from presences where node_id = ?', parameters: [nodeId] }
 }
@@ -84,4 +66,40 @@ function audienceOf(rows: readonly { kind: Kind; id: string; ids: string }[]): A
   const ofKind = (kind: Kind) =>
     new Map(rows.filter((row) => row.kind === kind).map((row) => [row.id, row.ids.split(',')] as const))
   return { spacesOf: ofKind('spaces'), membersOf: ofKind('members'), linkedTo: ofKind('linked') }
+}
+
+/** Includes the user, who shares spaces with themselves. */
+export function observersOf({ spacesOf, membersOf, linkedTo }: Audience, userId: string): Set<string> {
+  const sharing = (spacesOf.get(userId) ?? []).flatMap((spaceId) => membersOf.get(spaceId) ?? [])
+  return new Set([...sharing, ...(linkedTo.get(userId) ?? [])])
+}
+
+/** Of the JSON object `presences`, without braces. */
+export type VisibleUsers = { shared: Buffer; others: Buffer }
+
+type SharedList = { ids: ReadonlySet<string>; json: Buffer }
+
+/** Users with the same spaces share one encoded list. */
+export function createVisibleUsers(audience: Audience): (userId: string) => VisibleUsers {
+  const lists = new Map<string, SharedList>()
+
+  function sharedBy(spaceIds: readonly string[]): SharedList {
+    const key = spaceIds.join(',')
+    const known = lists.get(key)
+    if (known) return known
+    const ids = new Set(spaceIds.flatMap((spaceId) => audience.membersOf.get(spaceId) ?? []))
+    const list = { ids, json: encode([...ids]) }
+    lists.set(key, list)
+    return list
+  }
+
+  return (userId) => {
+    const { ids, json } = sharedBy(audience.spacesOf.get(userId) ?? [])
+    const others = [userId, ...(audience.linkedTo.get(userId) ?? [])].filter((id) => !ids.has(id))
+    return { shared: json, others: encode([...new Set(others)]) }
+  }
+}
+
+function encode(ids: readonly string[]): Buffer {
+  return Buffer.from(ids.map((id) => `"${id}":"online"`).join(','))
 }

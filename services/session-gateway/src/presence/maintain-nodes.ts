@@ -1,26 +1,25 @@
-import { changeRows } from '@gatehouse/database'
+import { changeRows, bigintArray, read, transaction } from '@gatehouse/database'
 import { startPeriodicTask } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
-import { HeartbeatHistory } from '../nodes/heartbeat-history.ts'
-import { listOtherNodes, type SessionNode } from '../nodes/session-node.ts'
-import { evictDeadNodes, markDead } from './dead-nodes.ts'
-import type { PresenceBroadcaster } from './presence-broadcaster.ts'
+import { HeartbeatHistory, listOtherNodes, type SessionNode, deadMark } from '../nodes/session-node.ts'
+import { policy } from '../policy.ts'
+import { readChange, recordChanges, selectChanges, type ChangeRow, type PresenceChange } from './presence-store.ts'
+import type { PresenceFeed } from './presence-feed.ts'
 import type { PresenceReconciler } from './presence-reconciler.ts'
 
 type MaintenanceDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings' | 'sessionMetrics'> & {
   node: SessionNode
   presence: Pick<PresenceReconciler, 'resync'>
-  broadcaster: PresenceBroadcaster
+  feed: PresenceFeed
 }
 
 /** Disposed, it drains the node. `onlyNode`: other rows are of an earlier run. */
 export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): Promise<AsyncDisposable> {
   const { log, timer, timings, node } = deps
   const heartbeats = new HeartbeatHistory(timer, timings.nodeSilenceMs)
-  const unconfirmed = new Set<string>()
   if (onlyNode) {
     await markDead(deps, { allBut: node.id })
-    await evictDeadNodes(deps, unconfirmed)
+    await evictDeadNodes(deps)
   }
   const task = { name: 'node heartbeat', everyMs: timings.nodeHeartbeatMs, log, timer }
   const heartbeat = startPeriodicTask(task, async () => {
@@ -28,9 +27,10 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
     deps.presence.resync()
     if (heartbeats.isComplete()) {
       await markDead(deps, { silentMs: timings.nodeSilenceMs })
-      await evictDeadNodes(deps, unconfirmed)
+      await evictDeadNodes(deps)
     }
-    deps.broadcaster.retryPostponed()
+    // A message of another node may be lost.
+    deps.feed.wake()
   })
   return {
     async [Symbol.asyncDispose]() {
@@ -40,7 +40,7 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
   }
 }
 
-/** The last node takes its users offline. Otherwise users may reconnect within the grace period. */
+/** Users may reconnect elsewhere within the grace period. */
 async function drainNode(deps: MaintenanceDeps): Promise<void> {
   const { node, log, timings } = deps
   try {
@@ -49,9 +49,74 @@ async function drainNode(deps: MaintenanceDeps): Promise<void> {
       await changeRows(deps.orm.em.fork(), expire, [timings.nodeSilenceMs - timings.graceMs, node.id])
     } else {
       await markDead(deps, { id: node.id })
-      await evictDeadNodes(deps, new Set())
+      await evictDeadNodes(deps)
     }
   } catch (err) {
     log.warn({ err }, 'node drain failed')
   }
+}
+
+type EvictionDeps = Pick<OperationContext, 'orm' | 'sessionMetrics'> & {
+  feed: Pick<PresenceFeed, 'recorded'>
+  node: { readonly id: string }
+}
+
+export async function markDead(
+  { orm }: Pick<OperationContext, 'orm'>,
+  which: { id: string } | { allBut: string } | { silentMs: number },
+): Promise<void> {
+  const mark = (where: string, parameter: unknown) =>
+    changeRows(
+      orm.em.fork(),
+      `update session_nodes set seen_at = ${deadMark} where seen_at > ${deadMark} and ${where}`,
+      [parameter],
+    )
+  if ('id' in which) await mark('id = ?', which.id)
+  else if ('allBut' in which) await mark('id <> ?', which.allBut)
+  else await mark(`seen_at < now() - ? * interval '1 millisecond'`, which.silentMs)
+}
+
+/** Skips locked rows: nodes may run it at once. Contract: 6, status. */
+export async function evictDeadNodes(deps: EvictionDeps): Promise<void> {
+  for (;;) {
+    const { evicted, changes } = await evictUsers(deps)
+    deps.feed.recorded(changes)
+    if (evicted < policy.evictionBatch) break
+  }
+  const removed = await changeRows(
+    deps.orm.em.fork(),
+    `delete from session_nodes where seen_at = ${deadMark}
+     and not exists (select from presences where node_id = session_nodes.id)`,
+  )
+  deps.sessionMetrics.nodesEvicted.inc(removed)
+}
+
+type Eviction = { evicted: number; changes: PresenceChange[] }
+
+async function evictUsers({ orm, node }: EvictionDeps): Promise<Eviction> {
+  return await transaction(orm, async (em): Promise<Eviction> => {
+    const rows = await read<{ id: string }>(
+      em,
+      `select users.id::text from users
+       where users.id in (
+         select user_id from presences join session_nodes on session_nodes.id = node_id where seen_at = ${deadMark})
+       order by users.id limit ? for no key update skip locked`,
+      [policy.evictionBatch],
+    )
+    if (rows.length === 0) return { evicted: 0, changes: [] }
+    // A statement after the lock sees what was committed before it.
+    const changed = await read<ChangeRow>(
+      em,
+      `with dead as (select id from session_nodes where seen_at = ${deadMark}), removed as (
+         delete from presences where user_id = any(?::bigint[]) and node_id in (select id from dead) returning user_id
+       ), changes as (
+         update users set status = 'offline' where id in (select user_id from removed) and not exists (
+           select from presences where user_id = users.id and node_id not in (select id from dead))
+         returning id, status
+       ), recorded as (${recordChanges})
+       ${selectChanges}`,
+      [bigintArray(rows.map((row) => row.id)), node.id],
+    )
+    return { evicted: rows.length, changes: changed.map(readChange) }
+  })
 }

@@ -1,12 +1,11 @@
 import { checkRevocation } from '@gatehouse/auth'
 import type { LocalUser } from '../sessions/session-registry.ts'
-import { needsWrite, type PresenceState } from './presence-state.ts'
+import { needsWrite, type PresenceState, type PresenceTracker } from './presence-state.ts'
 import type { PresenceChange, PresenceStore, PresenceTransaction, UserSnapshot } from './presence-store.ts'
-import type { PresenceTracker } from './presence-tracker.ts'
 
 export type PresenceBatch = {
   users: readonly LocalUser[]
-  /** Their rows were to change in the last attempt. */
+  /** To be changed by the last attempt. */
   planned: readonly LocalUser[]
 }
 
@@ -15,7 +14,7 @@ export type BatchResult = {
   snapshots: Map<string, UserSnapshot>
   online: readonly LocalUser[]
   offline: readonly LocalUser[]
-  /** Another transaction has locked their rows. */
+  /** By another transaction. */
   locked: ReadonlySet<LocalUser>
   changes: PresenceChange[]
 }
@@ -29,7 +28,7 @@ export async function writeBatch(
   return await deps.store.transaction(async (transaction) => {
     const snapshots = await transaction.lockUsers(idsOf(batch.users))
     const locked = await findLocked(transaction, batch, snapshots)
-    // Later statements keep the locks until PostgreSQL has decided, so no later batch is first.
+    // A statement under way keeps its locks, so no later batch is first.
     signal.throwIfAborted()
     const free = batch.users.filter((user) => !locked.has(user))
     for (const user of free) {
@@ -40,9 +39,7 @@ export async function writeBatch(
     const online = withState(free, (state) => state.desired === 'online' && state.offlineAfter === undefined)
     const offline = withState(free, (state) => state.desired === 'offline' && needsWrite(state))
     batch.planned = [...online, ...offline]
-    const unconfirmed = withState(batch.planned, ({ recorded }) => recorded === 'unknown')
-    const write = { online: idsOf(online), offline: idsOf(offline), unconfirmed: idsOf(unconfirmed) }
-    const changes = await transaction.write(nodeId, write)
+    const changes = await transaction.write(nodeId, { online: idsOf(online), offline: idsOf(offline) })
     return { nodeId, snapshots, online, offline, locked, changes }
   })
 }

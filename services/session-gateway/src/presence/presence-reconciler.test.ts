@@ -16,6 +16,7 @@ describe('the presence reconciler', () => {
     expect(node.store.transactions).to.equal(1)
     expect([node.isOnline('1'), node.isOnline('2')]).to.deep.equal([true, false])
     expect(statuses(node)).to.deep.equal(['online'])
+    expect(node.hinted).to.deep.equal([{ userId: '1', status: 'online', version: 1 }])
   })
 
   /** Contract: 6, presence_update. */
@@ -125,7 +126,7 @@ describe('the presence reconciler', () => {
     expect(node.store.transactions).to.be.within(2, 3)
   })
 
-  for (const ending of ['PasswordReset', 'SessionsEnded', 'UserDeleted'] as const) {
+  for (const ending of ['PasswordReset', 'SessionsEnded', 'UserSuspended', 'UserDeleted'] as const) {
     it(`${ending}: takes the user offline at once`, async () => {
       const node = nodeWith('1')
       await signIn(node, '1')
@@ -250,7 +251,7 @@ describe('the presence reconciler', () => {
     await node.advance(5)
 
     expect(handshakes.map(({ outcome }) => outcome)).to.deep.equal(['refused', 'refused'])
-    expect(node.published).to.deep.equal([])
+    expect(statuses(node)).to.deep.equal([])
     await node.advance(60_000)
     expect([...node.sessions.users()]).to.deep.equal([])
   })
@@ -323,12 +324,12 @@ describe('the presence reconciler', () => {
   })
 
   for (const end of ['lostAfterCommit', 'lostBeforeCommit'] as const) {
-    it(`${end}: publishes the presence of a user whose commit was not confirmed, once it is`, async () => {
+    it(`${end}: records once that a user came and left whose commits were not confirmed`, async () => {
       const node = nodeWith('1')
       node.store.isHeld = true
       node.connect('1')
       await endNextWrite(node, end)
-      expect(node.published).to.deep.equal([])
+      expect(node.hinted).to.deep.equal([])
 
       node.store.isHeld = false
       const again = node.connect('1')
@@ -338,7 +339,6 @@ describe('the presence reconciler', () => {
       node.disconnect(again)
       await node.advance(5_100)
       await endNextWrite(node, end)
-      expect(statuses(node)).to.deep.equal(['online'])
       node.store.release()
       await node.advance(1_000)
 
@@ -364,7 +364,7 @@ describe('the presence reconciler', () => {
     })
   }
 
-  it('publishes the presence of a user whose commit was not confirmed before the node was evicted', async () => {
+  it('records once that a user left whose commit was not confirmed before the node was evicted', async () => {
     const node = nodeWith('1')
     node.disconnect(await signIn(node, '1'))
     node.store.isHeld = true
@@ -427,7 +427,7 @@ describe('the presence reconciler', () => {
     expect(node.store.transactions).to.equal(1)
   })
 
-  it('converges: after any sequence of events, exactly the users with a ready socket are recorded and published', async function () {
+  it('converges: after any sequence of events, exactly the users with a ready socket are recorded and online', async function () {
     this.timeout(60_000)
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 60, size: 'max' }), async (steps) => {
@@ -445,7 +445,7 @@ describe('the presence reconciler', () => {
         const connected = userIds.filter((id) => readySockets(node, id) > 0)
         expect([...(node.store.rows.get(node.node.id) ?? [])].sort()).to.deep.equal(connected)
         expect([...node.sessions.users()].map(({ id }) => id).sort()).to.deep.equal(connected)
-        expect(userIds.filter((id) => node.announced(id) === 'online')).to.deep.equal(connected)
+        expect(userIds.filter((id) => node.store.statusOf(id) === 'online')).to.deep.equal(connected)
         expect(node.handshakes.filter(({ outcome }) => outcome === 'pending')).to.deep.equal([])
         await node.presence[Symbol.asyncDispose]()
         expect(node.timer.pending()).to.equal(0)
@@ -554,4 +554,5 @@ function readySockets(node: ReconciledNode, userId: string): number {
   return [...sockets].filter(({ phase }) => phase === 'ready').length
 }
 
-const statuses = (node: ReconciledNode) => node.published.map(({ status }) => status)
+/** What every node reads. */
+const statuses = (node: ReconciledNode) => node.store.changes.map(({ status }) => status)

@@ -3,14 +3,12 @@ import type { OperationContext } from '../context.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
 import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
-import type { Audience } from './audience.ts'
+import { createVisibleUsers, type VisibleUsers } from './audience.ts'
 import { writeBatch, type BatchResult, type PresenceBatch } from './presence-batch.ts'
-import type { PresenceBroadcaster } from './presence-broadcaster.ts'
-import { isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
+import type { PresenceFeed } from './presence-feed.ts'
+import { PresenceTracker, isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
-import { PresenceTracker } from './presence-tracker.ts'
 import type { RemotePresences } from './remote-presences.ts'
-import { createVisibleUsers, type VisibleUsers } from './visible-users.ts'
 import { Waiters, type Waiter } from './waiters.ts'
 
 export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
@@ -20,14 +18,14 @@ type HandshakeWaiters = ReadonlyMap<LocalUser, Waiter<ConnectedUser | undefined>
 export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
   sessions: SessionRegistry
   store: PresenceStore
-  broadcaster: Pick<PresenceBroadcaster, 'publish'>
+  feed: Pick<PresenceFeed, 'recorded'>
   node: Pick<SessionNode, 'id' | 'heartbeat'>
   remotePresences: Pick<RemotePresences, 'onlineIds'>
   /** Runs before a user is written under the new id of the node. */
   onReRegistered(): void
 }
 
-/** Writes one batch at a time, so changes of one user keep their order and many handshakes share statements. */
+/** One batch at a time keeps the order of changes, and many handshakes share statements. */
 export class PresenceReconciler implements AsyncDisposable {
   readonly #deps: ReconcilerDeps
   readonly #tracker: PresenceTracker
@@ -116,7 +114,6 @@ export class PresenceReconciler implements AsyncDisposable {
     if (this.#pending.size > 0) this.#schedule(retryMs ?? this.#deps.timings.gatherMs)
   }
 
-  /** Gives the delay after a failure or locked rows. */
   async #reconcileBatch(): Promise<number | undefined> {
     const { log, timings } = this.#deps
     const waiters = new Map<LocalUser, Waiter<ConnectedUser | undefined>>()
@@ -136,7 +133,6 @@ export class PresenceReconciler implements AsyncDisposable {
     }
   }
 
-  /** Forgets users with nothing left. */
   #takeUsers(waiters: Map<LocalUser, Waiter<ConnectedUser | undefined>>): LocalUser[] {
     const users: LocalUser[] = []
     for (const user of this.#pending) {
@@ -151,7 +147,7 @@ export class PresenceReconciler implements AsyncDisposable {
     return users
   }
 
-  /** The limit covers both attempts: a database that hangs must not delay the next batch longer. */
+  /** A database that hangs delays the next batch by one limit for both attempts. */
   async #write(batch: PresenceBatch): Promise<BatchResult> {
     const { timer, timings, node, store } = this.#deps
     const limit = new AbortController()
@@ -182,18 +178,19 @@ export class PresenceReconciler implements AsyncDisposable {
       if (waiter) this.#waiters.requeue(user.id, waiter)
       answered.delete(user)
     }
-    const { broadcaster, remotePresences, store } = this.#deps
-    // Visibility is mutual: one read serves `ready` and the recipients.
-    const ids = new Set([...[...answered.keys()].map(({ id }) => id), ...result.changes.map(({ userId }) => userId)])
-    const audience = store.readAudience([...ids], { everywhereAnd: remotePresences.onlineIds() })
-    broadcaster.publish(result.changes, audience)
-    const answering = this.#answer(result, answered, audience).finally(() => this.#answering.delete(answering))
+    this.#deps.feed.recorded(result.changes)
+    if (answered.size === 0) return
+    const answering = this.#answer(result, answered).finally(() => this.#answering.delete(answering))
     this.#answering.add(answering)
   }
 
-  async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters, reading: Promise<Audience>): Promise<void> {
+  async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters): Promise<void> {
+    const { remotePresences, store } = this.#deps
     try {
-      const visibleTo = createVisibleUsers(await reading)
+      // Visibility is mutual.
+      const ids = [...waiters.keys()].map(({ id }) => id)
+      const audience = await store.readAudience(ids, { everywhereAnd: remotePresences.onlineIds() })
+      const visibleTo = createVisibleUsers(audience)
       for (const [user, waiter] of waiters) {
         const snapshot = snapshots.get(user.id)
         waiter.resolve(snapshot && { snapshot, visible: visibleTo(user.id) })

@@ -55,7 +55,7 @@ describe('the presence of a user on a node', () => {
     ['commitUnconfirmed', leaving, { ...offline, recorded: 'unknown' }],
     ['nodeReRegistered', online, { ...online, recorded: 'offline' }],
     ['nodeReRegistered', grace, { ...grace, recorded: 'offline' }],
-    ['nodeReRegistered', { ...online, recorded: 'unknown' }, { ...online, recorded: 'unknown' }],
+    ['nodeReRegistered', { ...online, recorded: 'unknown' }, { ...online, recorded: 'offline' }],
   ]
   for (const [event, before, after] of table) {
     it(`${event}: ${nameOf(before)} becomes ${nameOf(after)}`, () => {

@@ -1,7 +1,11 @@
+import type { OperationContext } from '../context.ts'
+import type { LocalUser } from '../sessions/session-registry.ts'
+import { TimeoutSet } from '../timeout-set.ts'
+
 export type PresenceState = {
   /** Stays `online` during the grace period. */
   readonly desired: 'online' | 'offline'
-  /** The record is `unknown` after a commit that was not confirmed. */
+  /** `unknown` after an unconfirmed commit. */
   readonly recorded: 'online' | 'offline' | 'unknown'
   /** By the timer. Undefined outside a grace period. */
   readonly offlineAfter: number | undefined
@@ -9,7 +13,7 @@ export type PresenceState = {
 
 type Transition = {
   /** The event has no effect in other states. */
-  when?: { desired?: PresenceState['desired']; recorded?: PresenceState['recorded']; inGrace?: boolean }
+  when?: { desired?: PresenceState['desired']; inGrace?: boolean }
   desired?: PresenceState['desired']
   recorded?: PresenceState['recorded']
   grace?: 'start' | 'end'
@@ -18,25 +22,22 @@ type Transition = {
 /** Spec: WebSocket handshake 4; Contract: 6, presence_update. */
 export const presenceTransitions = {
   accepted: { desired: 'online', grace: 'end' },
-  /** A running grace period goes on: the rejected sockets were never online. */
+  /** Rejected sockets were never online. */
   rejected: { when: { inGrace: false }, desired: 'offline' },
-  /** A running grace period is not prolonged. */
   lastSocketClosed: { when: { desired: 'online', inGrace: false }, grace: 'start' },
-  /** A forced disconnect has no grace period. */
   forcedOut: { desired: 'offline', grace: 'end' },
   graceEnded: { desired: 'offline', grace: 'end' },
   onlineRecorded: { recorded: 'online' },
   offlineRecorded: { recorded: 'offline' },
   commitUnconfirmed: { recorded: 'unknown' },
-  /** The database has no row. An unconfirmed change may still have to be announced. */
-  nodeReRegistered: { when: { recorded: 'online' }, recorded: 'offline' },
+  /** The new node has no rows. */
+  nodeReRegistered: { recorded: 'offline' },
 } as const satisfies Record<string, Transition>
 
 export type PresenceEvent = keyof typeof presenceTransitions
 
 export const initialPresence: PresenceState = { desired: 'offline', recorded: 'offline', offlineAfter: undefined }
 
-/** Gives the same object when the event has no effect. */
 export function nextPresence(
   state: PresenceState,
   event: PresenceEvent,
@@ -44,7 +45,6 @@ export function nextPresence(
 ): PresenceState {
   const { when, desired, recorded, grace }: Transition = presenceTransitions[event]
   if (when?.desired !== undefined && when.desired !== state.desired) return state
-  if (when?.recorded !== undefined && when.recorded !== state.recorded) return state
   if (when?.inGrace !== undefined && when.inGrace !== isInGrace(state)) return state
   const ends = { start: now + graceMs, end: undefined }
   return {
@@ -54,7 +54,6 @@ export function nextPresence(
   }
 }
 
-/** Nothing is written during a grace period. */
 export function needsWrite(state: PresenceState): boolean {
   return state.desired !== state.recorded && !isInGrace(state)
 }
@@ -65,4 +64,37 @@ export function isIdle(state: PresenceState): boolean {
 
 function isInGrace(state: PresenceState): boolean {
   return state.offlineAfter !== undefined
+}
+
+/** Idle users take no memory. */
+export class PresenceTracker {
+  readonly #deps: Pick<OperationContext, 'timer' | 'timings'>
+  readonly #states = new Map<LocalUser, PresenceState>()
+  readonly #grace: TimeoutSet<LocalUser>
+
+  constructor(deps: Pick<OperationContext, 'timer' | 'timings'>, onGraceEnded: (user: LocalUser) => void) {
+    this.#deps = deps
+    this.#grace = new TimeoutSet(deps.timings.graceMs, deps.timer, (user) => {
+      this.apply(user, 'graceEnded')
+      onGraceEnded(user)
+    })
+  }
+
+  stateOf(user: LocalUser): PresenceState {
+    return this.#states.get(user) ?? initialPresence
+  }
+
+  apply(user: LocalUser, event: PresenceEvent): void {
+    const { timer, timings } = this.#deps
+    const before = this.stateOf(user)
+    const after = nextPresence(before, event, { now: timer.now(), graceMs: timings.graceMs })
+    if (isIdle(after)) this.#states.delete(user)
+    else this.#states.set(user, after)
+    if (after.offlineAfter === undefined) this.#grace.delete(user)
+    else if (after.offlineAfter !== before.offlineAfter) this.#grace.add(user)
+  }
+
+  stop(): void {
+    this.#grace.stop()
+  }
 }

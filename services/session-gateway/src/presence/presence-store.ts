@@ -1,21 +1,23 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { bigintArray, columnsOf, read, shortTransaction, violates } from '@gatehouse/database'
-import type { EntityColumns, ShortTransaction } from '@gatehouse/database'
+import {
+  bigintArray,
+  columnsOf,
+  shortTransaction,
+  violates,
+  type EntityColumns,
+  type ShortTransaction,
+  read,
+} from '@gatehouse/database'
 import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { OperationContext } from '../context.ts'
 import { readAudience, type Audience, type PresentUsers } from './audience.ts'
 
 export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName: string; instanceId: string }
 
-/** `version` rises with every change of the same user. */
+/** `version` rises, for session gateways of 0.2.0. */
 export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
 
-export type PresenceWrite = {
-  online: readonly string[]
-  offline: readonly string[]
-  /** The last change of these may be unpublished. Their status is always given. */
-  unconfirmed: readonly string[]
-}
+export type PresenceWrite = { online: readonly string[]; offline: readonly string[] }
 
 export type PresenceTransaction = {
   /** Skips accounts that another transaction has locked. */
@@ -29,12 +31,11 @@ export type PresenceTransaction = {
 export type PresenceStore = {
   /** Rolls back where `work` has written nothing. */
   transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T>
-  /** Read it after the commit: of two users who connect at once, the later reader sees the other. */
+  /** After the commit: of two users who connect at once, the later reader sees the other. */
   readAudience(userIds: readonly string[], present: PresentUsers): Promise<Audience>
-  findConnected(userIds: readonly string[]): Promise<Set<string>>
+  readChanges(query: ChangesQuery): Promise<ChangesPage>
 }
 
-/** Another node has evicted this one. */
 export class NodeNotRegistered extends Error {
   override readonly name = 'NodeNotRegistered'
 }
@@ -51,11 +52,7 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
         }),
       ),
     readAudience: (userIds, present) => readAudience(context, userIds, present),
-    findConnected: async (userIds) => {
-      const sql = 'select user_id::text as id from presences where user_id = any(?::bigint[])'
-      const rows = await read<{ id: string }>(context.orm.em.fork(), sql, [bigintArray(userIds)])
-      return new Set(rows.map(({ id }) => id))
-    },
+    readChanges: (query) => readChanges(context, query),
   }
 }
 
@@ -87,76 +84,115 @@ async function findExisting(transaction: ShortTransaction, userIds: readonly str
   return rows.map((row) => row.id)
 }
 
-/** The evicting node announced the removal of a missing row. Nobody announced an unconfirmed change. */
 async function writePresences(
   transaction: ShortTransaction,
   nodeId: string,
-  { online, offline, unconfirmed }: PresenceWrite,
+  { online, offline }: PresenceWrite,
 ): Promise<PresenceChange[]> {
   if (online.length + offline.length === 0) return []
-  type Row = { user_id: string; status: 'online' | 'offline'; version: string }
-  const lost = new Set(unconfirmed)
-  const lostOf = (userIds: readonly string[]) => userIds.filter((id) => lost.has(id))
-  const changes = [
-    ...(online.length > 0 ? [addOnline(nodeId, online, lostOf(online))] : []),
-    ...(offline.length > 0 ? [removeOffline(nodeId, offline, lostOf(offline))] : []),
+  // A statement for departures looks through all users of the node.
+  const writes = [
+    ...(online.length > 0 ? [{ ...addOnline, parameters: [bigintArray(online), nodeId, bigintArray(online)] }] : []),
+    ...(offline.length > 0 ? [{ ...removeOffline, parameters: [bigintArray(offline), nodeId, nodeId] }] : []),
   ]
-  const write = transaction.commitWith<Row>(
-    `with ${changes.map(({ steps }) => steps).join(', ')}
-     select id::text as user_id, status, nextval('presence_versions')::text as version
-     from (${changes.map(({ result }) => result).join(' union all ')}) as changes`,
-    changes.flatMap(({ parameters }) => parameters),
+  const write = transaction.commitWith<ChangeRow>(
+    `with ${writes.map(({ steps }) => steps).join(', ')},
+     changes as (${writes.map(({ result }) => result).join(' union all ')}), recorded as (${recordChanges})
+     ${selectChanges}`,
+    [...writes.flatMap(({ parameters }) => parameters), nodeId],
   )
   const rows = await write.catch((error: unknown) => {
     if (!violates(error, 'presences_node_id_fkey')) throw error
     throw new NodeNotRegistered('this session gateway was evicted', { cause: error })
   })
-  return rows.map((row) => ({ userId: row.user_id, status: row.status, version: Number(row.version) }))
+  return rows.map(readChange)
 }
 
-type StatusChange = { steps: string; result: string; parameters: string[] }
-
-function addOnline(nodeId: string, userIds: readonly string[], unconfirmed: readonly string[]): StatusChange {
-  const steps = `added as (
+const addOnline = {
+  steps: `added as (
       insert into presences (user_id, node_id) select unnest(?::bigint[]), ?::uuid on conflict do nothing
     ), shown as (
       update users set status = 'online' where id = any(?::bigint[]) and status <> 'online' returning id
-    )`
-  const ids = bigintArray(userIds)
-  const change = { steps, result: `select id, 'online' as status from shown`, parameters: [ids, nodeId, ids] }
-  if (unconfirmed.length === 0) return change
-  const present = `present as (select id, 'online' as status from unnest(?::bigint[]) as lost (id))`
-  return withStatuses(change, { step: present, name: 'present', parameters: [bigintArray(unconfirmed)] })
+    )`,
+  result: `select id, 'online' as status from shown`,
 }
 
-function removeOffline(nodeId: string, userIds: readonly string[], unconfirmed: readonly string[]): StatusChange {
-  const steps = `removed as (
+const removeOffline = {
+  steps: `removed as (
       delete from presences where user_id = any(?::bigint[]) and node_id = ?::uuid returning user_id
     ), hidden as (
       update users set status = 'offline' from removed
       where users.id = removed.user_id and not exists (
         select from presences where presences.user_id = users.id and presences.node_id <> ?::uuid)
       returning users.id
-    )`
-  const parameters = [bigintArray(userIds), nodeId, nodeId]
-  const change = { steps, result: `select id, 'offline' as status from hidden`, parameters }
-  if (unconfirmed.length === 0) return change
-  const left = `left_here as (
-      select id, case when exists (select from presences where user_id = lost.id and node_id <> ?::uuid)
-        then 'online' else 'offline' end as status
-      from unnest(?::bigint[]) as lost (id)
-    )`
-  return withStatuses(change, { step: left, name: 'left_here', parameters: [nodeId, bigintArray(unconfirmed)] })
+    )`,
+  result: `select id, 'offline' as status from hidden`,
 }
 
-/** `union` gives no user twice. */
-function withStatuses(
-  { steps, result, parameters }: StatusChange,
-  statuses: { step: string; name: string; parameters: string[] },
-): StatusChange {
+export type ChangeRow = { user_id: string; status: 'online' | 'offline'; version: string }
+
+/** For a statement with `changes (id, status)`. The parameter is the writing node. */
+export const recordChanges = `insert into presence_changes (user_id, node_id) select id, ?::uuid from changes
+  on conflict (user_id) do update set changed = excluded.changed, node_id = excluded.node_id`
+
+export const selectChanges = `select id::text as user_id, status, nextval('presence_versions')::text as version from changes`
+
+export function readChange({ user_id: userId, status, version }: ChangeRow) {
+  return { userId, status, version: Number(version) }
+}
+
+export type ChangesCursor = { changed: string; userId: string }
+
+export type ChangesQuery = {
+  /** A snapshot of the database: what it shows is left out. */
+  since: string
+  after?: ChangesCursor | undefined
+  /** Read too, changed or not. */
+  userIds: readonly string[]
+  limit: number
+}
+
+/** `since`, before everything. */
+export const firstSnapshot = '1:1:'
+
+/** Null for users of this instance. federation-wire-2.md 5, socket. */
+export type HomeOfUser = { homeUserId: string | null; homeInstance: string | null }
+
+/** `recordedBy` is the writing node, or null for one of `userIds`. */
+export type CurrentPresence = HomeOfUser & {
+  userId: string
+  status: 'online' | 'offline'
+  recordedBy: string | null
+}
+
+export type ChangesPage = { snapshot: string; presences: CurrentPresence[]; next: ChangesCursor | undefined }
+
+/** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence-changes.md */
+async function readChanges(
+  { orm }: Pick<OperationContext, 'orm'>,
+  { since, after, userIds, limit }: ChangesQuery,
+): Promise<ChangesPage> {
+  type Found = CurrentPresence & { changed: string | null }
+  type Row = { snapshot: string } & (Found | { userId: null })
+  const rows = await read<Row>(
+    orm.em.fork(),
+    `with recorded as (
+       select user_id, changed, node_id from presence_changes
+       where changed >= pg_snapshot_xmin(?::pg_snapshot) and not pg_visible_in_snapshot(changed, ?::pg_snapshot)
+         and (changed, user_id) > (?::xid8, ?::bigint)
+       order by changed, user_id limit ?
+     ), found as (select * from recorded union all select asked, null, null from unnest(?::bigint[]) as asked)
+     select pg_current_snapshot()::text as snapshot, user_id::text as "userId", status, changed::text,
+       node_id::text as "recordedBy", home_user_id as "homeUserId", home_instance as "homeInstance"
+     from (values (true)) as one left join (found join users on users.id = user_id) on true
+     order by found.changed, user_id`,
+    [since, since, after?.changed ?? '0', after?.userId ?? '0', limit, bigintArray(userIds)],
+  )
+  const found = rows.filter((row): row is Row & Found => row.userId !== null)
+  const recorded = found.flatMap(({ userId, changed }) => (changed === null ? [] : { userId, changed }))
   return {
-    steps: `${steps}, ${statuses.step}`,
-    result: `${result} union select id, status from ${statuses.name}`,
-    parameters: [...parameters, ...statuses.parameters],
+    snapshot: rows[0]?.snapshot ?? since,
+    presences: found.map(({ snapshot: _, changed: __, ...presence }) => presence),
+    next: recorded.length === limit ? recorded.at(-1) : undefined,
   }
 }

@@ -3,7 +3,7 @@ import { policy } from '../policy.ts'
 /** `until` in milliseconds. */
 export type RemotePresence = { userId: string; status: 'online' | 'offline'; until: number }
 
-/** Kept in memory until the report ends, never stored. Contract: 6. */
+/** Never stored. Contract: 6. */
 export class RemotePresences {
   readonly #untilOf = new Map<string, number>()
 
@@ -24,14 +24,13 @@ export class RemotePresences {
     this.#untilOf.delete(userId)
   }
 
-  /** Gives the users of the presences it removed. */
   expire(now: number): string[] {
     const ended = [...this.#untilOf].flatMap(([userId, until]) => (until <= now ? [userId] : []))
     for (const userId of ended) this.#untilOf.delete(userId)
     return ended
   }
 
-  /** Call it after the user is recorded as connected. Later reports are sent to the sockets of the user. */
+  /** After the user is recorded: later reports are sent to the sockets. */
   onlineIds(): string[] {
     return [...this.#untilOf.keys()]
   }

@@ -1,12 +1,20 @@
-import { keepForReady, sendFrames } from '../connection/send-text.ts'
+import type { PresenceMessage } from '@gatehouse/contracts'
+import { sendOrKeep } from '../connection/send-text.ts'
+import { encodeMessage, textFrameHeader } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
 import type { Audience } from './audience.ts'
-import { PresenceFrames, type VisibleChange } from './presence-frames.ts'
+import type { HomeOfUser } from './presence-store.ts'
 
-export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & { sessions: Pick<SessionRegistry, 'find'> }
+/** `isToldByReady`: the sockets of the user here were in their handshake. */
+export type VisibleChange = Omit<PresenceMessage, 'type' | keyof HomeOfUser> &
+  Partial<HomeOfUser> & { isToldByReady?: boolean }
 
-/** Keeps the order of the changes. Recipients of the same changes share the bytes. */
+export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & {
+  sessions: Pick<SessionRegistry, 'find' | 'isEmpty'>
+}
+
+/** Recipients of the same changes share the bytes. */
 export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], audience: Audience): void {
   const changesOf = new Map<string, number[]>()
   const isHere = (userId: string) => deps.sessions.find(userId) !== undefined
@@ -23,22 +31,21 @@ export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], a
   }
 }
 
-/** Leaves out an own change that the socket's `ready` told. */
+/** An own change is left out that `ready` tells, or that an open socket contradicts. */
 function sendTo(
   deps: Pick<OperationContext, 'sessionMetrics'>,
   socket: AuthenticatedSocket,
   { frames, own }: { frames: PresenceFrames; own: VisibleChange | undefined },
 ): void {
-  const isReady = socket.phase === 'ready'
-  const knowsOwn = own !== undefined && (!isReady || socket.readyAt >= own.takenAt)
+  const knowsOwn =
+    own !== undefined && (socket.phase !== 'ready' || own.isToldByReady === true || own.status === 'offline')
   const parts = knowsOwn ? frames.without(own.userId) : frames.all()
-  if (isReady) for (const part of parts) sendFrames(deps, socket, part)
-  else for (const part of parts) keepForReady(deps, socket, part)
+  for (const part of parts) sendOrKeep(deps, socket, part)
 }
 
 type Group = { indexes: ReadonlySet<number>; recipients: string[] }
 
-/** A user sees the own changes too, on other connections. An audience may include other nodes. */
+/** A user sees own changes too. An audience may include other nodes. */
 function groupRecipients(
   changesOf: ReadonlyMap<string, readonly number[]>,
   { spacesOf, membersOf, linkedTo }: Audience,
@@ -50,13 +57,18 @@ function groupRecipients(
     const spaceIds = spacesOf.get(userId) ?? []
     for (const spaceId of spaceIds) for (const index of indexes) append(inSpace, spaceId, index)
     for (const friendId of linkedTo.get(userId) ?? []) append(sourcesOf, friendId, indexes)
-    // Otherwise each user would form a group.
-    if (spaceIds.length === 0) append(sourcesOf, userId, indexes)
   }
+  // Each user with another list of changes forms a group, so a space tells own changes too.
+  const ownTold = new Set<string>()
   for (const [spaceId, members] of membersOf) {
     const indexes = inSpace.get(spaceId)
-    if (indexes) for (const member of members) if (isHere(member)) append(sourcesOf, member, indexes)
+    if (!indexes) continue
+    for (const member of members) {
+      if (isHere(member)) append(sourcesOf, member, indexes)
+      if (changesOf.has(member) && spacesOf.get(member)?.includes(spaceId)) ownTold.add(member)
+    }
   }
+  for (const [userId, indexes] of changesOf) if (!ownTold.has(userId)) append(sourcesOf, userId, indexes)
 
   const groups = new Map<string, Group>()
   const numberOf = new Map<readonly number[], number>()
@@ -74,4 +86,56 @@ function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): 
   const list = lists.get(key)
   if (list) list.push(value)
   else lists.set(key, [value])
+}
+
+type Encoded = { bytes: Buffer; rangesOf: ReadonlyMap<string, readonly Range[]> }
+type Range = { from: number; to: number }
+
+/** Encoded once for all sockets. */
+class PresenceFrames {
+  readonly #changes: readonly VisibleChange[]
+  #encoded: Encoded | undefined
+
+  constructor(changes: readonly VisibleChange[]) {
+    this.#changes = changes
+  }
+
+  all(): Buffer[] {
+    return [this.#encode().bytes]
+  }
+
+  without(userId: string): Buffer[] {
+    if (this.#changes.every((change) => change.userId === userId)) return []
+    const { bytes, rangesOf } = this.#encode()
+    const parts: Buffer[] = []
+    let from = 0
+    for (const range of rangesOf.get(userId) ?? []) {
+      parts.push(bytes.subarray(from, range.from))
+      from = range.to
+    }
+    return [...parts, bytes.subarray(from)].filter((part) => part.length > 0)
+  }
+
+  #encode(): Encoded {
+    this.#encoded ??= encode(this.#changes)
+    return this.#encoded
+  }
+}
+
+function encode(changes: readonly VisibleChange[]): Encoded {
+  const frames: Buffer[] = []
+  const rangesOf = new Map<string, Range[]>()
+  let length = 0
+  for (const { userId, status, homeUserId = null, homeInstance = null } of changes) {
+    const update: PresenceMessage = { type: 'presence_update', userId, status, homeUserId, homeInstance }
+    const message = encodeMessage(update)
+    const header = textFrameHeader(message.length)
+    frames.push(header, message)
+    const to = length + header.length + message.length
+    const ranges = rangesOf.get(userId) ?? []
+    ranges.push({ from: length, to })
+    rangesOf.set(userId, ranges)
+    length = to
+  }
+  return { bytes: Buffer.concat(frames, length), rangesOf }
 }

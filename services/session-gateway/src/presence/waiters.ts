@@ -13,7 +13,7 @@ export class Waiters<T> {
     return this.#waiters.has(userId)
   }
 
-  /** Later handshakes wait for another batch: this one may read older data. */
+  /** This batch may read older data than a later handshake needs. */
   take(userId: string): Waiter<T> | undefined {
     const waiter = this.#waiters.get(userId)
     this.#waiters.delete(userId)

@@ -1,8 +1,9 @@
-import { createTokenKey, signToken } from '@gatehouse/auth'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { AccountState } from '@gatehouse/contracts'
-import { manualTimer, movableClock, systemRandom } from '@gatehouse/runtime'
+import { systemRandom } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
+import { manualTimer, movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import { createSocketTimeouts } from '../connection/socket-timeouts.ts'
@@ -20,7 +21,7 @@ const before = buildAccountState({ version: 1 })
 describe('an event that ends sessions, and comes during a handshake', () => {
   it('leaves a token of its second alone that the account, read after it, admits', async () => {
     const node = openNode()
-    const handshake = node.connect(second)
+    const handshake = await node.connect(second)
 
     node.end()
     await handshake.admitWith(ended)
@@ -31,7 +32,7 @@ describe('an event that ends sessions, and comes during a handshake', () => {
 
   it('ends a token of its second that an older state of the account has admitted, at once', async () => {
     const node = openNode()
-    const handshake = node.connect(second)
+    const handshake = await node.connect(second)
 
     node.end()
     expect(handshake.codes).to.deep.equal([])
@@ -43,7 +44,7 @@ describe('an event that ends sessions, and comes during a handshake', () => {
 
   it('ends earlier tokens before the account is read, and leaves those of a later second', async () => {
     const node = openNode()
-    const [earlier, later] = [node.connect(second - 1), node.connect(second + 1)]
+    const [earlier, later] = [await node.connect(second - 1), await node.connect(second + 1)]
 
     node.end()
     await later.admitWith(before)
@@ -54,7 +55,7 @@ describe('an event that ends sessions, and comes during a handshake', () => {
 
   it('counts as the newest of several, in whatever order they come', async () => {
     const node = openNode()
-    const handshake = node.connect(second)
+    const handshake = await node.connect(second)
 
     node.end()
     node.end({ ...ended, version: 1 })
@@ -67,7 +68,6 @@ describe('an event that ends sessions, and comes during a handshake', () => {
 function openNode() {
   const sessions = new SessionRegistry()
   const clock = movableClock(second * 1000 + 900)
-  const key = createTokenKey('a signing secret of these tests')
   const reads: ((state: AccountState) => void)[] = []
   const userConnected = () =>
     new Promise((resolve) => {
@@ -88,7 +88,10 @@ function openNode() {
     onReleased,
     random: systemRandom,
     log: capturedLog().log,
-    keys: { token: key },
+    // The token is its own second.
+    tokens: {
+      read: async (token: string) => ({ userId: ended.userId, iat: Number(token), exp: Number(token) + 3600 }),
+    },
     sessions,
     presence,
     peering: { read: async () => ({ pendingApprovalCount: 0 }) },
@@ -104,13 +107,13 @@ function openNode() {
       if (user) endSessions(deps, user, { ...sessionEndings.SessionsEnded, second, version })
     },
     /** A client that offers a token of the second `iat`. */
-    connect(iat: number) {
+    async connect(iat: number) {
       const codes: number[] = []
       const socket = { phase: 'unauthenticated', quotaKey: '', resume() {}, pause() {} }
       const opened = Object.assign(socket, { close: (code: number) => void codes.push(code) })
-      const token = signToken(key, { userId: ended.userId, username: 'ada' }, { expiresIn: '1h', now: iat * 1000 })
-      const frame = Buffer.from(JSON.stringify({ type: 'auth', token }))
+      const frame = Buffer.from(JSON.stringify({ type: 'auth', token: String(iat) }))
       const admitted = authenticate(deps, opened as unknown as SessionSocket, frame, false)
+      await turn()
       const read = reads.at(-1)
       return {
         socket,

@@ -1,8 +1,16 @@
 import type { Bus, Subscription } from '@gatehouse/bus'
 import { closures, deletedPresence, limits, sessionEndingEvents } from '@gatehouse/contracts'
+import { bigintArray, read, readAccountStates } from '@gatehouse/database'
 import { closeSocket, type ReleaseDeps } from '../connection/close-socket.ts'
 import type { OperationContext } from '../context.ts'
-import type { AuthenticatedSocket, LocalUser, SessionEnding, SessionRegistry, ToldEnding } from './session-registry.ts'
+import { policy } from '../policy.ts'
+import {
+  isEndedBy,
+  type LocalUser,
+  type SessionEnding,
+  type SessionRegistry,
+  type ToldEnding,
+} from './session-registry.ts'
 
 export type EndingDeps = ReleaseDeps &
   Pick<OperationContext, 'sessionMetrics'> & {
@@ -12,6 +20,7 @@ export type EndingDeps = ReleaseDeps &
 export const sessionEndings = {
   PasswordReset: { closure: closures.passwordReset, reason: 'password_reset' },
   SessionsEnded: { closure: closures.tokenRevoked, reason: 'sessions_ended' },
+  UserSuspended: { closure: closures.accountSuspended, reason: 'account_suspended' },
   UserDeleted: { closure: closures.accountDeleted, reason: 'account_deleted' },
 } as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], SessionEnding>
 
@@ -39,15 +48,10 @@ export async function subscribeSessionEndings(
  */
 export function endSessions(deps: EndingDeps, user: LocalUser, ending: ToldEnding): void {
   if (!user.ending || user.ending.version <= ending.version) user.ending = ending
-  const ended = [...user.sockets].filter((socket) => isEndedBy(ending, socket))
+  const ended = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))
   if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
   for (const socket of ended) closeSocket(deps, socket, ending.closure)
   deps.sessionMetrics.forcedDisconnects.inc({ reason: ending.reason }, ended.length)
-}
-
-function isEndedBy({ second, version }: ToldEnding, { session }: AuthenticatedSocket): boolean {
-  if (session.iat !== second) return session.iat < second
-  return session.stateVersion !== undefined && session.stateVersion < version
 }
 
 /** Spec: Bearer tokens; Contract: 6. */
@@ -75,3 +79,41 @@ export function closeOldestSockets(
   for (const socket of excess) closeSocket(deps, socket, closures.tooManyConnections)
   deps.sessionMetrics.forcedDisconnects.inc({ reason: 'too_many_connections' }, excess.length)
 }
+
+type SweepDeps = EndingDeps & Pick<OperationContext, 'orm'> & { sessions: Pick<SessionRegistry, 'users'> }
+
+/** Does what a lost event should have done. Contract: 6, no socket stays open. */
+export async function sweepSessions(deps: SweepDeps): Promise<void> {
+  const users = [...deps.sessions.users()].filter((user) => user.sockets.size > 0)
+  for (let first = 0; first < users.length; first += policy.sweepBatch) {
+    await sweepBatch(deps, users.slice(first, first + policy.sweepBatch))
+  }
+}
+
+async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise<void> {
+  const em = deps.orm.em.fork()
+  const states = new Map((await readAccountStates(em, idsOf(users))).map((state) => [state.userId, state]))
+  const ended: { user: LocalUser; second: number }[] = []
+  for (const user of users) {
+    const state = states.get(user.id)
+    const isDeleted = !state || state.isDeleted
+    const second = Math.floor((state?.sessionsEndedAt ?? 0) / 1000)
+    if (isDeleted) endSessions(deps, user, { ...sessionEndings.UserDeleted, second: Infinity, version: unknownVersion })
+    else if ([...user.sockets].some(({ session }) => session.iat < second)) ended.push({ user, second })
+  }
+  if (ended.length === 0) return
+  const sql = `select id::text as id, case when suspended_at is not null then 'UserSuspended'
+    when sessions_ended_by_reset then 'PasswordReset' else 'SessionsEnded' end as name from users where id = any(?::bigint[])`
+  type Row = { id: string; name: keyof typeof sessionEndings }
+  const rows = await read<Row>(em, sql, [bigintArray(idsOf(ended.map(({ user }) => user)))])
+  const nameOf = new Map(rows.map(({ id, name }) => [id, name]))
+  for (const { user, second } of ended) {
+    const ending = sessionEndings[nameOf.get(user.id) ?? 'SessionsEnded']
+    endSessions(deps, user, { ...ending, second, version: unknownVersion })
+  }
+}
+
+/** The account's version may have risen since the end, so tokens of the same second stay. */
+const unknownVersion = -1
+
+const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)

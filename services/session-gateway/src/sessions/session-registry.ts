@@ -1,6 +1,13 @@
-import type { AccountState, Closure } from '@gatehouse/contracts'
+import { checkRevocation } from '@gatehouse/auth'
+import {
+  limits,
+  type AccountState,
+  type Closure,
+  type SocketErrorCode,
+  type UpstreamCaller,
+} from '@gatehouse/contracts'
 import type { SessionSocket } from '../connection/session-socket.ts'
-import type { TokenBucket } from './token-bucket.ts'
+import type { OperationContext } from '../context.ts'
 
 export type SessionEnding = { closure: Pick<Closure, 'code' | 'message'>; reason: string }
 
@@ -11,10 +18,6 @@ export type ToldEnding = SessionEnding & { second: number; version: number }
 export type LocalUser = {
   readonly id: string
   readonly sockets: Set<AuthenticatedSocket>
-  /** As of `stateVersion`. */
-  username: string
-  isAdmin: boolean
-  stateVersion: number
   bucket: TokenBucket | undefined
   /** The newest one. Handshakes under way are judged by it too. */
   ending: ToldEnding | undefined
@@ -27,7 +30,7 @@ export type Session = Claims & {
   readonly user: LocalUser
   /** Empty before `ready`. */
   id: string
-  /** The state that admitted it. The user's own may be newer. */
+  /** Of the state that admitted it. */
   stateVersion: number | undefined
 }
 
@@ -76,17 +79,12 @@ export class SessionRegistry {
     if (this.#users.get(user.id) === user) this.#users.delete(user.id)
   }
 
-  users(): Iterable<LocalUser> {
-    return this.#users.values()
+  isEmpty(): boolean {
+    return this.#users.size === 0
   }
 
-  /** Ignores older states. */
-  updateAccountState(state: AccountState): void {
-    const user = this.find(state.userId)
-    if (!user || state.version < user.stateVersion) return
-    user.stateVersion = state.version
-    user.username = state.username
-    user.isAdmin = state.isAdmin && !state.isDeleted
+  users(): Iterable<LocalUser> {
+    return this.#users.values()
   }
 
   countReady(): number {
@@ -97,6 +95,61 @@ export class SessionRegistry {
 }
 
 function createLocalUser(id: string): LocalUser {
-  const account = { username: '', isAdmin: false, stateVersion: -1 }
-  return { id, sockets: new Set(), ...account, bucket: undefined, ending: undefined }
+  return { id, sockets: new Set(), bucket: undefined, ending: undefined }
+}
+
+export type CallerDeps = Pick<OperationContext, 'accountStates' | 'clock' | 'random'>
+
+/**
+ * Reads the account after the call. Undefined: the session has ended. Rejects where the account cannot be read. Design: invariant 1;
+ * docs/decisions/socket-messages.md.
+ */
+export async function findCurrentState(
+  { accountStates, clock }: Omit<CallerDeps, 'random'>,
+  { session }: AuthenticatedSocket,
+): Promise<AccountState | undefined> {
+  const { user } = session
+  const state = await accountStates.find(user.id)
+  if (!state || checkRevocation(session, state) !== 'live' || session.exp <= clock.now() / 1000) return undefined
+  // The event of a change may come before the answer to a read that preceded the change.
+  return user.ending && isEndedBy(user.ending, session) ? undefined : state
+}
+
+/** As `findCurrentState`. Each call makes a request id. */
+export async function findCurrentCaller(
+  deps: CallerDeps,
+  socket: AuthenticatedSocket,
+): Promise<UpstreamCaller | undefined> {
+  const state = await findCurrentState(deps, socket)
+  if (!state) return undefined
+  const { userId, username, isAdmin } = state
+  return { userId, username, isAdmin, sessionId: socket.session.id, requestId: deps.random.uuid() }
+}
+
+/** Whether a route of admins would take the token. Contract: 5, Second factors of others. */
+export function refuseAdmin({ isAdmin, secondFactorDue = false }: AccountState): SocketErrorCode | undefined {
+  if (!isAdmin) return 'admin_required'
+  return secondFactorDue ? 'second_factor_setup_required' : undefined
+}
+
+/** `at` in milliseconds. */
+type TokenBucket = { tokens: number; at: number }
+
+export function createTokenBucket(now: number): TokenBucket {
+  return { tokens: limits.socketBurst, at: now }
+}
+
+/** `now` in milliseconds. Contract: 6, 30 refilled at 2/s. */
+export function takeToken(bucket: TokenBucket, now: number): boolean {
+  const gained = (Math.max(0, now - bucket.at) / 1000) * limits.socketRefillPerSecond
+  bucket.tokens = Math.min(limits.socketBurst, bucket.tokens + gained)
+  bucket.at = now
+  if (bucket.tokens < 1) return false
+  bucket.tokens -= 1
+  return true
+}
+
+export function isEndedBy({ second, version }: ToldEnding, session: Pick<Session, 'iat' | 'stateVersion'>): boolean {
+  if (session.iat !== second) return session.iat < second
+  return session.stateVersion !== undefined && session.stateVersion < version
 }

@@ -1,11 +1,11 @@
 import type { Bus, Subscription } from '@gatehouse/bus'
-import { socketsAsked, socketsTold, type OpenSocket } from '@gatehouse/contracts'
+import { listOpenSockets, socketsAsked, socketsTold, type OpenSocket } from '@gatehouse/contracts'
 import type { OperationContext } from '../context.ts'
 import { listOtherNodes } from '../nodes/session-node.ts'
 import type { SessionRegistry } from './session-registry.ts'
 
 type ListDeps = Pick<OperationContext, 'orm' | 'random' | 'log' | 'timer' | 'timings'> & {
-  bus: Pick<Bus, 'publish' | 'subscribe'>
+  bus: Pick<Bus, 'publish' | 'subscribe' | 'respond'>
   sessions: Pick<SessionRegistry, 'find'>
   node: { readonly id: string }
 }
@@ -37,6 +37,7 @@ export class SocketLists implements AsyncDisposable {
         async ({ payload }) => this.#questions.get(payload.questionId)?.(payload.nodeId, payload.sockets),
         { as: this.#name },
       ),
+      await bus.respond(listOpenSockets, ({ userId }, { requestId = '' }) => this.list(userId, requestId)),
       await bus.subscribe(socketsAsked, async ({ payload, requestId }) => this.#answer(payload, requestId)),
     )
   }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createTokenBucket, takeToken } from './token-bucket.ts'
+import { createTokenBucket, takeToken } from './session-registry.ts'
 
 describe('token bucket', () => {
   it('never gives more than its burst and what was refilled since', () => {

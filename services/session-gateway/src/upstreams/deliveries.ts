@@ -1,29 +1,37 @@
-import { upstreamDelivery, upstreamLimits, type UpstreamDelivery } from '@gatehouse/contracts'
-import { keepForReady, sendFrames } from '../connection/send-text.ts'
-import { encodeMessage, textFrameHeader } from '../connection/text-frame.ts'
+import { upstreamDelivery, upstreamLimits, type AccountState, type UpstreamDelivery } from '@gatehouse/contracts'
+import { bigintArray, read } from '@gatehouse/database'
+import { sendOrKeep } from '../connection/send-text.ts'
+import { encodeFrame } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
-import type { LiveUpstream } from './live-upstream.ts'
+import {
+  findCurrentState,
+  isAuthenticated,
+  refuseAdmin,
+  type AuthenticatedSocket,
+  type CallerDeps,
+  type SessionRegistry,
+} from '../sessions/session-registry.ts'
 import type { OccasionalLog } from './occasional-log.ts'
 import { readJson } from './read-json.ts'
-import type { SpaceMembers } from './space-members.ts'
+import type { LiveUpstream } from './upstream-set.ts'
 
-type DeliveryDeps = Pick<OperationContext, 'log' | 'sessionMetrics'> & {
-  sessions: Pick<SessionRegistry, 'find' | 'findSession'>
-  occasionalLog: Pick<OccasionalLog, 'warn'>
-  spaceMembers: Pick<SpaceMembers, 'list'>
-}
+type DeliveryDeps = CallerDeps &
+  Pick<OperationContext, 'log' | 'sessionMetrics'> & {
+    sessions: Pick<SessionRegistry, 'find' | 'findSession'>
+    occasionalLog: Pick<OccasionalLog, 'warn'>
+    spaceMembers: Pick<SpaceMembers, 'list'>
+  }
 
 type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost'
 
-type Delivery = Pick<UpstreamDelivery, 'to'> & { frame: Buffer; except: ReadonlySet<string> }
+type Delivery = Pick<UpstreamDelivery, 'to' | 'access'> & { frame: Buffer; except: ReadonlySet<string> }
 
-/** Messages to one space keep their order, and so do those to users and sessions. */
+/** Messages to one space keep their order, those to users and sessions do, and those for admins. */
 export class Deliveries {
   readonly #deps: DeliveryDeps
   #received: { upstream: LiveUpstream; bytes: Uint8Array }[] = []
-  /** In frames that wait for members of a space. */
+  /** In frames that wait for the database. */
   #waitingBytes = 0
 
   constructor(deps: DeliveryDeps) {
@@ -52,26 +60,28 @@ export class Deliveries {
     if (upstream.isRemoved) return
     const parsed = parseDelivery(bytes)
     if (!parsed) return this.#drop(upstream, 'invalid')
-    const { to, except, message } = parsed
+    const { to, access, except, message } = parsed
     if (!upstream.owns(message.type)) return this.#drop(upstream, 'foreign_type')
-    const payload = encodeMessage(message)
-    const frame = Buffer.concat([textFrameHeader(payload.length), payload])
-    const delivery: Delivery = { to, frame, except: new Set(except?.sessions) }
-    if ('space' in to) return void this.#deliverToSpace(upstream, to.space, delivery)
-    this.#count(upstream, 'delivered')
-    if ('users' in to) return this.#sendToUsers(to.users, delivery)
-    for (const sessionId of new Set(to.sessions)) {
-      const socket = this.#deps.sessions.findSession(sessionId)
-      if (socket) this.#send(socket, delivery)
+    const frame = encodeFrame(message)
+    const delivery: Delivery = { to, ...(access && { access }), frame, except: new Set(except?.sessions) }
+    if ('space' in to || access) return void this.#deliverLater(upstream, delivery)
+    for (const socket of 'users' in to ? this.#socketsOf(to.users) : this.#named(to.sessions)) {
+      this.#send(socket, delivery)
     }
+    this.#count(upstream, 'delivered')
   }
 
-  async #deliverToSpace(upstream: LiveUpstream, spaceId: string, delivery: Delivery): Promise<void> {
-    const { length } = delivery.frame
+  async #deliverLater(upstream: LiveUpstream, delivery: Delivery): Promise<void> {
+    const { to, access, frame } = delivery
+    const { length } = frame
     if (this.#waitingBytes + length > policy.upstreamWaitingBytes) return this.#drop(upstream, 'lost')
     this.#waitingBytes += length
     try {
-      this.#sendToUsers(await this.#deps.spaceMembers.list(spaceId), delivery)
+      const sockets =
+        'sessions' in to
+          ? this.#named(to.sessions)
+          : this.#socketsOf('users' in to ? to.users : await this.#deps.spaceMembers.list(to.space))
+      for (const socket of access ? await this.#findAdmins(sockets) : sockets) this.#send(socket, delivery)
       this.#count(upstream, 'delivered')
     } catch (err) {
       this.#drop(upstream, 'lost', err)
@@ -80,16 +90,23 @@ export class Deliveries {
     }
   }
 
-  #sendToUsers(userIds: readonly string[], delivery: Delivery): void {
-    for (const userId of new Set(userIds)) {
-      for (const socket of this.#deps.sessions.find(userId)?.sockets ?? []) this.#send(socket, delivery)
-    }
+  #socketsOf(userIds: readonly string[]): AuthenticatedSocket[] {
+    return [...new Set(userIds)].flatMap((userId) => [...(this.#deps.sessions.find(userId)?.sockets ?? [])])
+  }
+
+  #named(sessionIds: readonly string[]): AuthenticatedSocket[] {
+    return [...new Set(sessionIds)].flatMap((sessionId) => this.#deps.sessions.findSession(sessionId) ?? [])
+  }
+
+  /** Of those that are open still. Design: invariant 1. */
+  async #findAdmins(sockets: readonly AuthenticatedSocket[]): Promise<AuthenticatedSocket[]> {
+    const states = await Promise.all(sockets.map((socket) => findCurrentState(this.#deps, socket)))
+    const isAdmin = (state: AccountState | undefined) => state !== undefined && !refuseAdmin(state)
+    return sockets.filter((socket, index) => isAdmin(states[index]) && isAuthenticated(socket))
   }
 
   #send(socket: AuthenticatedSocket, { frame, except }: Delivery): void {
-    if (except.has(socket.session.id)) return
-    if (socket.phase === 'ready') sendFrames(this.#deps, socket, frame)
-    else keepForReady(this.#deps, socket, frame)
+    if (!except.has(socket.session.id)) sendOrKeep(this.#deps, socket, frame)
   }
 
   #drop(upstream: LiveUpstream, outcome: Exclude<Outcome, 'delivered'>, err?: unknown): void {
@@ -110,5 +127,48 @@ function parseDelivery(bytes: Uint8Array): UpstreamDelivery | undefined {
     return upstreamDelivery.safeParse(readJson(bytes)).data
   } catch {
     return undefined
+  }
+}
+
+type Members = readonly string[]
+
+/** Keeps nothing. One statement at a time uses at most one database connection. */
+export class SpaceMembers {
+  readonly #deps: Pick<OperationContext, 'orm'>
+  readonly #asked = new Map<string, PromiseWithResolvers<Members>>()
+  #isReading = false
+
+  constructor(deps: Pick<OperationContext, 'orm'>) {
+    this.#deps = deps
+  }
+
+  /** The members at a moment after the call. Rejects when the database cannot be read. */
+  list(spaceId: string): Promise<Members> {
+    const asked = this.#asked.get(spaceId) ?? Promise.withResolvers<Members>()
+    this.#asked.set(spaceId, asked)
+    if (!this.#isReading) void this.#read()
+    return asked.promise
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true
+    while (this.#asked.size > 0) {
+      const batch = [...this.#asked].slice(0, policy.spacesPerStatement)
+      for (const [spaceId] of batch) this.#asked.delete(spaceId)
+      try {
+        const members = await this.#select(batch.map(([spaceId]) => spaceId))
+        for (const [spaceId, { resolve }] of batch) resolve(members.get(spaceId) ?? [])
+      } catch (error) {
+        for (const [, { reject }] of batch) reject(error)
+      }
+    }
+    this.#isReading = false
+  }
+
+  async #select(spaceIds: readonly string[]): Promise<Map<string, Members>> {
+    const sql = `select space_id::text as id, string_agg(user_id::text, ',') as members
+      from space_members where space_id = any(?::bigint[]) group by space_id`
+    const rows = await read<{ id: string; members: string }>(this.#deps.orm.em.fork(), sql, [bigintArray(spaceIds)])
+    return new Map(rows.map(({ id, members }) => [id, members.split(',')]))
   }
 }

@@ -1,7 +1,8 @@
+import { buildAccountState } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { LiveUpstream } from './live-upstream.ts'
+import { LiveUpstream } from './upstream-set.ts'
 import { MessageForwarder } from './message-forwarder.ts'
 import { readJson } from './read-json.ts'
 
@@ -9,12 +10,13 @@ const definition = { name: 'chat', origins: [], routes: [], messages: ['chat.'],
 
 describe('the limits of messages to one upstream on a node', () => {
   it('has 1,024 requests in flight, and then takes turns among the sockets that wait', async () => {
-    const { upstream, sent, send, acknowledge, forwarder } = start()
+    const { upstream, sent, send, settle, acknowledge, forwarder } = start()
     const sockets = Array.from({ length: 1_026 }, () => fakeSocket())
     const [first, ...others] = sockets
     send(first!, 'first again', 'and again')
 
     for (const socket of others) send(socket, 'once')
+    await settle()
     expect(sent).to.have.length(1_024)
     forwarder.drop(sockets.at(-2)!)
     await acknowledge(0)
@@ -35,12 +37,13 @@ describe('the limits of messages to one upstream on a node', () => {
     expect(upstream.waitingBytes).to.be.within(31 * 1024 * 1024, 32 * 1024 * 1024)
   })
 
-  it('refuses what is nested more than 60 deep, in both directions: no depth ends the process', () => {
-    const { sent, outcomes, forward } = start()
+  it('refuses what is nested more than 60 deep, in both directions: no depth ends the process', async () => {
+    const { sent, outcomes, forward, settle } = start()
     const json = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
     const nested = (levels: number): unknown => JSON.parse(json(levels))
 
-    for (const levels of [59, 60, 8_000]) forward(fakeSocket(), { type: 'chat.text', text: nested(levels) })
+    for (const levels of [59, 60, 8_000]) forward(fakeSocket(), json(levels))
+    await settle()
 
     expect(sent).to.deep.equal([nested(59)])
     expect(outcomes).to.deep.equal(['refused', 'refused'])
@@ -64,13 +67,18 @@ function start() {
       },
     },
     random: { uuid: () => 'r-1' },
+    clock: { now: () => 0 },
+    accountStates: { find: async (userId: string) => buildAccountState({ userId }) },
     timings,
     occasionalLog: { warn: () => undefined },
     sessionMetrics: { upstreamMessages: { inc: ({ outcome }: { outcome: string }) => void outcomes.push(outcome) } },
   }
   const forwarder = new MessageForwarder(deps as unknown as ConstructorParameters<typeof MessageForwarder>[0])
-  const forward = (socket: AuthenticatedSocket, message: { type: string; text: unknown }): void =>
-    forwarder.forward(socket, upstream, message)
+  /** A message with this text, which is JSON. */
+  const forward = (socket: AuthenticatedSocket, text: string): void => {
+    const frame = `{"type":"chat.text","text":${text}}`
+    forwarder.forward(socket, upstream, JSON.parse(frame) as { type: string }, Buffer.from(frame))
+  }
   return {
     upstream,
     sent,
@@ -78,16 +86,24 @@ function start() {
     forwarder,
     forward,
     send(socket: AuthenticatedSocket, ...texts: string[]): void {
-      for (const text of texts) forward(socket, { type: 'chat.text', text })
+      for (const text of texts) forward(socket, JSON.stringify(text))
     },
+    settle,
     async acknowledge(index: number): Promise<void> {
       replies[index]?.resolve(Buffer.from('{"ok":true}'))
-      await new Promise<void>((resolve) => void setImmediate(resolve))
+      await settle()
     },
   }
 }
 
+const settle = () => new Promise<void>((resolve) => void setImmediate(resolve))
+
 function fakeSocket(): AuthenticatedSocket {
-  const user = { id: '1', username: 'ada', isAdmin: false, sockets: new Set() }
-  return { phase: 'ready', readyState: 3, OPEN: 1, session: { id: 's-1', user } } as unknown as AuthenticatedSocket
+  const user = { id: '1', sockets: new Set() }
+  return {
+    phase: 'ready',
+    readyState: 3,
+    OPEN: 1,
+    session: { id: 's-1', iat: 0, exp: 1, user },
+  } as unknown as AuthenticatedSocket
 }

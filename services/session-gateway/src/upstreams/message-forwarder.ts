@@ -1,28 +1,29 @@
 import type { PlainSubjects } from '@gatehouse/bus'
-import { upstreamLimits, upstreamMessageReply, type upstreamErrorMessage } from '@gatehouse/contracts'
-import type { z } from 'zod'
+import { upstreamLimits, upstreamMessageReply, type SocketErrorCode } from '@gatehouse/contracts'
 import { sendText } from '../connection/send-text.ts'
-import type { SessionSocket } from '../connection/session-socket.ts'
-import { cutText, encodeMessage } from '../connection/text-frame.ts'
+import { type SessionSocket, cutText, encodeError } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { describeCaller } from './describe-caller.ts'
-import type { LiveUpstream, MessageQueue, WaitingMessage } from './live-upstream.ts'
+import { findCurrentCaller, type CallerDeps, type AuthenticatedSocket } from '../sessions/session-registry.ts'
+import type { LiveUpstream, MessageQueue, WaitingMessage } from './upstream-set.ts'
 import type { OccasionalLog } from './occasional-log.ts'
-import { isNestedAtMost, readJson } from './read-json.ts'
+import { isTooDeep, readJson } from './read-json.ts'
 
-type ForwarderDeps = Pick<OperationContext, 'random' | 'timings' | 'sessionMetrics'> & {
-  occasionalLog: Pick<OccasionalLog, 'warn'>
-  plain: Pick<PlainSubjects, 'request'>
-}
+type ForwarderDeps = CallerDeps &
+  Pick<OperationContext, 'timings' | 'sessionMetrics'> & {
+    occasionalLog: Pick<OccasionalLog, 'warn'>
+    plain: Pick<PlainSubjects, 'request'>
+  }
 
-/** `error` goes to the socket. */
-type Result = { outcome: 'acknowledged' | 'refused' | 'unavailable' | 'too_many'; error?: string; code?: string }
+type Outcome = 'acknowledged' | 'refused' | 'revoked' | 'unavailable' | 'too_many'
 
-const unavailable: Result = { outcome: 'unavailable', error: 'Service unavailable', code: 'service_unavailable' }
-const tooMany: Result = { outcome: 'too_many', error: 'Too many messages', code: 'too_many_messages' }
-const tooDeep: Result = { outcome: 'refused', error: 'Nested too deeply', code: 'nested_too_deeply' }
+/** `code` goes to the socket, with its text or that of the upstream. */
+type Result = { outcome: Outcome; code?: SocketErrorCode; text?: string }
+
+const unavailable: Result = { outcome: 'unavailable', code: 'service_unavailable' }
+const revoked: Result = { outcome: 'revoked', code: 'token_revoked' }
+const tooMany: Result = { outcome: 'too_many', code: 'too_many_messages' }
+const tooDeep: Result = { outcome: 'refused', code: 'nested_too_deeply' }
 
 /** Messages of one socket to one upstream keep their order. Design: invariant 10. */
 export class MessageForwarder {
@@ -33,8 +34,9 @@ export class MessageForwarder {
     this.#deps = deps
   }
 
-  forward(socket: AuthenticatedSocket, upstream: LiveUpstream, message: { type: string }): void {
-    if (!isNestedAtMost(message, upstreamLimits.nesting)) return this.#finish({ socket, upstream }, message, tooDeep)
+  /** `message` is what the frame says. */
+  forward(socket: AuthenticatedSocket, upstream: LiveUpstream, message: { type: string }, frame: Buffer): void {
+    if (isTooDeep(frame)) return this.#finish({ socket, upstream }, message, tooDeep)
     // An upstream might read another value of a repeated key.
     const waiting: WaitingMessage = { type: message.type, json: JSON.stringify(message) }
     const queue = this.#queueOf(socket, upstream)
@@ -97,14 +99,21 @@ export class MessageForwarder {
   async #request({ socket, upstream }: MessageQueue, { json }: WaitingMessage): Promise<Result> {
     if (upstream.isRemoved) return unavailable
     const { plain, timings, occasionalLog } = this.#deps
-    const body = `${JSON.stringify(describeCaller(socket, this.#deps)).slice(0, -1)},"message":${json}}`
     try {
+      const caller = await findCurrentCaller(this.#deps, socket)
+      if (!caller) return revoked
+      const body = `${JSON.stringify(caller).slice(0, -1)},"message":${json}}`
       const reply = await plain.request(upstream.subjects.message, body, { timeoutMs: timings.upstreamMessageMs })
       const read = upstreamMessageReply.parse(readJson(reply))
-      return read.error === undefined ? { outcome: 'acknowledged' } : { outcome: 'refused', error: read.error }
+      if (read.error === undefined) return { outcome: 'acknowledged' }
+      return { outcome: 'refused', code: 'message_refused', text: read.error }
     } catch (err) {
       const { name: upstreamName } = upstream
-      occasionalLog.warn(`message ${upstreamName}`, { err, upstream: upstreamName }, 'upstream does not take messages')
+      occasionalLog.warn(
+        `message ${upstreamName}`,
+        { err, upstream: upstreamName },
+        'message not given to its upstream',
+      )
       return unavailable
     }
   }
@@ -112,18 +121,13 @@ export class MessageForwarder {
   #finish(
     { socket, upstream }: Pick<MessageQueue, 'socket' | 'upstream'>,
     { type }: Pick<WaitingMessage, 'type'>,
-    { outcome, error, code = 'message_refused' }: Result,
+    { outcome, code, text }: Result,
   ): void {
     const { sessionMetrics } = this.#deps
     sessionMetrics.upstreamMessages.inc({ upstream: upstream.name, outcome })
-    if (error === undefined || socket.phase !== 'ready') return
-    const answer: z.infer<typeof upstreamErrorMessage> = {
-      type: 'error',
-      message: cutText(error),
-      code,
-      requestType: cutText(type),
-    }
-    sendText(this.#deps, socket, encodeMessage(answer))
+    if (code === undefined || socket.phase !== 'ready') return
+    const message = text === undefined ? {} : { message: cutText(text) }
+    sendText(this.#deps, socket, encodeError(code, { ...message, requestType: cutText(type) }))
   }
 }
 

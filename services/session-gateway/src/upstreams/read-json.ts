@@ -1,16 +1,15 @@
 import { upstreamLimits } from '@gatehouse/contracts'
+import { costsAtMost } from '@gatehouse/service-kit'
 
 /** Throws SyntaxError, or TypeError where it is not UTF-8 or too deep. */
 export function readJson(bytes: Uint8Array): unknown {
-  const value = JSON.parse(decoder.decode(bytes)) as unknown
-  if (!isNestedAtMost(value, upstreamLimits.nesting)) throw new TypeError('the JSON is nested too deeply')
-  return value
+  if (isTooDeep(bytes)) throw new TypeError('the JSON is nested too deeply')
+  return JSON.parse(decoder.decode(bytes)) as unknown
 }
 
 /** `JSON.stringify` throws beyond some thousand levels, `JSON.parse` does not. */
-export function isNestedAtMost(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((inner) => isNestedAtMost(inner, levels - 1))
+export function isTooDeep(bytes: Uint8Array): boolean {
+  return !costsAtMost(bytes, { depth: upstreamLimits.nesting, values: Infinity })
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -2,14 +2,12 @@ import { BusUnavailable, type PlainSubjects } from '@gatehouse/bus'
 import { upstreamLimits, upstreamReadyReply, type ReadyMessage } from '@gatehouse/contracts'
 import { delay } from '@gatehouse/runtime'
 import { sendText } from '../connection/send-text.ts'
-import { encodeMessage } from '../connection/text-frame.ts'
+import { encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
-import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { describeCaller } from './describe-caller.ts'
-import type { LiveUpstream } from './live-upstream.ts'
+import { findCurrentCaller, type CallerDeps, type AuthenticatedSocket } from '../sessions/session-registry.ts'
+import type { LiveUpstream, UpstreamSet } from './upstream-set.ts'
 import type { OccasionalLog } from './occasional-log.ts'
 import { readJson } from './read-json.ts'
-import type { UpstreamSet } from './upstream-set.ts'
 
 /** The fields of upstreams where none gives them. Contract: 6, `ready`. */
 export const emptyParts = {
@@ -26,11 +24,12 @@ export const emptyParts = {
   userActivities: {},
 } satisfies Partial<ReadyMessage>
 
-type ReadyDeps = Pick<OperationContext, 'random' | 'timer' | 'timings' | 'sessionMetrics'> & {
-  upstreams: Pick<UpstreamSet, 'withReadyParts'>
-  occasionalLog: Pick<OccasionalLog, 'warn'>
-  plain: Pick<PlainSubjects, 'request'>
-}
+type ReadyDeps = CallerDeps &
+  Pick<OperationContext, 'timer' | 'timings' | 'sessionMetrics'> & {
+    upstreams: Pick<UpstreamSet, 'withReadyParts'>
+    occasionalLog: Pick<OccasionalLog, 'warn'>
+    plain: Pick<PlainSubjects, 'request'>
+  }
 
 type Fields = Record<string, unknown>
 
@@ -105,9 +104,11 @@ export class ReadyParts {
   async #request(upstream: LiveUpstream, socket: AuthenticatedSocket): Promise<Reply> {
     const { plain, timings, occasionalLog } = this.#deps
     if (upstream.questionsInFlight >= upstreamLimits.readyInFlight) return 'unavailable'
-    const question = JSON.stringify(describeCaller(socket, this.#deps))
     upstream.questionsInFlight += 1
     try {
+      const caller = await findCurrentCaller(this.#deps, socket)
+      if (!caller) return 'failed'
+      const question = JSON.stringify(caller)
       const options = { timeoutMs: timings.lateReadyPartMs }
       return readFields(upstream, await plain.request(upstream.subjects.ready, question, options))
     } catch (err) {

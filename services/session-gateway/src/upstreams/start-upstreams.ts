@@ -1,13 +1,14 @@
-import { BusUnavailable } from '@gatehouse/bus'
-import type { Upstream } from '@gatehouse/contracts'
+import { BusUnavailable, type PlainSubjects, type Subscription } from '@gatehouse/bus'
+import { type Upstream, upstreamEvents, type EventDefinition } from '@gatehouse/contracts'
 import { startPeriodicTask } from '@gatehouse/runtime'
 import { ConfigurationError, watchUpstreams } from '@gatehouse/service-kit'
 import type { OperationContext } from '../context.ts'
+import type { CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
+import { Deliveries, SpaceMembers } from './deliveries.ts'
 import { MessageForwarder } from './message-forwarder.ts'
 import { OccasionalLog } from './occasional-log.ts'
 import { ReadyParts } from './ready-parts.ts'
-import { UpstreamConnections, type ConnectionDeps } from './upstream-connections.ts'
-import { UpstreamSet } from './upstream-set.ts'
+import { UpstreamSet, type LiveUpstream } from './upstream-set.ts'
 
 const noNats = 'NATS_URL: is needed: upstreams of GATEHOUSE_UPSTREAMS have messages, ready or events'
 
@@ -19,7 +20,7 @@ const withoutNats = {
 }
 
 export function createUpstreams(
-  context: Pick<OperationContext, 'bus' | 'log' | 'random' | 'timer' | 'timings' | 'sessionMetrics'>,
+  context: CallerDeps & Pick<OperationContext, 'bus' | 'log' | 'timer' | 'timings' | 'sessionMetrics'>,
 ) {
   const plain = context.bus.plain ?? withoutNats
   const upstreams = new UpstreamSet(plain.prefix)
@@ -60,4 +61,70 @@ export async function startUpstreams(
 
 function needsNats({ messages, ready, events }: Upstream): boolean {
   return messages.length + ready.length + events.length > 0
+}
+
+type ConnectionDeps = CallerDeps &
+  Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings' | 'sessionMetrics'> & {
+    sessions: Pick<SessionRegistry, 'find' | 'findSession'>
+    upstreams: UpstreamSet
+    occasionalLog: OccasionalLog
+  }
+
+class UpstreamConnections implements AsyncDisposable {
+  readonly #deps: ConnectionDeps
+  readonly #plain: PlainSubjects
+  readonly #deliveries: Deliveries
+  readonly #subscriptions = new Map<LiveUpstream, Subscription>()
+  #consumers: { for: readonly Upstream[]; kept: Subscription } | undefined
+  #consumerNames: readonly string[] = []
+
+  constructor(deps: ConnectionDeps, plain: PlainSubjects) {
+    this.#deps = deps
+    this.#plain = plain
+    this.#deliveries = new Deliveries({ ...deps, spaceMembers: new SpaceMembers(deps) })
+  }
+
+  /** Throws when NATS refuses. */
+  async reconcile(): Promise<void> {
+    for (const [upstream, subscription] of this.#subscriptions) {
+      if (!upstream.isRemoved) continue
+      this.#subscriptions.delete(upstream)
+      await subscription[Symbol.asyncDispose]()
+    }
+    for (const upstream of this.#deps.upstreams.all()) {
+      if (upstream.definition.messages.length > 0 && !this.#subscriptions.has(upstream)) await this.#subscribe(upstream)
+    }
+    if (this.#consumers?.for !== this.#deps.upstreams.definitions) await this.#keepConsumers()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const open = [...this.#subscriptions.values(), ...(this.#consumers ? [this.#consumers.kept] : [])]
+    await Promise.all(open.map((subscription) => subscription[Symbol.asyncDispose]()))
+  }
+
+  async #subscribe(upstream: LiveUpstream): Promise<void> {
+    const receive = (bytes: Uint8Array) => this.#deliveries.receive(upstream, bytes)
+    this.#subscriptions.set(upstream, await this.#plain.subscribe(upstream.subjects.deliver, receive))
+  }
+
+  async #keepConsumers(): Promise<void> {
+    const { definitions } = this.#deps.upstreams
+    await this.#consumers?.kept[Symbol.asyncDispose]()
+    this.#consumers = undefined
+    const wanted = [...this.#deps.upstreams.all()].flatMap(consumersOf)
+    const names = wanted.map(({ name }) => name)
+    // Other consumers expire when no node renews them.
+    const unwanted = this.#consumerNames.filter((name) => !names.includes(name))
+    if (unwanted.length > 0) await this.#plain.deleteConsumers(unwanted)
+    this.#consumerNames = names
+    const ackWaitMs = this.#deps.timings.upstreamAckWaitMs
+    const kept = await this.#plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs })
+    this.#consumers = { for: definitions, kept }
+  }
+}
+
+/** A server before 2.10 filters by one subject only. docs/decisions/upstream-events.md. */
+function consumersOf({ subjects, definition }: LiveUpstream): { name: string; event: EventDefinition }[] {
+  const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
+  return named.map((event) => ({ name: `${subjects.consumer}_${event.name}`, event }))
 }

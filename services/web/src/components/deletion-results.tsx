@@ -36,6 +36,7 @@ function Outcome({ result }: { result: IdentityDeletion }) {
   return (
     <>
       {reason ? t(reason) : translate(result.error)} <UserName>{spaces.map((space) => space.name).join(', ')}</UserName>
+      {result.order && t('Your instance goes on asking for 30 days.')}
     </>
   )
 }

@@ -70,5 +70,9 @@ export function formatError(error: Error): string {
   }
   if (error instanceof ApiError)
     return error.status === 503 ? t('The instance is busy. Try again in a moment.') : translateRefusal(error)
+  if (error instanceof DOMException)
+    return error.name === 'InvalidStateError'
+      ? t('This device has a passkey of your account already.')
+      : t('Your browser gave no passkey. Try again.')
   return t('Something went wrong. Try again.')
 }

@@ -1,10 +1,12 @@
-import { type LiveState, routes, type User } from '@gatehouse/client'
+import type { LiveState, User } from '@gatehouse/client'
+import { routes } from '@gatehouse/client/routes'
 import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useClient, useInstanceInfo, useStore } from '../hooks.ts'
 import { type Text, t } from '../language/language.ts'
 import { Button } from './button.tsx'
 import { LanguageSelect, ThemeToggle } from './preferences.tsx'
+import { SecurityNotices } from './security-notices.tsx'
 import { Wordmark } from './wordmark.tsx'
 
 /** Whether there was input since the load. `navigator.userActivation` outlives a load. */
@@ -62,6 +64,7 @@ export function PageFrame({ user, title, children }: Props) {
         </div>
       </header>
       <main ref={main} id="main" className="page__main" tabIndex={-1}>
+        {user && <SecurityNotices />}
         {children}
       </main>
       <footer className="footer">

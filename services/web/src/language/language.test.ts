@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { findRegistrationProblems } from '@gatehouse/client'
+import { findRegistrationProblems } from '@gatehouse/client/registration'
 import german from './german.json' with { type: 'json' }
 import { findLanguage, t } from './language.ts'
 

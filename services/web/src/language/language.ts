@@ -92,6 +92,6 @@ export function translate(text: string): string {
 /** The server's own text stands for an unknown code. */
 export function translateRefusal({ fields, message }: Pick<ApiError, 'fields' | 'message'>): string {
   const text = refusalTexts[fields['code'] as RefusalCode] ?? translate(message)
-  const { answer } = fields
-  return typeof answer === 'string' ? `${text}: ${answer}` : text
+  const said = fields[fields['code'] === 'account_suspended' ? 'reason' : 'answer']
+  return typeof said === 'string' ? `${text}: ${formatName(said)}` : text
 }

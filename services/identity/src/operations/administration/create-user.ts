@@ -1,7 +1,8 @@
 import { normalizeUsername } from '@gatehouse/contracts'
-import { operator, recordAudit, type User } from '@gatehouse/domain'
+import { operator, type User } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import { policy } from '../../policy.ts'
+import { enterAct } from '../change-account.ts'
 import {
   insertAccount,
   insertUniquely,
@@ -36,8 +37,7 @@ export async function createUser(
   const user = await insertUniquely(deps, async (em) => {
     const created = await insertAccount(deps, em, { ...account, requestId })
     created.passwordChangeRequired = temporaryPassword !== null
-    const target = { type: 'user' as const, id: created.id }
-    recordAudit(em, { action: 'user.created', actor: operator, target, at: created.createdAt })
+    enterAct(em, { action: 'user.created', user: created, actor: operator, at: created.createdAt.getTime() })
     return created
   })
   deps.afterCommit.publishEvents()

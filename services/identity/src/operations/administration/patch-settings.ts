@@ -5,6 +5,8 @@ import { InstanceSettings, assertCallerCurrent, recordAudit, type ActingAdmin } 
 import { LockMode } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { lockLocalAdmins } from '../../queries/load-user.ts'
+import { demandOfAdmins } from '../second-factor/demand-of-admins.ts'
 
 type SettingsChange = { changes: z.infer<typeof settingsBody>; actor: ActingAdmin; requestId?: string | undefined }
 
@@ -16,20 +18,26 @@ export async function patchSettings(
   deps: OperationContext & Pick<Deps, 'afterCommit'>,
   { changes, actor, requestId }: SettingsChange,
 ): Promise<InstanceSettings> {
-  const settings = await transaction(deps.orm, async (em) => {
+  const { settings, states } = await transaction(deps.orm, async (em) => {
+    const { requireSecondFactorForAdmins: isDemanded } = changes
+    // Before the settings, and in their order.
+    const admins = isDemanded === undefined ? [] : await lockLocalAdmins(em)
     await assertCallerCurrent(em, actor, { admin: true })
     const settings = await em.findOneOrFail(InstanceSettings, { id: 1 }, { lockMode: LockMode.PESSIMISTIC_WRITE })
     const detail = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
-    if (Object.keys(detail).length === 0) return settings
+    if (Object.keys(detail).length === 0) return { settings, states: [] }
     const now = deps.clock.now()
     const changed = Object.keys(detail).filter((name) => settings[name as keyof typeof changes] !== detail[name])
     em.assign(settings, detail)
     const target = { type: 'settings' as const, id: null }
     recordAudit(em, { action: 'settings.changed', actor, target, detail, at: new Date(now) })
-    if (changed.length === 0) return settings
+    if (changed.length === 0) return { settings, states: [] }
     await enqueue(em, settingsChanged, { at: now, actor, changed }, { id: deps.random.uuid(), requestId })
-    return settings
+    const adminIds = admins.map(({ id }) => id)
+    const states = await demandOfAdmins(deps, em, { isDemanded: isDemanded ?? false, adminIds, actor, requestId })
+    return { settings, states }
   })
   deps.afterCommit.publishEvents()
+  for (const state of states) await deps.afterCommit.invalidateCache(state)
   return settings
 }

@@ -1,10 +1,11 @@
 import { roleChanged } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { assertCallerCurrent, recordAudit, type ActingAdmin, type User } from '@gatehouse/domain'
+import { assertCallerCurrent, type ActingAdmin, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { lockLocalAdmins, lockUser, requireLive } from '../../queries/load-user.ts'
-import { recordAccountEvent } from '../change-account.ts'
+import { recordAccountEvent, enterAct } from '../change-account.ts'
+import { readDemand } from '../second-factor/demand-of-admins.ts'
 
 type RoleChange = { userId: string; isAdmin: boolean; actor: ActingAdmin; requestId?: string | undefined }
 
@@ -25,10 +26,10 @@ export async function setRole(
     if (target.isAdmin === isAdmin) return { user: target }
     if (isAdmin && !target.isLocal()) throw refuse.federated_admin()
     if (!isAdmin && !admins.some(({ id }) => id !== userId)) throw refuse.last_admin()
-    target.setRole(isAdmin)
+    target.setRole(isAdmin, await readDemand(em))
     const at = deps.clock.now()
     const action = isAdmin ? 'user.promoted' : 'user.demoted'
-    recordAudit(em, { action, actor, target: { type: 'user', id: userId }, at: new Date(at) })
+    enterAct(em, { action, user: target, actor, at })
     const facts = { user: target, at, actor, isAdmin, requestId }
     return { user: target, state: await recordAccountEvent(em, deps, roleChanged, facts) }
   })

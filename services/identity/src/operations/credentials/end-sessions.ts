@@ -1,10 +1,10 @@
 import { sessionsEnded } from '@gatehouse/contracts'
-import { operator, recordAudit, type ActingCaller, type Actor, type User } from '@gatehouse/domain'
+import type { ActingAdmin, ActingCaller, Actor, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { loadCaller, requireLive } from '../../queries/load-user.ts'
-import { changeSelf, changeUser, recordAccountEvent } from '../change-account.ts'
+import { loadCaller } from '../../queries/load-user.ts'
+import { changeSelf, recordAccountEvent, actorOf, changeOther, enterAct } from '../change-account.ts'
 import { verifyOwnPassword } from './verify-password.ts'
 
 type EndingDeps = OperationContext & Pick<Deps, 'afterCommit'>
@@ -22,21 +22,19 @@ export async function endSessions(
   await verifyOwnPassword(deps, before, { password, address })
   const { state, ...ended } = await changeSelf(deps, caller, async (user, em) => {
     if (before.isLocal() && user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
-    return await end(deps, em, { user, actor: { userId: user.id, username: user.username }, requestId })
+    return await end(deps, em, { user, actor: actorOf(user), requestId })
   })
   await deps.afterCommit.invalidateCache(state)
   return ended
 }
 
-/** The operator ends all sessions of an account. Throws user_unknown, target_deleted. Contract: 3, sessions/end. */
-export async function endUserSessions(
-  deps: EndingDeps,
-  { userId, requestId }: { userId: string; requestId?: string | undefined },
-): Promise<void> {
-  const { state } = await changeUser(deps, userId, async (user, em) => {
-    const ended = await end(deps, em, { user: requireLive(user), actor: operator, requestId })
-    const target = { type: 'user' as const, id: userId }
-    recordAudit(em, { action: 'user.sessions-ended', actor: operator, target, at: new Date(ended.issuedAt) })
+type EndingOfOther = { userId: string; actor: ActingAdmin; requestId?: string | undefined }
+
+/** The password stays. Throws user_unknown, target_deleted, and as `assertCallerCurrent` does. Contract: 5, sessions/end. */
+export async function endUserSessions(deps: EndingDeps, { userId, actor, requestId }: EndingOfOther): Promise<void> {
+  const { state } = await changeOther(deps, { userId, actor }, async (user, em) => {
+    const ended = await end(deps, em, { user, actor, requestId })
+    enterAct(em, { action: 'user.sessions-ended', user, actor, at: ended.issuedAt })
     return ended
   })
   await deps.afterCommit.invalidateCache(state)

@@ -12,11 +12,9 @@ import { randomToken, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { listPresentAudience } from '../../queries/list-present-audience.ts'
 import { recordAccountEvent } from '../change-account.ts'
 import { deleteRelations } from './delete-relations.ts'
-import { leaveDirectMessages } from './leave-direct-messages.ts'
-import { purgeSpaceContent } from './purge-content.ts'
+import { leaveDirectMessages, purgeSpaceContent } from './purge-content.ts'
 
 export type DeletionDeps = OperationContext & Pick<Deps, 'afterCommit' | 'uploadCleanup'>
 
@@ -92,4 +90,26 @@ async function releaseUserFiles(em: EntityManager, userId: string): Promise<void
      union select banner from users where id = ? and banner is not null`,
     [userId, userId, userId],
   )
+}
+
+/** Contract: 6, presence_update. */
+export async function listPresentAudience(em: EntityManager, userId: string): Promise<string[]> {
+  const rows = await read<{ user_id: string }>(
+    em,
+    `with input as materialized (select ?::bigint as id), linked (user_id) as (
+       select friend_id from friendships where user_id = (select id from input)
+       union
+       select user_id from friendships where friend_id = (select id from input)
+       union
+       select theirs.user_id from dm_members mine join dm_members theirs using (channel_id)
+       where mine.user_id = (select id from input)
+       union
+       select theirs.user_id from space_members mine join space_members theirs using (space_id)
+       where mine.user_id = (select id from input)
+     )
+     select distinct user_id::text from linked join presences using (user_id)
+     where user_id <> (select id from input)`,
+    [userId],
+  )
+  return rows.map((row) => row.user_id)
 }

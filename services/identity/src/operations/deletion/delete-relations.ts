@@ -1,10 +1,11 @@
 import { changeRows, read } from '@gatehouse/database'
+import { deletedUsername } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Rows of one user. */
 const ownRows = [
   ...['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'],
-  ...['federation_registries', 'attach_proofs'],
+  ...['federation_registries', 'federation_credentials', 'attach_proofs', 'second_factors', 'passkeys', 'sign_ins'],
 ]
 
 type SharedTable = { table: string; key: string; columns: readonly string[] }
@@ -25,6 +26,9 @@ const moderation = [
 /** Spec: Tombstone, deleted rows and nulled references. */
 export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
   for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
+  await changeRows(em, 'update audit_log set actor_username = ? where actor_id = ?', [deletedUsername, userId])
+  const named = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"
+  await changeRows(em, named, [deletedUsername, userId])
   await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
   for (const shared of sharedRows) {
     await lockInOrder(em, shared, userId)

@@ -7,7 +7,6 @@ import { loadUser } from '../../queries/load-user.ts'
 import { openFile } from '../../uploads/serve-file.ts'
 import type { ArchivePart } from './archive.ts'
 import { fillIn, ownFiles, ownRows, type OwnRows } from './own-rows.ts'
-import { pagesOf, toJson, toJsonArray } from './pages.ts'
 
 export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config'>
 
@@ -92,4 +91,34 @@ async function* fileParts({ config }: PartDeps, { folder, filenames, judge }: Fi
     const file = await openFile(config.uploadDir, filename)
     if (file) yield { name: `${folder}/${filename}`, content: file.handle.createReadStream(), compress: false }
   }
+}
+
+/** Nothing is held in the database between two pages. */
+export async function* pagesOf<Row>(
+  read: (after: string) => Promise<Row[]>,
+  { pageRows, keyOf, first }: { pageRows: number; keyOf: (row: Row) => string; first: string },
+): AsyncGenerator<Row[]> {
+  let after = first
+  for (;;) {
+    const rows = await read(after)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows
+    if (rows.length < pageRows) return
+    after = keyOf(last)
+  }
+}
+
+export async function* toJsonArray(pages: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const page of pages) {
+    const rows = page.map((row) => JSON.stringify(row)).join(',\n')
+    yield Buffer.from(`${isFirst ? '[\n' : ',\n'}${rows}`)
+    isFirst = false
+  }
+  yield Buffer.from(isFirst ? '[]\n' : '\n]\n')
+}
+
+export async function* toJson(value: object): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
 }

@@ -11,6 +11,30 @@ const attachments = (table: string, message: string) =>
 /** Times in milliseconds, ids as text. Contract: 3, export. */
 export const ownRows: readonly (OwnRows & { file: string })[] = [
   {
+    file: 'second-factor.json',
+    key: 'userId',
+    sql: `select user_id::text as "userId", ${ms('confirmed_at')} as since, jsonb_array_length(recovery_codes) as "recoveryCodesLeft"
+      from second_factors where user_id = :user and user_id > :after order by user_id limit :limit`,
+  },
+  {
+    file: 'passkeys.json',
+    key: 'id',
+    sql: `select id::text as id, name, ${ms('created_at')} as "createdAt", ${ms('last_used_at')} as "lastUsedAt"
+      from passkeys where user_id = :user and id > :after order by id limit :limit`,
+  },
+  {
+    file: 'sign-ins.json',
+    key: 'id',
+    sql: `select id::text as id, ${ms('signed_in_at')} as "signedInAt", method, network, device
+      from sign_ins where user_id = :user and id > :after order by id limit :limit`,
+  },
+  {
+    file: 'deletion-orders.json',
+    key: 'id',
+    sql: `select id::text as id, origin, mode, state, error, ${ms('given_at')} as "givenAt", ${ms('ended_at')} as "endedAt", receipt
+      from deletion_orders where user_id = :user and id > :after order by id limit :limit`,
+  },
+  {
     file: 'uploads.json',
     key: 'filename',
     sql: `select filename, size, mimetype, ${ms('created_at')} as "createdAt", claimed_at is not null as "inUse"

@@ -7,20 +7,30 @@ import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../delet
 
 type IdentityDeletion = z.infer<typeof deleteIdentityBody> & { requestId?: string | undefined }
 
-/** Throws owns_spaces. Contract: 7, identity. */
+/** Every live row: the stub and the account. Throws owns_spaces. Contract: 7, identity. */
 export async function deleteFederatedIdentity(
   deps: DeletionDeps,
   { mode, requestId, ...identity }: IdentityDeletion,
 ): Promise<'deleted' | 'absent'> {
-  const found = await findIdentity(deps.orm.em.fork(), identity)
-  if (!found || found.isDeleted) return 'absent'
+  let isDeleted = false
+  // Imported data may have more than one.
+  for (;;) {
+    const found = await findIdentity(deps.orm.em.fork(), identity)
+    if (!found || found.isDeleted) return isDeleted ? 'deleted' : 'absent'
+    isDeleted = (await deleteFound(deps, found.id, { mode, requestId })) || isDeleted
+  }
+}
+
+type Deletion = Pick<IdentityDeletion, 'mode' | 'requestId'>
+
+async function deleteFound(deps: DeletionDeps, id: string, { mode, requestId }: Deletion): Promise<boolean> {
   const blocked = (ownedSpaces: { id: string; name: string }[]) => refuse.owns_spaces({ fields: { ownedSpaces } })
-  const state = await changeUser(deps, found.id, async (user, em) => {
+  const state = await changeUser(deps, id, async (user, em) => {
     // A detached account has no home that decides over it.
     if (!user || user.isDeleted || user.isLocal()) return null
     return await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId, blocked })
   })
-  if (!state) return 'absent'
+  if (!state) return false
   await finishDeletion(deps, state)
-  return 'deleted'
+  return true
 }

@@ -7,19 +7,19 @@ import {
   pictureFields,
   verifyAttachProof,
 } from '@gatehouse/contracts'
-import { violates } from '@gatehouse/database'
-import { User, type ActingCaller } from '@gatehouse/domain'
+import { violates, changeRows } from '@gatehouse/database'
+import { Passkey, User, type ActingCaller } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import type { Deps } from '../../deps.ts'
 import { refuse } from '@gatehouse/runtime'
+import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { changeSelf, recordProfileChange } from '../change-account.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 import { textsOf } from './apply-remote-profiles.ts'
-import { mergeStub } from './merge-stub.ts'
 import type { RemotePictures } from './remote-pictures.ts'
+import { findExisting } from '../deletion/delete-relations.ts'
 
 type ReattachDeps = DeletionDeps & Pick<Deps, 'bus'> & { remotePictures: Pick<RemotePictures, 'fetchLater'> }
 type Reattachment = { caller: ActingCaller; token: string; requestId?: string | undefined }
@@ -28,7 +28,8 @@ type Lookup = z.infer<typeof lookUpByHomeId.reply>
 
 /**
  * The former home confirms the token. The account takes over the stub of its new identity. Throws not_detached,
- * home_not_peered, home_unreachable, proof_invalid, identity_held, admin_stays_local, account_deleted, token_revoked.
+ * home_not_peered, home_unreachable, proof_invalid, identity_held, admin_stays_local, second_factor_on, account_deleted,
+ * token_revoked.
  * federation-wire.md 4, attach 2-4.
  */
 export async function reattach(deps: ReattachDeps, { caller, token, requestId }: Reattachment): Promise<User> {
@@ -50,18 +51,20 @@ export async function reattach(deps: ReattachDeps, { caller, token, requestId }:
   }
 }
 
-type DetachedUser = User & { formerHomeInstance: string }
+type DetachedUser = User & { detachedHomeInstance: string }
 
 function requireDetached(user: User): DetachedUser {
-  if (!user.federationHomeOrphaned || !user.formerHomeInstance) throw refuse.not_detached()
+  if (!user.federationHomeOrphaned || !user.detachedHomeInstance) throw refuse.not_detached()
   if (user.isAdmin) throw refuse.admin_stays_local()
+  // Passwords are then a matter of the home, and so are second factors.
+  if (user.secondFactor) throw refuse.second_factor_on()
   return user as DetachedUser
 }
 
 type Proof = { user: DetachedUser; token: string; requestId: string | undefined }
 
 async function proveIdentity({ bus }: ReattachDeps, { user, token, requestId }: Proof): Promise<NewIdentity> {
-  const host = user.formerHomeInstance
+  const host = user.detachedHomeInstance
   const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
   const { outcome, homeUserId, username } = await bus.request(verifyAttachProof, { host, token }, options)
   if (outcome === 'no_peer') throw refuse.home_not_peered()
@@ -95,7 +98,8 @@ type Binding = {
 
 async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Binding) {
   const { user, identity, lookup, requestId } = binding
-  if (requireDetached(user).formerHomeInstance !== identity.homeInstance) throw refuse.proof_invalid()
+  if (requireDetached(user).detachedHomeInstance !== identity.homeInstance) throw refuse.proof_invalid()
+  await em.nativeDelete(Passkey, { userId: user.id })
   const stubState = await endStub(deps, em, { accountId: user.id, identity, requestId })
   const owner = await em.findOne(User, { username: identity.username }, { fields: ['id'] })
   const isFree = !owner || owner.id === user.id
@@ -131,4 +135,59 @@ function fetchPictures({ remotePictures }: ReattachDeps, user: User, lookup: Loo
     const origin = url ? URL.parse(url)?.origin : undefined
     if (url && origin) remotePictures.fetchLater({ user, field, url, origin })
   }
+}
+
+/** `key`: what the table allows once for each user. */
+type Reference = { table: string; column: string; key?: readonly string[] }
+
+const references: readonly Reference[] = [
+  { table: 'space_members', column: 'user_id', key: ['space_id'] },
+  { table: 'role_assignments', column: 'user_id', key: ['role_id'] },
+  { table: 'bans', column: 'user_id', key: ['space_id'] },
+  { table: 'voice_restrictions', column: 'user_id', key: ['space_id'] },
+  { table: 'join_requests', column: 'user_id', key: ['space_id'] },
+  { table: 'dm_members', column: 'user_id', key: ['channel_id'] },
+  { table: 'read_states', column: 'user_id', key: ['channel_id'] },
+  { table: 'message_reactions', column: 'user_id', key: ['message_id', 'emoji'] },
+  { table: 'dm_reactions', column: 'user_id', key: ['message_id', 'emoji'] },
+  { table: 'friendships', column: 'user_id', key: ['friend_id'] },
+  { table: 'friendships', column: 'friend_id', key: ['user_id'] },
+  { table: 'friend_requests', column: 'from_user_id', key: ['to_user_id'] },
+  { table: 'friend_requests', column: 'to_user_id', key: ['from_user_id'] },
+  ...['messages', 'dm_messages'].map((table) => ({ table, column: 'author_id' })),
+  { table: 'space_folders', column: 'user_id' },
+  { table: 'dm_channels', column: 'owner_id' },
+]
+
+const pairs = [
+  { table: 'friendships', columns: ['user_id', 'friend_id'] },
+  { table: 'friend_requests', columns: ['from_user_id', 'to_user_id'] },
+] as const
+
+type Merge = { stubId: string; accountId: string }
+
+/** What the account has already stays with the stub. A stub moderates nothing. federation-wire.md 4, attach 4. */
+export async function mergeStub(em: EntityManager, { stubId, accountId }: Merge): Promise<void> {
+  for (const { table, columns } of pairs) {
+    const [one, other] = columns
+    const sql = `delete from ${table} where (${one} = ? and ${other} = ?) or (${one} = ? and ${other} = ?)`
+    await changeRows(em, sql, [stubId, accountId, accountId, stubId])
+  }
+  for (const reference of await findExisting(em, references)) {
+    await changeRows(em, moveOf(reference), [accountId, stubId, ...(reference.key ? [accountId] : [])])
+  }
+  await changeRows(
+    em,
+    `update channel_overrides moved set target_id = ? where target_type = 'member' and target_id = ? and not exists (
+       select 1 from channel_overrides kept
+       where kept.channel_id = moved.channel_id and kept.target_type = 'member' and kept.target_id = ?)`,
+    [accountId, stubId, accountId],
+  )
+}
+
+function moveOf({ table, column, key }: Reference): string {
+  const sql = `update ${table} moved set ${column} = ? where moved.${column} = ?`
+  if (!key) return sql
+  const same = key.map((name) => `kept.${name} = moved.${name}`).join(' and ')
+  return `${sql} and not exists (select 1 from ${table} kept where kept.${column} = ? and ${same})`
 }

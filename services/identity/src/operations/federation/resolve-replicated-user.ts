@@ -1,4 +1,11 @@
-import { profileFields, type resolveStubBody } from '@gatehouse/contracts'
+import {
+  profileFields,
+  baseUsername,
+  isLocalUsername,
+  limits,
+  normalizeUsername,
+  type resolveStubBody,
+} from '@gatehouse/contracts'
 import { User, nextId, stubPasswordHash } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -7,13 +14,12 @@ import type { OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { findIdentity } from '../../queries/find-federated-user.ts'
 import { shortened } from './apply-remote-profiles.ts'
-import { stubBaseName, stubUsername } from './stub-names.ts'
 
 type RemoteIdentity = z.infer<typeof resolveStubBody>
 
 /** The registration gates do not apply. Throws not_found, home_instance_invalid. Spec: Registration 8; Contract: 7, stubs. */
 export async function resolveReplicatedUser(
-  { orm, clock }: OperationContext,
+  { orm, clock, random }: OperationContext,
   identity: RemoteIdentity,
 ): Promise<{ id: string; created: boolean }> {
   const host = identity.homeInstance.toLowerCase()
@@ -22,7 +28,7 @@ export async function resolveReplicatedUser(
     const em = orm.em.fork()
     const known = await findLive(em, identity)
     if (known) return { id: known.id, created: false }
-    const username = stubUsername(base, { host, attempt })
+    const username = stubUsername(base, { host, attempt, hex: random.bytes(4).toString('hex') })
     if (!username) throw refuse.home_instance_invalid()
     const stub = { ...identity, homeInstance: host, username, createdAt: new Date(clock.now()) }
     const id = await insertStub(em, stub)
@@ -52,4 +58,27 @@ async function insertStub(em: EntityManager, stub: NewStub): Promise<string | un
     .ignore()
     .execute<{ affectedRows: number }>('run')
   return result.affectedRows === 1 ? id : undefined
+}
+
+type Attempt = { host: string; attempt: number; hex: string }
+type RemoteUser = { homeUserId: string; homeInstance: string; username?: string | null | undefined }
+
+/** Made from the id where the name does not fit our form. Contract: 7, stubs. */
+export function stubBaseName({ username, homeUserId }: RemoteUser): string {
+  const base = localForm(baseUsername(normalizeUsername(username ?? '')))
+  return isLocalUsername(base) ? base : localForm(`user_${homeUserId.toLowerCase()}`)
+}
+
+const numbered = 10
+
+/** Attempts 1 to 10 end in `~1` to `~10`, later ones in `~<hex>`. Null when no name fits beside this host. */
+export function stubUsername(base: string, { host, attempt, hex }: Attempt): string | null {
+  const suffix = attempt === 0 ? '' : `~${attempt > numbered ? hex : attempt}`
+  const room = Math.min(limits.localUsernameMax, limits.federatedUsernameMax - host.length - 1) - suffix.length
+  if (room < limits.localUsernameMin) return null
+  return `${base.slice(0, room)}${suffix}@${host}`
+}
+
+function localForm(text: string): string {
+  return text.replace(/[^a-z0-9_]/g, '_').slice(0, limits.localUsernameMax)
 }

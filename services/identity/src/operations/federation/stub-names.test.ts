@@ -1,9 +1,10 @@
 import { isFederatedUsername } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { stubBaseName, stubUsername } from './stub-names.ts'
+import { stubBaseName, stubUsername } from './resolve-replicated-user.ts'
 
 describe('names of stubs', () => {
+  const hex = '0badcafe'
   const base = (username: string | null, homeUserId = '42') =>
     stubBaseName({ username, homeUserId, homeInstance: 'h.example' })
 
@@ -21,9 +22,11 @@ describe('names of stubs', () => {
   })
 
   it('make room for the number', () => {
-    expect(stubUsername('x'.repeat(32), { host: 'h', attempt: 12 })).to.equal(`${'x'.repeat(29)}_12@h`)
-    expect(stubUsername('abcdef', { host: 'h'.repeat(94), attempt: 0 })).to.equal(`abcde@${'h'.repeat(94)}`)
-    expect(stubUsername('abcdef', { host: 'h'.repeat(97), attempt: 0 })).to.equal(null)
+    expect(stubUsername('x'.repeat(32), { host: 'h', attempt: 10, hex })).to.equal(`${'x'.repeat(29)}~10@h`)
+    expect(stubUsername('abc', { host: 'h', attempt: 11, hex })).to.equal('abc~0badcafe@h')
+    expect(stubUsername('x'.repeat(32), { host: 'h', attempt: 12, hex })).to.equal(`${'x'.repeat(23)}~0badcafe@h`)
+    expect(stubUsername('abcdef', { host: 'h'.repeat(94), attempt: 0, hex })).to.equal(`abcde@${'h'.repeat(94)}`)
+    expect(stubUsername('abcdef', { host: 'h'.repeat(97), attempt: 0, hex })).to.equal(null)
   })
 
   it('are federated usernames whatever comes in', () => {
@@ -34,7 +37,7 @@ describe('names of stubs', () => {
     })
     fc.assert(
       fc.property(anything, fc.nat(49), (remote, attempt) =>
-        isFederatedUsername(stubUsername(stubBaseName(remote), { host: remote.homeInstance, attempt })!),
+        isFederatedUsername(stubUsername(stubBaseName(remote), { host: remote.homeInstance, attempt, hex })!),
       ),
     )
   })

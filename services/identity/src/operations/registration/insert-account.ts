@@ -2,6 +2,7 @@ import { avatarColors, userCreated, type AvatarColor, type registerBody } from '
 import { transaction, violates } from '@gatehouse/database'
 import { InstanceSettings, User, nextId } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { ClientDescription } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
@@ -9,7 +10,11 @@ import { recordAccountEvent } from '../change-account.ts'
 
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'afterCommit'>
 
-export type Registration = z.output<typeof registerBody> & { address: string; requestId?: string | undefined }
+export type Registration = z.output<typeof registerBody> & {
+  address: string
+  client: ClientDescription
+  requestId?: string | undefined
+}
 
 /** `issuedAt` (ms) is the time of issue of the token. */
 export type Registered = { user: User; created: boolean; issuedAt: number }
@@ -43,7 +48,7 @@ async function claimFirstAdmin(em: EntityManager, userId: string): Promise<boole
 }
 
 /** What a registration says of an account, with the hash of its password. Throws hashing_busy. */
-export async function readRegistration(deps: RegistrationDeps, given: Registration) {
+export async function readRegistration(deps: RegistrationDeps, given: Omit<Registration, 'client'>) {
   return {
     passwordHash: await deps.hasher.hash(given.password, given.address),
     displayName: given.displayName ?? null,

@@ -4,6 +4,8 @@ import {
   isHost,
   normalizeUsername,
   registeredIdentity,
+  handleOf,
+  lookUpByHomeId,
   userCreated,
 } from '@gatehouse/contracts'
 import { transaction, violates } from '@gatehouse/database'
@@ -13,7 +15,7 @@ import { parseInput } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { findFederatedUser, type FederatedIdentity } from '../../queries/find-federated-user.ts'
-import { recordAccountEvent } from '../change-account.ts'
+import { recordSignIn } from '../credentials/sign-ins.ts'
 import {
   insertAccount,
   readRegistration,
@@ -25,6 +27,10 @@ import {
 } from './insert-account.ts'
 import { checkFederatedRegistrationOpen } from './registration-gates.ts'
 import { federatedFault } from './username-form.ts'
+import { policy } from '../../policy.ts'
+import { loadSettings } from '../../queries/load-settings.ts'
+import { askHome, type AskDeps } from '../credentials/ask-home.ts'
+import { recordAccountEvent } from '../change-account.ts'
 
 type FederatedRegistration = Registration & { homeInstance: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
@@ -32,17 +38,32 @@ type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 /**
  * Registers an account of another instance, or upgrades its stub. An invite token is ignored. Throws the faults of a
  * username, home_instance_invalid, home_instance_is_here, federated_registration_closed, federated_account_exists,
- * username_taken, hashing_busy. Spec: Registration 2, 5, 9, 10.
+ * username_taken, hashing_busy. Spec: Registration 2, 5, 9, 10; Contract: 7, Registration over a stub.
  */
 export async function registerFederated(
-  deps: RegistrationDeps,
+  deps: RegistrationDeps & ProofDeps,
   registration: FederatedRegistration,
 ): Promise<Registered> {
   const identity = parseIdentity(deps, registration)
   await checkFederatedRegistrationOpen(deps)
-  await findStub(deps.orm.em.fork(), identity)
-  const account: FederatedAccount = { ...identity, ...(await readRegistration(deps, registration)) }
-  const registered = await retryOnConflict(() => transaction(deps.orm, (em) => insertOrUpgrade(deps, em, account)))
+  let stub = await findStub(deps.orm.em.fork(), identity)
+  let account: FederatedAccount | undefined
+  let registered: Registered | User
+  do {
+    if (stub) await requireOwner(deps, stub, { ...registration, username: identity.username })
+    const given = (account ??= { ...identity, ...(await readRegistration(deps, registration)) })
+    const judgedId = stub?.id
+    registered = await retryOnConflict(() =>
+      transaction(deps.orm, async (em) => {
+        const done = await insertOrUpgrade(deps, em, { given, judgedId })
+        if (!('created' in done)) return done
+        const facts = { userId: done.user.id, at: done.issuedAt, client: registration.client }
+        await recordSignIn(em, { ...facts, method: 'registration' })
+        return done
+      }),
+    )
+    if (!('created' in registered)) stub = registered
+  } while (!('created' in registered))
   if (registered.created) deps.afterCommit.publishEvents()
   else await deps.afterCommit.invalidateCache(accountStateOf(registered.user))
   return registered
@@ -66,40 +87,28 @@ async function findStub(em: EntityManager, identity: FederatedIdentity): Promise
   return found
 }
 
-/** An advisory lock serializes registrations of one identity. */
+type Judged = { given: FederatedAccount; judgedId: string | undefined }
+
+/** An advisory lock serializes registrations of one identity. Returns a stub that came meanwhile, which has to be judged. */
 async function insertOrUpgrade(
   deps: OperationContext,
   em: EntityManager,
-  given: FederatedAccount,
-): Promise<Registered> {
+  { given, judgedId }: Judged,
+): Promise<Registered | User> {
   const identityName = `${given.homeInstance}/${baseUsername(given.username)}`
   await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [identityName])
   const stub = await findStub(em, given)
-  if (stub) return await upgradeStub(deps, em, { stub, given })
+  if (stub) return stub.id === judgedId ? await upgradeStub(deps, em, { stub, given }) : stub
   const { homeInstance, homeUserId, ...account } = given
   const user = await insertAccount(deps, em, { ...account, home: { homeInstance, homeUserId } })
   return { user, created: true, issuedAt: user.createdAt.getTime() }
-}
-
-async function upgradeStub(
-  deps: OperationContext,
-  em: EntityManager,
-  { stub, given }: { stub: User; given: FederatedAccount },
-): Promise<Registered> {
-  await em.refresh(stub, { lockMode: LockMode.PESSIMISTIC_WRITE })
-  if (!stub.isStub() || stub.isDeleted) throw refuse.federated_account_exists()
-  const issuedAt = Math.max(await deps.databaseTime(em), stub.passwordChangedAt ?? 0)
-  stub.upgradeStub(given)
-  const facts = { user: stub, at: issuedAt, origin: 'stub_upgrade' as const, requestId: given.requestId }
-  await recordAccountEvent(em, deps, userCreated, facts)
-  return { user: stub, created: false, issuedAt }
 }
 
 /**
  * A relay may have inserted a stub at the same moment: the second attempt upgrades it. Throws username_taken,
  * federated_account_exists.
  */
-async function retryOnConflict(attempt: () => Promise<Registered>): Promise<Registered> {
+async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   const isNameTaken = (error: unknown) => violates(error, 'users_username_unique')
   const isIdentityTaken = (error: unknown) => violates(error, 'users_identity_unique')
   try {
@@ -112,4 +121,54 @@ async function retryOnConflict(attempt: () => Promise<Registered>): Promise<Regi
     if (isIdentityTaken(error)) throw refuse.federated_account_exists({ cause: error })
     throw error
   }
+}
+
+export type ProofDeps = AskDeps
+
+type Claim = { username: string; password: string; requestId?: string | undefined }
+
+/**
+ * A homeUserId is public: the home of a stub is asked for the password. Where it gives no answer the setting decides.
+ * Throws username_taken, `Unavailable`. Contract: 7, Registration over a stub.
+ */
+export async function requireOwner(deps: ProofDeps, stub: User, claim: Claim): Promise<void> {
+  const { password, requestId } = claim
+  const username = await findNameAtHome(deps, stub, claim)
+  const verdict = await askHome(deps, { homeInstance: stub.homeInstance ?? '', username, password, requestId })
+  deps.log.info({ userId: stub.id, homeInstance: stub.homeInstance, verdict, requestId }, 'stub claimed')
+  if (verdict === 'confirmed') return
+  const isRefused = verdict !== 'no_answer' || (await loadSettings(deps.orm.em)).stubUpgradesNeedProof
+  if (isRefused) throw refuse.username_taken()
+}
+
+/** The name that the claim says is not asked for: whoever has another account there knows its password. */
+async function findNameAtHome({ bus, log }: ProofDeps, stub: User, claim: Claim): Promise<string> {
+  const handle = handleOf(stub.username)
+  const { homeInstance: host, homeUserId } = stub
+  if (!host || !homeUserId || handle === handleOf(claim.username)) return handle
+  try {
+    const options = { requestId: claim.requestId, timeoutMs: policy.lookupCallTimeoutMs }
+    const { outcome, username } = await bus.request(lookUpByHomeId, { host, homeUserId }, options)
+    return outcome === 'found' && username ? baseUsername(username).toLowerCase() : handle
+  } catch (error) {
+    log.warn({ err: error, host, requestId: claim.requestId }, 'name of a stub not asked')
+    return handle
+  }
+}
+
+type StubUpgrade = Parameters<User['upgradeStub']>[0] & { requestId: string | undefined }
+
+/** Throws federated_account_exists. Spec: Registration 10. */
+export async function upgradeStub(
+  deps: OperationContext,
+  em: EntityManager,
+  { stub, given }: { stub: User; given: StubUpgrade },
+): Promise<Registered> {
+  await em.refresh(stub, { lockMode: LockMode.PESSIMISTIC_WRITE })
+  if (!stub.isStub() || stub.isDeleted) throw refuse.federated_account_exists()
+  const issuedAt = Math.max(await deps.databaseTime(em), stub.passwordChangedAt ?? 0)
+  stub.upgradeStub(given)
+  const facts = { user: stub, at: issuedAt, origin: 'stub_upgrade' as const, requestId: given.requestId }
+  await recordAccountEvent(em, deps, userCreated, facts)
+  return { user: stub, created: false, issuedAt }
 }

@@ -3,6 +3,7 @@ import { inviteRedeemed, normalizeUsername } from '@gatehouse/contracts'
 import { lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
+import { recordSignIn } from '../credentials/sign-ins.ts'
 import {
   insertAccount,
   insertUniquely,
@@ -27,8 +28,14 @@ export async function registerLocal(deps: RegistrationDeps, registration: Regist
   const inviteToken = await checkLocalRegistrationOpen(deps, registration.inviteToken)
   await refuseTakenName(deps.orm.em.fork(), username)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
-  const insert = (em: EntityManager) =>
-    inviteToken === null ? insertAccount(deps, em, account) : insertInvited(deps, em, { account, inviteToken })
+  const insert = async (em: EntityManager) => {
+    const user = await (inviteToken === null
+      ? insertAccount(deps, em, account)
+      : insertInvited(deps, em, { account, inviteToken }))
+    const at = user.createdAt.getTime()
+    await recordSignIn(em, { userId: user.id, at, method: 'registration', client: registration.client })
+    return user
+  }
   const user = await insertUniquely(deps, insert)
   deps.afterCommit.publishEvents()
   return { user, created: true, issuedAt: user.createdAt.getTime() }

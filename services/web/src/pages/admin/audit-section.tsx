@@ -25,7 +25,7 @@ export function AuditSection() {
   )
 }
 
-function AuditRow({ entry }: { entry: AuditEntry }) {
+export function AuditRow({ entry }: { entry: AuditEntry }) {
   const { text, target, details } = formatAuditEntry(entry)
   return (
     <li className="audit-entry">

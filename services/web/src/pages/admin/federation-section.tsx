@@ -3,9 +3,11 @@ import { Card } from '../../components/card.tsx'
 import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
 import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
 import { QueryList } from '../../components/query-list.tsx'
-import { Skeleton } from '../../components/status.tsx'
-import { useClient, useMutation, useQuery, useToast } from '../../hooks.ts'
-import { t } from '../../language/language.ts'
+import { hostOf } from '../../components/format.ts'
+import { Badge, RelativeTime, Skeleton } from '../../components/status.tsx'
+import { useClient, useMutation, usePages, useQuery, useToast } from '../../hooks.ts'
+import { t, translate } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 import { ApprovalRequests } from './approval-requests.tsx'
 import { PeerRow } from './peer-row.tsx'
 
@@ -41,7 +43,43 @@ export function FederationSection() {
           {(peer) => <PeerRow key={peer.id} peer={peer} onChanged={query.refetch} />}
         </QueryList>
       </Card>
+      <OpenOrders />
     </div>
+  )
+}
+
+/** Contract: 7, Deletion orders. */
+function OpenOrders() {
+  const client = useClient()
+  const pages = usePages('orders', async (query, signal) => {
+    const { orders, nextCursor } = await client.call('listOpenOrders', { query, signal })
+    return { items: orders, nextCursor }
+  })
+  if (!pages.items?.length) return null
+  return (
+    <Card
+      title={t('Deletions that wait for other instances')}
+      text={t('Users ordered them. An instance that does not answer is asked for 30 days.')}
+    >
+      <QueryList {...pages} query={pages} empty="" className="list">
+        {({ id, origin, userId, state, attempts, givenAt, error }) => (
+          <li key={id} className="list-row">
+            <div>
+              <h3>
+                {hostOf(origin)} {state === 'overdue' && <Badge tone="warning">{t('overdue')}</Badge>}
+              </h3>
+              <p className="small muted">
+                <Phrase
+                  text="user {userId} · ordered {given} · attempts: {attempts}"
+                  values={{ userId, given: <RelativeTime at={givenAt} />, attempts: String(attempts) }}
+                />
+                {error && ` · ${translate(error)}`}
+              </p>
+            </div>
+          </li>
+        )}
+      </QueryList>
+    </Card>
   )
 }
 

@@ -43,7 +43,7 @@ describe('formatAuditEntry', () => {
     )
     const action = /'((?:user|invite|peer|settings|instance|approval-request)\.[a-z]+(?:-[a-z]+)*)'/g
     const written = sources
-      .filter((text) => /recordAudit|recordInviteChange|insert into audit_log/.test(text))
+      .filter((text) => /recordAudit|enterAct|recordInviteChange|insert into audit_log/.test(text))
       .flatMap((text) => [...text.matchAll(action)].map(([, name = '']) => name))
 
     expect(written).to.include.members(['user.sessions-ended', 'invite.created', 'peer.rechecked', 'instance.imported'])

@@ -11,6 +11,13 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'user.demoted': '{actor} removed the admin rights of the user {target}',
   'user.created': '{actor} created the user {target}',
   'user.sessions-ended': '{actor} ended all sessions of the user {target}',
+  'user.recovery-link-created': '{actor} made a recovery link for the user {target}',
+  'user.recovered': '{actor} used a recovery link',
+  'user.suspended': '{actor} suspended the user {target}',
+  'user.unsuspended': '{actor} unsuspended the user {target}',
+  'user.second-factor-removed': '{actor} removed the second factor of the user {target}',
+  'user.passkey-cloned': 'A copy of a passkey of {actor} was refused',
+  'user.second-factor-blocked': '{actor} entered too many wrong codes of a second factor',
   'instance.imported': '{actor} imported another instance’s data',
   'invite.created': '{actor} created the invite {target}',
   'invite.changed': '{actor} changed the invite {target}',
@@ -18,6 +25,7 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'invite.reinstated': '{actor} reinstated the invite {target}',
   'invite.deleted': '{actor} deleted the invite {target}',
   'peer.initiated': '{actor} sent a peering request to {target}',
+  'peer.initiation-refused': '{actor} was refused a peering with {target}',
   'peer.revoked': '{actor} revoked the peer {target}',
   'peer.reset': '{actor} reset the peer {target}',
   'peer.forgotten': '{actor} forgot the peer {target}',
@@ -32,9 +40,12 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
 export type AuditEntryText = { text: string; target: string; details: string }
 
 /** An action without a text is shown by its name. */
-export function formatAuditEntry(entry: Pick<AuditEntry, 'action' | 'targetId' | 'detail'>): AuditEntryText {
+export function formatAuditEntry(
+  entry: Pick<AuditEntry, 'action' | 'targetId' | 'detail'> & Partial<Pick<AuditEntry, 'targetName'>>,
+): AuditEntryText {
   const { name, origin, ...others } = entry.detail
-  const target = typeof name === 'string' ? name : typeof origin === 'string' ? hostOf(origin) : entry.targetId
+  const target =
+    typeof name === 'string' ? name : typeof origin === 'string' ? hostOf(origin) : (entry.targetName ?? entry.targetId)
   const told = Object.entries(others).map(([key, value]) => formatDetail(key, value))
   return {
     text:
@@ -56,10 +67,14 @@ const details: Readonly<Record<string, Detail>> = {
   endedBy: { label: 'Before', values: { exhausted: 'used up', expired: 'expired', revoked: 'revoked' } },
   tokenRotated: { label: 'New link', values: yesOrNo },
   instanceName: { label: 'Instance name', values: {} },
+  contact: { label: 'Contact', values: {} },
   registrationOpen: { label: 'New accounts', values: { true: 'open', false: 'invite only', null: 'Server default' } },
+  requireSecondFactorForAdmins: { label: 'Second factor for admins', values: { true: 'required', false: 'optional' } },
   federatedRegistrationOpen: { label: 'From other instances', values: { true: 'allowed', false: 'not allowed' } },
   autoAcceptPeering: { label: 'Accept peering requests automatically', values: yesOrNo },
+  stubUpgradesNeedProof: { label: 'Ask for a proof before a known user gets an account', values: yesOrNo },
   status: { label: 'Status', values: { active: 'active', pending: 'pending', unreachable: 'unreachable' } },
+  reason: { label: 'Reason', values: {} },
   direction: { label: 'Asked by', values: { inbound: 'the other instance', outbound: 'a user of this instance' } },
 }
 

@@ -1,4 +1,4 @@
-import type { Invite, InviteRedemption } from '@gatehouse/client'
+import type { Invite, InviteRedemption, User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
@@ -9,6 +9,7 @@ import { QueryList } from '../../components/query-list.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
 import { useAppContext, useClient, usePages, useToast } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { BulkSuspendDialog } from './bulk-suspend-dialog.tsx'
 
 type Props = { invite: Invite; onClose: () => void; onChanged: () => void }
 
@@ -161,6 +162,23 @@ export function DeleteInviteDialog({ invite, onClose, onChanged }: Props) {
       <p>{t('The link stops working, and the list of who used it is deleted. The accounts are kept.')}</p>
     </ConfirmDialog>
   )
+}
+
+/** All who came by it. */
+export function SuspendInvitedDialog({ invite, onClose, onChanged }: Props) {
+  const client = useClient()
+  const listUsers = async (signal: AbortSignal) => {
+    const found: User[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const query = { invite: invite.id, pageSize: limits.pageSizeMax, ...(cursor && { cursor }) }
+      const page = await client.call('listUsers', { query, signal })
+      found.push(...page.users)
+      cursor = page.nextCursor
+    }
+    return found
+  }
+  const title = t('Suspend the users of {name}', { name: invite.name })
+  return <BulkSuspendDialog title={title} listUsers={listUsers} onClose={onClose} onChanged={onChanged} />
 }
 
 export function RedemptionsDialog({ invite, onClose }: Omit<Props, 'onChanged'>) {

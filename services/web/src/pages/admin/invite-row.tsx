@@ -2,7 +2,7 @@ import type { Invite } from '@gatehouse/client'
 import { useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
 import { RowButton } from '../../components/button.tsx'
-import { CopyButton } from '../../components/copy-button.tsx'
+import { LinkField } from '../../components/link-field.tsx'
 import { Badge, type BadgeTone, RelativeTime } from '../../components/status.tsx'
 import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
@@ -12,6 +12,7 @@ import {
   RedemptionsDialog,
   ReinstateDialog,
   RevokeDialog,
+  SuspendInvitedDialog,
 } from './invite-dialogs.tsx'
 
 const statuses: Record<Invite['status'], { tone: BadgeTone; label: Text }> = {
@@ -27,6 +28,7 @@ const dialogs = {
   reinstate: ReinstateDialog,
   delete: DeleteInviteDialog,
   redemptions: RedemptionsDialog,
+  suspend: SuspendInvitedDialog,
 }
 
 export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => void }) {
@@ -47,25 +49,22 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
         </p>
       </div>
       {active && (
-        <div className="copy-field">
-          <input
-            className="input"
-            readOnly
-            name="invite-link"
-            id={`invite-link-${invite.id}`}
-            autoComplete="off"
-            value={invite.url}
-            aria-label={t('Link of {name}', { name: invite.name })}
-            onFocus={(event) => event.target.select()}
-          />
-          <CopyButton text={invite.url} label={t('Copy the link of {name}', { name: invite.name })} />
-        </div>
+        <LinkField
+          url={invite.url}
+          name="invite-link"
+          id={`invite-link-${invite.id}`}
+          label={t('Link of {name}', { name: invite.name })}
+          copyLabel={t('Copy the link of {name}', { name: invite.name })}
+        />
       )}
       <div className="list-row__actions">
         <RowButton text="Who used it" fullText="Who used it: {name}" {...button('redemptions')} />
         {!revoked && <RowButton text="Edit" fullText="Edit {name}" {...button('edit')} />}
         {!active && <RowButton text="Reinstate" fullText="Reinstate {name}" {...button('reinstate')} />}
         {!revoked && <RowButton text="Revoke" fullText="Revoke {name}" variant="danger" {...button('revoke')} />}
+        {invite.usedCount > 0 && (
+          <RowButton text="Suspend its users" fullText="Suspend its users: {name}" {...button('suspend')} />
+        )}
         <RowButton text="Delete" fullText="Delete {name}" variant="danger" {...button('delete')} />
       </div>
       {OpenDialog && <OpenDialog invite={invite} onClose={() => setOpened(null)} onChanged={onChanged} />}

@@ -29,6 +29,7 @@ const reasonTexts: Readonly<Record<string, Text>> = {
   expired: 'Nobody decided on the request in time.',
   denied_by_peer: 'The other instance denied the request.',
   refused_by_peer: 'The other instance refuses requests of this one.',
+  revoked_by_peer: 'The other instance has ended the peering.',
   remote_reset_required: 'The other instance has a peering with this one already: its admin must reset it.',
   peer_reset_detected: 'Another instance answers at this address than before.',
   repeer_incomplete: 'The other instance accepted, but did not prove that it holds the secret.',

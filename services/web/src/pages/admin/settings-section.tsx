@@ -1,4 +1,5 @@
 import type { InstanceSettings } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useState } from 'react'
 import { Card } from '../../components/card.tsx'
 import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
@@ -46,6 +47,7 @@ export function SettingsSection() {
   if (!query.data) return query.error ? <QueryError query={query} /> : <Skeleton rows={5} />
   const { settings, registrationOpen } = query.data
   const shown = { ...settings, ...pending }
+  const save = (next: InstanceSettings) => query.setData({ settings: next, registrationOpen })
   return (
     <div className="settings-grid">
       <Card title={t('Registration and federation')}>
@@ -69,14 +71,47 @@ export function SettingsSection() {
             on={shown.autoAcceptPeering}
             onChange={(on) => void change({ autoAcceptPeering: on })}
           />
+          <Switch
+            label={t('Demand a second factor of admins')}
+            hint={t(
+              'Admins without one cannot use this administration until they have turned one on, on their home page.',
+            )}
+            on={shown.requireSecondFactorForAdmins}
+            onChange={(on) => void change({ requireSecondFactorForAdmins: on })}
+          />
+          <Switch
+            label={t('Ask for a proof before a known user gets an account')}
+            hint={t('When off, users that peers have told of can register while their own instance does not answer.')}
+            on={shown.stubUpgradesNeedProof}
+            onChange={(on) => void change({ stubUpgradesNeedProof: on })}
+          />
         </div>
         {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
       </Card>
       <div className="stack">
         <RegistrationRules local={registrationOpen} federated={settings.federatedRegistrationOpen} />
-        <InstanceNameForm
-          name={settings.instanceName}
-          onSaved={(next) => query.setData({ settings: next, registrationOpen })}
+        <TextSettingForm
+          setting="instanceName"
+          value={settings.instanceName}
+          title={t('Instance name')}
+          label={t('Name of this instance')}
+          hint={t('Shown on the login page and to other instances.')}
+          max={64}
+          submit={t('Save name')}
+          isNeeded
+          onSaved={save}
+        />
+        <TextSettingForm
+          setting="contact"
+          value={settings.contact ?? ''}
+          title={t('Contact')}
+          label={t('Whom to ask')}
+          hint={t(
+            'Shown on the login page, for people who have forgotten their password: an address, a number, a room.',
+          )}
+          max={limits.contactMax}
+          submit={t('Save contact')}
+          onSaved={save}
         />
       </div>
     </div>
@@ -128,38 +163,49 @@ function RegistrationRules({ local, federated }: { local: boolean; federated: bo
   )
 }
 
-type InstanceNameProps = { name: string; onSaved: (settings: InstanceSettings) => void }
+type TextSettingProps = {
+  setting: 'instanceName' | 'contact'
+  value: string
+  title: string
+  label: string
+  hint: string
+  max: number
+  submit: string
+  isNeeded?: boolean
+  onSaved: (settings: InstanceSettings) => void
+}
 
-function InstanceNameForm({ name, onSaved }: InstanceNameProps) {
+function TextSettingForm({ setting, value, isNeeded = false, onSaved, max, ...texts }: TextSettingProps) {
   const client = useClient()
   const mutation = useMutation()
-  const [typed, setTyped] = useState(name)
-  const instanceName = typed.trim()
+  const [typed, setTyped] = useState(value)
+  const text = typed.trim()
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    if (!instanceName) return
+    if (isNeeded && !text) return
     await mutation.run(
-      async (signal) => onSaved(await client.call('patchSettings', { body: { instanceName }, signal })),
-      t('Instance name saved.'),
+      async (signal) => onSaved(await client.call('patchSettings', { body: { [setting]: text }, signal })),
+      t('Saved.'),
     )
   }
   return (
-    <Card title={t('Instance name')}>
+    <Card title={texts.title}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         <Field
-          label={t('Name of this instance')}
-          name="instance-name"
+          label={texts.label}
+          name={setting}
+          optional={!isNeeded}
           autoComplete="off"
-          maxLength={64}
+          maxLength={max}
           value={typed}
           onText={setTyped}
-          error={instanceName ? null : t('Enter a name.')}
-          hint={t('Shown on the login page and to other instances.')}
+          error={isNeeded && !text ? t('Enter a name.') : null}
+          hint={texts.hint}
         />
         {mutation.error && <MutationError mutation={mutation} />}
         <div className="button-row">
           <SubmitButton mutation={mutation} variant="outline">
-            {t('Save name')}
+            {texts.submit}
           </SubmitButton>
         </div>
       </form>

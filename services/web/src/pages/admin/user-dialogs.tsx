@@ -1,15 +1,15 @@
 import { listOwnedSpaces, type User } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
-import { CopyButton } from '../../components/copy-button.tsx'
 import { OwnedSpaces } from '../../components/deletion-results.tsx'
-import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
-import { Notice } from '../../components/status.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { Field } from '../../components/field.tsx'
 import { useClient, useMutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
-type Props = { user: User; isSelf: boolean; onClose: () => void; onChanged: () => void }
+export type UserDialogProps = { user: User; isSelf: boolean; onClose: () => void; onChanged: () => void }
 
-export function RoleDialog({ user, isSelf, onClose, onChanged }: Props) {
+export function RoleDialog({ user, isSelf, onClose, onChanged }: UserDialogProps) {
   const client = useClient()
   const promote = !user.isAdmin
   const names = { username: user.username }
@@ -39,55 +39,104 @@ export function RoleDialog({ user, isSelf, onClose, onChanged }: Props) {
   )
 }
 
-/** Shows the temporary password once. Spec: POST reset-password. */
-export function ResetPasswordDialog({ user, isSelf, onClose }: Omit<Props, 'onChanged'>) {
+/** Contract: 5, suspend. */
+export function SuspendDialog({ user, onClose, onChanged }: Omit<UserDialogProps, 'isSelf'>) {
   const client = useClient()
-  const mutation = useMutation()
-  const [temporaryPassword, setTemporaryPassword] = useState<string | null>(null)
-  if (temporaryPassword)
-    return <TemporaryPassword username={user.username} password={temporaryPassword} onClose={onClose} />
-
-  const reset = () =>
-    mutation.run(async () =>
-      setTemporaryPassword((await client.call('resetPassword', { params: { id: user.id } })).temporaryPassword),
-    )
+  const [reason, setReason] = useState('')
+  const names = { username: user.username }
   return (
-    <Dialog
-      title={t('Reset the password of {username}', { username: user.username })}
-      submit={t('Reset password')}
+    <ConfirmDialog
+      title={t('Suspend {username}', names)}
+      submit={t('Suspend')}
       dangerous
-      mutation={mutation}
-      onSubmit={reset}
+      done={t('{username} is suspended.', names)}
+      act={() => client.call('suspendUser', { params: { id: user.id }, body: { reason } })}
+      onDone={onChanged}
+      onClose={onClose}
+    >
+      <p>{t('This logs the user out everywhere and refuses logins until you end it. Nothing is deleted.')}</p>
+      <ReasonField value={reason} onText={setReason} />
+    </ConfirmDialog>
+  )
+}
+
+export function ReasonField({ value, onText }: { value: string; onText: (text: string) => void }) {
+  return (
+    <Field
+      label={t('Reason')}
+      name="reason"
+      optional
+      autoComplete="off"
+      maxLength={limits.suspensionReasonMax}
+      hint={t('The person reads it at the login.')}
+      value={value}
+      onText={onText}
+    />
+  )
+}
+
+export function UnsuspendDialog({ user, onClose, onChanged }: Omit<UserDialogProps, 'isSelf'>) {
+  const client = useClient()
+  const names = { username: user.username }
+  return (
+    <ConfirmDialog
+      title={t('Unsuspend {username}', names)}
+      submit={t('Unsuspend')}
+      done={t('{username} can log in again.', names)}
+      act={() => client.call('unsuspendUser', { params: { id: user.id } })}
+      onDone={onChanged}
+      onClose={onClose}
+    >
+      <p>{t('The user can log in again. Sessions that have ended stay ended.')}</p>
+      {user.suspendedReason && (
+        <p className="muted">{t('Suspended because: {reason}', { reason: user.suspendedReason })}</p>
+      )}
+    </ConfirmDialog>
+  )
+}
+
+/** Contract: 5, sessions/end. */
+export function EndUserSessionsDialog({ user, onClose, onChanged }: Omit<UserDialogProps, 'isSelf'>) {
+  const client = useClient()
+  const names = { username: user.username }
+  return (
+    <ConfirmDialog
+      title={t('End sessions of {username}', names)}
+      submit={t('End sessions')}
+      done={t('All sessions of {username} have ended.', names)}
+      act={() => client.call('endUserSessions', { params: { id: user.id } })}
+      onDone={onChanged}
+      onClose={onClose}
+    >
+      <p>{t('This logs the user out everywhere. The password stays, and logs in again.')}</p>
+    </ConfirmDialog>
+  )
+}
+
+/** Contract: 5, Second factors of others. */
+export function RemoveSecondFactorDialog({ user, onClose, onChanged }: Omit<UserDialogProps, 'isSelf'>) {
+  const client = useClient()
+  const names = { username: user.username }
+  return (
+    <ConfirmDialog
+      title={t('Remove the second factor of {username}', names)}
+      submit={t('Remove second factor')}
+      dangerous
+      done={t('{username} has no second factor any more.', names)}
+      act={() => client.call('removeSecondFactor', { params: { id: user.id } })}
+      onDone={onChanged}
       onClose={onClose}
     >
       <p>
-        {isSelf
-          ? t('This would log you out before you see the new password. Change your password on your home page instead.')
-          : t('This logs the user out everywhere. You get a temporary password to pass on.')}
+        {t(
+          'For somebody who has lost the app and the recovery codes. From then on the password alone is enough: make sure who is asking.',
+        )}
       </p>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 
-type TemporaryPasswordProps = { username: string; password: string; onClose: () => void }
-
-function TemporaryPassword({ username, password, onClose }: TemporaryPasswordProps) {
-  return (
-    <Dialog title={t('New password for {username}', { username })} closeLabel={t('I have saved it')} onClose={onClose}>
-      <Notice tone="warning">
-        <p>{t('This password is shown only once. Pass it on over a channel that you trust.')}</p>
-      </Notice>
-      <div className="secret-value">
-        <code className="secret-value__text" data-testid="temporary-password">
-          {password}
-        </code>
-        <CopyButton text={password} label={t('Copy the temporary password')} data-first-focus />
-      </div>
-    </Dialog>
-  )
-}
-
-export function DeleteUserDialog({ user, onClose, onChanged }: Omit<Props, 'isSelf'>) {
+export function DeleteUserDialog({ user, onClose, onChanged }: Omit<UserDialogProps, 'isSelf'>) {
   const client = useClient()
   const mutation = useMutation()
   const spaces = listOwnedSpaces(mutation.error)

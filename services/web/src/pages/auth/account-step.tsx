@@ -1,4 +1,10 @@
-import { ApiError, type AvailabilityState, findRegistrationProblems, type RegistrationEntry } from '@gatehouse/client'
+import { ApiError } from '@gatehouse/client'
+import {
+  type AvailabilityState,
+  createAvailabilityCheck,
+  findRegistrationProblems,
+  type RegistrationEntry,
+} from '@gatehouse/client/registration'
 import type { RefusalCode } from '@gatehouse/contracts'
 import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useEffect, useRef, useState } from 'react'
@@ -23,7 +29,7 @@ type Props = {
 
 export function AccountStep({ entry, onChange, mutation, invite, closed, onContinue }: Props) {
   const client = useClient()
-  const [availabilityCheck] = useState(() => client.createAvailabilityCheck())
+  const [availabilityCheck] = useState(() => createAvailabilityCheck(client))
   useEffect(() => () => availabilityCheck.cancel(), [availabilityCheck])
   const availability = useStore(availabilityCheck)
   const [submitted, setSubmitted] = useState(false)

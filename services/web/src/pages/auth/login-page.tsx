@@ -1,12 +1,15 @@
 import { ApiError } from '@gatehouse/client'
-import { type SubmitEvent, useRef, useState } from 'react'
+import { type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
+import { Button } from '../../components/button.tsx'
 import { DeletionResults } from '../../components/deletion-results.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
 import { useClient, useDeletionReport, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
+import { canUsePasskeys, choosePasskey, logInByPasskey, offerPasskeys } from '../../passkeys.ts'
 import { AuthFrame } from './auth-frame.tsx'
 
 /** Called with the login request, so that both are under way at once. */
@@ -23,11 +26,43 @@ export function LoginPage() {
   const search = useSearch()
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const [step, setStep] = useState<'password' | 'code'>('password')
   const [submitted, setSubmitted] = useState(false)
   const nameInput = useRef<HTMLInputElement>(null)
   const passwordInput = useRef<HTMLInputElement>(null)
+  const codeInput = useRef<HTMLInputElement>(null)
+  useEffect(() => codeInput.current?.focus(), [step])
+  const goBack = () => {
+    setStep('password')
+    setCode('')
+    mutation.clear()
+    setTimeout(() => passwordInput.current?.focus())
+  }
 
-  const refused = mutation.error instanceof ApiError && mutation.error.status === 401 ? mutation.error : null
+  const signInByPasskey = (choose: (signal: AbortSignal) => ReturnType<typeof choosePasskey>) => {
+    setDeletionReport(null)
+    void loadHomePage().catch(() => undefined)
+    return mutation.run(async (signal) => logInByPasskey(client, await choose(signal), signal))
+  }
+  // The browser takes one request at a time.
+  const [isOffered, setOffered] = useState(true)
+  useEffect(() => {
+    if (!isOffered) return
+    const offer = new AbortController()
+    void offerPasskeys(client, offer.signal).then(
+      (response) => response && !offer.signal.aborted && void signInByPasskey(async () => response),
+    )
+    return () => offer.abort()
+  }, [client, isOffered])
+  const askForPasskey = async () => {
+    setOffered(false)
+    await signInByPasskey((signal) => choosePasskey(client, signal))
+    setOffered(true)
+  }
+  const { error } = mutation
+  const isRefused = error instanceof ApiError && error.status === 401 && !error.code?.startsWith('passkey')
+  const refused = isRefused ? error : null
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     setSubmitted(true)
@@ -35,41 +70,84 @@ export function LoginPage() {
     if (!password) return passwordInput.current?.focus()
     setDeletionReport(null)
     void loadHomePage().catch(() => undefined) // reported where the page is shown
-    const done = await mutation.run((signal) => client.logIn({ username: username.trim(), password }, { signal }))
-    if (!done) passwordInput.current?.select()
+    if (step === 'code' && !code.trim()) return codeInput.current?.focus()
+    const credentials = { username: username.trim(), password, ...(step === 'code' && { code }) }
+    const done = await mutation.run(async (signal) => {
+      const { next } = await client.logIn(credentials, { signal })
+      if (!next) return
+      setStep('code')
+      setSubmitted(false)
+    })
+    if (!done) (codeInput.current ?? passwordInput.current)?.select()
   }
   return (
     <AuthFrame
       title={t('Log in')}
-      subtitle={info ? t('Welcome back to {name}.', { name: info.name }) : t('Welcome back.')}
+      subtitle={
+        step === 'code'
+          ? t('This account has a second factor.')
+          : info
+            ? t('Welcome back to {name}.', { name: info.name })
+            : t('Welcome back.')
+      }
     >
       <SessionEndNotice />
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <Field
-          verbatim
-          label={t('Username')}
-          name="username"
-          autoComplete="username"
-          inputRef={nameInput}
-          value={username}
-          onText={(text) => (setUsername(text), mutation.clear())}
-          error={submitted && !username.trim() ? t('Enter your username.') : null}
-          {...(refused && { 'aria-invalid': true })}
-        />
-        <PasswordField
-          label={t('Password')}
-          name="password"
-          autoComplete="current-password"
-          inputRef={passwordInput}
-          value={password}
-          onText={(text) => (setPassword(text), mutation.clear())}
-          error={submitted && !password ? t('Enter your password.') : refused && translateRefusal(refused)}
-        />
+        {step === 'code' ? (
+          <Field
+            verbatim
+            label={t('Code')}
+            name="code"
+            autoComplete="one-time-code"
+            inputRef={codeInput}
+            value={code}
+            onText={(text) => (setCode(text), mutation.clear())}
+            error={submitted && !code.trim() ? t('Enter the code of your app.') : refused && translateRefusal(refused)}
+            hint={t('The six digits of your authenticator app, or a recovery code.')}
+          />
+        ) : (
+          <>
+            <Field
+              verbatim
+              label={t('Username')}
+              name="username"
+              autoComplete="username webauthn"
+              inputRef={nameInput}
+              value={username}
+              onText={(text) => (setUsername(text), mutation.clear())}
+              error={submitted && !username.trim() ? t('Enter your username.') : null}
+              {...(refused && { 'aria-invalid': true })}
+            />
+            <PasswordField
+              label={t('Password')}
+              name="password"
+              autoComplete="current-password"
+              inputRef={passwordInput}
+              value={password}
+              onText={(text) => (setPassword(text), mutation.clear())}
+              error={submitted && !password ? t('Enter your password.') : refused && translateRefusal(refused)}
+            />
+          </>
+        )}
         <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
         <SubmitButton mutation={mutation} wide>
           {t('Log in')}
         </SubmitButton>
+        {step === 'password' && canUsePasskeys() && (
+          <Button wide icon="key" onClick={() => void askForPasskey()}>
+            {t('Sign in with a passkey')}
+          </Button>
+        )}
+        {step === 'code' && (
+          <Button variant="plain" onClick={goBack}>
+            {t('Back')}
+          </Button>
+        )}
       </form>
+      <p className="auth__alternative">
+        {t('Forgot your password? Ask an admin of this instance for a link.')}{' '}
+        {info?.contact && <Phrase text="Contact: {contact}" values={{ contact: <bdi>{info.contact}</bdi> }} />}
+      </p>
       <p className="auth__alternative">
         {t('New here?')} <Link href={search ? `/register?${search}` : '/register'}>{t('Create an account')}</Link>
       </p>

@@ -1,4 +1,4 @@
-import type { RegistrationEntry } from '@gatehouse/client'
+import type { RegistrationEntry } from '@gatehouse/client/registration'
 import { avatarColors, type AvatarColor } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'

@@ -1,5 +1,6 @@
-import { type DeletionMode, listOwnedSpaces, type RemoteInstance, type User } from '@gatehouse/client'
-import { useState } from 'react'
+import { listOwnedSpaces } from '@gatehouse/client'
+import type { DeletionMode, Endpoints, IdentityDeletions, RemoteInstance, User } from '@gatehouse/client'
+import { useEffect, useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
@@ -75,7 +76,7 @@ export function ExportDialog({ user, onClose }: Props) {
   )
 }
 
-function saveFile(file: Blob, name: string): void {
+export function saveFile(file: Blob, name: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(file)
   link.download = name
@@ -185,6 +186,22 @@ const modes = [
   ['full', 'Delete my messages too', 'Your messages on these instances are deleted as well.'],
 ] as const
 
+type Order = Endpoints['listDeletionOrders']['reply']['orders'][number]
+
+/** Results of orders that waited and have ended since. */
+function settledOf(results: IdentityDeletions | null, orders: readonly Order[]): IdentityDeletions {
+  const ended = orders.filter(({ origin, state }) => {
+    const result = results?.[origin]
+    return result?.success === false && result.order && state !== 'waiting'
+  })
+  return Object.fromEntries(
+    ended.map(({ origin, state, error }) => [
+      origin,
+      state === 'done' ? { success: true } : { success: false, error: error ?? 'unreachable' },
+    ]),
+  )
+}
+
 type DeleteIdentitiesProps = { remotes: readonly RemoteInstance[]; onClose: () => void }
 
 /** Contract: 7, fan-out. */
@@ -200,9 +217,17 @@ export function DeleteIdentitiesDialog({ remotes, onClose }: DeleteIdentitiesPro
   const submit = () => {
     if (origins.length === 0) return
     return mutation.run(async (signal) =>
-      addResults(await client.deleteFederationIdentities({ origins, mode }, { signal })),
+      addResults(await client.deleteFederationIdentities({ origins, mode, durable: true }, { signal })),
     )
   }
+  const orders = useQuery('orders', (signal) => client.call('listDeletionOrders', { signal }))
+  const isWaiting = Object.values(results ?? {}).some((result) => !result.success && result.order)
+  useEffect(() => {
+    if (!isWaiting) return
+    const timer = setInterval(orders.refetch, 3_000)
+    return () => clearInterval(timer)
+  }, [isWaiting])
+  useEffect(() => addResults(settledOf(results, orders.data?.orders ?? [])), [orders.data])
   return (
     <Dialog
       title={t('Delete identities on other instances')}

@@ -1,3 +1,4 @@
+import { ApiError } from '@gatehouse/client'
 import { useState } from 'react'
 import { hostOf } from '../../components/format.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -9,31 +10,48 @@ import { usePassword } from './use-password.tsx'
 /** `origin`: empty for a new instance. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
   const client = useClient()
-  const { field, isSubmitted, value, ...password } = usePassword({ name: 'connect-password' })
   const [address, setAddress] = useState(origin)
   const target = parseInstanceAddress(address) ?? ''
+  const host = hostOf(target || origin)
+  const { field, isSubmitted, value, ...password } = usePassword({ name: 'connect-password' })
+  const remote = usePassword({ name: 'remote-password', label: t('Your password at {host}', { host }) })
+  /** An account of that name exists there, with another password than the issued one. */
+  const [isTaken, setTaken] = useState(false)
+  const connect = async (signal: AbortSignal) => {
+    const remotePassword = isTaken ? remote.value : undefined
+    try {
+      await client.connections.connect(target, value, { signal, remotePassword })
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) setTaken(true)
+      throw error
+    }
+  }
   return (
     <ConfirmDialog
       title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
       submit={t('Connect')}
-      mutation={password.mutation}
-      check={() => password.check() && target !== ''}
-      act={(signal) => client.connections.connect(target, value, { signal })}
-      done={t('Connected to {host}.', { host: hostOf(target) })}
+      mutation={isTaken ? remote.mutation : password.mutation}
+      check={() => (isTaken ? remote.check() : password.check()) && target !== ''}
+      act={connect}
+      done={t('Connected to {host}.', { host })}
       onClose={onClose}
     >
       <p className="muted">
-        {t('This creates an identity for you on that instance, linked to this account, with the same password.')}
+        {isTaken
+          ? t('Your account at {host} has a password that this instance does not know. Enter it once.', { host })
+          : t(
+              'This creates an account for you on that instance, linked to this one. It gets a password of its own, which this instance keeps for you.',
+            )}
       </p>
       <AddressField
         label={t('Address of the instance')}
         name="instance-address"
         value={address}
-        disabled={origin !== ''}
+        disabled={origin !== '' || isTaken}
         submitted={isSubmitted}
         onText={(text) => (setAddress(text), password.mutation.clear())}
       />
-      {field}
+      {isTaken ? remote.field : field}
     </ConfirmDialog>
   )
 }

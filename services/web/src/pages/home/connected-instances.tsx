@@ -24,7 +24,7 @@ export function ConnectedInstances({ user }: { user: User }) {
       text={
         homeInstance
           ? t('This account belongs to {homeInstance}. Manage its connections there.', { homeInstance })
-          : t('Instances where you use this account. When you change your password, it is changed there too.')
+          : t('Instances where you use this account.')
       }
       action={
         !homeInstance && (
@@ -122,6 +122,11 @@ function InstanceRow({ remote, onConnect, onRemoved }: InstanceRowProps) {
           {passwordSync !== 'idle' && <Badge tone="warning">{t(passwordSyncs[passwordSync])}</Badge>}
           {passwordSync === 'idle' && pendingPasswordSync && (
             <Badge tone="bad">{t('Still has your old password')}</Badge>
+          )}
+          {remote.token && (
+            <span className="small muted">
+              {remote.ownPassword ? t('Has a password of its own') : t('Uses your password')}
+            </span>
           )}
           {problem && <span className="small row-error">{problem}</span>}
         </>

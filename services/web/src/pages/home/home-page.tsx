@@ -8,21 +8,29 @@ import { AuthFrame } from '../auth/auth-frame.tsx'
 import { ConnectedInstances } from './connected-instances.tsx'
 import { DeletionSection } from './deletion-section.tsx'
 import { Friends } from './friends.tsx'
+import { PasskeysSection } from './passkeys-section.tsx'
 import { PasswordForm } from './password-form.tsx'
 import { PasswordSection } from './password-section.tsx'
 import { ProfileCard } from './profile-card.tsx'
-import { SessionsSection } from './sessions-section.tsx'
+import { SecondFactorDemand, useSecondFactorDemand } from './second-factor-demand.tsx'
+import { SecondFactorSection } from './second-factor-section.tsx'
+import { SecuritySection } from './security-section.tsx'
 
 export function HomePage({ user }: { user: User }) {
+  const isDemanded = useSecondFactorDemand(user)
   return (
     <PageFrame user={user} title={t('Home')}>
       <h1 className="visually-hidden">{t('Home')}</h1>
       <div className="home">
         <ProfileCard user={user} />
         <div className="home__main stack">
+          <SecondFactorDemand user={user} isDemanded={isDemanded} />
           <ConnectedInstances user={user} />
-          <PasswordSection user={user} />
-          <SessionsSection user={user} />
+          <SecuritySection user={user}>
+            <PasswordSection user={user} />
+            {user.homeInstance === null && <SecondFactorSection user={user} />}
+            {user.homeInstance === null && <PasskeysSection user={user} />}
+          </SecuritySection>
           <DeletionSection user={user} />
         </div>
         <Friends user={user} />

@@ -5,7 +5,7 @@ import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { PasswordField } from '../../components/field.tsx'
 import { useAppContext, useMutation, useToast } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
-import { findPasswordProblem } from './find-password-problem.ts'
+import { findPasswordProblem } from '../../components/find-password-problem.ts'
 import { describeRefusal } from './use-password.tsx'
 
 const emptyEntry = { current: '', next: '', again: '' }

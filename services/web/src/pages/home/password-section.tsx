@@ -3,14 +3,17 @@ import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
+import { formatDateTime, hostOf } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
-import { useClient, useMutation } from '../../hooks.ts'
+import { useClient, useMutation, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { PasswordForm } from './password-form.tsx'
 
 /** What is open elsewhere stays open after a change. Contract: 3. */
 export function PasswordSection({ user }: { user: User }) {
   const [changedTo, setChangedTo] = useState<string | null>(null)
+  const remotes = useStore(useClient().connections)
+  const sharing = user.homeInstance ? [] : remotes.filter(({ token, ownPassword }) => token && !ownPassword)
   return (
     <Card
       title={t('Password')}
@@ -21,6 +24,18 @@ export function PasswordSection({ user }: { user: User }) {
       <div role="status">
         {changedTo !== null && <CloseOthers password={changedTo} onDone={() => setChangedTo(null)} />}
       </div>
+      {user.passwordChangedAt && (
+        <p className="small muted">
+          {t('Last changed, or all sessions ended: {date}', { date: formatDateTime(user.passwordChangedAt) })}
+        </p>
+      )}
+      {sharing.length > 0 && (
+        <p className="small muted">
+          {t('It is changed there too: {hosts}. Other connected instances have passwords of their own.', {
+            hosts: sharing.map(({ origin }) => hostOf(origin)).join(', '),
+          })}
+        </p>
+      )}
       <PasswordForm user={user} onChanged={setChangedTo} />
     </Card>
   )

@@ -1,0 +1,110 @@
+import { createEncryptionKey, decrypt, encrypt, prefixOf } from '@gatehouse/auth'
+import { migratedDatabase } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { sealPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
+import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
+import { contextOf } from '../../services/identity/src/operations/second-factor/judge-code.ts'
+import { startProgram } from './program.ts'
+import { query } from './query.ts'
+
+const [former, next, lost] = ['f'.repeat(40), 'n'.repeat(40), 'l'.repeat(40)]
+const formerKey = createEncryptionKey(former)
+const nextKey = createEncryptionKey(next)
+const lostKey = createEncryptionKey(lost)
+type Key = typeof nextKey
+
+const origin = 'https://b.example'
+const tables = ['second_factors', 'federation_credentials', 'peers', 'approval_requests']
+
+/** Contract: 8, ENCRYPTION_SECRET. */
+describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
+  this.timeout(120_000)
+
+  it('leaves nothing for the previous secret, changes nothing twice, and tells of what no secret reads', async () => {
+    await using database = await migratedDatabase()
+    const insert = async (table: string, ...rows: Record<string, string>[]) => {
+      const values = rows.map(
+        (row) =>
+          `(${Object.values(row)
+            .map((value) => `'${value}'`)
+            .join(', ')})`,
+      )
+      await query(
+        database.url,
+        `insert into ${table} (${Object.keys(rows[0]!).join(', ')}) values ${values.join(', ')}`,
+      )
+    }
+    const factorOf = (key: Key, id: string) => encrypt(key, `factor of ${id}`, contextOf(id))
+    const credentialOf = (key: Key, userId: string) =>
+      encrypt(key, `credential of ${userId}`, credentialContext({ userId, origin }))
+    const created_at = '2026-01-01'
+    const addUsers = async (ids: string[], keyOf: (id: string) => Key) => {
+      await insert('users', ...ids.map((id) => ({ id, username: `user${id}`, password_hash: 'x' })))
+      const factors = ids.map((id) => ({ user_id: id, secret: factorOf(keyOf(id), id), created_at }))
+      await insert('second_factors', ...factors)
+      const credentials = ids.map((id) => ({ user_id: id, origin, secret: credentialOf(keyOf(id), id), created_at }))
+      await insert('federation_credentials', ...credentials)
+    }
+    const first = Array.from({ length: 600 }, (_, index) => String(index + 1))
+    await addUsers(first, (id) => (id === '2' ? nextKey : formerKey))
+    await insert('peers', {
+      id: '1',
+      origin,
+      host: 'b.example',
+      status: 'active',
+      secret: sealPeerSecret(formerKey, 'secret of the peer'),
+      next_secret: 'a secret in plain',
+    })
+    await insert('approval_requests', {
+      id: '1',
+      source_origin: origin,
+      secret: sealPeerSecret(formerKey, 'secret of the request'),
+      expires_at: '2030-01-01',
+    })
+    const run = async () => {
+      const environment = {
+        DATABASE_URL: database.url,
+        ENCRYPTION_SECRET: next,
+        ENCRYPTION_SECRET_PREVIOUS: former,
+      }
+      return await startProgram('deploy/cli/main.ts', environment, ['encrypt', '--json']).exited
+    }
+    const counts = async () => (JSON.parse((await run()).stdout) as { encrypted: unknown }).encrypted
+    const everything = async () => {
+      const contents = await Promise.all(tables.map((table) => query(database.url, `select * from ${table}`)))
+      return JSON.stringify(contents)
+    }
+    expect(await everything()).to.include(prefixOf(formerKey))
+
+    expect(await counts()).to.deep.equal({
+      ...{ second_factors: 599, federation_credentials: 599, peers: 1, approval_requests: 1 },
+    })
+
+    expect(await everything())
+      .to.not.include(prefixOf(formerKey))
+      .and.not.include('in plain')
+    const column = async (table: string, name: string, where: string) => {
+      const [row] = (await query(database.url, `select ${name} as text from ${table} where ${where}`)) as {
+        text: string
+      }[]
+      return row!.text
+    }
+    expect(decrypt(nextKey, await column('second_factors', 'secret', 'user_id = 600'), contextOf('600'))).to.equal(
+      'factor of 600',
+    )
+    const context = credentialContext({ userId: '1', origin })
+    expect(decrypt(nextKey, await column('federation_credentials', 'secret', 'user_id = 1'), context)).to.equal(
+      'credential of 1',
+    )
+    expect(decrypt(nextKey, await column('peers', 'next_secret', 'id = 1'), 'secrets of peers')).to.equal(
+      'a secret in plain',
+    )
+    expect(await counts()).to.deep.equal(Object.fromEntries(tables.map((table) => [table, 0])))
+
+    await addUsers(['601'], () => lostKey)
+    const partial = await run()
+    expect(partial.code).to.equal(3)
+    expect(partial.stderr).to.match(/2 rows cannot be read.*ENCRYPTION_SECRET_PREVIOUS/)
+    expect(await everything()).to.include(prefixOf(lostKey))
+  })
+})

@@ -1,0 +1,80 @@
+// The entry `@gatehouse/client/registration`: only the page needs it.
+import { countCodePoints, isLocalUsername, limits, normalizeUsername } from '@gatehouse/contracts/constants'
+import type { Api } from '../api/api.ts'
+import { isAborted } from '../api/errors.ts'
+import { browserClock } from '../platform.ts'
+import { createStore, type Store } from '../store.ts'
+
+export type RegistrationEntry = { username: string; password: string; confirmation: string }
+export type RegistrationProblems = Partial<Record<keyof RegistrationEntry, string>>
+
+/** As specified for the page. The server's minimum is 8. */
+const passwordMin = 6
+
+/** Spec: Client session behaviour, registration page. */
+function findUsernameProblem(typed: string): string | null {
+  const username = normalizeUsername(typed)
+  if (username.length < limits.localUsernameMin || username.length > limits.localUsernameMax) {
+    return `Use ${limits.localUsernameMin} to ${limits.localUsernameMax} characters`
+  }
+  return isLocalUsername(username) ? null : 'Use only letters a to z, digits and underscores'
+}
+
+/** Spec: Client session behaviour, registration page. */
+export function findRegistrationProblems(entry: RegistrationEntry): RegistrationProblems {
+  const problems: RegistrationProblems = {}
+  const username = findUsernameProblem(entry.username)
+  if (username) problems.username = username
+  if (countCodePoints(entry.password) < passwordMin) problems.password = `Use at least ${passwordMin} characters`
+  if (entry.password !== entry.confirmation) problems.confirmation = 'The passwords do not match'
+  return problems
+}
+
+/** A malformed username stays `idle`. */
+export type AvailabilityState =
+  | { status: 'idle' }
+  | { status: 'checking'; username: string }
+  | { status: 'available'; username: string }
+  | { status: 'unavailable'; username: string; reason: string }
+  | { status: 'failed'; username: string; error: Error }
+
+export type AvailabilityCheck = Store<AvailabilityState> & {
+  check(typed: string): void
+  cancel(): void
+}
+
+const debounceMs = 500
+
+/** One for each form. Waits 500 ms after the last input. Spec: Client session behaviour, registration page. */
+export function createAvailabilityCheck(api: Pick<Api, 'checkUsername'>, clock = browserClock): AvailabilityCheck {
+  const state = createStore<AvailabilityState>({ status: 'idle' })
+  let timer: unknown
+  let aborting = new AbortController()
+
+  const cancel = () => {
+    clock.clearTimeout(timer)
+    aborting.abort()
+    state.set({ status: 'idle' })
+  }
+  const request = async (username: string, signal: AbortSignal) => {
+    try {
+      const { available, reason } = await api.checkUsername(username, { signal })
+      if (signal.aborted) return
+      if (available) state.set({ status: 'available', username })
+      else state.set({ status: 'unavailable', username, reason: reason ?? 'This username is not available' })
+    } catch (error) {
+      if (signal.aborted || isAborted(error)) return
+      state.set({ status: 'failed', username, error: error as Error })
+    }
+  }
+  const check = (typed: string) => {
+    cancel()
+    if (findUsernameProblem(typed)) return
+    const username = normalizeUsername(typed)
+    aborting = new AbortController()
+    const { signal } = aborting
+    state.set({ status: 'checking', username })
+    timer = clock.setTimeout(() => void request(username, signal), debounceMs)
+  }
+  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, check, cancel }
+}

@@ -1,0 +1,88 @@
+/** `now` is in milliseconds from any point, and never goes back. */
+export type Timer = {
+  now(): number
+  set(run: () => void, ms: number): unknown
+  clear(pending: unknown): void
+}
+
+/** A pending delay does not keep the process alive. */
+export const systemTimer: Timer = {
+  now: () => performance.now(),
+  set: (run, ms) => setTimeout(run, ms).unref(),
+  clear: (pending) => clearTimeout(pending as NodeJS.Timeout | undefined),
+}
+
+export async function delay(timer: Timer, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => void timer.set(resolve, ms))
+}
+
+/** In milliseconds since the Unix epoch. */
+export type Clock = { now(): number }
+
+export const systemClock: Clock = { now: () => Date.now() }
+
+type Delays = Pick<Timer, 'set' | 'clear'>
+const globalDelays: Delays = { set: setTimeout, clear: (pending) => clearTimeout(pending as NodeJS.Timeout) }
+
+/** Rejects with `onTimeout` after `timeoutMs`. The work itself goes on; its outcome is ignored. */
+export async function withTimeout<T>(
+  work: Promise<T> | (() => T | Promise<T>),
+  timeoutMs: number,
+  onTimeout: () => Error,
+  delays = globalDelays,
+): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const pending = delays.set(() => late.reject(onTimeout()), timeoutMs)
+  try {
+    return await raceAgainst(late.promise, work)
+  } finally {
+    delays.clear(pending)
+  }
+}
+
+/** Rejects with the reason of `signal`. The work itself goes on; its outcome is ignored. */
+export async function abortable<T>(work: Promise<T> | (() => T | Promise<T>), signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason as Error)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await raceAgainst(aborted.promise, work)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+async function raceAgainst<T>(limit: Promise<never>, work: Promise<T> | (() => T | Promise<T>)): Promise<T> {
+  limit.catch(() => undefined)
+  const running = typeof work === 'function' ? (async () => await work())() : work
+  running.catch(() => undefined)
+  return await Promise.race([limit, running])
+}
+
+const msPerItem = 2
+const pauseMs = 20
+
+type Limits = { maxMs: number; signal?: AbortSignal | undefined }
+
+/** Takes 2 ms for each item, and at most `maxMs` for all of them. The abort of `signal` ends it early. */
+export async function runSpread<Item>(
+  timer: Timer,
+  items: readonly Item[],
+  { maxMs, signal }: Limits,
+  run: (item: Item) => void,
+): Promise<void> {
+  const parts = Math.max(1, Math.floor(Math.min(maxMs, items.length * msPerItem) / pauseMs))
+  const perPart = Math.ceil(items.length / parts)
+  for (let first = 0; first < items.length; first += perPart) {
+    if (first > 0) await delay(timer, pauseMs)
+    if (signal?.aborted) return
+    for (const item of items.slice(first, first + perPart)) run(item)
+  }
+}
+
+/** In milliseconds: `firstMs` for attempt 0, doubled up to `mostMs`. */
+export function backoffMs(attempt: number, { firstMs, mostMs }: { firstMs: number; mostMs: number }): number {
+  // A higher power would end as Infinity.
+  return Math.min(mostMs, firstMs * 2 ** Math.min(Math.max(attempt, 0), 30))
+}

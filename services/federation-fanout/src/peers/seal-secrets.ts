@@ -1,0 +1,51 @@
+import { decrypt, encrypt, isEncrypted, sealedPrefix, type EncryptionKey } from '@gatehouse/auth'
+import { read, rewriteTexts } from '@gatehouse/database'
+import { useTextSeal } from '@gatehouse/domain'
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+
+const context = 'secrets of peers'
+
+export const peerSecrets = [
+  { table: 'peers', key: ['id'], columns: ['secret', 'next_secret', 'previous_secret'], contextOf: () => context },
+  { table: 'approval_requests', key: ['id'], columns: ['secret'], contextOf: () => context },
+]
+
+export const sealPeerSecret = (key: EncryptionKey, plain: string): string => encrypt(key, plain, context)
+
+export const openPeerSecret = (key: EncryptionKey, stored: string): string =>
+  isEncrypted(stored) ? decrypt(key, stored, context) : stored
+
+/**
+ * Reads secrets in both forms. Writes them encrypted where nobody runs that cannot read them: in an instance without
+ * peers, with one process alone, and once one is encrypted. Contract: 8, ENCRYPTION_SECRET.
+ */
+export async function startSealing(
+  { orm, encryptionKey: key }: { orm: MikroORM; encryptionKey: EncryptionKey },
+  { isOnlyReplica }: { isOnlyReplica: boolean },
+) {
+  const state = { isOn: isOnlyReplica }
+  const refresh = async () => {
+    state.isOn ||= await isSealed(orm.em.fork())
+  }
+  useTextSeal(orm.em.getPlatform(), {
+    seal: (plain) => (state.isOn ? sealPeerSecret(key, plain) : plain),
+    open: (stored) => openPeerSecret(key, stored),
+  })
+  await refresh()
+  if (state.isOn) await sealPlainSecrets(orm, key)
+  return { refresh }
+}
+
+async function isSealed(em: EntityManager): Promise<boolean> {
+  const sql = `select not exists (select from peers) or exists (select from peers where secret like 'enc%.%') as "isSealed"`
+  const [row] = await read<{ isSealed: boolean }>(em, sql)
+  return row?.isSealed === true
+}
+
+/** Any number of callers may run it. Returns how many rows were changed. */
+export async function sealPlainSecrets(orm: MikroORM, key: EncryptionKey): Promise<number> {
+  const rewriting = { prefix: sealedPrefix, rewrite: (plain: string) => sealPeerSecret(key, plain) }
+  let changed = 0
+  for (const secrets of peerSecrets) changed += (await rewriteTexts(orm, secrets, rewriting)).changed
+  return changed
+}

@@ -1,0 +1,38 @@
+import { changeRows, read } from '@gatehouse/database'
+import type { Peer } from '@gatehouse/domain'
+import { peerNetwork, type Resources } from '@gatehouse/service-kit'
+import { policy } from '../policy.ts'
+
+export type SigningNetworks = ReturnType<typeof createSigningNetworks>
+
+/**
+ * From which networks a peer has signed requests within a day, for all replicas. Most requests write nothing: this process
+ * knows what it has written. Contract: 7, relay.
+ */
+export function createSigningNetworks({ orm, clock }: Pick<Resources, 'orm' | 'clock'>) {
+  const written = new Map<string, number>()
+  return {
+    note: async ({ id }: Pick<Peer, 'id'>, address: string): Promise<void> => {
+      const network = peerNetwork(address)
+      const key = `${id} ${network}`
+      const now = clock.now()
+      if ((written.get(key) ?? 0) > now) return
+      await changeRows(
+        orm.em.fork(),
+        `insert into signing_networks (peer_id, network, ends_at) select ?, ?, ?
+         where (select count(*) from signing_networks where peer_id = ? and network <> ? and ends_at > ?) < ?
+         on conflict (peer_id, network) do update set ends_at = excluded.ends_at`,
+        [
+          ...[id, network, new Date(now + policy.signingNetworkMs)],
+          ...[id, network, new Date(now), policy.signingNetworksPerPeer],
+        ],
+      )
+      if (written.size >= policy.signingNetworksKnown) written.clear()
+      written.set(key, now + policy.signingNetworkMs / 2)
+    },
+    includes: async ({ id }: Pick<Peer, 'id'>, address: string): Promise<boolean> => {
+      const sql = 'select 1 from signing_networks where peer_id = ? and network = ? and ends_at > ?'
+      return (await read(orm.em.fork(), sql, [id, peerNetwork(address), new Date(clock.now())])).length === 1
+    },
+  }
+}

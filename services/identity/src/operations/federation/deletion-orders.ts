@@ -1,0 +1,136 @@
+import { deleteIdentitiesAtPeers, normalizeOrigin, type DeletionMode } from '@gatehouse/contracts'
+import { changeRows, read, transaction } from '@gatehouse/database'
+import { DeletionOrder } from '@gatehouse/domain'
+import { startPeriodicTask, Unavailable, type PeriodicTask } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+import { dayMs } from '../../queries/days.ts'
+import { forgetInstances } from './forget-instances.ts'
+
+type OrderDeps = OperationContext & Pick<Deps, 'bus' | 'afterCommit'>
+type Deletion = { userId: string; mode: DeletionMode; origins: readonly string[] }
+export type DeletionResults = z.infer<typeof deleteIdentitiesAtPeers.reply>['results']
+
+/** The first attempt belongs to who gives them. A repeated order begins anew. Contract: 7, Deletion orders. */
+export async function giveOrders(em: EntityManager, { userId, mode, origins }: Deletion, now: number): Promise<void> {
+  const named = [...new Set(origins.flatMap((origin) => normalizeOrigin(origin) ?? []))]
+  await changeRows(
+    em,
+    `insert into deletion_orders (user_id, origin, mode, given_at, next_attempt_at)
+     select ?::bigint, origin, ?, ?, ? from jsonb_array_elements_text(?::jsonb) origin
+     on conflict (user_id, origin) do update set mode = excluded.mode, given_at = excluded.given_at, state = 'waiting',
+       next_attempt_at = excluded.next_attempt_at, attempts = 0, error = null, ended_at = null, receipt = null`,
+    [userId, mode, new Date(now), new Date(now + policy.orderLeaseMs), JSON.stringify(named)],
+  )
+}
+
+const noPeer = 'no_active_peer'
+
+/** Asks the peers. What no peer decided waits, also where the bus is away. Contract: 7, Deletion orders. */
+export async function carryOut(deps: OrderDeps, deletion: Deletion, requestId?: string): Promise<DeletionResults> {
+  const { userId, mode, origins } = deletion
+  const asked = { userId, mode, origins: [...origins], durable: true }
+  const options = { requestId, timeoutMs: policy.fanoutCallTimeoutMs }
+  const { results } = await deps.bus.request(deleteIdentitiesAtPeers, asked, options).catch((error: unknown) => {
+    if (!(error instanceof Unavailable)) throw error
+    const result = { success: false as const, error: 'unreachable', order: 'waiting' as const }
+    return { results: origins.map((origin) => ({ origin, result })) }
+  })
+  await recordResults(deps, deletion, results)
+  return results
+}
+
+const answersSql = `
+  with answer as (
+    select o.id, r.error, r.receipt, case when r.state = 'waiting' and o.given_at <= ? then 'overdue' else r.state end as state
+    from deletion_orders o
+    join jsonb_to_recordset(?::jsonb) as r (origin text, state text, error text, receipt jsonb) using (origin)
+    where o.user_id = ? and o.mode = ? and o.state = 'waiting'
+  )
+  update deletion_orders o set state = answer.state, error = answer.error, receipt = answer.receipt, attempts = attempts + 1,
+    next_attempt_at = case answer.state when 'waiting' then
+      ?::timestamptz + least(?::int, ?::int * 2 ^ least(attempts, 20)) * interval '1 millisecond' end,
+    ended_at = case when answer.state <> 'waiting' then ?::timestamptz end
+  from answer where answer.id = o.id`
+
+/**
+ * Where there is no peer at first nothing was ordered; a kept order waits until its peer is one again. Others of a silent
+ * instance wait with the one that was tried.
+ */
+async function recordResults(deps: OrderDeps, { userId, mode }: Deletion, results: DeletionResults): Promise<void> {
+  const now = new Date(deps.clock.now())
+  const rows = results.map(({ origin, result }) => ({
+    origin: normalizeOrigin(origin),
+    state: result.success ? 'done' : result.error === noPeer ? 'waiting' : (result.order ?? 'refused'),
+    error: result.success ? null : result.error,
+    receipt: (result.success && result.receipt) || null,
+  }))
+  const unknown = rows.filter(({ error }) => error === noPeer).map(({ origin }) => origin)
+  const silent = rows.filter(({ state }) => state === 'waiting').map(({ origin }) => origin)
+  const { orderRetryFirstMs, orderRetryMostMs, orderDays } = policy
+  const expired = new Date(now.getTime() - orderDays * dayMs)
+  await transaction(deps.orm, async (em) => {
+    await em.nativeDelete(DeletionOrder, {
+      userId,
+      attempts: 0,
+      state: 'waiting',
+      origin: { $in: unknown.map(String) },
+    })
+    const times = [now, orderRetryMostMs, orderRetryFirstMs, now]
+    await changeRows(em, answersSql, [expired, JSON.stringify(rows), userId, mode, ...times])
+    await em.nativeUpdate(
+      DeletionOrder,
+      { origin: { $in: silent.map(String) }, state: 'waiting', nextAttemptAt: { $lte: now } },
+      { nextAttemptAt: new Date(now.getTime() + orderRetryFirstMs) },
+    )
+  })
+}
+
+type Due = { userId: string; mode: DeletionMode; origin: string }
+
+/** Any number of replicas may run it. An attempt that a crash ended is repeated after its lease. */
+export function startOrders(deps: OrderDeps): PeriodicTask {
+  const options = { name: 'deletion orders', everyMs: policy.orderIntervalMs, log: deps.log }
+  return startPeriodicTask(options, async () => {
+    for (let due = await takeDue(deps); due.length > 0; due = await takeDue(deps)) {
+      const deletions = Map.groupBy(due, ({ userId, mode }) => `${userId} ${mode}`)
+      await Promise.all([...deletions.values()].map((orders) => repeat(deps, orders)))
+    }
+  })
+}
+
+async function repeat(deps: OrderDeps, orders: readonly Due[]): Promise<void> {
+  const [first] = orders
+  if (!first) return
+  const { userId, mode } = first
+  const results = await carryOut(deps, { userId, mode, origins: orders.map(({ origin }) => origin) })
+  const gone = results.flatMap(({ origin, result }) => (result.success ? [origin] : []))
+  await forgetInstances(deps, { userId, origins: gone, mode })
+}
+
+async function takeDue({ orm, clock }: OrderDeps): Promise<Due[]> {
+  const now = clock.now()
+  return await transaction(orm, (em) =>
+    read<Due>(
+      em,
+      `update deletion_orders set next_attempt_at = ? where id in (
+         select id from deletion_orders where state = 'waiting' and next_attempt_at <= ?
+         order by next_attempt_at limit ? for update skip locked)
+       returning user_id::text as "userId", mode, origin`,
+      [new Date(now + policy.orderLeaseMs), new Date(now), policy.ordersAtOnce],
+    ),
+  )
+}
+
+/** Newest first. Contract: 7, Deletion orders. */
+export async function listOrders(em: EntityManager, userId: string) {
+  const orders = await em.find(DeletionOrder, { userId }, { orderBy: { givenAt: 'desc', id: 'desc' } })
+  return orders.map((order) => ({ ...orderReply(order), receipt: order.receipt ?? null }))
+}
+
+export function orderReply({ origin, mode, state, error, attempts, givenAt, nextAttemptAt, endedAt }: DeletionOrder) {
+  const times = { nextAttemptAt: nextAttemptAt?.getTime() ?? null, endedAt: endedAt?.getTime() ?? null }
+  return { origin, mode, state, error: error ?? null, attempts, givenAt: givenAt.getTime(), ...times }
+}

@@ -1,0 +1,54 @@
+import type { requestOptions } from '@gatehouse/contracts'
+import { transaction } from '@gatehouse/database'
+import { Passkey, User } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import type { ClientDescription } from '@gatehouse/service-kit'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import { enterAct } from '../change-account.ts'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+import { refuseSuspended, type LoggedIn } from '../credentials/log-in.ts'
+import { recordSignIn } from '../credentials/sign-ins.ts'
+import { consumeChallenge, issueChallenge, ofLogin, verifyAssertion, type Assertion } from './verify-response.ts'
+
+type LoginDeps = OperationContext & Pick<Deps, 'config' | 'encryptionKey'>
+
+/** The same for everybody, but for the challenge: it names no account. Contract: 3, Passkeys. */
+export async function offerPasskeyLogin(deps: LoginDeps): Promise<z.infer<typeof requestOptions>> {
+  const challenge = await issueChallenge(deps, deps.orm.em.fork(), ofLogin)
+  const { domain: rpId } = deps.config.publicAddress
+  return { challenge, timeout: policy.passkeyChallengeMs, rpId, userVerification: 'required' }
+}
+
+/**
+ * Both factors at once, without a username. A counter that goes back is audited. Throws passkey_rejected, passkey_cloned,
+ * passkey_challenge_invalid, account_suspended. Contract: 3, Passkeys.
+ */
+export async function logInByPasskey(
+  deps: LoginDeps,
+  { response, client }: { response: Assertion; client: ClientDescription },
+): Promise<LoggedIn> {
+  const known = await deps.orm.em.fork().findOne(Passkey, { credentialId: response.id })
+  if (!known) throw refuse.passkey_rejected()
+  const { challenge, counter } = await verifyAssertion(deps, response, known)
+  const logIn = async (em: EntityManager) => {
+    const user = await em.findOne(User, { id: known.userId }, { lockMode: LockMode.PESSIMISTIC_READ })
+    const passkey = await em.findOne(Passkey, { id: known.id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+    if (!passkey || !user?.isLocal() || user.isDeleted) throw refuse.passkey_rejected()
+    await consumeChallenge(deps, em, { challenge, purpose: ofLogin })
+    refuseSuspended(user)
+    const now = await deps.databaseTime(em)
+    const isOriginal = passkey.use(counter, now)
+    const issuedAt = Math.max(now, user.passwordChangedAt ?? 0)
+    if (isOriginal) await recordSignIn(em, { userId: user.id, at: issuedAt, method: 'passkey', client })
+    else {
+      const detail = { passkey: passkey.name, counter, counted: passkey.counter }
+      enterAct(em, { action: 'user.passkey-cloned', user, detail, at: now })
+    }
+    return { user, isOriginal, issuedAt }
+  }
+  const { isOriginal, ...loggedIn } = await transaction(deps.orm, logIn, { accountId: known.userId })
+  if (!isOriginal) throw refuse.passkey_cloned()
+  return { ...loggedIn, refreshed: false }
+}

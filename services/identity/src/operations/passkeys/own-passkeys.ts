@@ -1,0 +1,130 @@
+import { enqueue } from '@gatehouse/bus'
+import { limits, passkeyAdded, passkeyRemoved, type addPasskeyBody, type creationOptions } from '@gatehouse/contracts'
+import { violates } from '@gatehouse/database'
+import { Passkey, nextId, type ActingCaller, type User } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+import { loadCaller } from '../../queries/load-user.ts'
+import { changeSelf } from '../change-account.ts'
+import { verifyOwnPassword } from '../credentials/verify-password.ts'
+import {
+  consumeChallenge,
+  issueChallenge,
+  ofAddition,
+  algorithms,
+  handleOf,
+  verifyRegistration,
+} from './verify-response.ts'
+
+type OwnDeps = OperationContext & Pick<Deps, 'hasher' | 'config' | 'encryptionKey' | 'afterCommit'>
+type Act = { caller: ActingCaller; requestId?: string | undefined }
+type Confirmed = Act & { address: string; password?: unknown }
+
+/** Oldest first. Contract: 3, Passkeys. */
+export async function listPasskeys({ orm }: Pick<OperationContext, 'orm'>, userId: string) {
+  const passkeys = await orm.em.fork().find(Passkey, { userId }, { orderBy: { id: 'asc' } })
+  return passkeys.map(describePasskey)
+}
+
+/**
+ * What a browser needs to make a passkey, for `addPasskey` within five minutes. Throws passkeys_local_only,
+ * too_many_passkeys, password_required, password_incorrect, account_deleted, token_revoked, hashing_busy. Contract: 3,
+ * Passkeys.
+ */
+export async function beginPasskey(
+  deps: OwnDeps,
+  { caller, address, password }: Confirmed,
+): Promise<z.infer<typeof creationOptions>> {
+  const before = await loadCaller(deps, caller)
+  requireLocal(before)
+  await verifyOwnPassword(deps, before, { password, address })
+  const { id, username, displayName } = await loadCaller(deps, caller)
+  const em = deps.orm.em.fork()
+  const passkeys = await em.find(Passkey, { userId: id })
+  if (passkeys.length >= limits.passkeysMax) throw refuse.too_many_passkeys()
+  const { domain } = deps.config.publicAddress
+  return {
+    rp: { id: domain, name: domain },
+    user: { id: handleOf(id), name: username, displayName: displayName ?? username },
+    challenge: await issueChallenge(deps, em, ofAddition(before)),
+    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+    timeout: policy.passkeyChallengeMs,
+    excludeCredentials: passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })),
+    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+    attestation: 'none',
+  }
+}
+
+/**
+ * Throws passkeys_local_only, passkey_challenge_invalid, passkey_response_invalid, passkey_known, too_many_passkeys,
+ * account_deleted, token_revoked. Contract: 3, Passkeys.
+ */
+export async function addPasskey(
+  deps: OwnDeps,
+  { caller, name, response, requestId }: Act & z.infer<typeof addPasskeyBody>,
+) {
+  requireLocal(await loadCaller(deps, caller))
+  const { challenge, ...credential } = await verifyRegistration(deps, response)
+  const add = async (user: User, em: EntityManager) => {
+    requireLocal(user)
+    await consumeChallenge(deps, em, { challenge, purpose: ofAddition(user) })
+    if ((await em.count(Passkey, { userId: user.id })) >= limits.passkeysMax) throw refuse.too_many_passkeys()
+    const createdAt = new Date(await deps.databaseTime(em))
+    const passkey = em.create(Passkey, { ...credential, id: await nextId(em), userId: user.id, name, createdAt })
+    await em.persist(passkey).flush()
+    await announce(em, deps, passkeyAdded, { passkey, requestId })
+    return describePasskey(passkey)
+  }
+  try {
+    const added = await changeSelf(deps, caller, add)
+    deps.afterCommit.publishEvents()
+    return added
+  } catch (error) {
+    if (violates(error, 'passkeys_credential_id_unique')) throw refuse.passkey_known({ cause: error })
+    throw error
+  }
+}
+
+/**
+ * Throws passkey_unknown, password_required, password_incorrect, account_deleted, token_revoked, hashing_busy. Contract:
+ * 3, Passkeys.
+ */
+export async function removePasskey(
+  deps: OwnDeps,
+  { caller, address, password, id, requestId }: Confirmed & { id: string },
+): Promise<void> {
+  const before = await loadCaller(deps, caller)
+  await verifyOwnPassword(deps, before, { password, address })
+  await changeSelf(deps, caller, async (user, em) => {
+    if (user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
+    const passkey = await em.findOne(Passkey, { id, userId: user.id })
+    if (!passkey) throw refuse.passkey_unknown()
+    await announce(em, deps, passkeyRemoved, { passkey, requestId })
+    em.remove(passkey)
+  })
+  deps.afterCommit.publishEvents()
+}
+
+type Announcement = { passkey: Passkey; requestId: string | undefined }
+
+async function announce(
+  em: EntityManager,
+  { random, databaseTime }: Pick<OperationContext, 'random' | 'databaseTime'>,
+  event: typeof passkeyAdded | typeof passkeyRemoved,
+  { passkey: { id, userId, name }, requestId }: Announcement,
+): Promise<void> {
+  const at = await databaseTime(em)
+  await enqueue(em, event, { userId, at, passkeyId: id, name }, { id: random.uuid(), requestId })
+}
+
+/** Throws passkeys_local_only. */
+function requireLocal(user: User): void {
+  if (!user.isLocal()) throw refuse.passkeys_local_only()
+}
+
+function describePasskey({ id, name, createdAt, lastUsedAt }: Passkey) {
+  return { id, name, createdAt: createdAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
+}

@@ -1,0 +1,154 @@
+import { enqueue } from '@gatehouse/bus'
+import {
+  type AuditAction,
+  type EventDefinition,
+  inviteChanged,
+  type patchInviteBody,
+  inviteRevoked,
+  inviteDeleted,
+  inviteReinstated,
+} from '@gatehouse/contracts'
+import { transaction, violates } from '@gatehouse/database'
+import { Invite, assertCallerCurrent, recordAudit, type ActingAdmin, deriveInviteStatus } from '@gatehouse/domain'
+import { randomToken, refuse, type Random } from '@gatehouse/runtime'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { ChangeDeps } from '../deps.ts'
+import { policy } from '../policy.ts'
+
+/** Throws as `assertCallerCurrent` does. Design: invariant 1. */
+export async function actAsAdmin<T>(
+  { orm }: Pick<ChangeDeps, 'orm'>,
+  admin: ActingAdmin,
+  act: (em: EntityManager) => Promise<T>,
+): Promise<T> {
+  return await transaction(orm, async (em) => {
+    await assertCallerCurrent(em, admin, { admin: true })
+    return await act(em)
+  })
+}
+
+export type Target = { id: string; admin: ActingAdmin; requestId?: string | undefined }
+
+type Recorded = Omit<Change<z.ZodType>, 'invite' | 'admin' | 'requestId'>
+
+/** Locks the invite against other admins and redemptions. Null: nothing has changed. Throws invite_unknown. */
+export async function changeInvite(
+  deps: ChangeDeps,
+  { id, admin, requestId }: Target,
+  change: (invite: Invite, em: EntityManager) => Recorded | null,
+): Promise<Invite> {
+  const changed = await actAsAdmin(deps, admin, async (em) => {
+    const invite = await em.findOne(Invite, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+    if (!invite) throw refuse.invite_unknown()
+    const record = change(invite, em)
+    if (record) await recordInviteChange(em, deps, { ...record, invite, admin, requestId })
+    return invite
+  })
+  deps.relay.notify()
+  return changed
+}
+
+export type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
+
+/** Null lifts a limit. `expiresAt` in milliseconds. Contract: 4. */
+export function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): void {
+  if (maxUses !== undefined) invite.maxUses = maxUses
+  if (expiresAt !== undefined) invite.expiresAt = expiresAt === null ? null : new Date(expiresAt)
+}
+
+type Change<P extends z.ZodType> = {
+  event: EventDefinition<P>
+  facts?: Record<string, unknown>
+  action: AuditAction
+  detail: Record<string, unknown>
+  invite: Invite
+  admin: ActingAdmin
+  requestId: string | undefined
+}
+
+/** Contract: 5; Design: invariant 2. */
+export async function recordInviteChange<P extends z.ZodType>(
+  em: EntityManager,
+  { clock, random }: Pick<ChangeDeps, 'clock' | 'random'>,
+  { event, facts, action, detail, invite, admin, requestId }: Change<P>,
+): Promise<void> {
+  const at = clock.now()
+  const actor = { userId: admin.userId, username: admin.username }
+  recordAudit(em, { action, actor, target: { type: 'invite', id: invite.id }, detail, at: new Date(at) })
+  const payload = { inviteId: invite.id, name: invite.name, at, actor, ...facts } as z.input<P>
+  await enqueue(em, event, payload, { id: random.uuid(), requestId })
+}
+
+type Patch = Target & { change: z.infer<typeof patchInviteBody> }
+
+/** A past expiresAt ends the invite. Throws invite_unknown, invite_revoked, max_uses_too_low. Contract: 4, PATCH. */
+export async function patchInvite(deps: ChangeDeps, { change, ...target }: Patch): Promise<Invite> {
+  return await changeInvite(deps, target, (invite) => {
+    if (invite.revokedAt) throw refuse.invite_revoked()
+    if (Object.keys(change).length === 0) return null
+    if (change.maxUses != null && change.maxUses < invite.usedCount) throw refuse.max_uses_too_low()
+    if (change.name !== undefined) invite.name = change.name
+    changeLimits(invite, change)
+    return { event: inviteChanged, action: 'invite.changed', detail: change }
+  })
+}
+
+/** Throws invite_unknown, invite_already_revoked. Spec: Invite status; Contract: 4, revoke. */
+export async function revokeInvite(deps: ChangeDeps, target: Target): Promise<Invite> {
+  return await changeInvite(deps, target, (invite) => {
+    if (invite.revokedAt) throw refuse.invite_already_revoked()
+    invite.revokedAt = new Date(deps.clock.now())
+    return { event: inviteRevoked, action: 'invite.revoked', detail: { name: invite.name } }
+  })
+}
+
+/** The redemptions go too, the accounts stay. Throws invite_unknown. Spec: Invite redemption, inviteId; Contract: 4. */
+export async function deleteInvite(deps: ChangeDeps, target: Target): Promise<void> {
+  await changeInvite(deps, target, (invite, em) => {
+    em.remove(invite)
+    const detail = { name: invite.name, usedCount: invite.usedCount }
+    return { event: inviteDeleted, action: 'invite.deleted', detail }
+  })
+}
+
+type Reinstatement = Target & { change: Limits }
+type Reinstated = { invite: Invite; tokenRotated: boolean }
+
+/**
+ * A revoked invite gets a fresh token: its link stays unusable. Throws invite_unknown, invite_active, invite_still_ended,
+ * no_free_token. Spec: Invite status; Contract: 4, reinstate.
+ */
+export async function reinstateInvite(deps: ChangeDeps, { change, ...target }: Reinstatement): Promise<Reinstated> {
+  return await withFreshToken(deps, async (freshToken) => {
+    let tokenRotated = false
+    const invite = await changeInvite(deps, target, (ended) => {
+      const now = deps.clock.now()
+      const endedBy = deriveInviteStatus(ended, now)
+      if (endedBy === 'active') throw refuse.invite_active()
+      tokenRotated = endedBy === 'revoked'
+      changeLimits(ended, change)
+      ended.revokedAt = null
+      if (tokenRotated) ended.token = freshToken
+      if (deriveInviteStatus(ended, now) !== 'active') throw refuse.invite_still_ended()
+      const detail = { name: ended.name, endedBy, ...change, tokenRotated }
+      return { event: inviteReinstated, facts: { tokenRotated }, action: 'invite.reinstated', detail }
+    })
+    return { invite, tokenRotated }
+  })
+}
+
+/** An attempt is a transaction of its own. Throws no_free_token. Spec: Invite link, token. */
+export async function withFreshToken<T>(
+  { random }: { random: Pick<Random, 'bytes'> },
+  attempt: (token: string) => Promise<T>,
+): Promise<T> {
+  for (let retriesLeft: number = policy.tokenRetries; ; retriesLeft -= 1) {
+    try {
+      return await attempt(randomToken(random, policy.tokenBytes))
+    } catch (error) {
+      if (!violates(error, 'invites_token_unique')) throw error
+      if (retriesLeft === 0) throw refuse.no_free_token({ cause: error, headers: { 'Retry-After': '1' } })
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import { type ReactNode, useId } from 'react'
+import { t, type Text } from '../language/language.ts'
+import { Icon } from './icon.tsx'
+
+/** A button that opens a list of acts. The browser closes it on Escape and on a click beside it. */
+export function Menu({ label, children }: { label: string; children: ReactNode }) {
+  const id = useId()
+  return (
+    <>
+      <button type="button" className="button button--icon" popoverTarget={id} aria-label={label} title={label}>
+        <Icon name="more" />
+      </button>
+      <div id={id} popover="auto" className="menu" role="group" aria-label={label}>
+        {children}
+      </div>
+    </>
+  )
+}
+
+type ItemProps = {
+  text: Text
+  fullText: Text
+  values: Readonly<Record<string, string>>
+  dangerous?: boolean
+  disabled?: boolean
+  onClick: () => void
+}
+
+export function MenuItem({ text, fullText, values, dangerous = false, disabled = false, onClick }: ItemProps) {
+  return (
+    <button
+      type="button"
+      className={dangerous ? 'menu__item menu__item--dangerous' : 'menu__item'}
+      aria-label={t(fullText, values)}
+      aria-disabled={disabled || undefined}
+      onClick={(event) => {
+        if (disabled) return
+        // The focus goes back to the button that opened the menu, and from a dialog to it again.
+        event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()
+        onClick()
+      }}
+    >
+      {t(text)}
+    </button>
+  )
+}

@@ -1,0 +1,32 @@
+import type { OpenSockets } from '@gatehouse/client'
+import { describeUserAgent } from '@gatehouse/contracts/constants'
+import { t } from '../language/language.ts'
+import { Badge, RelativeTime } from './status.tsx'
+
+type Props = { answer: Pick<OpenSockets, 'sockets' | 'incomplete'>; ownSessionId?: string | null }
+
+/** Contract: 3, Sockets. */
+export function SocketList({ answer, ownSessionId = null }: Props) {
+  return (
+    <>
+      <ul className="list">
+        {answer.sockets.map((socket) => (
+          <li key={socket.sessionId} className="split-row">
+            <span>
+              <strong title={socket.userAgent}>{describeUserAgent(socket.userAgent) ?? t('Another app')}</strong>{' '}
+              {socket.sessionId === ownSessionId && <Badge tone="good">{t('This page')}</Badge>}
+            </span>
+            <span className="small muted">
+              {socket.network} · <RelativeTime at={socket.connectedAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {answer.incomplete && (
+        <p className="small muted" role="status">
+          {t('A part of the instance did not answer in time. There may be more.')}
+        </p>
+      )}
+    </>
+  )
+}

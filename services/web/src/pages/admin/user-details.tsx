@@ -1,0 +1,98 @@
+import type { User, UserDescription } from '@gatehouse/client'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { UserAvatar, UserName, UserNames } from '../../components/avatar.tsx'
+import { Card } from '../../components/card.tsx'
+import { QueryError } from '../../components/error-message.tsx'
+import { formatDateTime, formatNumber } from '../../components/format.ts'
+import { SocketList } from '../../components/socket-list.tsx'
+import { RelativeTime, Skeleton } from '../../components/status.tsx'
+import { useClient, useQuery } from '../../hooks.ts'
+import { formatName, t, type Text } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
+import { AuditRow } from './audit-section.tsx'
+import { UserBadges, UserMenu } from './user-row.tsx'
+
+/** Contract: 5, A user. */
+export function UserDetails({ id, self }: { id: string; self: User }) {
+  const client = useClient()
+  const query = useQuery(`user ${id}`, (signal) => client.call('describeUser', { params: { id }, signal }), 'users')
+  const found = query.data?.user.id === id ? query.data : null
+  const isSelf = id === self.id
+  return (
+    <section className="stack" aria-label={t('User')}>
+      <Link href="/admin/users" className="small">
+        {t('All users')}
+      </Link>
+      <QueryError query={query} />
+      {!found && query.loading && <Skeleton rows={3} of="card" />}
+      {found && (
+        <>
+          <header className="card toolbar">
+            <div className="user-item">
+              <UserAvatar user={found.user} size="large" />
+              <UserNames user={found.user} />
+            </div>
+            <div className="button-row">
+              <UserBadges user={found.user} isSelf={isSelf} />
+              {!found.user.isDeleted && <UserMenu user={found.user} isSelf={isSelf} onChanged={query.refetch} />}
+            </div>
+          </header>
+          <div className="settings-grid">
+            <div className="stack">
+              <Card title={t('Where the account is open')}>
+                {found.sockets.length === 0 && <p className="muted">{t('Nowhere at the moment.')}</p>}
+                <SocketList answer={found} />
+              </Card>
+              <Card title={t('Latest acts')}>
+                {found.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
+                <ul className="list">
+                  {found.audit.map((entry) => (
+                    <AuditRow key={entry.id} entry={entry} />
+                  ))}
+                </ul>
+              </Card>
+            </div>
+            <Card title={t('Account')}>
+              <dl className="facts">
+                {factsOf(found).map(([name, value]) => (
+                  <div key={name} className="split-row">
+                    <dt className="muted">{t(name)}</dt>
+                    <dd>{value}</dd>
+                  </div>
+                ))}
+              </dl>
+            </Card>
+          </div>
+        </>
+      )}
+    </section>
+  )
+}
+
+function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [Text, ReactNode][] {
+  const isLocal = !user.homeInstance && !user.isDeleted
+  return [
+    ['Id', <code key="id">{user.id}</code>],
+    ['Joined on', formatDateTime(user.createdAt)],
+    ['Last login', lastLoginAt === null ? t('none in 90 days') : <RelativeTime key="login" at={lastLoginAt} />],
+    ['Instance', user.homeInstance ?? t('This instance')],
+    ['Invited by', invitedBy ? <Invitation key="invite" invitedBy={invitedBy} /> : t('no invite')],
+    ...(isLocal ? ([['Second factor', rest.secondFactor ? t('On') : t('Off')]] satisfies [Text, string][]) : []),
+    ...(isLocal ? ([['Passkeys', formatNumber(rest.passkeys)]] satisfies [Text, string][]) : []),
+    ...(user.suspendedAt == null
+      ? []
+      : ([['Suspended on', formatDateTime(user.suspendedAt)]] satisfies [Text, string][])),
+    ...(user.suspendedReason ? ([['Reason', formatName(user.suspendedReason)]] satisfies [Text, string][]) : []),
+  ]
+}
+
+function Invitation({ invitedBy }: { invitedBy: NonNullable<UserDescription['invitedBy']> }) {
+  const { name, userId, username } = invitedBy
+  const creator = username && <UserName>{username}</UserName>
+  const values = {
+    invite: <UserName>{name}</UserName>,
+    name: userId ? <Link href={`/admin/users/${userId}`}>{creator}</Link> : creator,
+  }
+  return <Phrase text={creator ? 'invite {invite} of {name}' : 'invite {invite}'} values={values} />
+}

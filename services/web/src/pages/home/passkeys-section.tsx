@@ -1,0 +1,129 @@
+import { isSecurityNotice, type Endpoints, type User } from '@gatehouse/client'
+import { describeUserAgent } from '@gatehouse/contracts/constants'
+import { useEffect, useState } from 'react'
+import { Button, RowButton } from '../../components/button.tsx'
+import { ActionRow, Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { Field } from '../../components/field.tsx'
+import { formatDate, formatDateTime } from '../../components/format.ts'
+import { QueryList } from '../../components/query-list.tsx'
+import { useClient, useQuery } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import { addPasskey, canUsePasskeys } from '../../passkeys.ts'
+import { usePassword } from './use-password.tsx'
+
+type Passkey = Endpoints['listPasskeys']['reply']['passkeys'][number]
+
+/** Contract: 3, Passkeys. */
+export function PasskeysSection({ user }: { user: User }) {
+  const client = useClient()
+  const query = useQuery(`passkeys ${user.id}`, (signal) => client.call('listPasskeys', { signal }))
+  const [isAdding, setAdding] = useState(false)
+  const [removed, setRemoved] = useState<Passkey | null>(null)
+  const { refetch } = query
+  useEffect(
+    () =>
+      client.live.onEvent((event) => {
+        if (isSecurityNotice(event) && event.what.startsWith('passkey')) refetch()
+      }),
+    [client, refetch],
+  )
+  return (
+    <Card
+      title={t('Passkeys')}
+      text={t('Sign in by fingerprint, face or PIN of a device of yours, without username, password and code.')}
+      action={
+        canUsePasskeys() && (
+          <Button size="small" icon="plus" onClick={() => setAdding(true)}>
+            {t('Add a passkey')}
+          </Button>
+        )
+      }
+    >
+      <QueryList
+        query={query}
+        items={query.data?.passkeys ?? null}
+        empty={canUsePasskeys() ? t('No passkeys yet.') : t('No passkeys yet. This browser cannot make any.')}
+        icon="key"
+        rows={1}
+        className="list"
+      >
+        {(passkey) => (
+          <li key={passkey.id}>
+            <ActionRow title={passkey.name} text={describeUse(passkey)}>
+              <RowButton
+                text="Remove"
+                fullText="Remove the passkey {name}"
+                values={{ name: passkey.name }}
+                variant="danger"
+                onClick={() => setRemoved(passkey)}
+              />
+            </ActionRow>
+          </li>
+        )}
+      </QueryList>
+      {isAdding && <AddPasskeyDialog onClose={() => setAdding(false)} onDone={refetch} />}
+      {removed && <RemovePasskeyDialog passkey={removed} onClose={() => setRemoved(null)} onDone={refetch} />}
+    </Card>
+  )
+}
+
+function describeUse({ createdAt, lastUsedAt }: Passkey): string {
+  const added = formatDate(createdAt)
+  return lastUsedAt === null
+    ? t('Added on {added}, not used yet', { added })
+    : t('Added on {added}, last used on {used}', { added, used: formatDateTime(lastUsedAt) })
+}
+
+type Props = { onClose: () => void; onDone: () => void }
+
+function AddPasskeyDialog(props: Props) {
+  const client = useClient()
+  const { field, value: password, check, isSubmitted, mutation } = usePassword({ name: 'passkey-password' })
+  const [name, setName] = useState(() => describeUserAgent(navigator.userAgent) ?? '')
+  return (
+    <ConfirmDialog
+      title={t('Add a passkey')}
+      submit={t('Continue')}
+      mutation={mutation}
+      interruptible
+      check={() => check() && name.trim() !== ''}
+      act={(signal) => addPasskey(client, { name, password }, signal)}
+      done={t('The passkey was added.')}
+      {...props}
+    >
+      <p>{t('Your browser then asks where to keep it: on this device, on your phone or on a security key.')}</p>
+      {field}
+      <Field
+        label={t('Name')}
+        name="passkey-name"
+        autoComplete="off"
+        maxLength={64}
+        value={name}
+        onText={setName}
+        error={isSubmitted && name.trim() === '' ? t('Enter a name.') : null}
+        hint={t('By which you know it again.')}
+      />
+    </ConfirmDialog>
+  )
+}
+
+function RemovePasskeyDialog({ passkey: { id, name }, ...props }: Props & { passkey: Passkey }) {
+  const client = useClient()
+  const { field, value: password, check, mutation } = usePassword({ name: 'passkey-removal-password' })
+  return (
+    <ConfirmDialog
+      title={t('Remove the passkey {name}', { name })}
+      submit={t('Remove')}
+      dangerous
+      mutation={mutation}
+      check={check}
+      act={(signal) => client.call('removePasskey', { params: { id }, body: { password }, signal })}
+      done={t('The passkey was removed.')}
+      {...props}
+    >
+      <p>{t('It will no longer open your account. Delete it on your device too.')}</p>
+      {field}
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,111 @@
+import type { SignIns, User } from '@gatehouse/client'
+import { type ReactNode, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { ActionRow, Card } from '../../components/card.tsx'
+import { QueryError } from '../../components/error-message.tsx'
+import { formatDateTime } from '../../components/format.ts'
+import { QueryList } from '../../components/query-list.tsx'
+import { SocketList } from '../../components/socket-list.tsx'
+import { Badge, RelativeTime, Skeleton } from '../../components/status.tsx'
+import { useClient, useQuery, useStore } from '../../hooks.ts'
+import { t, type Text } from '../../language/language.ts'
+import { EndSessionsDialog } from './account-dialogs.tsx'
+
+/** Credentials, sessions and sign-ins of the account. */
+export function SecuritySection({ user, children }: { user: User; children: ReactNode }) {
+  return (
+    <section className="stack" aria-label={t('Security')}>
+      <h2>{t('Security')}</h2>
+      {children}
+      <SessionsCard user={user} />
+      <SignInsCard />
+    </section>
+  )
+}
+
+/** Contract: 3, sockets and sessions/end. */
+function SessionsCard({ user }: { user: User }) {
+  const client = useClient()
+  const { sessionId } = useStore(client.live)
+  const [ending, setEnding] = useState(false)
+  // Each socket of this page has another id.
+  const query = useQuery(`sockets ${sessionId}`, (signal) => client.call('listSockets', { signal }))
+  return (
+    <Card
+      title={t('Where you are logged in')}
+      text={t('Everything that has your account open now. A device that is logged in but closed is not listed.')}
+      action={
+        <Button size="small" icon="refresh" onClick={query.refetch}>
+          {t('Refresh')}
+        </Button>
+      }
+    >
+      <QueryError query={query} />
+      {!query.data && query.loading && <Skeleton rows={2} />}
+      {query.data && <SocketList answer={query.data} ownSessionId={sessionId} />}
+      <ActionRow
+        className="sessions__end"
+        title={t('Log out everywhere')}
+        text={
+          user.passwordChangedAt
+            ? t(
+                'Logins from before {date} have ended already: your password was changed, or all sessions were ended.',
+                { date: formatDateTime(user.passwordChangedAt) },
+              )
+            : t('Your password has not been changed since this account was created.')
+        }
+      >
+        <Button size="small" variant="danger" onClick={() => setEnding(true)}>
+          {t('Log out everywhere')}
+        </Button>
+      </ActionRow>
+      {ending && <EndSessionsDialog user={user} onClose={() => setEnding(false)} />}
+    </Card>
+  )
+}
+
+const methods: Record<SignIns[number]['method'], Text> = {
+  password: 'Password',
+  second_factor: 'Password and code',
+  passkey: 'Passkey',
+  home: 'Password of the home instance',
+  recovery: 'Recovery link',
+  registration: 'Registration',
+}
+const shownFirst = 5
+
+/** Contract: 3, Sign-ins. */
+function SignInsCard() {
+  const client = useClient()
+  const [isWhole, setWhole] = useState(false)
+  const query = useQuery('sign-ins', (signal) => client.call('listSignIns', { signal }))
+  const all = query.data?.signIns ?? null
+  const hasMore = !isWhole && (all?.length ?? 0) > shownFirst
+  return (
+    <Card
+      title={t('Latest logins')}
+      text={t('Of the last 90 days. If one was not you, change your password: that ends every other login.')}
+    >
+      <QueryList
+        query={query}
+        items={all?.slice(0, isWhole ? all.length : shownFirst) ?? null}
+        fetchNextPage={hasMore ? () => setWhole(true) : null}
+        empty={t('No logins in 90 days.')}
+        icon="info"
+        rows={2}
+        className="list"
+      >
+        {({ id, device, method, network, signedInAt }) => (
+          <li key={id} className="split-row">
+            <span>
+              <strong>{device ?? t('Another app')}</strong> <Badge>{t(methods[method])}</Badge>
+            </span>
+            <span className="small muted">
+              {network} · <RelativeTime at={signedInAt} />
+            </span>
+          </li>
+        )}
+      </QueryList>
+    </Card>
+  )
+}

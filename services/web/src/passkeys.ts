@@ -1,0 +1,53 @@
+import type { Client, Endpoints } from '@gatehouse/client'
+
+/** Browsers of before 2025 lack the forms in JSON. Pages without TLS, but for those of this machine, have no passkeys. */
+export const canUsePasskeys = (): boolean =>
+  typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
+
+type Response = Endpoints['logInByPasskey']['input']['body']['response']
+
+/** Throws a DOMException, also where the person gives up. Contract: 3, Passkeys. */
+export async function choosePasskey(
+  client: Client,
+  signal: AbortSignal,
+  mediation: CredentialMediationRequirement = 'optional',
+): Promise<Response> {
+  const options = await client.call('passkeyOptions', { signal })
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
+  return toJson(await navigator.credentials.get({ publicKey, signal, mediation })) as Response
+}
+
+export async function logInByPasskey(client: Client, response: Response, signal: AbortSignal): Promise<void> {
+  const { token, user } = await client.call('logInByPasskey', { body: { response }, signal })
+  client.session.initSession(token, user)
+}
+
+/** A challenge lives five minutes. */
+const offerMs = 4 * 60_000
+
+/** In the suggestions of the field `username webauthn`, until the signal ends or a request fails: then there is no choice. */
+export async function offerPasskeys(client: Client, signal: AbortSignal): Promise<Response | null> {
+  if (!canUsePasskeys() || !(await PublicKeyCredential.isConditionalMediationAvailable())) return null
+  while (!signal.aborted) {
+    const renewal = AbortSignal.timeout(offerMs)
+    try {
+      return await choosePasskey(client, AbortSignal.any([signal, renewal]), 'conditional')
+    } catch {
+      if (!renewal.aborted) return null
+    }
+  }
+  return null
+}
+
+type Addition = { name: string; password: string }
+
+/** Throws a DOMException, also where the person gives up. Contract: 3, Passkeys. */
+export async function addPasskey(client: Client, { name, password }: Addition, signal: AbortSignal): Promise<void> {
+  const options = await client.call('beginPasskey', { body: { password }, signal })
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
+  const credential = await navigator.credentials.create({ publicKey, signal })
+  const response = toJson(credential) as Endpoints['addPasskey']['input']['body']['response']
+  await client.call('addPasskey', { body: { name, response } })
+}
+
+const toJson = (credential: Credential | null): unknown => (credential as PublicKeyCredential | null)?.toJSON()

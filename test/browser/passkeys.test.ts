@@ -1,0 +1,192 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { answered, launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const password = 'a long password'
+const axeFile = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
+
+/** Contract: 3, Passkeys. */
+describe('passkeys in the browser', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+
+  before(async () => {
+    instance = resources.use(await startInstance('passkeys'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+  })
+  after(() => resources.disposeAsync())
+
+  /** A device that asks nobody, as Chromium simulates it. */
+  async function addDevice(page: Page) {
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('WebAuthn.enable')
+    const options = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true } as const
+    const device = { protocol: 'ctap2', transport: 'internal', automaticPresenceSimulation: true, ...options } as const
+    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', { options: device })
+    return {
+      setPresent: (enabled: boolean) =>
+        devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+      verify: (isUserVerified: boolean) =>
+        devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    }
+  }
+
+  async function expectAccessible(page: Page): Promise<void> {
+    await page.evaluate(await readFile(axeFile, 'utf8'))
+    const faults = await page.evaluate(async () => {
+      const { axe } = window as unknown as { axe: { run(): Promise<{ violations: { id: string }[] }> } }
+      return (await axe.run()).violations.map(({ id }) => id)
+    })
+    expect(faults).to.deep.equal([])
+  }
+
+  async function shoot(page: Page, name: string): Promise<void> {
+    const folder = process.env['SHOTS']
+    if (!folder) return
+    for (const [form, width, colorScheme] of [
+      ['light', 1280, 'light'],
+      ['dark', 1280, 'dark'],
+      ['phone', 390, 'light'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 860 })
+      await page.emulateMedia({ colorScheme })
+      await page.screenshot({ path: `${folder}/${name}-${form}.png`, fullPage: true })
+    }
+    await page.setViewportSize({ width: 1280, height: 720 })
+    await page.emulateMedia({ colorScheme: 'light' })
+  }
+
+  async function openHome(username: string): Promise<Page> {
+    await answered(postJson(instance, '/api/auth/register', { username, password }))
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username, password })
+    await actions.waitForHomePage(page)
+    return page
+  }
+
+  it('are added, open the account without a username in both languages, and are removed', async () => {
+    const page = await openHome('ivy')
+    const device = await addDevice(page)
+    await page.getByRole('heading', { name: 'Passkeys' }).scrollIntoViewIfNeeded()
+    await actions.waitForText(page, 'No passkeys yet.')
+    await shoot(page, 'none')
+    await actions.click(page, 'Add a passkey')
+    await actions.fillField(page, 'Name', '')
+    await actions.clickInDialog(page, 'Continue')
+    await actions.waitForText(page, 'Enter your password.')
+    await actions.fillField(page, 'Your password', password)
+    await actions.fillField(page, 'Name', 'Laptop')
+    await shoot(page, 'add')
+    await expectAccessible(page)
+    await actions.clickInDialog(page, 'Continue')
+    await actions.waitForText(page, /^Added on .*, not used yet$/)
+    await shoot(page, 'one')
+    await expectAccessible(page)
+    await actions.click(page, 'Add a passkey')
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Continue')
+    await actions.waitForText(page, 'This device has a passkey of your account already.')
+    await shoot(page, 'twice')
+    await actions.clickInDialog(page, 'Cancel')
+    await actions.click(page, 'Discard')
+
+    // Absent, it leaves the offer of the username field alone.
+    await device.setPresent(false)
+    await actions.click(page, 'Log out')
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+    await shoot(page, 'log-in')
+    await expectAccessible(page)
+    await device.verify(false)
+    await device.setPresent(true)
+    await actions.click(page, 'Sign in with a passkey')
+    await actions.waitForText(page, 'Your browser gave no passkey. Try again.')
+    await device.verify(true)
+    await actions.click(page, 'Sign in with a passkey')
+    await actions.waitForHomePage(page)
+    await actions.waitForText(page, /^Added on .*, last used on /)
+
+    await device.setPresent(false)
+    await actions.click(page, 'Log out')
+    await page.evaluate(() => localStorage.setItem('gatehouse_language', 'de'))
+    await page.goto(`${instance.origin}/login`)
+    await page.getByRole('button', { name: 'Mit Passkey anmelden' }).waitFor()
+    await shoot(page, 'log-in-german')
+    await device.setPresent(true)
+    await actions.click(page, 'Mit Passkey anmelden')
+    await page.waitForURL('**/channels/@me')
+    await actions.waitForText(page, /^Hinzugefügt am .*, zuletzt benutzt am /)
+    await shoot(page, 'one-german')
+    await page.evaluate(() => localStorage.setItem('gatehouse_language', 'en'))
+    await page.reload()
+
+    await actions.click(page, 'Remove the passkey Laptop')
+    await shoot(page, 'remove')
+    await expectAccessible(page)
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Remove')
+    await actions.waitForText(page, 'No passkeys yet.')
+    await device.setPresent(false)
+    await actions.click(page, 'Log out')
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+    await device.setPresent(true)
+    await actions.click(page, 'Sign in with a passkey')
+    await actions.waitForText(page, 'This passkey opens no account here: it may have been removed')
+    await shoot(page, 'refused')
+    await page.context().close()
+  })
+
+  it('are offered by the username field, and one that opens no account is told of', async () => {
+    const page = await openHome('uma')
+    const device = await addDevice(page)
+    await actions.click(page, 'Add a passkey')
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Continue')
+    await actions.waitForText(page, /^Added on .*, not used yet$/)
+    // Chromium chooses for a device that is present.
+    await actions.click(page, 'Log out')
+    await actions.waitForHomePage(page)
+    await actions.waitForText(page, /^Added on .*, last used on /)
+
+    await device.setPresent(false)
+    await actions.click(page, 'Log out')
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+    expect(await page.locator('#username').getAttribute('autocomplete')).to.equal('username webauthn')
+    await actions.logIn(page, { username: 'uma', password })
+    await actions.waitForHomePage(page)
+    await actions.click(page, /^Remove the passkey/)
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Remove')
+    await actions.waitForText(page, 'No passkeys yet.')
+    await device.setPresent(true)
+    await actions.click(page, 'Log out')
+    await actions.waitForText(page, 'This passkey opens no account here: it may have been removed')
+    await page.context().close()
+  })
+
+  it('are listed on another page of the account as soon as they come and go', async () => {
+    const page = await openHome('max')
+    await addDevice(page)
+    const other = await page.context().newPage()
+    await other.goto(`${instance.origin}/channels/@me`)
+    await actions.waitForText(other, 'No passkeys yet.')
+    await actions.waitForText(other, 'This page')
+    await page.bringToFront()
+    await actions.click(page, 'Add a passkey')
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Continue')
+    await actions.waitForText(other, /^Added on .*, not used yet$/)
+    await actions.waitForText(other, 'The passkey was added.')
+    await actions.click(page, /^Remove the passkey/)
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Remove')
+    await actions.waitForText(other, 'No passkeys yet.')
+    await page.context().close()
+  })
+})

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { answered, appCode, launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Locator, Page } from 'playwright-core'
+import decodeQR from 'qr/decode.js'
+import sharp from 'sharp'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+const password = 'a long password'
+const axeFile = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
+
+describe('a second factor in the browser', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+
+  before(async () => {
+    instance = resources.use(await startInstance('factor'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+  })
+  after(() => resources.disposeAsync())
+
+  const dialog = (page: Page, name: string) => page.getByRole('dialog', { name })
+
+  async function expectAccessible(page: Page): Promise<void> {
+    await page.evaluate(await readFile(axeFile, 'utf8'))
+    const faults = await page.evaluate(async () => {
+      const { axe } = window as unknown as { axe: { run(): Promise<{ violations: { id: string }[] }> } }
+      return (await axe.run()).violations.map(({ id }) => id)
+    })
+    expect(faults).to.deep.equal([])
+  }
+
+  /** As an authenticator's camera would see it. */
+  async function scan(code: Locator): Promise<string> {
+    const { data, info } = await sharp(await code.screenshot({ scale: 'css' }))
+      .ensureAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true })
+    return decodeQR({ width: info.width, height: info.height, data })
+  }
+
+  async function shoot(page: Page, name: string): Promise<void> {
+    const folder = process.env['SHOTS']
+    if (folder) await page.screenshot({ path: `${folder}/${name}.png` })
+  }
+
+  it('is turned on with an app, asked for at login, replaced by a recovery code, and turned off', async () => {
+    await answered(postJson(instance, '/api/auth/register', { username: 'ivy', password }))
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'ivy', password })
+    await actions.waitForHomePage(page)
+    await page.getByRole('heading', { name: 'Second factor' }).scrollIntoViewIfNeeded()
+    await shoot(page, 'off')
+    await actions.click(page, 'Turn on the second factor')
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Continue')
+    await dialog(page, 'Add this account to your app').getByRole('img', { name: 'QR code with the key' }).waitFor()
+    await shoot(page, 'scan')
+    await expectAccessible(page)
+    const secret = (await page.getByTestId('second-factor-key').innerText()).replaceAll(' ', '')
+    expect(secret).to.match(/^[A-Z2-7]{32}$/)
+    const scanned = new URL(await scan(dialog(page, 'Add this account to your app').getByRole('img')))
+    expect([scanned.protocol, scanned.searchParams.get('secret')]).to.deep.equal(['otpauth:', secret])
+    await actions.fillField(page, 'Code', '000000')
+    await actions.clickInDialog(page, 'Turn on')
+    await actions.waitForText(page, 'This code is wrong, or it has been used')
+    await actions.fillField(page, 'Code', appCode(secret, Date.now()))
+    await actions.clickInDialog(page, 'Turn on')
+    await dialog(page, 'Your recovery codes').waitFor()
+    await shoot(page, 'codes')
+    await expectAccessible(page)
+    const codes = await page.getByTestId('recovery-codes').locator('code').allInnerTexts()
+    expect(codes).to.have.length(10)
+    const downloading = page.waitForEvent('download')
+    await actions.clickInDialog(page, 'Download')
+    const file = await readFile(await (await downloading).path(), 'utf8')
+    for (const code of codes) expect(file).to.include(code)
+    await actions.clickInDialog(page, 'I have saved them')
+    await page.getByRole('button', { name: 'Turn off the second factor' }).waitFor()
+    await shoot(page, 'on')
+
+    await actions.click(page, 'Log out')
+    await actions.logIn(page, { username: 'ivy', password })
+    await actions.waitForText(page, 'This account has a second factor.')
+    expect(await page.evaluate(() => document.activeElement?.id)).to.equal('code')
+    await shoot(page, 'log-in')
+    await expectAccessible(page)
+    await actions.click(page, 'Back')
+    await page.locator('#password:focus').waitFor()
+    await actions.click(page, 'Log in')
+    await page.locator('#code:focus').waitFor()
+    await page.keyboard.type('000000')
+    await page.keyboard.press('Enter')
+    await actions.waitForText(page, 'This code is wrong, or it has been used')
+    await actions.fillField(page, 'Code', codes[0] ?? '')
+    await actions.click(page, 'Log in')
+    await actions.waitForHomePage(page)
+
+    await actions.click(page, 'Turn off the second factor')
+    await actions.fillField(page, 'Your password', password)
+    await actions.fillField(page, 'Code', codes[1] ?? '')
+    await actions.clickInDialog(page, 'Turn off')
+    await page.getByRole('button', { name: 'Turn on the second factor' }).waitFor()
+    await page.context().close()
+  })
+
+  /** Contract: 5, Second factors of others. */
+  it('is removed by an admin, and demanded of admins', async () => {
+    await registerWithFactor('max')
+    // The first account is an admin.
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'ivy', password })
+    await actions.waitForHomePage(page)
+    await page.goto(`${instance.origin}/admin/users`)
+    await actions.click(page, 'Actions for max')
+    await page.getByRole('button', { name: 'Remove second factor of max' }).click()
+    await dialog(page, 'Remove the second factor of max').waitFor()
+    await shoot(page, 'remove')
+    await actions.clickInDialog(page, 'Remove second factor')
+    await actions.waitForText(page, 'max has no second factor any more.')
+    await page.goto(`${instance.origin}/admin/settings`)
+    await page.getByRole('switch', { name: 'Demand a second factor of admins' }).click()
+    await actions.waitForText(page, 'Saved.')
+    await shoot(page, 'settings')
+    await actions.click(page, 'Log out')
+    await actions.logIn(page, { username: 'ivy', password })
+    await actions.waitForText(page, 'the administration opens when yours is on')
+    await page.goto(`${instance.origin}/admin/users`)
+    await actions.waitForText(page, 'the administration opens when yours is on')
+    expect(await page.getByRole('link', { name: 'Invites' }).count()).to.equal(0)
+    await actions.click(page, 'Turn on the second factor')
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Continue')
+    const secret = (await page.getByTestId('second-factor-key').innerText()).replaceAll(' ', '')
+    await actions.fillField(page, 'Code', appCode(secret, Date.now()))
+    await actions.clickInDialog(page, 'Turn on')
+    await dialog(page, 'Your recovery codes').waitFor()
+    await actions.clickInDialog(page, 'I have saved them')
+    await actions.waitForText(page, '@max')
+    await page.context().close()
+  })
+
+  async function registerWithFactor(username: string): Promise<void> {
+    const registered = await answered(postJson(instance, '/api/auth/register', { username, password }))
+    const body = (await registered.json()) as { token: string }
+    const path = '/api/users/@me/second-factor'
+    const begun = (await (await answered(postJson(instance, path, { password }, body.token))).json()) as {
+      secret: string
+    }
+    await answered(postJson(instance, `${path}/confirm`, { code: appCode(begun.secret, Date.now()) }, body.token))
+  }
+})
