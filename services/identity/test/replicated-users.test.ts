@@ -3,6 +3,7 @@ import {
   deleteFederatedIdentity,
   forgetReplicatedInstances,
   profileChanged,
+  publicProfile,
   resolveReplicatedUser,
   userCreated,
   userDeleted,
@@ -186,7 +187,8 @@ describe('the calls of federation-fanout', () => {
     const stored = await readUser(identity, user.id)
     expect(stored.replicatedInstances).to.deep.equal([instances[1]])
     const facts = { userId: user.id, at: identity.clock.now(), state: accountStateOf(stored) }
-    const changed = { profileUpdatedAt: 5, changed: ['replicatedInstances'], profile: sanitizeUser(stored, false) }
+    const profile = publicProfile.parse(sanitizeUser(stored, false))
+    const changed = { profileUpdatedAt: 5, changed: ['replicatedInstances'], profile }
     const published = await events.ofUser(user.id, 1)
     expect(published.map(({ payload }) => payload)).to.deep.equal([{ ...facts, ...changed }])
   })
