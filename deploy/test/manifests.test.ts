@@ -32,6 +32,16 @@ const replicasVariable = (role: string): string => `${variablePrefix(role)}_REPL
 /** Variables by the names that processes read: `X_FILE` stands for X. */
 const withoutFileSuffix = (names: string[]): string[] => names.map((name) => name.replace(/_FILE$/, '')).sort()
 
+const megabytes = (size: string): number => Number.parseInt(size, 10) * (/^\d+g/i.test(size) ? 1024 : 1)
+
+type Limited = { name: string; resources?: { limits?: { memory?: string } } }
+const memoryLimits = ({ spec }: Manifest): [string, number][] => {
+  const { containers = [] } = (spec?.['template'] as { spec?: { containers?: Limited[] } } | undefined)?.spec ?? {}
+  return containers.flatMap(({ name, resources }) =>
+    resources?.limits?.memory ? [[name, megabytes(resources.limits.memory)] as [string, number]] : [],
+  )
+}
+
 describe('env.example', () => {
   const named = [...readText('deploy/env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name!)
 
@@ -79,6 +89,14 @@ describe('docker-compose.yml', () => {
       expect(stopLimitSeconds).to.be.greaterThan(0).and.lessThan(40)
     })
   }
+
+  it('bounds the log of each container, and its memory as Kubernetes does', () => {
+    const limits = new Map(readBase().flatMap(memoryLimits))
+    for (const [name, { logging, mem_limit: memory }] of Object.entries(compose.services)) {
+      expect(logging?.options, name).to.have.keys('max-size', 'max-file')
+      expect(megabytes(memory!), name).to.be.at.least(limits.get(name) ?? 1)
+    }
+  })
 
   it('mounts every secret that a variable or a server names, and declares each', () => {
     const script = readText('deploy/make-secrets.sh')

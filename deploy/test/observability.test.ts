@@ -3,7 +3,9 @@ import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { parse } from 'yaml'
-import { projectRoot, readText } from './read-manifests.ts'
+import { services } from '@gatehouse/contracts'
+import { roles } from '../cluster/roles.ts'
+import { networksOf, projectRoot, readCompose, readText } from './read-manifests.ts'
 
 type Rules = { groups: { rules: { alert: string; expr: string }[] }[] }
 type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] }
@@ -22,7 +24,7 @@ function listMetrics(): Set<string> {
   )
   const named = files.flatMap((file) => {
     const text = readFileSync(resolve(projectRoot, file), 'utf8')
-    return [...text.matchAll(/\.(?:counter|gauge|labeledGauge|histogram)\(\s*'(gatehouse_\w+)'/g)].map(
+    return [...text.matchAll(/(?:\.(?:counter|gauge|labeledGauge|histogram)\(\s*|name: )'(gatehouse_\w+)'/g)].map(
       ([, name]) => name!,
     )
   })
@@ -58,6 +60,18 @@ describe('the dashboard and the alert rules', () => {
     const notShown = ['gatehouse_http_request_seconds']
     const own = [...metrics].filter((name) => name.startsWith('gatehouse_') && !notShown.includes(name))
     expect([...shown]).to.include.members(own)
+  })
+
+  it('find the jobs that the scrape configuration names: each process at the port of its metrics', () => {
+    type Scraped = { job_name: string; dns_sd_configs: [{ names: string[]; port: number }] }
+    const { scrape_configs } = parse(readText('deploy/observability/prometheus.yml')) as { scrape_configs: Scraped[] }
+    const compose = readCompose().services
+    const scraped = scrape_configs.map(({ job_name, dns_sd_configs: [{ names, port }] }) => [job_name, names[0], port])
+    const expected = roles.map((role) => {
+      const [alias = role] = Object.values(networksOf(compose[role]!)).flat()
+      return [`gatehouse-${role}`, alias, role === 'gateway' ? 9090 : services[role].port]
+    })
+    expect(scraped).to.have.deep.members(expected)
   })
 
   it('have one section of the runbook for each alert', () => {

@@ -81,6 +81,8 @@ export type ComposeService = {
   cap_drop?: string[]
   security_opt?: string[]
   stop_grace_period?: string
+  mem_limit?: string
+  logging?: { driver: string; options: Record<string, string> }
   depends_on?: Record<string, { condition: string }>
   healthcheck?: { test: string[] }
 }

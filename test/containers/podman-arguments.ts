@@ -22,6 +22,7 @@ export function createArguments(placement: Placement, definition: ComposeService
     ...(definition.cap_drop ?? []).flatMap((capability) => ['--cap-drop', capability]),
     ...(definition.security_opt ?? []).flatMap((option) => ['--security-opt', option.replace(':true', '')]),
     ...(definition.dns_opt ?? []).flatMap((option) => ['--dns-opt', option]),
+    ...(definition.mem_limit ? ['--memory', definition.mem_limit] : []),
     ...(definition.user ? ['--user', definition.user] : []),
     ...(definition.stop_grace_period
       ? ['--stop-timeout', String(Number.parseInt(definition.stop_grace_period, 10))]

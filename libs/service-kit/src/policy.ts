@@ -15,6 +15,10 @@ export const drainSweepMs = 50
 
 export const drainFlushMs = 200
 
+/** Of one service in one process. */
+export const requestLinesPerSecond = 100
+export const sampledRequests = 100
+
 export const logBatchBytes = 8 * 1024
 export const logBatchMs = 250
 

@@ -91,6 +91,31 @@ describe('A service', () => {
     expect(service.lines.map(({ requestId }) => requestId)).to.include('Ab9._-')
   })
 
+  it('writes a line for each request by its route, beyond a rate for one in a hundred, and for every fault', async () => {
+    const linesOf = (level: number, id: string) =>
+      service.lines.filter((line) => line['msg'] === 'request' && line['level'] === level && line['requestId'] === id)
+    const ask = async (path: string, requestId: string, times: number, expected: number) => {
+      for (let sent = 0; sent < times; sent += 1) {
+        expect((await service.send('GET', path, { headers: { 'x-request-id': requestId } })).status).to.equal(expected)
+      }
+    }
+
+    service.clock.advance(60_000)
+    await ask('/admin', 'first', 1, 401)
+    await ask('/admin', 'many', 199, 401)
+    await ask('/fault', 'faulty', 2, 500)
+    await ask('/healthz', 'probe', 1, 200)
+    service.clock.advance(1_000)
+    await ask('/admin', 'later', 1, 401)
+
+    expect(linesOf(30, 'first')).to.have.length(1)
+    expect(linesOf(30, 'first')[0]).to.include({ method: 'GET', route: '/admin', status: 401 })
+    expect(linesOf(30, 'many')).to.have.length(100)
+    expect(linesOf(30, 'faulty')).to.have.length(2)
+    expect(linesOf(30, 'probe')).to.deep.equal([])
+    expect(linesOf(30, 'later')).to.have.length(1)
+  })
+
   it('answers a fault with 500 and no detail, and logs it once', async () => {
     const reply = await service.send('GET', '/fault')
 

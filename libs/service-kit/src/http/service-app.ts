@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
+import { Socket } from 'node:net'
 import { createCallerVerifier, type CallerVerifier, type CallerKeys } from '@gatehouse/auth'
 import {
   refuse,
@@ -13,6 +14,7 @@ import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import type Router from '@koa/router'
 import { healthEndpoints, resourceReadiness, type Readiness, type Check } from '../health/health.ts'
 import type { Log } from '../log/log.ts'
+import { createRequestSampler } from '../log/request-sampler.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { asRefusal } from './input.ts'
 import { acceptRequestId, requestIdHeader, requireCaller, type AppState } from './request-state.ts'
@@ -47,7 +49,10 @@ export function createServiceApp(deps: ServiceAppDeps): ServiceApp {
   return app
 }
 
-function observeRequests({ service, random, log, metrics }: ServiceAppDeps): Middleware<AppState, Routed> {
+/** Failures always have a line. A gateway in the same process has written the line of the request. */
+function observeRequests(deps: ServiceAppDeps): Middleware<AppState, Routed> {
+  const { service, clock, random, log, metrics } = deps
+  const isSampled = createRequestSampler(clock)
   const labels = ['service', 'route', 'status']
   const seconds = metrics.histogram('gatehouse_http_request_seconds', 'Time to answer a request', labels)
   return async (ctx, next) => {
@@ -59,7 +64,10 @@ function observeRequests({ service, random, log, metrics }: ServiceAppDeps): Mid
     const ms = performance.now() - started
     const route = typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : 'none'
     seconds.observe({ service, route, status: ctx.status }, ms / 1000)
-    log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms: Math.round(ms) }, 'request')
+    const isOwnLine = route !== 'none' && ctx.req.socket instanceof Socket
+    const level = ctx.status >= 500 || (isOwnLine && isSampled()) ? 'info' : 'debug'
+    // The path may hold an invite token.
+    log[level]({ requestId, method: ctx.method, route, status: ctx.status, ms: Math.round(ms) }, 'request')
   }
 }
 

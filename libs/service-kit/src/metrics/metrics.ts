@@ -1,3 +1,4 @@
+import { version } from '@gatehouse/runtime'
 import { droppedLogLines } from '../log/log.ts'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 
@@ -21,6 +22,9 @@ export function createMetrics() {
       this.set(droppedLogLines())
     },
   })
+  const build = { version, node: process.versions.node }
+  const buildInfo = { name: 'gatehouse_build_info', help: 'Release and version of Node, always 1', registers }
+  new Gauge({ ...buildInfo, labelNames: Object.keys(build) }).set(build, 1)
   const labeled = new Map<string, Map<string, Series>>()
   return {
     counter: (name: string, help: string, labels: readonly string[] = []): Counter =>
