@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { answered, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { ask, register } from '../federation-pair.ts'
@@ -60,6 +62,16 @@ async function startWithoutNonces(port: number, target: string) {
   return { origin, [Symbol.asyncDispose]: stop }
 }
 
+/** What `npm run conformance` starts. */
+async function runCommand(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const command = [fileURLToPath(new URL('main.ts', import.meta.url)), ...args]
+  return await new Promise((ended) =>
+    execFile(process.execPath, command, (error, stdout, stderr) =>
+      ended({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    ),
+  )
+}
+
 describe('npm run conformance', function () {
   this.timeout(240_000)
 
@@ -96,18 +108,36 @@ describe('npm run conformance', function () {
     await using target = await startTarget(origin)
     await using broken = await startWithoutNonces(port, target.address)
 
-    const results = await checkConformance({ origin: broken.origin, generation: 2, peer: await peerAtName() })
+    const { port: peerPort, origin: peerOrigin = '' } = await peerAtName()
+    const { code, stdout } = await runCommand([
+      broken.origin,
+      '--peer-origin',
+      peerOrigin,
+      '--peer-port',
+      `${peerPort}`,
+    ])
 
-    expect(failed(results).map(({ name, seen }) => [name, seen])).to.deep.equal([
+    const lines = stdout.split('\n').filter((line) => line.startsWith('| failed'))
+    expect(lines.map((line) => line.split(' | ')).map(([, name, , seen]) => [name, seen])).to.deep.equal([
       [
         'X-Federation-Nonce, repeated, absent and of 65 characters',
-        'first, repeated, none, too long: [200,200,401,401] instead of [200,409,401,401]',
+        'first, repeated, none, too long: [200,200,401,401] instead of [200,409,401,401] |',
       ],
       [
         'deletion with a wrong signature, of no peer, and again with its nonce',
-        'status: [401,403,200,200] instead of [401,403,200,409]',
+        'status: [401,403,200,200] instead of [401,403,200,409] |',
       ],
     ])
+    expect(code).to.equal(1)
+  })
+
+  it('ends with 2 when it could not begin', async () => {
+    const nobody = `http://127.0.0.1:${await freePort()}`
+
+    expect(await runCommand([])).to.deep.include({ code: 2, stdout: '' })
+    const { code, stderr } = await runCommand([nobody])
+    expect(code).to.equal(2)
+    expect(stderr).to.match(/^http:\/\/127\.0\.0\.1:\d+: fetch failed: connect ECONNREFUSED/)
   })
 
   it('touches no peer that it has not made', async () => {

@@ -17,7 +17,8 @@ try {
   process.stdout.write(`${tableOf(results)}\n`)
   process.exitCode = results.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 } catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`)
+  const { message, cause } = error as Error
+  process.stderr.write(cause instanceof Error ? `${options.origin}: ${message}: ${cause.message}\n` : `${message}\n`)
   process.exitCode = 2
 }
 
