@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { loadInstanceSettings, nextId } from '@gatehouse/domain'
-import { openMigratedDatabase } from '@gatehouse/test-kit'
+import { eventually, openMigratedDatabase } from '@gatehouse/test-kit'
 import { connectDatabase } from '../src/open-database.ts'
 import { read } from '../src/rows.ts'
 
@@ -19,6 +19,25 @@ describe('ids', () => {
     // The database runs on this machine: its clock is ours.
     expect(Number(id >> 22n) + epochMs).to.be.within(before - 1, Date.now() + 1)
     expect(Number((id >> 12n) & 1023n)).to.equal(workerId)
+  })
+
+  /** Else a draw that waited for a round of the sequence could meet an id of the millisecond in which it began. */
+  it('have the millisecond of their draw, however long it waits', async () => {
+    await using database = await openMigratedDatabase()
+    await using opening = new AsyncDisposableStack()
+    const replica = opening.adopt(await connectDatabase(database), (orm) => orm.close())
+    const waiting = "select 1 from pg_locks where relation = 'snowflake_sequence'::regclass and not granted"
+    const before = Date.now()
+
+    const { id, released } = await database.orm.em.fork().transactional(async (em) => {
+      await em.execute('alter sequence snowflake_sequence maxvalue 4095')
+      const draw = nextId(replica.em.fork())
+      await eventually('a draw that waits', async () => (await em.execute(waiting)).length > 0)
+      await eventually('another millisecond', () => Date.now() > before + 1)
+      return { id: draw, released: Date.now() }
+    })
+
+    expect(Number(BigInt(await id) >> 22n) + epochMs).to.be.at.least(released - 1)
   })
 
   it('stay unique when replicas ask as fast as they can', async () => {

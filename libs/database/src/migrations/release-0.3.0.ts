@@ -180,4 +180,19 @@ export const release030 = {
   ],
   /** Whom people ask who cannot log in. Contract: 5, Settings. */
   Migration20261202Contact: ['alter table instance_settings add column contact text'],
+  /** A process that stalled between the clock and its draw met a value of the next round. docs/decisions/ids.md. */
+  Migration20261203IdTimes: [
+    `create or replace function next_snowflake() returns bigint language plpgsql volatile as $$
+      declare
+        ms bigint;
+        drawn bigint;
+      begin
+        loop
+          ms := floor(extract(epoch from clock_timestamp()) * 1000);
+          drawn := nextval('snowflake_sequence');
+          exit when ms = floor(extract(epoch from clock_timestamp()) * 1000);
+        end loop;
+        return ((ms - 1704067200000) << 22) | ((select worker_id from instance_settings where id = 1)::bigint << 12) | drawn;
+      end $$`,
+  ],
 }
