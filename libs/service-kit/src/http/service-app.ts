@@ -49,7 +49,7 @@ export function createServiceApp(deps: ServiceAppDeps): ServiceApp {
   return app
 }
 
-/** Failures always have a line. A gateway in the same process has written the line of the request. */
+/** Failures are not sampled. A gateway in the same process has written the line of the request. */
 function observeRequests(deps: ServiceAppDeps): Middleware<AppState, Routed> {
   const { service, clock, random, log, metrics } = deps
   const isSampled = createRequestSampler(clock)
@@ -65,7 +65,7 @@ function observeRequests(deps: ServiceAppDeps): Middleware<AppState, Routed> {
     const route = typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : 'none'
     seconds.observe({ service, route, status: ctx.status }, ms / 1000)
     const isOwnLine = route !== 'none' && ctx.req.socket instanceof Socket
-    const level = ctx.status >= 500 || (isOwnLine && isSampled()) ? 'info' : 'debug'
+    const level = isOwnLine && (ctx.status >= 500 || isSampled()) ? 'info' : 'debug'
     // The path may hold an invite token.
     log[level]({ requestId, method: ctx.method, route, status: ctx.status, ms: Math.round(ms) }, 'request')
   }
