@@ -64,9 +64,10 @@ async function expectNoDelay(scene: Scene, down: string, watchers: readonly Pers
   )
   for (const { at, id } of others) {
     const isThere = async () => {
-      const { users, peers } = await placeOf(scene, at).seen()
-      const isPeer = peers.get(placeOf(scene, watcher.home).origin) === 'active'
-      return !isPeer || users.find((user) => user.id === id)?.displayName === name
+      const [from, to] = [placeOf(scene, watcher.home), placeOf(scene, at)]
+      const [seen, sent] = await Promise.all([to.seen(), from.seen()])
+      const arePeers = seen.peers.get(from.origin) === 'active' && sent.peers.get(to.origin) === 'active'
+      return !arePeers || seen.users.find((user) => user.id === id)?.displayName === name
     }
     scene.journal.count('profiles of bystanders that arrived')
     await eventually(`${name} is at ${at}`, isThere, bystanderLimitMs).catch(() =>
