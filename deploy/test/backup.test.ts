@@ -84,7 +84,7 @@ describe('backup and restore', function () {
       passphrase,
     )
 
-    expect(lost.stderr).to.match(/ENCRYPTION_SECRET/)
+    expect(lost.stderr, lost.stderr).to.match(/ENCRYPTION_SECRET/)
     expect(
       [other.code, lost.code, moved.code, back.code, home.code],
       moved.stderr + back.stderr + home.stderr,

@@ -25,7 +25,8 @@ export type ServerProgram = Pick<
 const readyLimitMs = 30_000
 const stopLimitMs = 10_000
 const retryDelayMs = 500
-const maxStartAttempts = 4
+/** As long as the last server of a folder may take to stop. */
+const maxStartAttempts = stopLimitMs / retryDelayMs
 /** A port taken since the search, or data of the last server. */
 const transientFault = /address already in use|lock file .* already exists|shared memory block .* is still in use/i
 
