@@ -312,13 +312,34 @@ describe('the import of an instance of the other chat server', function () {
   })
 
   /** federation-wire-2.md 6. */
-  it('carries over what the second generation has, by its shape: passwords issued for other instances, former homes, the renamed reason', async () => {
+  it('carries over what the second generation has, by its shape: passwords issued for other instances, former homes, the renamed reason; and names what has no place here', async () => {
     await using target = await prepareTarget(folder)
     const file = join(folder, 'second.db')
     const [kai, lea, remote] = [50, 51, 52].map(idOf) as [string, string, string]
     const modern = passwordHash.replace('$2a$', '$2b$')
     const detached = { detached_home_instance: 'reset.example', detached_home_user_id: '77' }
     const secret = 'q'.repeat(43)
+    const ofAChat = {
+      instance_settings: [
+        {
+          ...{ id: 1, instance_id: instanceId, instance_name: 'Old Place', registration_open: 0 },
+          ...{ directory_enabled: 1, support_card_enabled: 1, ledger_started_at: createdAt },
+        },
+      ],
+      spaces: [{ id: space, name: 'Lounge', owner_id: ada, directory_listed: 1 }],
+      federation_outbox: [
+        {
+          id: '1',
+          payload: '{}',
+          reason: 'friend_add',
+          target: 'https://orbit.example',
+          queue_key: 'q',
+          offered_at: 1,
+        },
+      ],
+      federation_sync_cursors: [{ origin: 'https://orbit.example', context_type: 'dm', checkpoint: createdAt }],
+      notification_settings: [{ user_id: ada, scope: 'dm', level: 'all' }],
+    }
     const issued = { user_id: ada, secret, created_at: createdAt, provisioned_at: null }
     writeOtherDatabase(
       file,
@@ -354,6 +375,7 @@ describe('the import of an instance of the other chat server', function () {
             ...{ status: 'needs_attention', status_reason: 'auth_failures', initiated_by: 'auto' },
           },
         ],
+        ...ofAChat,
       },
       { isSecond: true },
     )
@@ -374,6 +396,10 @@ describe('the import of an instance of the other chat server', function () {
       ).to.equal(secret)
     expect(report.tables['federation_credentials']).to.deep.equal({ read: 3, imported: 2, skipped: 1, doubles: 0 })
     expect(JSON.stringify(report)).to.include('auth_failures').and.not.include(secret)
+    expect(report.leftBehind).to.deep.equal({
+      ...{ federation_outbox: 1, federation_sync_cursors: 1, notification_settings: 1 },
+    })
+    expect((await one('select name from spaces')).map(({ name }) => name)).to.deep.equal(['Lounge'])
     const former =
       'select username, home_instance, former_home_instance, former_home_user_id from users where federation_home_orphaned order by id'
     expect(await one(former)).to.deep.equal([

@@ -41,9 +41,16 @@ export const newestVersion = 1_791_414_124_908
 
 /** What the second generation renamed, and added. federation-wire-2.md 6. */
 const ofSecondGeneration: Record<string, string> = {
-  users: `${tables['users']}, last_active_day, chosen_status, detached_home_instance, detached_home_user_id`,
+  users: `${tables['users']}, last_active_day, last_client, chosen_status, detached_home_instance, detached_home_user_id`,
   federation_peers: `${tables['federation_peers']!.replace('needs_attention_reason', 'status_reason')}, initiated_by`,
   user_federation_credentials: 'user_id, origin, secret, created_at, provisioned_at',
+  // Of a chat, its directory and its queues, which nothing here reads.
+  instance_settings: `${tables['instance_settings']}, directory_enabled, support_card_enabled, ledger_started_at`,
+  spaces: `${tables['spaces']}, directory_listed`,
+  dm_members: `${tables['dm_members']}, closed_changed_at`,
+  federation_outbox: `${tables['federation_outbox']}, reason, target, queue_key, offered_at`,
+  federation_sync_cursors: 'origin, context_type, checkpoint, checkpoint_id',
+  notification_settings: 'user_id, scope, level',
 }
 
 type Rows = Record<string, Record<string, SQLInputValue>[]>

@@ -34,13 +34,6 @@ export type ImportOptions = {
   progress(line: string): void
 }
 
-const tablesWithoutPlace = [
-  ...['federation_outbox', 'federation_file_queue', 'federation_mutation_log', 'federation_reset_events'],
-  ...['federation_attach_proofs', 'peer_approval_subscribers', 'peer_approval_notifications'],
-  ...['user_federation_registry', 'channel_categories', 'category_overrides', 'space_folder_members'],
-  'user_space_layout',
-]
-
 /** As `fillEmptyInstance`. A dry run does all but the commit. docs/operators.md, "Import". */
 export async function importDatabase(options: ImportOptions): Promise<ImportReport> {
   const { file, isForced, isDryRun, progress, uploads, databaseUrl, uploadDir } = options
@@ -85,7 +78,7 @@ async function runImport(client: pg.Client, source: Source, options: ImportOptio
   progress('copying files')
   await importFiles(context, { from: options.uploads, to: folder, images: options.images })
   await finishSettings(context)
-  for (const table of tablesWithoutPlace) report.leaveBehind(table, source.count(table))
+  for (const table of source.unread()) report.leaveBehind(table, source.count(table))
   tellLimits(context)
   await client.query(
     `insert into audit_log (action, actor_username, target_type, detail) values ('instance.imported', 'operator', 'settings', $1)`,

@@ -14,6 +14,8 @@ export type Source = AsyncDisposable & {
   /** The rows of a table in the order of their insertion; none when the version has no such table. */
   rows(table: string): Iterable<SourceRow>
   count(table: string): number
+  /** Tables of which no rows were asked: they have no place here. */
+  unread(): string[]
   /** What the report tells of the file itself. */
   remarks: readonly string[]
 }
@@ -41,12 +43,16 @@ export async function openSource(file: string, { isForced }: { isForced: boolean
   const options = { readBigInts: true, enableForeignKeyConstraints: false, limits }
   const database = opening.adopt(new DatabaseSync(copy, options), (opened) => opened.close())
   const { tables, remarks } = inspect(file, database, isForced)
+  const asked = new Set(['__drizzle_migrations'])
   const opened = opening.move()
   return {
     tables,
     remarks: [...copied, ...remarks],
-    rows: (table) =>
-      tables.has(table) ? database.prepare(`select * from "${table}" ${tables.get(table)}`).iterate() : [],
+    rows: (table) => {
+      asked.add(table)
+      return tables.has(table) ? database.prepare(`select * from "${table}" ${tables.get(table)}`).iterate() : []
+    },
+    unread: () => [...tables.keys()].filter((table) => !asked.has(table) && !table.startsWith('sqlite_')),
     count: (table) =>
       tables.has(table) ? Number(database.prepare(`select count(*) as n from "${table}"`).get()?.['n']) : 0,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
