@@ -74,6 +74,35 @@ describe('two whole instances', function () {
     expect((await selfOf(b, upgraded)).body).to.include({ username: 'rosa@a.test', displayName: 'Rosa' })
   })
 
+  it('let in whose clients are of two generations, whichever of them set the password last', async () => {
+    const { atHome, away } = await buildTraveller('paul')
+    const changeAt = async (place: Place, token: string | undefined, body: object) =>
+      (await answered(ask(place, 'POST /api/users/@me/change-password', { token, body }))).body.token
+    const issue = await answered(
+      ask(a, 'POST /api/users/@me/federation-credential', { token: atHome.token, body: { origin: b.origin } }),
+    )
+    const secret = issue.body['secret'] as string
+    const { username } = away
+    const stateOf = async (token: string | undefined) => (await selfOf(b, { token })).status
+
+    const newer = await changeAt(b, away.token, { newPassword: secret })
+    const older = await logIn(b, { username, password: atHome.password })
+    const afterOlder = [older.status, await stateOf(newer), (await logIn(b, { username, password: secret })).status]
+    const again = await changeAt(b, older.body.token, { newPassword: secret })
+    const changed = 'what the newer client chose'
+    atHome.token = (await changeAt(a, atHome.token, { currentPassword: atHome.password, newPassword: changed })) ?? ''
+    const afterNewer = [
+      await stateOf(again),
+      (await logIn(b, { username, password: atHome.password })).status,
+      (await logIn(b, { username, password: changed })).status,
+    ]
+
+    expect({ afterOlder, afterNewer }).to.deep.equal({
+      afterOlder: [200, 200, 401],
+      afterNewer: [200, 401, 200],
+    })
+  })
+
   it('Login 5: take a password that was changed at home, without ending sessions', async () => {
     const { atHome, away } = await buildTraveller('mira')
     const password = 'another long password'

@@ -164,7 +164,7 @@ async function remove(scene: Scene, person: Person, { at, mode, durable }: Remov
   const outcome = await repeat(async () => {
     const results = await askDeletion()
     const result = results?.[place.origin]
-    if (result && !result.success) scene.journal.count(`deletions answered with ${result.error}`)
+    if (result && !result.success) scene.journal.count(`deletions of ${home.kind} answered with ${result.error}`)
     if (result?.order === 'waiting') return 'ordered'
     return result?.success ? 'absent' : null
   })

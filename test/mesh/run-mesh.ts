@@ -69,10 +69,11 @@ export async function runMesh({ seed, size, minutes, log }: MeshOptions): Promis
     }
     await acting
     say(`round ${round} is over`)
+    for (const { road } of scene.places.values()) road.cut('open')
+    await peerAll(scene, peeringLimitMs)
+    say('they are peers again')
     if (round === 1) await loseData(scene, planning, say)
   }
-  for (const { road } of scene.places.values()) road.cut('open')
-  await peerAll(scene, peeringLimitMs)
   const findings = await settle(scene)
   say(`settled, with ${findings.length} findings`)
   slowDown(scene)
