@@ -6,6 +6,7 @@ import { ensureWebBuilt } from '../setup/build-web.js'
 import { ensurePrograms } from '../setup/programs.js'
 import { dataFolder, log, root } from '../setup/project.js'
 import { listTestFiles, needsBrowser, planRun, readDurations, writeDurations } from './test-files.ts'
+import { forgetStatements } from './collect-statements.ts'
 import { runTestFiles } from './run-test-files.ts'
 import type { FileReport } from './run-test-files.ts'
 
@@ -25,8 +26,9 @@ if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgr
 
 const reporter = paths.length > 0 ? 'spec' : 'dot'
 const durationsFile = join(dataFolder(), 'test-durations.json')
-const { parallel, waiting, heavy } = planRun(files, readDurations(durationsFile))
+const { parallel, waiting, heavy, last } = planRun(files, readDurations(durationsFile))
 const reports: FileReport[] = []
+if (paths.length === 0) forgetStatements()
 console.log('starting PostgreSQL, NATS and Redis for the tests')
 {
   await using servers = await startRunEnvironment()
@@ -37,6 +39,7 @@ console.log('starting PostgreSQL, NATS and Redis for the tests')
     runAll(waiting, 1, env).then(() => runAll(parallel, 1, env)),
   ])
   await runAll(heavy, heavyProcesses, env)
+  await runAll(last, 1, env)
 }
 writeDurations(durationsFile, reports)
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
+import { collectStatements } from './collect-statements.ts'
 import { watchRefusals } from './undeclared-refusals.ts'
 
 const shutdownLimitMs = 5_000
@@ -12,6 +13,7 @@ process.on('disconnect', exitWithParent) // the run was stopped
 const [reporter = 'spec', ...files] = process.argv.slice(2)
 const { timeout } = JSON.parse(readFileSync('.mocharc.json', 'utf8')) as { timeout: number }
 const undeclared = watchRefusals()
+collectStatements()
 for (const file of files) {
   const counts = await runFile(file)
   const noted = once(process, 'message')

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
 import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
@@ -20,6 +21,9 @@ const defaultLimits: AnswerLimits = { statementMs: sessionTimeouts.statement_tim
 const releaseGraceMs = 1_000
 
 const maxTraceLength = 2_000
+
+/** The test runner listens, and holds design's invariant 13 for every statement. */
+const statements = channel('gatehouse:statement')
 
 const ownStatementMs = new AsyncLocalStorage<number>()
 
@@ -60,6 +64,7 @@ class PooledConnection extends Client {
     this.#isWaiting = true
     const ownMs = ownStatementMs.getStore()
     if (ownMs !== undefined) this.#limitAnswers(ownMs)
+    if (statements.hasSubscribers) publishStatement(this.user ?? '', textOf(given[0]) ?? '')
     const span = startSpan(given[0])
     const result: unknown = super.query(...(given as [string]))
     if (result instanceof Promise) return this.#settle(result, span) as never
@@ -119,6 +124,9 @@ function startSpan(statement: unknown): Span | undefined {
     'db.query.text': withoutValues(sql).slice(0, maxTraceLength),
   })
 }
+
+const publishStatement = (user: string, text: string): void =>
+  statements.publish({ user, text, form: withoutValues(text) })
 
 function textOf(statement: unknown): string | undefined {
   if (typeof statement === 'string') return statement

@@ -1,4 +1,4 @@
-import type { EntityClass, EntityManager, EntityProperty, FilterQuery, Platform } from '@mikro-orm/postgresql'
+import type { EntityClass, EntityManager, EntityProperty, FilterQuery, MikroORM, Platform } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
 import { withConnection, withStatementLimit } from './driver.ts'
 
@@ -30,6 +30,17 @@ export async function read<Row>(
 export async function changeRows(em: EntityManager, sql: string, parameters: unknown[] = []): Promise<number> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(sql, parameters, 'run')
   return affectedRows
+}
+
+type Removal = { table: string; where: string; parameters: unknown[]; rows: number }
+
+/** In steps of at most `rows`, each a transaction, so that a large backlog keeps nobody waiting. Any number of replicas may run it. */
+export async function deleteInSteps(
+  { em }: Pick<MikroORM, 'em'>,
+  { table, where, parameters, rows }: Removal,
+): Promise<void> {
+  const sql = `delete from ${table} where ctid = any(array(select ctid from ${table} where ${where} limit ${rows}))`
+  while ((await changeRows(em.fork(), sql, parameters)) === rows);
 }
 
 export function violates(error: unknown, constraint: string): boolean {

@@ -27,7 +27,7 @@ export const policy = {
   /** A timestamp is accepted one window before and one after. */
   nonceLifetimeMs: 2 * signatureWindowMs,
   nonceSweepMs: minuteMs,
-  nonceSweepRows: 5_000,
+  rowsRemovedAtOnce: 1_000,
   remoteTextMax: 200,
 
   maintenanceMs: secondMs,

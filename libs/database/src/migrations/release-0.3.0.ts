@@ -195,4 +195,17 @@ export const release030 = {
         return ((ms - 1704067200000) << 22) | ((select worker_id from instance_settings where id = 1)::bigint << 12) | drawn;
       end $$`,
   ],
+  /** What is due, what has expired, and the accounts of one home are found without reading the others. Design: invariant 13. */
+  Migration20261204Growth: [
+    'create index users_home on users (home_instance, created_at, id) where home_instance is not null',
+    'create index users_home_identity on users (home_instance, home_user_id) where home_instance is not null',
+    'create index approval_requests_expiry on approval_requests (expires_at)',
+    'create index approval_requests_status on approval_requests (status, id)',
+    'create index approval_requests_origin on approval_requests (source_origin)',
+    'create index peers_status on peers (status, id)',
+    'create index peers_expiry on peers (expires_at) where expires_at is not null',
+    'create index peer_resets_due on peer_resets (next_attempt_at) where next_attempt_at is not null',
+    'create index federation_deliveries_expiry on federation_deliveries (expires_at)',
+    'create index passkey_challenges_expiry on passkey_challenges (expires_at)',
+  ],
 }

@@ -1,4 +1,4 @@
-import { read, changeRows } from '@gatehouse/database'
+import { deleteInSteps, read } from '@gatehouse/database'
 import { ApprovalRequest } from '@gatehouse/domain'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
@@ -24,16 +24,19 @@ export const due = {
   endsOfRequests: "approval_requests where expires_at <= ? and status = 'pending'",
   endsOfPeers: "peers where expires_at <= ? and status = 'pending'",
   /** They are only deleted. */
-  expired: [
-    "approval_requests where expires_at <= ? and status = 'unproven'",
-    'attach_proofs where expires_at <= ?',
-    'federation_limits where ends_at <= ?',
-    'signing_networks where ends_at <= ?',
-    'federation_deliveries where expires_at <= ?',
-  ],
+  expired: {
+    approval_requests: "expires_at <= ? and status = 'unproven'",
+    attach_proofs: 'expires_at <= ?',
+    federation_limits: 'ends_at <= ?',
+    signing_networks: 'ends_at <= ?',
+    federation_deliveries: 'expires_at <= ?',
+  },
 }
 
-const dueRows = [...Object.values(queues).map(rowsOf), ...Object.values(due).flat()]
+const expired = Object.entries(due.expired)
+const { deliveries, endsOfRequests, endsOfPeers } = due
+const rowsToDelete = expired.map(([table, where]) => `${table} where ${where}`)
+const dueRows = [...Object.values(queues).map(rowsOf), deliveries, endsOfRequests, endsOfPeers, ...rowsToDelete]
 const anyDue = `select ${dueRows.map((rows) => `exists (select from ${rows})`).join(' or ')} as "isDue"`
 
 /** Nearly always false: it saves most statements at rest. */
@@ -61,7 +64,10 @@ export async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name
 type Ending = { id: string; origin: string }
 
 export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
-  for (const rows of due.expired) await changeRows(orm.em.fork(), `delete from ${rows}`, [new Date(clock.now())])
+  const parameters = [new Date(clock.now())]
+  for (const [table, where] of expired) {
+    await deleteInSteps(orm, { table, where, parameters, rows: policy.rowsRemovedAtOnce })
+  }
 }
 
 /** Origins of undecided requests are told. Contract: 7. */

@@ -1,4 +1,4 @@
-import { changeRows } from '@gatehouse/database'
+import { changeRows, deleteInSteps } from '@gatehouse/database'
 import { Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
@@ -151,19 +151,13 @@ async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce
   await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [origin, nonce])
 }
 
-export async function deleteExpiredNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<number> {
-  return await changeRows(
-    orm.em.fork(),
-    `delete from federation_nonces where (origin, nonce) in (
-       select origin, nonce from federation_nonces where expires_at < ? limit ? for update skip locked)`,
-    [new Date(clock.now()), policy.nonceSweepRows],
-  )
+export async function deleteExpiredNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<void> {
+  const expired = { table: 'federation_nonces', where: 'expires_at < ?', parameters: [new Date(clock.now())] }
+  await deleteInSteps(orm, { ...expired, rows: policy.rowsRemovedAtOnce })
 }
 
 export function startNonceCleanUp(deps: Pick<Deps, 'orm' | 'clock' | 'background'>): Disposable {
-  const sweep = async () => {
-    while ((await deleteExpiredNonces(deps)) === policy.nonceSweepRows);
-  }
+  const sweep = () => deleteExpiredNonces(deps)
   const timer = setInterval(() => deps.background.start('nonce sweep', sweep), policy.nonceSweepMs)
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }

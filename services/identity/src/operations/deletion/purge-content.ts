@@ -23,7 +23,7 @@ const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) =
 /** New messages there do not wait. */
 async function lockChannels(em: EntityManager, userId: string): Promise<string[]> {
   const sql = `select c.id::text as id from dm_channels c
-    where c.owner_id = ? or c.id in (select channel_id from dm_members where user_id = ?)
+    where c.id in (select id from dm_channels where owner_id = ? union select channel_id from dm_members where user_id = ?)
     order by c.id for no key update`
   return idsOf(await read(em, sql, [userId, userId]))
 }
