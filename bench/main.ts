@@ -8,6 +8,7 @@ const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'whole-path': () => import('./whole-path.ts'),
   login: () => import('./login.ts'),
   'login-timing': () => import('./login-timing.ts'),
+  scale: () => import('./scale.ts'),
   tombstone: () => import('./tombstone.ts'),
   gateway: () => import('./gateway.ts'),
   upstream: () => import('./upstream.ts'),
