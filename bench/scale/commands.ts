@@ -44,5 +44,5 @@ async function command(folder: string, args: string[]): Promise<Command> {
 /** The most memory that a process has had, in bytes. Linux only. */
 export async function readPeak(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024
 }

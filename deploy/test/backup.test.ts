@@ -18,6 +18,7 @@ import { query } from './query.ts'
 
 const account = { username: 'ada', password: 'a long enough password' }
 const peerSecret = 'p'.repeat(64)
+const elsewhere = { origin: 'https://peer.example', username: 'ada@localhost' }
 
 describe('backup and restore', function () {
   this.timeout(400_000)
@@ -226,7 +227,7 @@ async function fillInstance(dataFolder: string) {
   await fetch(`${instance.url}/api/users/@me`, {
     method: 'PATCH',
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ avatar: uploaded.filename }),
+    body: JSON.stringify({ avatar: uploaded.filename, replicatedInstances: [elsewhere] }),
   })
   const { findRunningInstance } = await import('../calls/operator-calls.ts')
   const { databaseUrl } = (await findRunningInstance(dataFolder))!
@@ -243,7 +244,10 @@ async function expectSame(
 ): Promise<void> {
   const me = await fetch(`${url}/api/users/@me`, { headers })
   expect(me.status, 'the old token').to.equal(200)
-  expect(await me.json()).to.include({ username: 'ada', isAdmin: true, avatar })
+  expect(await me.json()).to.deep.include({
+    ...{ username: 'ada', isAdmin: true, avatar },
+    replicatedInstances: [elsewhere],
+  })
   expect((await postJson(`${url}/api/auth/login`, account)).status).to.equal(200)
   expect(await (await fetch(`${url}/api/auth/check-invite?token=${inviteToken}`)).json()).to.include({ valid: true })
   expect((await fetch(`${url}/api/uploads/${avatar}`)).headers.get('content-type')).to.equal('image/webp')

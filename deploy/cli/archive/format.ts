@@ -33,12 +33,13 @@ export const memberNames = {
 }
 export const partBytes = 4 * 1024 * 1024
 
-/** Their rows mean nothing to another process. */
+/** Their rows mean nothing to another process, or are made again from others by triggers. */
 export const volatileTables: ReadonlySet<string> = new Set([
   'session_nodes',
   'presences',
   'presence_changes',
   'federation_limits',
+  'replica_hosts',
 ])
 export const migrationTable = 'mikro_orm_migrations'
 
