@@ -58,7 +58,7 @@ describe('every statement that the tests have made the code send', function () {
       if (finding !== null && exception) used.add(exception)
       else if (finding !== null) findings.push(finding)
     }
-    console.log(`      ${statements.length} statements`)
+    process.stdout.write(`      ${statements.length} statements\n`)
 
     expect(statements.length).to.be.greaterThan(10)
     expect(findings).to.deep.equal([])
