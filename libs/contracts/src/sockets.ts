@@ -86,17 +86,22 @@ export const pongMessage = z.object({ type: z.literal('pong') })
 /** The fields of the upstream, with any names. docs/integrating.md */
 export const readyPartMessage = z.looseObject({ type: z.literal('ready_part'), upstream: z.string() })
 
+/** To a message for an upstream that has a `ref`, when the upstream took it: what it replied. Contract: 6. */
+export const replyMessage = z.object({ type: z.literal('reply'), ref: z.string(), reply: z.looseObject({}) })
+export type ReplyMessage = z.infer<typeof replyMessage>
+
 const errorCodes = [...Object.keys(socketErrors), ...Object.values(closures).map(({ error }) => error)] as [
   keyof typeof socketErrors | Closure['error'],
 ]
 
-/** `about`: the unknown type. `requestType`: that of a message that nothing came of. Contract: 6. */
+/** `about`: the unknown type. `requestType`, `ref`: those of a message that nothing came of. Contract: 6. */
 export const socketErrorMessage = z.object({
   type: z.literal('error'),
   message: z.string(),
   code: z.enum(errorCodes),
   about: z.string().optional(),
   requestType: z.string().optional(),
+  ref: z.string().optional(),
 })
 export type SocketErrorMessage = z.infer<typeof socketErrorMessage>
 
@@ -110,6 +115,7 @@ export const serverMessages = [
     userUpdatedMessage,
     adminChangedMessage,
     securityNoticeMessage,
+    replyMessage,
     pongMessage,
   ],
   socketErrorMessage,

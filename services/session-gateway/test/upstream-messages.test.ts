@@ -120,6 +120,35 @@ describe('messages between sockets and upstreams', () => {
     await impatient.dispose()
   })
 
+  it('tells who gave a message a ref what came of it, once', async () => {
+    await using upstream = await upstreams.connect('chat')
+    upstream.onMessage(({ message }) => {
+      if (message.type === 'chat.refused') throw new MessageRefused('no')
+      return { id: '7', text: 'ü'.repeat(message.type === 'chat.large' ? 64 * 1024 : 1) }
+    })
+    const client = await signInNew()
+
+    client.sendTogether(
+      { type: 'chat.say', ref: '1' },
+      { type: 'chat.say' },
+      { type: 'chat.say', ref: '' },
+      { type: 'chat.say', ref: 'r'.repeat(65) },
+      { type: 'chat.refused', ref: '2' },
+      { type: 'nobody.say', ref: '3' },
+      { type: 'chat.large', ref: '4' },
+    )
+    await eventually('the last one', () => client.messages.some(({ ref }) => ref === '4'))
+
+    const told = client.messages.map(({ type, ref, reply, code }) => ({ type, ref, result: reply ?? code }))
+    expect(told).to.have.deep.members([
+      { type: 'reply', ref: '1', result: { ok: true, id: '7', text: 'ü' } },
+      { type: 'error', ref: '2', result: 'message_refused' },
+      { type: 'error', ref: '3', result: 'unknown_message_type' },
+      { type: 'error', ref: '4', result: 'service_unavailable' },
+    ])
+    await client.close()
+  })
+
   it('lets 32 messages of a socket wait for an upstream, and refuses the next', async () => {
     const clock = movableClock()
     const patient = await startNode({ clock, overrides: { timings: { upstreamMessageMs: 60_000 } } })

@@ -35,6 +35,8 @@ export const pageSizeMax = 100
 export const socketAuthTimeoutMs = 10_000
 export const socketFirstMessageBytes = 4 * 1024
 export const socketMessageBytes = 16 * 1024
+/** Characters. */
+export const socketRefMax = 64
 export const socketBurst = 30
 export const socketRefillPerSecond = 2
 export const unauthenticatedSocketsPerAddress = 100

@@ -43,8 +43,11 @@ export type UpstreamOptions = {
 export type DeliveryOptions = { except?: { sessions: readonly string[] }; access?: 'admin' }
 
 export type UpstreamConnection = AsyncDisposable & {
-  /** One replica gets each. A socket's next message waits for the handler. After 5 s the sender gets an error. */
-  onMessage(handle: (message: SocketMessage) => void | Promise<void>): void
+  /**
+   * One replica gets each. A socket's next message waits for the handler. After 5 s the sender gets an error. What the
+   * handler gives is the reply to a message with a `ref`.
+   */
+  onMessage(handle: (message: SocketMessage) => object | void | Promise<object | void>): void
 
   /** Gives the upstream's fields of `ready`, within 500 ms if it can. */
   onReady(handle: (caller: SocketCaller) => object | Promise<object>): void
@@ -90,8 +93,7 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
   return {
     onMessage: (handle) =>
       serve('message', async (message) => {
-        await handle(message as SocketMessage)
-        return { ok: true }
+        return { ok: true, ...(await handle(message as SocketMessage)) }
       }),
     onReady: (handle) => serve('ready', async (caller) => await handle(caller as SocketCaller)),
     deliver(to, message, options = {}) {

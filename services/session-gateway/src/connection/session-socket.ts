@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { closures, socketErrors, upstreamLimits } from '@gatehouse/contracts'
+import { closures, limits, socketErrors, upstreamLimits } from '@gatehouse/contracts'
 import type { ClientKind, SocketErrorCode, SocketErrorMessage } from '@gatehouse/contracts'
 import { unknownClient, type ClientDescription } from '@gatehouse/service-kit'
 import { WebSocket } from 'ws'
@@ -88,6 +88,12 @@ export function encodeFrame(message: object): Buffer {
 /** `given` may replace the text. Contract: 6. */
 export function encodeError(code: SocketErrorCode, given: Partial<SocketErrorMessage> = {}): Buffer {
   return encodeMessage({ type: 'error', message: socketErrors[code], code, ...given } satisfies SocketErrorMessage)
+}
+
+/** By which a client knows what its message brought. Contract: 6, `ref`. */
+export function refOf(message: unknown): { ref?: string } {
+  const { ref } = Object(message) as { ref?: unknown }
+  return typeof ref === 'string' && ref !== '' && ref.length <= limits.socketRefMax ? { ref } : {}
 }
 
 export function cutText(text: string): string {

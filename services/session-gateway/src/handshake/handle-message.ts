@@ -1,7 +1,7 @@
 import { limits } from '@gatehouse/contracts'
 import type { AdminWatch } from '../admin-watch/admin-watch.ts'
 import { sendText } from '../connection/send-text.ts'
-import { cutText, encodeError, encodeMessage } from '../connection/session-socket.ts'
+import { cutText, encodeError, encodeMessage, refOf } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { type AuthenticatedSocket, createTokenBucket, takeToken } from '../sessions/session-registry.ts'
 import type { MessageForwarder } from '../upstreams/message-forwarder.ts'
@@ -14,7 +14,6 @@ export type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
 }
 
 const pong = encodeMessage({ type: 'pong' })
-const rateLimited = encodeError('rate_limited')
 const invalidJson = encodeError('invalid_json')
 
 export const malformed = Symbol('malformed')
@@ -27,13 +26,13 @@ export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, da
   const { user } = socket.session
   const now = deps.clock.now()
   user.bucket ??= createTokenBucket(now)
-  if (!takeToken(user.bucket, now)) return sendText(deps, socket, rateLimited)
+  if (!takeToken(user.bucket, now)) return sendText(deps, socket, encodeError('rate_limited', refOf(message)))
   if (message === malformed) return sendText(deps, socket, invalidJson)
   if (type === 'watch' || type === 'unwatch') return deps.adminWatch.handle(socket, message)
   const upstream = deps.upstreams.ownerOf(type)
   if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string }, data)
   const about = typeof type === 'string' ? { about: cutText(type) } : {}
-  sendText(deps, socket, encodeError('unknown_message_type', about))
+  sendText(deps, socket, encodeError('unknown_message_type', { ...about, ...refOf(message) }))
 }
 
 /** Gives `malformed` for a frame that is binary, too large or no JSON. */

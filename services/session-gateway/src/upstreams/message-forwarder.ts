@@ -1,7 +1,7 @@
 import type { PlainSubjects } from '@gatehouse/bus'
 import { upstreamLimits, upstreamMessageReply, type SocketErrorCode } from '@gatehouse/contracts'
 import { sendText } from '../connection/send-text.ts'
-import { type SessionSocket, cutText, encodeError } from '../connection/session-socket.ts'
+import { type SessionSocket, cutText, encodeError, encodeMessage, refOf } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { findCurrentCaller, type CallerDeps, type AuthenticatedSocket } from '../sessions/session-registry.ts'
@@ -18,7 +18,7 @@ type ForwarderDeps = CallerDeps &
 type Outcome = 'acknowledged' | 'refused' | 'revoked' | 'unavailable' | 'too_many'
 
 /** `code` goes to the socket, with its text or that of the upstream. */
-type Result = { outcome: Outcome; code?: SocketErrorCode; text?: string }
+type Result = { outcome: Outcome; code?: SocketErrorCode; text?: string; reply?: object }
 
 const unavailable: Result = { outcome: 'unavailable', code: 'service_unavailable' }
 const revoked: Result = { outcome: 'revoked', code: 'token_revoked' }
@@ -36,9 +36,9 @@ export class MessageForwarder {
 
   /** `message` is what the frame says. */
   forward(socket: AuthenticatedSocket, upstream: LiveUpstream, message: { type: string }, frame: Buffer): void {
-    if (isTooDeep(frame)) return this.#finish({ socket, upstream }, message, tooDeep)
+    if (isTooDeep(frame)) return this.#finish({ socket, upstream }, { ...refOf(message), type: message.type }, tooDeep)
     // An upstream might read another value of a repeated key.
-    const waiting: WaitingMessage = { type: message.type, json: JSON.stringify(message) }
+    const waiting: WaitingMessage = { type: message.type, ...refOf(message), json: JSON.stringify(message) }
     const queue = this.#queueOf(socket, upstream)
     const isFull =
       queue.waiting.length >= upstreamLimits.waitingMessages ||
@@ -105,7 +105,8 @@ export class MessageForwarder {
       const body = `${JSON.stringify(caller).slice(0, -1)},"message":${json}}`
       const reply = await plain.request(upstream.subjects.message, body, { timeoutMs: timings.upstreamMessageMs })
       const read = upstreamMessageReply.parse(readJson(reply))
-      if (read.error === undefined) return { outcome: 'acknowledged' }
+      if (reply.length > upstreamLimits.deliveryBytes) throw new RangeError('the reply is too large')
+      if (read.error === undefined) return { outcome: 'acknowledged', reply: read }
       return { outcome: 'refused', code: 'message_refused', text: read.error }
     } catch (err) {
       const { name: upstreamName } = upstream
@@ -120,14 +121,16 @@ export class MessageForwarder {
 
   #finish(
     { socket, upstream }: Pick<MessageQueue, 'socket' | 'upstream'>,
-    { type }: Pick<WaitingMessage, 'type'>,
-    { outcome, code, text }: Result,
+    { type, ref }: Pick<WaitingMessage, 'type' | 'ref'>,
+    { outcome, code, text, reply }: Result,
   ): void {
     const { sessionMetrics } = this.#deps
     sessionMetrics.upstreamMessages.inc({ upstream: upstream.name, outcome })
-    if (code === undefined || socket.phase !== 'ready') return
+    if (socket.phase !== 'ready') return
     const message = text === undefined ? {} : { message: cutText(text) }
-    sendText(this.#deps, socket, encodeError(code, { ...message, requestType: cutText(type) }))
+    const known = ref === undefined ? {} : { ref }
+    if (code) sendText(this.#deps, socket, encodeError(code, { ...message, requestType: cutText(type), ...known }))
+    else if (ref !== undefined) sendText(this.#deps, socket, encodeMessage({ type: 'reply', ref, reply }))
   }
 }
 

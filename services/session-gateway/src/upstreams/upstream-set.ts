@@ -40,7 +40,7 @@ export class UpstreamSet {
   }
 }
 
-export type WaitingMessage = { type: string; json: string }
+export type WaitingMessage = { type: string; ref?: string; json: string }
 
 /** One message of a socket is under way, the others wait for its reply. */
 export type MessageQueue = {
