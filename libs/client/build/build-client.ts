@@ -75,6 +75,8 @@ const modules = [
   { path: './identity', file: 'identity.js', entry: 'src/identity/index.ts' },
   { path: './registration', file: 'registration.js', entry: 'src/registration/index.ts' },
   { path: './routes', file: 'routes.js', entry: 'src/session/index.ts' },
+  { path: './export', file: 'export.js', entry: 'src/export/index.ts' },
+  { path: './react', file: 'react.js', entry: 'src/react/index.ts' },
 ]
 
 /** Contracts are bundled: no dependencies. `gzipBytes`: of each module. */
@@ -108,10 +110,12 @@ const tableOfClients: Plugin = {
       ([name, { access }]) => access !== 'peer' && !unused.includes(name),
     )
     const texts = rows.map(([name, { method, path, access }]) =>
-      [name, method, path.slice('/api/'.length), ...(access === 'anyone' ? [access] : [])].join(' '),
+      [path.slice('/api/'.length), method, name, ...(access === 'anyone' ? [access] : [])].join(' '),
     )
+    // Alike beside alike takes less when it is compressed.
+    texts.sort()
     return `export const endpointTable = Object.fromEntries(${JSON.stringify(texts.join())}.split(',').map((row) => {
-      const [name, method, path, access] = row.split(' ')
+      const [path, method, name, access] = row.split(' ')
       return [name, { method, path: '/api/' + path, access }]
     }))`
   },
@@ -130,13 +134,13 @@ async function bundle({ file, entry }: { file: string; entry: string }, output: 
       sourcemap: true,
       lib: { entry, formats: ['es'], fileName: () => file },
       // Vite keeps whitespace in libraries by default.
-      rolldownOptions: { output: { minify: true, comments: false } },
+      rolldownOptions: { external: ['react'], output: { minify: true, comments: false } },
     },
   })
 }
 
 async function writePackageJson(output: string): Promise<void> {
-  const { name, version, description, sideEffects } = JSON.parse(
+  const { name, version, description, sideEffects, peerDependencies, peerDependenciesMeta } = JSON.parse(
     await readFile(join(source, 'package.json'), 'utf8'),
   ) as Record<string, unknown>
   const manifest = {
@@ -147,6 +151,7 @@ async function writePackageJson(output: string): Promise<void> {
     ),
     types: typesOf('src/index.ts'),
     engines: { node: '>=22' },
+    ...{ peerDependencies, peerDependenciesMeta },
   }
   await writeFile(join(output, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }

@@ -1,17 +1,13 @@
 import { createClient, type Client, type ClientOptions } from './client.ts'
-import { browserClock, type Jitter, type KeyValueStorage, type Socket } from './platform.ts'
+import type { AnyLive, LiveTypes } from './live/frames.ts'
+import { memoryStorage, type KeyValueStorage } from './platform.ts'
 
-// eslint-disable-next-line no-restricted-properties -- the dependency itself, as a browser gives it
-const browserJitter: Jitter = () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32
-
-export function createBrowserClient(overrides: Partial<ClientOptions> = {}): Client {
-  const client = createClient({
+export function createBrowserClient<App extends LiveTypes = AnyLive>(
+  overrides: Partial<ClientOptions> = {},
+): Client<App> {
+  const client = createClient<App>({
     origin: location.origin,
     storage: browserStorage(),
-    fetch: (url, init) => fetch(url, init),
-    openSocket: (url) => new WebSocket(url) as Socket,
-    clock: browserClock,
-    jitter: browserJitter,
     watchStorage: (changed) => {
       const listener = ({ key }: StorageEvent) => changed(key)
       addEventListener('storage', listener)
@@ -35,7 +31,7 @@ export function createBrowserClient(overrides: Partial<ClientOptions> = {}): Cli
 
 /** In memory if the storage is forbidden or full. */
 function browserStorage(): KeyValueStorage {
-  const memory = new Map<string, string>()
+  const memory = memoryStorage()
   const attempt = <T>(access: () => T): T | null => {
     try {
       return access()
@@ -44,17 +40,17 @@ function browserStorage(): KeyValueStorage {
     }
   }
   return {
-    getItem: (key) => memory.get(key) ?? attempt(() => localStorage.getItem(key)),
+    getItem: (key) => memory.getItem(key) ?? attempt(() => localStorage.getItem(key)),
     setItem: (key, value) => {
       const stored = attempt(() => {
         localStorage.setItem(key, value)
         return true
       })
-      if (stored) memory.delete(key)
-      else memory.set(key, value)
+      if (stored) memory.removeItem(key)
+      else memory.setItem(key, value)
     },
     removeItem: (key) => {
-      memory.delete(key)
+      memory.removeItem(key)
       attempt(() => localStorage.removeItem(key))
     },
   }

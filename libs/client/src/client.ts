@@ -16,9 +16,20 @@ import { createRemoteSessions } from './connections/remote-sessions.ts'
 import { createRemoteList, readStoredRemotes } from './connections/remotes.ts'
 import { createCountdown, type Countdown } from './countdown.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
-import { isReady, isSecurityNotice, tokenRefused } from './live/frames.ts'
+import { isReady, isSecurityNotice, tokenRefused, type AnyLive, type LiveTypes } from './live/frames.ts'
 import { createLiveConnection, type LiveConnection, type LiveDeps } from './live/live-connection.ts'
-import type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, WatchStorage } from './platform.ts'
+import {
+  memoryStorage,
+  systemClock,
+  systemJitter,
+  type ClientClock,
+  type Fetch,
+  type Jitter,
+  type KeyValueStorage,
+  type OpenSocket,
+  type Socket,
+  type WatchStorage,
+} from './platform.ts'
 import {
   completeRegistration,
   type RegistrationInput,
@@ -36,21 +47,23 @@ import {
 export type ClientOptions = {
   /** For example `https://chat.example`. */
   origin: string
-  storage: KeyValueStorage
-  fetch: Fetch
-  openSocket: OpenSocket
-  clock: ClientClock
-  jitter: Jitter
+  /** In memory, where it is left out. */
+  storage?: KeyValueStorage
+  /** Those of the platform, where they are left out: browsers, and Node from 22 on. */
+  fetch?: Fetch
+  openSocket?: OpenSocket
+  clock?: ClientClock
+  jitter?: Jitter
   /** Without it, tabs do not share session changes. */
   watchStorage?: WatchStorage
 }
 
-export type Client = Api & {
+export type Client<App extends LiveTypes = AnyLive> = Api & {
   /** Run `session.loadUser()` once at start. */
   session: Session
   connections: Connections
   passwordPropagation: PasswordPropagation
-  live: LiveConnection
+  live: LiveConnection<App>
   /** Each session resets them: `userScopedStores.register({ reset })`. */
   userScopedStores: UserScopedStores
   identity: Identity
@@ -81,10 +94,11 @@ export type LogInStep = { next: null; user: User } | { next: 'second_factor'; us
 const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
 /** Call `client.session.loadUser()` once at start. */
-export function createClient(options: ClientOptions): Client {
-  const { origin, storage, clock, jitter, openSocket } = options
+export function createClient<App extends LiveTypes = AnyLive>(options: ClientOptions): Client<App> {
+  const { origin, storage = memoryStorage(), clock = systemClock, jitter = systemJitter } = options
+  const { fetch = globalThis.fetch.bind(globalThis), openSocket = (url) => new WebSocket(url) as Socket } = options
   const passwordChange = createPasswordChange()
-  const apiAt = (at: Omit<ApiOptions, 'fetch' | 'clock'>) => createApi({ fetch: options.fetch, clock, ...at })
+  const apiAt = (at: Omit<ApiOptions, 'fetch' | 'clock' | 'jitter'>) => createApi({ fetch, clock, jitter, ...at })
   const liveAt = (at: Pick<LiveDeps, 'origin' | 'token' | 'onRefused'>) =>
     createLiveConnection({ openSocket, clock, jitter, ...at })
 

@@ -4,9 +4,17 @@ export { avatarColors, parseFederatedUsername } from '@gatehouse/contracts/const
 export { createBrowserClient } from './browser.ts'
 export { createClient, type Client, type ClientOptions, type LogInStep } from './client.ts'
 
-export { createApi, type Api, type ExportOptions } from './api/api.ts'
+export { createApi, type Api } from './api/api.ts'
 export type { ApiOptions, Call, CallOptions } from './api/call.ts'
-export { ApiError, NetworkFailure, RateLimited, isAborted, listOwnedSpaces, type InvalidInput } from './api/errors.ts'
+export {
+  ApiError,
+  LiveError,
+  NetworkFailure,
+  RateLimited,
+  isAborted,
+  listOwnedSpaces,
+  type InvalidInput,
+} from './api/errors.ts'
 export type * from './api/records.ts'
 
 export { createCountdown, type Countdown } from './countdown.ts'
@@ -26,7 +34,10 @@ export {
   isReady,
   isSecurityNotice,
   type AdminChange,
+  type AnyLive,
+  type LiveTypes,
   type OtherEvent,
+  type OwnEvents,
   type PresenceUpdate,
   type ReadyEvent,
   type SecurityNotice,
@@ -36,4 +47,5 @@ export {
 export { canonicalUserMatch, type Identity, type KnownUser, type SelfIds } from './identity/identity.ts'
 
 export type { Store } from './store.ts'
+export { memoryStorage } from './platform.ts'
 export type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, Socket, WatchStorage } from './platform.ts'

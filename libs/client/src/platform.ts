@@ -30,9 +30,22 @@ export type WatchStorage = (changed: (key: string | null) => void) => () => void
 /** From 0 up to, not including, 1. */
 export type Jitter = () => number
 
+/** For one process: what is stored ends with it. */
+export function memoryStorage(): KeyValueStorage {
+  const values = new Map<string, string>()
+  return {
+    getItem: (key) => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: (key) => void values.delete(key),
+  }
+}
+
 /** Monotonic: changes of the system time have no effect. */
-export const browserClock: ClientClock = {
+export const systemClock: ClientClock = {
   now: () => performance.now(),
   setTimeout: (run, ms) => setTimeout(run, ms),
   clearTimeout: (timer) => clearTimeout(timer as number | undefined),
 }
+
+// eslint-disable-next-line no-restricted-properties -- the dependency itself
+export const systemJitter: Jitter = Math.random

@@ -15,6 +15,15 @@ const run = promisify(execFile)
 const installed = 'node_modules/@gatehouse/client'
 const signedIn = JSON.stringify({ token: 't', user: buildUser() })
 
+/** The platform's own parts are enough. */
+const plainNode = `
+import { createClient } from '@gatehouse/client'
+const client = createClient({ origin: 'http://127.0.0.1:9' })
+const failure = await client.logIn({ username: 'alice', password: 'secret' }).catch(({ name }) => name)
+client.close()
+console.log(failure, client.session.getSnapshot().token)
+`
+
 /** Logs in against a fetch of its own and prints the session; ends by itself once the client is closed. */
 const programForNode = `
 import { createClient } from '@gatehouse/client'
@@ -76,6 +85,18 @@ void client.call('setRole', { params: { id: user.id }, body: { isAdmin: status }
 void client.call('getSelff')
 const page: Endpoints['listUsers']['reply'] = await client.call('listUsers', { query: { page: 2 } })
 void page
+type Chat = {
+  events: { 'chat.said': { text: string } }
+  requests: { 'chat.say': { body: { text: string }; reply: { id: string } } }
+}
+const chat = createBrowserClient<Chat>()
+const { id }: { id: string } = await chat.live.send('chat.say', { text: 'hello' })
+chat.live.on('chat.said', ({ text }) => text.length + id.length)
+chat.live.on('presence_update', ({ userId }) => userId.length)
+// @ts-expect-error -- the types are those of the application
+void chat.live.send('chat.say', { texts: '' })
+// @ts-expect-error -- nobody sends it
+chat.live.on('chat.shouted', () => undefined)
 const known: KnownUser = user
 const key: string = canonicalUserKey(known, 'home.example')
 void key
@@ -103,7 +124,9 @@ describe('The packed client', function () {
     expect(gzipBytes['identity.js']).to.be.within(300, 1_200)
     expect(gzipBytes['registration.js']).to.be.within(300, 1_200)
     expect(gzipBytes['routes.js']).to.be.within(300, 900)
-    for (const module of Object.keys(gzipBytes)) {
+    expect(gzipBytes['export.js']).to.be.within(300, 900)
+    expect(gzipBytes['react.js']).to.be.within(300, 1_000)
+    for (const module of Object.keys(gzipBytes).filter((name) => name !== 'react.js')) {
       const text = await readFile(join(project, installed, module), 'utf8')
       expect(text).not.to.match(/\bimport *[({*'"`]|\bfrom *['"`]/)
     }
@@ -125,6 +148,14 @@ describe('The packed client', function () {
     const { stdout } = await run(process.execPath, ['use.js'], { cwd: project, timeout: 20_000 })
 
     expect(JSON.parse(stdout)).to.deep.equal({ token: 't', username: 'alice', stored: 't', peers: 404, sockets: 404 })
+  })
+
+  it('needs nothing but an origin there', async () => {
+    await writeFile(join(project, 'plain.js'), plainNode)
+
+    const { stdout } = await run(process.execPath, ['plain.js'], { cwd: project, timeout: 20_000 })
+
+    expect(stdout.trim()).to.equal('NetworkFailure null')
   })
 
   it('gives the identity rules without a client', async () => {

@@ -1,6 +1,7 @@
-import { type AdminChange, type Client, type IdentityDeletions, type InstanceInfo, type Store } from '@gatehouse/client'
+import { type AdminChange, type Client, type IdentityDeletions, type InstanceInfo } from '@gatehouse/client'
 import { isAborted, RateLimited } from '@gatehouse/client'
-import { createContext, use, useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { useStore } from '@gatehouse/client/react'
+import { createContext, use, useCallback, useEffect, useRef, useState } from 'react'
 
 /** What the components take from outside. */
 export type AppContext = {
@@ -22,9 +23,7 @@ export function useClient(): Client {
   return useAppContext().client
 }
 
-export function useStore<T>(store: Store<T>): T {
-  return useSyncExternalStore(store.subscribe, store.getSnapshot)
-}
+export { useStore }
 
 type DeletionReport = readonly [IdentityDeletions | null, (report: IdentityDeletions | null) => void]
 

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { createFakeClock, settle } from '../../test/fake-clock.ts'
 import { createFakeNetwork } from '../../test/fake-network.ts'
 import { home } from '../../test/harness.ts'
+import { exportData } from '../export/index.ts'
 import { createApi } from './api.ts'
 import type { Call } from './call.ts'
 import { ApiError, NetworkFailure, RateLimited, isAborted, listOwnedSpaces } from './errors.ts'
@@ -16,6 +17,7 @@ function buildApi(token: string | null = 't') {
     origin: home,
     fetch: network.fetch,
     clock,
+    jitter: () => 0,
     token: () => token,
     onTokenRefused: (invalid) => void refused.push(invalid),
   })
@@ -214,6 +216,7 @@ describe('the API client', () => {
     const slow = createApi({
       origin: home,
       clock,
+      jitter: () => 0,
       token: () => 't',
       fetch: async (_, init) => {
         fetched.signal = init.signal ?? undefined
@@ -221,7 +224,7 @@ describe('the API client', () => {
       },
     })
     const progress: number[] = []
-    const exporting = slow.exportData({ password: 'x' }, { onProgress: (bytes) => void progress.push(bytes) })
+    const exporting = exportData(slow, { password: 'x' }, { clock, onProgress: (bytes) => void progress.push(bytes) })
     await settle()
     for (const part of ['PK', 'more']) {
       await clock.advance(29_000)
@@ -241,7 +244,7 @@ describe('the API client', () => {
     const { api, network } = buildApi()
     network.answer(`POST ${home}/api/users/@me/export`, { status: 403, body: { error: 'Incorrect password' } })
 
-    expect(await failureOf(api.exportData({ password: 'wrong' }))).to.include({
+    expect(await failureOf(exportData(api, { password: 'wrong' }))).to.include({
       status: 403,
       message: 'Incorrect password',
     })
@@ -254,12 +257,59 @@ describe('the API client', () => {
       body = init.body
       return new Response('{"filename":"f.webp"}', { status: 201 })
     }
-    const api = createApi({ origin: home, fetch, clock })
+    const api = createApi({ origin: home, fetch, clock, jitter: () => 0 })
 
     const { filename } = await api.upload(new Blob(['png'], { type: 'image/png' }))
 
     expect((body as FormData).get('file')).to.be.instanceOf(Blob)
     expect(api.uploadUrl(filename)).to.equal(`${home}/api/uploads/f.webp`)
     expect(api.uploadUrl(null)).to.equal(null)
+  })
+
+  describe('fetch', () => {
+    it('brings the token to a path of the instance alone, and gives the response as it came', async () => {
+      const { api, network } = buildApi()
+      network.answer(`GET ${home}/api/chat/rooms`, { body: { rooms: [] }, headers: { 'x-rooms': '0' } })
+
+      const response = await api.fetch('/api/chat/rooms?page=2', { headers: { accept: 'text/plain' } })
+      const elsewhere = await api.fetch('.evil.example/' as '/').catch((error: unknown) => error)
+
+      expect([response.headers.get('x-rooms'), await response.json()]).to.deep.equal(['0', { rooms: [] }])
+      expect(network.sent).to.have.length(1)
+      expect(network.sent[0]).to.include({ url: `${home}/api/chat/rooms?page=2`, token: 't' })
+      expect(elsewhere).to.be.instanceOf(TypeError)
+    })
+
+    it('repeats reads while servers are away, and never what may have been done', async () => {
+      const { api, network, clock } = buildApi()
+      const answers = ['down' as const, { status: 503, body: { error: 'away', code: 'x' } }, { body: {} }]
+      network.answer(`GET ${home}/api/chat/rooms`, () => answers.shift() ?? {})
+      network.answer(`POST ${home}/api/chat/rooms`, {
+        status: 503,
+        body: { error: 'away' },
+        headers: { 'x-request-id': 'r' },
+      })
+
+      const read = api.fetch('/api/chat/rooms')
+      await clock.advance(500)
+      await clock.advance(1_000)
+      const write = await api.fetch('/api/chat/rooms', { method: 'POST' }).catch((error: unknown) => error)
+
+      expect((await read).status).to.equal(200)
+      expect(write).to.include({ status: 503, message: 'away', requestId: 'r' })
+      expect(network.sent.map(({ method }) => method)).to.deep.equal(['GET', 'GET', 'GET', 'POST'])
+    })
+
+    it('ends the session for a 401 about the token, not for one of an upstream', async () => {
+      const { api, network, refused } = buildApi()
+      network.answer(`GET ${home}/api/chat/a`, { status: 401, body: { error: 'no statement' } })
+      network.answer(`GET ${home}/api/chat/b`, { status: 401, body: { error: 'Invalid token', code: 'invalid_token' } })
+
+      await api.fetch('/api/chat/a').catch(() => undefined)
+      const before = [...refused]
+      await api.fetch('/api/chat/b').catch(() => undefined)
+
+      expect([before, refused]).to.deep.equal([[], ['t']])
+    })
   })
 })

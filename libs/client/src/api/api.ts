@@ -1,29 +1,31 @@
 import { endpointTable } from '@gatehouse/contracts/endpoints'
-import { createCall, fillPath, type ApiOptions, type Call, type CallOptions, type ReadBody } from './call.ts'
+import { createCall, fillPath, type ApiOptions, type Call, type CallOptions } from './call.ts'
 import { ApiError } from './errors.ts'
-import type { Availability, DataExport, Upload } from './records.ts'
-
-/** `onProgress` gets the bytes received. The total is unknown. */
-export type ExportOptions = CallOptions & { onProgress?: ((bytes: number) => void) | undefined }
+import type { Availability, Upload } from './records.ts'
 
 export type Api = {
   origin: string
   /** `call('getUser', { params: { id } })` */
   call: Call
+  /**
+   * A path of this instance, such as an upstream's: with the token, and refusals thrown as by `call`. Reads (GET, HEAD) are
+   * repeated twice where no answer came or a server was away.
+   */
+  fetch(path: `/${string}`, init?: RequestInit): Promise<Response>
   /** Returns a refusal with a reason, such as closed registration. */
   checkUsername(username: string, options?: CallOptions): Promise<Availability>
   /** At most 8 MiB. */
   upload(file: Blob, options?: CallOptions): Promise<Upload>
   uploadUrl<T extends string | null>(filename: T): T
-  exportData(body: DataExport, options?: ExportOptions): Promise<Blob>
 }
 
 export function createApi(options: ApiOptions): Api {
-  const send = createCall(options)
+  const { send, fetch } = createCall(options)
   const call: Call = async (name, ...[input]) => send(name, input ?? {}) as never
   return {
     origin: options.origin,
     call,
+    fetch,
     checkUsername: async (username, { signal } = {}) => {
       try {
         return await call('checkUsername', { query: { username }, signal })
@@ -40,22 +42,5 @@ export function createApi(options: ApiOptions): Api {
     },
     uploadUrl: <T extends string | null>(filename: T) =>
       (filename === null ? null : options.origin + fillPath(endpointTable.getUpload.path, { filename })) as T,
-    exportData: async (body, { onProgress, signal } = {}) => {
-      const read: ReadBody = (response, extend) => readParts(response, extend, onProgress)
-      return (await send('exportData', { body, signal, read })) as Blob
-    },
   }
-}
-
-async function readParts(response: Response, extend: () => void, onProgress?: (bytes: number) => void): Promise<Blob> {
-  const parts: BlobPart[] = []
-  let bytes = 0
-  for (let reader = response.body?.getReader(); reader;) {
-    const { value, done } = await reader.read()
-    if (done) break
-    parts.push(value)
-    onProgress?.((bytes += value.length))
-    extend()
-  }
-  return new Blob(parts, { type: 'application/zip' })
 }

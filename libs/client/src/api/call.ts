@@ -1,6 +1,7 @@
 import { endpointTable, type EndpointRow } from '@gatehouse/contracts/endpoints'
 import { ApiError, NetworkFailure, RateLimited } from './errors.ts'
-import type { ClientClock, Fetch } from '../platform.ts'
+import type { ClientClock, Fetch, Jitter } from '../platform.ts'
+import { reconnectDelayMs } from '../wait.ts'
 import type { Endpoints } from './records.ts'
 
 export type CallOptions = { signal?: AbortSignal | undefined }
@@ -9,6 +10,7 @@ export type ApiOptions = {
   origin: string
   fetch: Fetch
   clock: ClientClock
+  jitter: Jitter
   token?: () => string | null
   onTokenRefused?: (token: string) => void
 }
@@ -20,42 +22,63 @@ export type Call = <N extends keyof Endpoints>(
   ...input: CallInput<Endpoints[N]['input']>
 ) => Promise<Endpoints[N]['reply']>
 
-/** `extend` restarts the timeout, for responses in parts. */
-export type ReadBody = (response: Response, extend: () => void) => Promise<unknown>
-
 type AnyInput = CallOptions & {
   params?: Record<string, string> | undefined
   query?: object | undefined
   body?: object | undefined
-  read?: ReadBody
 }
+type PlainInit = Omit<RequestInit, 'headers'> & { headers: Record<string, string> }
 type HttpResponse = { status: number; headers: Headers; body: unknown }
 
 const responseTimeoutMs = 30_000
 const uploadTimeoutMs = 120_000
 
-/** Throws RateLimited, ApiError, NetworkFailure (also after 30 s, 120 s for uploads) or AbortError. Contract: 1. */
-export function createCall(options: ApiOptions): (name: string, input: AnyInput) => Promise<unknown> {
-  return async (name, input) => {
+const repetitions = 2
+
+/** Both throw RateLimited, ApiError, NetworkFailure (also after 30 s, 120 s for uploads) or AbortError. Contract: 1. */
+export function createCall(options: ApiOptions) {
+  const perform = async (path: string, init: PlainInit, token: string | null | undefined, isUnread = false) => {
+    const headers = { ...init.headers, ...(token && { authorization: `Bearer ${token}` }) }
+    const response = await send(options, options.origin + path, { ...init, headers }, isUnread)
+    const { status, body } = response
+    // An upstream may refuse for reasons of its own.
+    const isOfToken = !isUnread || (isRecord(body) && /token|account/.test(String(body['code'])))
+    if (token && status === 401 && isOfToken) options.onTokenRefused?.(token)
+    return readReply(response)
+  }
+  const sendCall = async (name: string, input: AnyInput): Promise<unknown> => {
     if (!Object.hasOwn(endpointTable, name)) throw new TypeError(`There is no endpoint ${name}`)
     const { method, path, access }: EndpointRow = endpointTable[name as keyof typeof endpointTable]
-    const { params, query = {}, signal = null, read, body = method === 'POST' ? {} : undefined } = input
-    const token = access === 'anyone' ? null : (options.token?.() ?? null)
+    const { params, query = {}, signal = null, body = method === 'POST' ? {} : undefined } = input
     const isJson = body !== undefined && !(body instanceof FormData)
-    const request = {
+    const init = {
       method,
-      headers: {
-        accept: 'application/json',
-        ...(isJson ? { 'content-type': 'application/json' } : {}),
-        ...(token ? { authorization: `Bearer ${token}` } : {}),
-      },
+      headers: { accept: 'application/json', ...(isJson && { 'content-type': 'application/json' }) },
       body: isJson ? JSON.stringify(body) : (body ?? null),
       signal,
     }
-    const response = await send(options, options.origin + fillPath(path, params) + queryText(query), request, read)
-    if (response.status === 401 && token) options.onTokenRefused?.(token)
-    return readReply(response)
+    return await perform(
+      fillPath(path, params) + queryText(query),
+      init,
+      access === 'anyone' ? null : options.token?.(),
+    )
   }
+  const fetch = async (path: string, init: RequestInit = {}, attempt = 0): Promise<Response> => {
+    // The token goes to no other origin.
+    if (!path.startsWith('/')) throw new TypeError('The path must begin with /')
+    try {
+      const headers = Object.fromEntries(new Headers(init.headers).entries())
+      return (await perform(path, { ...init, headers }, options.token?.(), true)) as Response
+    } catch (error) {
+      const isAway = error instanceof ApiError ? /50[234]/.test(String(error.status)) : error instanceof NetworkFailure
+      if (!isAway || attempt === repetitions || !/^(GET|HEAD)$/.test(init.method ?? 'GET')) throw error
+      await new Promise((after) =>
+        options.clock.setTimeout(() => after(0), reconnectDelayMs(attempt, options.jitter())),
+      )
+      return await fetch(path, init, attempt + 1)
+    }
+  }
+  return { send: sendCall, fetch }
 }
 
 export function fillPath(path: string, params: Readonly<Record<string, string>> = {}): string {
@@ -72,22 +95,15 @@ async function send(
   { clock, origin, fetch }: ApiOptions,
   url: string,
   request: RequestInit,
-  read?: ReadBody,
+  isUnread = false,
 ): Promise<HttpResponse> {
   const timeout = new AbortController()
-  let timer: unknown
-  const extend = () => {
-    clock.clearTimeout(timer)
-    timer = clock.setTimeout(
-      () => timeout.abort(),
-      request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs,
-    )
-  }
-  extend()
+  const limitMs = request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs
+  const timer = clock.setTimeout(() => timeout.abort(), limitMs)
   const signal = request.signal ? AbortSignal.any([request.signal, timeout.signal]) : timeout.signal
   try {
     const response = await fetch(url, { ...request, signal, credentials: 'omit' })
-    const body = read && response.ok ? await read(response, extend) : parseJson(await response.text())
+    const body = isUnread && response.ok ? response : parseJson(await response.text())
     return { status: response.status, headers: response.headers, body }
   } catch (error) {
     if (request.signal?.aborted) throw new DOMException('The call was aborted', 'AbortError')

@@ -51,6 +51,17 @@ export class NetworkFailure extends Error {
   }
 }
 
+/** Of `live.send`. `code`: of the socket's error; `disconnected` and `no_answer` tell that the message may have arrived. */
+export class LiveError extends Error {
+  override readonly name = 'LiveError'
+  readonly code: string
+
+  constructor(code: string, message = code) {
+    super(message)
+    this.code = code
+  }
+}
+
 /** True: there is nothing to show. */
 export function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'

@@ -10,6 +10,22 @@ export type SecurityNotice = SecurityNoticeMessage
 export type OtherEvent = { type: string; [field: string]: unknown }
 export type ServerEvent = ReadyEvent | PresenceUpdate | SecurityNotice | OtherEvent
 
+/** What an application's upstreams send, and what they take: `{ events: { 'chat.said': { text: string } }, requests: { 'chat.say': { body: …, reply: … } } }`. */
+export type LiveTypes = {
+  events: Record<string, object>
+  requests: Record<string, { body: object; reply: object }>
+}
+type Fields = Record<string, unknown>
+export type AnyLive = { events: Record<string, Fields>; requests: Record<string, { body: Fields; reply: Fields }> }
+
+/** Of Gatehouse itself. */
+export type OwnEvents = {
+  ready: ReadyEvent
+  presence_update: PresenceUpdate
+  user_updated: { type: 'user_updated'; user: User }
+  security_notice: SecurityNotice
+}
+
 /** Null: malformed. Fields are checked where used. */
 export function readFrame(data: unknown): OtherEvent | null {
   try {

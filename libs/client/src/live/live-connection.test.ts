@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { LiveError } from '../api/errors.ts'
 import { buildReady, buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient } from '../../test/harness.ts'
 import { reconnectDelayMs } from '../wait.ts'
@@ -47,6 +48,40 @@ describe('the live connection', () => {
 
     expect(live.getSnapshot().presences).to.deep.equal({ '1': 'offline', '5': 'online' })
     expect(heard).to.deep.equal(['ready', 'presence_update', 'presence_update', 'typing', 'presence_update'])
+  })
+
+  it('sends to upstreams, and gives each answer to whom it belongs: replies, errors, none', async () => {
+    const { live, sockets, clock } = buildLive()
+    const early = await live.send('chat.say', {}).catch((error: LiveError) => error.code)
+    sockets.last().serverSends(buildReady())
+    const outcomes = ['a', 'b', 'c', 'd'].map((text) =>
+      live.send('chat.say', { text, type: 'x', ref: 'y' }).catch((error: LiveError) => error.code),
+    )
+
+    sockets.last().serverSends({ type: 'error', code: 'message_refused', message: 'no', ref: '2' })
+    sockets.last().serverSends({ type: 'reply', ref: '1', reply: { id: '7' } })
+    sockets.last().serverSends({ type: 'reply', ref: '1', reply: { id: '8' } })
+    sockets.last().serverSends({ type: 'error', code: 'rate_limited', message: 'Rate limited' })
+    await clock.advance(10_000)
+    const last = live.send('chat.say', {}).catch((error: LiveError) => error.code)
+    sockets.last().serverCloses(1012)
+
+    expect(sockets.opened[0]!.sent[0]).to.deep.equal({ text: 'a', type: 'chat.say', ref: '1' })
+    expect([early, ...(await Promise.all([...outcomes, last]))]).to.deep.equal([
+      ...['not_connected', { id: '7' }, 'message_refused', 'no_answer', 'no_answer', 'disconnected'],
+    ])
+  })
+
+  it('gives listeners of one type only its events', () => {
+    const { live, sockets } = buildLive()
+    const heard: unknown[] = []
+    const end = live.on('chat.said', (event) => heard.push(event))
+    sockets.last().serverSends(buildReady())
+    sockets.last().serverSends({ type: 'chat.said', text: 'hello' })
+    end()
+    sockets.last().serverSends({ type: 'chat.said', text: 'again' })
+
+    expect(heard).to.deep.equal([{ type: 'chat.said', text: 'hello' }])
   })
 
   it('watches admin changes while there is a listener', () => {

@@ -1,3 +1,4 @@
+import { LiveError } from '../api/errors.ts'
 import { closeCodes } from '@gatehouse/contracts/constants'
 import type { ClientClock, Jitter, OpenSocket, Socket } from '../platform.ts'
 import type { SessionEnd } from '../session/session.ts'
@@ -9,7 +10,10 @@ import {
   isReady,
   readFrame,
   type AdminChange,
+  type AnyLive,
+  type LiveTypes,
   type OtherEvent,
+  type OwnEvents,
   type ReadyEvent,
   type ServerEvent,
 } from './frames.ts'
@@ -25,11 +29,24 @@ export type LiveState = {
 }
 
 /** Spec: WebSocket handshake. Contract: 6. */
-export type LiveConnection = Store<LiveState> & {
+export type LiveConnection<App extends LiveTypes = AnyLive> = Store<LiveState> & {
   open(): void
   close(): void
   retryNow(): void
-  /** Returns the unsubscribe function. */
+  /**
+   * To the upstream of this type. Gives its reply, or throws LiveError with a code, after 10 s `no_answer`. It is sent once:
+   * repeat what may be repeated.
+   */
+  send<T extends keyof App['requests'] & string>(
+    type: T,
+    body: App['requests'][T]['body'],
+  ): Promise<App['requests'][T]['reply']>
+  /** Events of one type, as they come. Returns the unsubscribe function. */
+  on<T extends (keyof OwnEvents | keyof App['events']) & string>(
+    type: T,
+    listener: (event: T extends keyof OwnEvents ? OwnEvents[T] : App['events'][T] & { type: T }) => void,
+  ): () => void
+  /** All events. Returns the unsubscribe function. */
   onEvent(listener: (event: ServerEvent) => void): () => void
   /** Null after a reconnect: changes may have been missed. Contract: 6, watch. */
   watchAdmin(listener: (change: AdminChange | null) => void): () => void
@@ -50,6 +67,8 @@ const readyTimeoutMs = 15_000
 const pingIntervalMs = 25_000
 const pongTimeoutMs = 10_000
 const watchRetryMs = 5_000
+/** Twice what the server waits for an upstream. */
+const replyTimeoutMs = 10_000
 const abnormalClosure = 1006
 const off: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
 
@@ -58,6 +77,8 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const state = createStore<LiveState>(off)
   const listeners = new Set<(event: ServerEvent) => void>()
   const watchers = new Set<Parameters<LiveConnection['watchAdmin']>[0]>()
+  const waiting = new Map<string, (reply: object | LiveError) => void>()
+  let refs = 0
   let isOpen = false
   let socket: Socket | null = null
   let attempt = 0
@@ -80,6 +101,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     socket = null
     clock.clearTimeout(timer)
     closing?.close()
+    for (const settle of [...waiting.values()]) settle(new LiveError('disconnected'))
   }
   const onDisconnected = (token: string, code: number) => {
     disconnect()
@@ -144,6 +166,10 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       attempt = 0 // not at `ready`: the backoff must still grow for a server that fails right after each handshake
       schedulePing(opened, token)
     }
+    const { type, ref, reply, code, message } = event
+    const settle = waiting.get(ref as string)
+    if (type === 'reply') settle?.(reply as object)
+    if (type === 'error') settle?.(new LiveError(code as string, message as string))
     for (const listener of [...listeners]) listener(event)
     if (event.type === 'error' && socket === opened) onError(event, token)
   }
@@ -160,7 +186,29 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     state.set(off)
   }
 
+  const send = (type: string, body: object) =>
+    new Promise<object>((resolve, reject) => {
+      if (!socket || state.getSnapshot().phase !== 'ready') return reject(new LiveError('not_connected'))
+      const ref = String(++refs)
+      const settle = (result: object | LiveError) => {
+        waiting.delete(ref)
+        clock.clearTimeout(timeout)
+        if (result instanceof LiveError) reject(result)
+        else resolve(result)
+      }
+      const timeout = clock.setTimeout(() => settle(new LiveError('no_answer')), replyTimeoutMs)
+      waiting.set(ref, settle)
+      socket.send(JSON.stringify({ ...body, type, ref }))
+    })
+  const onEvery = (listener: (event: ServerEvent) => void) => {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
+
   return {
+    send: send as LiveConnection['send'],
+    on: (type, listener) => onEvery((event) => void (event.type === type && listener(event as never))),
+    onEvent: onEvery,
     subscribe: state.subscribe,
     getSnapshot: state.getSnapshot,
     open: () => {
@@ -171,10 +219,6 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     close,
     retryNow: () => {
       if (state.getSnapshot().phase === 'waiting') connect()
-    },
-    onEvent: (listener) => {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
     },
     watchAdmin: (listener) => {
       watchers.add(listener)

@@ -2,7 +2,7 @@
 import { countCodePoints, isLocalUsername, limits, normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api } from '../api/api.ts'
 import { isAborted } from '../api/errors.ts'
-import { browserClock } from '../platform.ts'
+import { systemClock } from '../platform.ts'
 import { createStore, type Store } from '../store.ts'
 
 export type RegistrationEntry = { username: string; password: string; confirmation: string }
@@ -46,7 +46,7 @@ export type AvailabilityCheck = Store<AvailabilityState> & {
 const debounceMs = 500
 
 /** One for each form. Waits 500 ms after the last input. Spec: Client session behaviour, registration page. */
-export function createAvailabilityCheck(api: Pick<Api, 'checkUsername'>, clock = browserClock): AvailabilityCheck {
+export function createAvailabilityCheck(api: Pick<Api, 'checkUsername'>, clock = systemClock): AvailabilityCheck {
   const state = createStore<AvailabilityState>({ status: 'idle' })
   let timer: unknown
   let aborting = new AbortController()

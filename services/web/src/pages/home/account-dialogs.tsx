@@ -1,3 +1,4 @@
+import { exportData } from '@gatehouse/client/export'
 import { listOwnedSpaces } from '@gatehouse/client'
 import type { DeletionMode, Endpoints, IdentityDeletions, RemoteInstance, User } from '@gatehouse/client'
 import { useEffect, useState } from 'react'
@@ -46,7 +47,7 @@ export function ExportDialog({ user, onClose }: Props) {
   const [received, setReceived] = useState(0)
   const download = async (signal: AbortSignal) => {
     setReceived(0)
-    const archive = await client.exportData({ password: value }, { signal, onProgress: setReceived })
+    const archive = await exportData(client, { password: value }, { signal, onProgress: setReceived })
     saveFile(archive, `${user.username}.zip`)
   }
   return (

@@ -1,0 +1,44 @@
+import type { Api } from '../api/api.ts'
+import type { CallOptions } from '../api/call.ts'
+import type { DataExport } from '../api/records.ts'
+import { systemClock, type ClientClock } from '../platform.ts'
+
+/** `onProgress` gets the bytes received. The total is unknown. */
+export type ExportOptions = CallOptions & { onProgress?: ((bytes: number) => void) | undefined; clock?: ClientClock }
+
+const stallMs = 30_000
+
+/** The archive of the own data. Throws as `client.fetch`, and TimeoutError when nothing comes for 30 s. */
+export async function exportData(
+  { fetch }: Pick<Api, 'fetch'>,
+  body: DataExport,
+  { onProgress, signal, clock = systemClock }: ExportOptions = {},
+): Promise<Blob> {
+  const stalled = new AbortController()
+  let timer: unknown
+  const extend = () => {
+    clock.clearTimeout(timer)
+    timer = clock.setTimeout(() => stalled.abort(new DOMException('Nothing came in time', 'TimeoutError')), stallMs)
+  }
+  extend()
+  try {
+    const response = await fetch('/api/users/@me/export', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,
+    })
+    const parts: BlobPart[] = []
+    let bytes = 0
+    for (let reader = response.body?.getReader(); reader;) {
+      const { value, done } = await reader.read()
+      if (done) break
+      parts.push(value)
+      onProgress?.((bytes += value.length))
+      extend()
+    }
+    return new Blob(parts, { type: 'application/zip' })
+  } finally {
+    clock.clearTimeout(timer)
+  }
+}
