@@ -120,6 +120,7 @@ describe('messages between sockets and upstreams', () => {
     await impatient.dispose()
   })
 
+  /** Contract: 6, ref. */
   it('tells who gave a message a ref what came of it, once', async () => {
     await using upstream = await upstreams.connect('chat')
     upstream.onMessage(({ message }) => {
