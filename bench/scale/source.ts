@@ -10,10 +10,10 @@ export function writeSource(file: string, accounts: number): void {
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${accounts})
     insert into users (id, username, password_hash, is_admin, is_deleted, home_instance, home_user_id,
       discoverable, show_activity, created_at)
-    select cast((192600000000 + n << 22) + 7 as text),
-      case when n % 10 = 0 then 'user' || n || '@h' || n % 1000 || '.example' else 'user' || n end,
+    select cast(((192600000000 + n) << 22) + 7 as text),
+      case when n % 10 = 0 then 'user' || n || '@h' || (n % 1000) || '.example' else 'user' || n end,
       '$2a$12$' || substr('abcdefghijklmnopqrstuvabcdefghijklmnopqrstuvabcdefghijklmnopqrstuv', n % 10 + 1, 53),
-      n = 1, 0, case when n % 10 = 0 then 'h' || n % 1000 || '.example' end, case when n % 10 = 0 then cast(n as text) end,
+      n = 1, 0, case when n % 10 = 0 then 'h' || (n % 1000) || '.example' end, case when n % 10 = 0 then cast(n as text) end,
       1, 1, 1750000000000 + n
     from numbers`)
   database.close()

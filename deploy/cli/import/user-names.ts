@@ -17,13 +17,18 @@ export type User = Record<string, unknown> & {
 /** Names are unique when folded: the one that was written so keeps it, others get a suffix. */
 export function settleNames({ report }: ImportContext, users: User[]): void {
   const taken = new Set<string>()
+  /** The next one to try, by wanted name: many may want the same. */
+  const suffixes = new Map<string, number>()
   const inOrder = users.toSorted(
     (a, b) => Number(b.is_deleted) - Number(a.is_deleted) || Number(b.isExact) - Number(a.isExact),
   )
   for (const user of inOrder) {
     const [, base = '', domain = ''] = /^([^@]*)(@.*)?$/s.exec(user.username) ?? []
     const wanted = user.username
-    for (let suffix = 1; taken.has(user.username); suffix += 1) user.username = `${base}_${suffix}${domain}`
+    for (let suffix = suffixes.get(wanted) ?? 1; taken.has(user.username); suffix += 1) {
+      user.username = `${base}_${suffix}${domain}`
+      suffixes.set(wanted, suffix + 1)
+    }
     taken.add(user.username)
     if (user.username !== wanted)
       report.tell('users', user.id, `its name ${wanted} is another account's: it is ${user.username} now`)

@@ -197,7 +197,7 @@ export const release030 = {
   ],
   /** What is due, what has expired, and the accounts of one home are found without reading the others. Design: invariant 13. */
   Migration20261204Growth: [
-    'create index users_home on users (home_instance, created_at, id) where home_instance is not null',
+    'create index users_home on users (home_instance, created_at, id) include (is_deleted)',
     'create index users_home_identity on users (home_instance, home_user_id) where home_instance is not null',
     'create index approval_requests_expiry on approval_requests (expires_at)',
     'create index approval_requests_status on approval_requests (status, id)',
