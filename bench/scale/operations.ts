@@ -2,17 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { signBody } from '@gatehouse/federation-fanout/signature'
 import pg from 'pg'
 import { growDatabase } from '@gatehouse/test-kit'
+import { rowsAt } from './rows.ts'
 import { databaseUrlOf, registerAccount, startEmbeddedInstance, type BenchAccount } from '../embedded-instance.ts'
 
 const peer = { origin: 'https://bench.example', host: 'bench.example', secret: 'b'.repeat(64) }
-
-/** Rows for each thousand accounts, where they are not 100; work that is done soon has none. */
-const shares: Readonly<Record<string, number>> = {
-  ...{ users: 1000, audit_log: 1000, sign_ins: 1000, replica_hosts: 500 },
-  ...{ peers: 10, peer_resets: 1, approval_requests: 10, passkeys: 10, second_factors: 10, deletion_orders: 1 },
-  ...{ presences: 0, presence_changes: 0, outbox: 0, file_removals: 0, federation_deliveries: 0, federation_limits: 1 },
-  ...{ federation_nonces: 10, signing_networks: 1, attach_proofs: 0, passkey_challenges: 0 },
-}
 
 export type Place = AsyncDisposable & {
   url: string
@@ -40,7 +33,7 @@ async function seed(folder: string, accounts: number): Promise<number> {
   const client = new pg.Client(await databaseUrlOf(folder))
   await client.connect()
   try {
-    await growDatabase(client, (table) => Math.ceil(((shares[table] ?? 100) * accounts) / 1000))
+    await growDatabase(client, rowsAt(accounts))
     await client.query(
       `insert into peers (id, origin, host, secret, status, activated_at, admin_decided, attempts, failed_deliveries,
          refused_deliveries, auto_rotate_interval_days, profile_checkpoint)
