@@ -44,23 +44,16 @@ describe('a second factor in the browser', function () {
     return decodeQR({ width: info.width, height: info.height, data })
   }
 
-  async function shoot(page: Page, name: string): Promise<void> {
-    const folder = process.env['SHOTS']
-    if (folder) await page.screenshot({ path: `${folder}/${name}.png` })
-  }
-
   it('is turned on with an app, asked for at login, replaced by a recovery code, and turned off', async () => {
     await answered(postJson(instance, '/api/auth/register', { username: 'ivy', password }))
     const page = await actions.openPage(browser, instance, '/login')
     await actions.logIn(page, { username: 'ivy', password })
     await actions.waitForHomePage(page)
     await page.getByRole('heading', { name: 'Second factor' }).scrollIntoViewIfNeeded()
-    await shoot(page, 'off')
     await actions.click(page, 'Turn on the second factor')
     await actions.fillField(page, 'Your password', password)
     await actions.clickInDialog(page, 'Continue')
     await dialog(page, 'Add this account to your app').getByRole('img', { name: 'QR code with the key' }).waitFor()
-    await shoot(page, 'scan')
     await expectAccessible(page)
     const secret = (await page.getByTestId('second-factor-key').innerText()).replaceAll(' ', '')
     expect(secret).to.match(/^[A-Z2-7]{32}$/)
@@ -72,7 +65,6 @@ describe('a second factor in the browser', function () {
     await actions.fillField(page, 'Code', appCode(secret, Date.now()))
     await actions.clickInDialog(page, 'Turn on')
     await dialog(page, 'Your recovery codes').waitFor()
-    await shoot(page, 'codes')
     await expectAccessible(page)
     const codes = await page.getByTestId('recovery-codes').locator('code').allInnerTexts()
     expect(codes).to.have.length(10)
@@ -82,13 +74,11 @@ describe('a second factor in the browser', function () {
     for (const code of codes) expect(file).to.include(code)
     await actions.clickInDialog(page, 'I have saved them')
     await page.getByRole('button', { name: 'Turn off the second factor' }).waitFor()
-    await shoot(page, 'on')
 
     await actions.click(page, 'Log out')
     await actions.logIn(page, { username: 'ivy', password })
     await actions.waitForText(page, 'This account has a second factor.')
     expect(await page.evaluate(() => document.activeElement?.id)).to.equal('code')
-    await shoot(page, 'log-in')
     await expectAccessible(page)
     await actions.click(page, 'Back')
     await page.locator('#password:focus').waitFor()
@@ -120,13 +110,11 @@ describe('a second factor in the browser', function () {
     await actions.click(page, 'Actions for max')
     await page.getByRole('button', { name: 'Remove second factor of max' }).click()
     await dialog(page, 'Remove the second factor of max').waitFor()
-    await shoot(page, 'remove')
     await actions.clickInDialog(page, 'Remove second factor')
     await actions.waitForText(page, 'max has no second factor any more.')
     await page.goto(`${instance.origin}/admin/settings`)
     await page.getByRole('switch', { name: 'Demand a second factor of admins' }).click()
     await actions.waitForText(page, 'Saved.')
-    await shoot(page, 'settings')
     await actions.click(page, 'Log out')
     await actions.logIn(page, { username: 'ivy', password })
     await actions.waitForText(page, 'the administration opens when yours is on')
@@ -145,6 +133,45 @@ describe('a second factor in the browser', function () {
     await page.context().close()
   })
 
+  /** Contract: 3, Second factor. */
+  it('says that wrong codes were entered, on every page, until the person logs out', async () => {
+    await registerWithFactor('nia')
+    await using page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'nia', password })
+    await page.locator('#code:focus').waitFor()
+    const code = appCode(secrets.get('nia') ?? '', Date.now(), 1)
+    await actions.fillField(page, 'Code', code)
+    await actions.click(page, 'Log in')
+    await actions.waitForHomePage(page)
+    const said = page.getByText('Wrong codes were entered ten times')
+    expect(await said.count()).to.equal(0)
+    for (let wrong = 0; wrong < 10; wrong += 1) {
+      await postJson(
+        instance,
+        '/api/auth/login',
+        { username: 'nia', password, code: '000000' },
+        undefined,
+        `192.0.2.${wrong}`,
+      )
+    }
+    await said.waitFor()
+
+    await page.evaluate(() => {
+      history.pushState(null, '', '/nowhere')
+      dispatchEvent(new PopStateEvent('popstate'))
+    })
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    expect(await said.count()).to.equal(1)
+    await page.goBack()
+    await actions.waitForHomePage(page)
+    expect(await said.count()).to.equal(1)
+    await actions.click(page, 'Log out')
+    await page.locator('#password').waitFor()
+    expect(await said.count()).to.equal(0)
+  })
+
+  const secrets = new Map<string, string>()
+
   async function registerWithFactor(username: string): Promise<void> {
     const registered = await answered(postJson(instance, '/api/auth/register', { username, password }))
     const body = (await registered.json()) as { token: string }
@@ -152,6 +179,7 @@ describe('a second factor in the browser', function () {
     const begun = (await (await answered(postJson(instance, path, { password }, body.token))).json()) as {
       secret: string
     }
+    secrets.set(username, begun.secret)
     await answered(postJson(instance, `${path}/confirm`, { code: appCode(begun.secret, Date.now()) }, body.token))
   }
 })

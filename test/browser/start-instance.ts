@@ -47,6 +47,7 @@ export async function startInstance(name: string, options: { port?: number; peer
     PORT: String(port),
     PUBLIC_ORIGIN: `http://${host}:${port}`,
     GATEHOUSE_DATA: folder,
+    TRUST_PROXY: 'loopback',
     WEB_ROOT: join(dataFolder(), 'web'),
     FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
     FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
@@ -74,10 +75,20 @@ export async function startInstance(name: string, options: { port?: number; peer
 }
 
 /** Sends a request to an instance without the browser, to set up what a test needs. */
-export async function postJson(instance: Instance, path: string, body: object, token?: string): Promise<Response> {
+export async function postJson(
+  instance: Instance,
+  path: string,
+  body: object,
+  token?: string,
+  address?: string,
+): Promise<Response> {
   return fetch(`http://127.0.0.1:${instance.port}${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+    headers: {
+      'content-type': 'application/json',
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(address ? { 'x-forwarded-for': address } : {}),
+    },
     body: JSON.stringify(body),
   })
 }

@@ -1,11 +1,11 @@
 import type { IdentityDeletions, User } from '@gatehouse/client'
 import { guardRoute, routes } from '@gatehouse/client/routes'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState, type ContextType } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { Button } from './components/button.tsx'
 import { PageFrame } from './components/page-frame.tsx'
 import { Notice, Skeleton, Toaster } from './components/status.tsx'
-import { DeletionReportContext, useClient, useStore } from './hooks.ts'
+import { BlockedCodesContext, DeletionReportContext, useClient, useStore } from './hooks.ts'
 import { t } from './language/language.ts'
 import { AuthFrame } from './pages/auth/auth-frame.tsx'
 import { loadHomePage, LoginPage } from './pages/auth/login-page.tsx'
@@ -27,11 +27,14 @@ const isRecovery = /^\/recover\/?$/
 
 export function App() {
   const deletionReport = useState<IdentityDeletions | null>(null)
+  const blockedCodes = useState<ContextType<typeof BlockedCodesContext>[0]>(null)
   return (
     <DeletionReportContext value={deletionReport}>
-      <Toaster>
-        <GuardedRoutes />
-      </Toaster>
+      <BlockedCodesContext value={blockedCodes}>
+        <Toaster>
+          <GuardedRoutes />
+        </Toaster>
+      </BlockedCodesContext>
     </DeletionReportContext>
   )
 }

@@ -34,6 +34,14 @@ export function useDeletionReport(): DeletionReport {
   return use(DeletionReportContext)
 }
 
+type BlockedCodes = { userId: string; at: number } | null
+
+/** Pages come and go; what somebody must read stays. */
+export const BlockedCodesContext = createContext<readonly [BlockedCodes, (blocked: BlockedCodes) => void]>([
+  null,
+  () => {},
+])
+
 export const ToastContext = createContext<(message: string) => void>(() => {})
 
 /** For success only: errors are shown where they occur. */

@@ -64,7 +64,7 @@ export function PageFrame({ user, title, children }: Props) {
         </div>
       </header>
       <main ref={main} id="main" className="page__main" tabIndex={-1}>
-        {user && <SecurityNotices />}
+        {user && <SecurityNotices userId={user.id} />}
         {children}
       </main>
       <footer className="footer">

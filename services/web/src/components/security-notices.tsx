@@ -1,6 +1,6 @@
 import { isSecurityNotice, type SecurityNotice } from '@gatehouse/client'
-import { useEffect, useState } from 'react'
-import { useClient, useToast } from '../hooks.ts'
+import { use, useEffect } from 'react'
+import { BlockedCodesContext, useClient, useToast } from '../hooks.ts'
 import { t, type Text } from '../language/language.ts'
 import { formatDateTime } from './format.ts'
 import { Notice } from './status.tsx'
@@ -14,27 +14,27 @@ const changes: Record<Exclude<SecurityNotice['what'], 'second_factor_blocked'>, 
 }
 
 /** Contract: 3, Second factor, Passkeys. */
-export function SecurityNotices() {
+export function SecurityNotices({ userId }: { userId: string }) {
   const { live } = useClient()
   const showToast = useToast()
-  const [blockedAt, setBlockedAt] = useState<number | null>(null)
+  const [blocked, setBlocked] = use(BlockedCodesContext)
   useEffect(
     () =>
       live.onEvent((event) => {
         if (!isSecurityNotice(event)) return
-        if (event.what === 'second_factor_blocked') setBlockedAt(event.at)
+        if (event.what === 'second_factor_blocked') setBlocked({ userId, at: event.at })
         else showToast(t(changes[event.what]))
       }),
-    [live, showToast],
+    [live, showToast, userId, setBlocked],
   )
   return (
     <div role="status">
-      {blockedAt !== null && (
+      {blocked?.userId === userId && (
         <Notice tone="warning">
           <p>
             {t(
               'Wrong codes were entered ten times by {date}, with your password. If it was not you, somebody knows your password: change it.',
-              { date: formatDateTime(blockedAt) },
+              { date: formatDateTime(blocked.at) },
             )}
           </p>
         </Notice>
