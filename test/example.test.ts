@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createClient, type Client, type LiveError } from '@gatehouse/client'
 import { deleteFederatedIdentity } from '@gatehouse/contracts'
 import {
   capturedLog,
@@ -247,5 +248,67 @@ describe('examples/chat', function () {
     expect(await gracesPage.evaluate(() => localStorage.getItem('service_token'))).to.equal(null)
     expect((await call(grace.token, `POST ${channel}`, { text: 'still here' })).status).to.equal(401)
     expect(JSON.stringify(await read(ada.token))).to.not.include('still here')
+  })
+
+  describe('and examples/chat-python beside it', () => {
+    const clients: Client[] = []
+    after(() => clients.forEach((client) => client.close()))
+    let tess: Account
+    const readHall = async () =>
+      (await call(tess.token, 'GET /api/rooms/hall')).body as unknown as { messages: Message[] }
+
+    async function signIn(username: string): Promise<Client> {
+      const client = createClient({ origin: example.instance.url })
+      clients.push(client)
+      await client.logIn({ username, password })
+      await eventually(`${username} is live`, () => client.live.getSnapshot().phase === 'ready')
+      return client
+    }
+
+    it('has a database of its own, and takes and gives messages by requests and by sockets', async () => {
+      const rosa = await register('rosa')
+      tess = await register('tess')
+      const [hers, other] = [await signIn('rosa'), await signIn('tess')]
+      const heard: unknown[] = []
+      other.live.on('rooms.said', ({ text }) => heard.push(text))
+
+      const first = await call(tess.token, 'POST /api/rooms/hall', { text: 'by a request' })
+      const { id } = await hers.live.send('rooms.say', { text: 'by a socket' })
+      const refused = await hers.live.send('rooms.say', { text: ' ' }).catch(({ code }: LiveError) => code)
+      const faulty = await call(rosa.token, 'POST /api/rooms/hall', {})
+      const nowhere = await call(rosa.token, 'GET /api/rooms/cellar')
+
+      await eventually('the other hears both', () => heard.length === 2)
+      const { messages } = await readHall()
+      expect(messages.map(({ text, author }) => [text, author.name])).to.deep.equal([
+        ['by a socket', 'rosa'],
+        ['by a request', 'tess'],
+      ])
+      expect([first.status, messages[0]!.id, refused, faulty.status, nowhere.status]).to.deep.equal([
+        ...[201, id, 'message_refused', 400, 404],
+      ])
+    })
+
+    it('learns of another name, and after an absence of a deletion, when nothing comes in that name any more', async () => {
+      const rosa = clients[0]!
+      await rosa.updateProfile({ displayName: 'Rosa Luna' })
+      await eventually('her name is there', async () => (await readHall()).messages[0]!.author.name === 'Rosa Luna')
+      await example.rooms.kill()
+      await rosa.deleteAccount({ username: 'rosa', password })
+      await example.rooms.start()
+
+      await eventually('her message is gone', async () => (await readHall()).messages.length === 1)
+
+      expect((await readHall()).messages[0]!.text).to.equal('by a request')
+    })
+
+    it('answers nobody who does not come through the gateway', async () => {
+      const answer = await fetch(example.roomsUrl)
+
+      expect([answer.status, await answer.json()]).to.deep.equal([
+        503,
+        { error: 'The request did not come through the gateway', statusCode: 503 },
+      ])
+    })
   })
 })

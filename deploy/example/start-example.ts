@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { connectDatabase, prepareDatabase } from '@gatehouse/database'
-import { freePort, startNats, ManagedProcess } from '@gatehouse/local-servers'
+import { findProgram, freePort, ManagedProcess, missingProgram, startNats } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
 import { parse, stringify } from 'yaml'
@@ -19,34 +19,54 @@ type Options = {
   restarts: boolean
 }
 
-/** An embedded instance, examples/chat behind its gateway, and NATS between them. */
+/** An embedded instance, examples/chat and examples/chat-python behind its gateway, and NATS between them. */
 export async function startExample({ environment, dataFolder, databaseUrl, log, restarts }: Options) {
   await using opening = new AsyncDisposableStack()
-  const port = await freePort()
-  const upstreamsFile = await writeUpstreams(dataFolder, port)
+  const [port, roomsPort] = [await freePort(), await freePort()]
+  const upstreamsFile = await writeUpstreams(dataFolder, { chat: port, 'chat-python': roomsPort })
   const nats = opening.use(await startNats({ folder: join(dataFolder, 'nats') }))
   const config = readConfig({ ...environment, NATS_URL: nats.url, GATEHOUSE_UPSTREAMS: upstreamsFile })
   await prepareDatabase(databaseUrl)
-  const variables = {
-    PORT: String(port),
-    DATABASE_URL: await createRole(databaseUrl),
+  const common = {
     NATS_URL: nats.url,
     PUBLIC_ORIGIN: config.publicAddress.origin,
     KEYS_URL: `${localOrigin(config)}/api/upstream-keys`,
   }
-  const chat = opening.use(new ChatProcess({ port, variables, restarts }))
-  await chat.start()
+  const ofChat = { ...common, PORT: String(port), DATABASE_URL: await createRole(databaseUrl) }
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(examplesFolder, 'chat/main.ts')]
+  const address = `http://127.0.0.1:${port}/api/chat`
+  const chat = opening.use(
+    new ExampleProcess({ name: 'examples/chat', command: node, variables: ofChat, address, restarts }),
+  )
+  const roomsUrl = `http://127.0.0.1:${roomsPort}/`
+  const ofRooms = { ...common, PORT: String(roomsPort), DATABASE: join(dataFolder, 'rooms.db') }
+  const rooms = opening.use(
+    new ExampleProcess({
+      ...{ name: 'examples/chat-python', command: [requirePython(), join(examplesFolder, 'chat-python/rooms.py')] },
+      ...{ variables: ofRooms, address: roomsUrl, restarts },
+    }),
+  )
+  await Promise.all([chat.start(), rooms.start()])
   const instance = opening.use(await startEmbedded(config, databaseUrl, { log }))
   const open = opening.move()
-  return { config, instance, chat, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { config, instance, chat, rooms, roomsUrl, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-async function writeUpstreams(dataFolder: string, port: number): Promise<string> {
-  const text = await readFile(join(exampleFolder, 'upstreams.yaml'), 'utf8')
-  const file = parse(text) as { upstreams: { origins: string[] }[] }
-  for (const upstream of file.upstreams) upstream.origins = [`http://127.0.0.1:${port}`]
+function requirePython(): string {
+  const python = findProgram('python3')
+  if (python === null) throw new Error(missingProgram('python3'))
+  return python
+}
+
+async function writeUpstreams(dataFolder: string, ports: Record<string, number>): Promise<string> {
+  const upstreams: object[] = []
+  for (const [example, port] of Object.entries(ports)) {
+    const text = await readFile(join(examplesFolder, example, 'upstreams.yaml'), 'utf8')
+    const file = parse(text) as { upstreams: object[] }
+    upstreams.push(...file.upstreams.map((upstream) => ({ ...upstream, origins: [`http://127.0.0.1:${port}`] })))
+  }
   const path = join(dataFolder, 'example-upstreams.yaml')
-  await writeFile(path, stringify(file))
+  await writeFile(path, stringify({ upstreams }))
   return path
 }
 
@@ -54,7 +74,7 @@ async function writeUpstreams(dataFolder: string, port: number): Promise<string>
 async function createRole(databaseUrl: string): Promise<string> {
   const role = 'gatehouse_chat'
   const password = randomToken(systemRandom, 24)
-  const grants = await readFile(join(exampleFolder, 'grants.sql'), 'utf8')
+  const grants = await readFile(join(examplesFolder, 'chat/grants.sql'), 'utf8')
   const orm = await connectDatabase({ url: databaseUrl, connections: 1, applicationName: 'gatehouse-example' })
   try {
     await orm.em.fork().execute(`
@@ -75,26 +95,32 @@ function localOrigin({ host, port }: EmbeddedConfig): string {
 }
 
 const projectRoot = resolve(import.meta.dirname, '../..')
-const exampleFolder = join(projectRoot, 'examples/chat')
+const examplesFolder = join(projectRoot, 'examples')
 
-type ChatOptions = { port: number; variables: Record<string, string>; restarts: boolean }
+type ExampleOptions = {
+  name: string
+  command: string[]
+  variables: Record<string, string>
+  /** Answers when it listens. */
+  address: string
+  restarts: boolean
+}
 
-class ChatProcess extends ManagedProcess {
-  constructor({ port, variables, restarts }: ChatOptions) {
+class ExampleProcess extends ManagedProcess {
+  constructor({ name, command: [program = '', ...args], variables, address, restarts }: ExampleOptions) {
     const recent: string[] = []
     super({
-      name: 'examples/chat',
+      name,
       readyLimitMs: 60_000,
       stopLimitMs: 10_000,
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGTERM',
       restarts,
-      isReady: () => answers(`http://127.0.0.1:${port}/api/chat`),
+      isReady: () => answers(address),
       lastLines: () => recent.join(''),
       spawn() {
         const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
-        const args = ['--disable-warning=ExperimentalWarning', join(exampleFolder, 'main.ts')]
-        const child = spawn(process.execPath, args, {
+        const child = spawn(program, args, {
           cwd: projectRoot,
           env: { PATH, HOME, NODE_COMPILE_CACHE, ...variables },
           stdio: ['ignore', 'ignore', 'pipe'],
@@ -115,7 +141,7 @@ async function answers(url: string): Promise<boolean> {
   try {
     const response = await fetch(url)
     await response.text()
-    return response.ok
+    return true
   } catch {
     return false
   }

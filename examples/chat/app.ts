@@ -150,7 +150,7 @@ function answerErrors({ report }: Deps): Middleware {
 }
 
 function describe(error: unknown): [status: number, message: string] {
-  if (error instanceof InvalidCaller) return [401, 'The request did not come through the gateway']
+  if (error instanceof InvalidCaller) return [503, 'The request did not come through the gateway']
   if (error instanceof SyntaxError) return [400, 'The body is not JSON']
   if (error instanceof ZodError)
     return [400, error.issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim()).join('; ')]

@@ -7,11 +7,11 @@ import { ensurePrograms } from './programs.js'
 import { log } from './project.js'
 import { runProgram } from './run-program.js'
 
-/** @type {Record<string, { file: string, programs: ('nats-server' | 'redis-server')[] }>} */
+/** @type {Record<string, { file: string, programs: ('nats-server' | 'redis-server' | 'python3')[] }>} */
 const scripts = {
   start: { file: 'deploy/embedded/main.ts', programs: [] },
   gatehouse: { file: 'deploy/cli/main.ts', programs: [] },
-  example: { file: 'deploy/example/main.ts', programs: ['nats-server'] },
+  example: { file: 'deploy/example/main.ts', programs: ['nats-server', 'python3'] },
   cluster: { file: 'deploy/cluster/main.ts', programs: ['nats-server', 'redis-server'] },
   bench: { file: 'bench/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:faults': { file: 'test/faults/main.ts', programs: ['nats-server', 'redis-server'] },

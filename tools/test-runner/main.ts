@@ -20,7 +20,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 
 const paths = process.argv.slice(2)
 const files = selectFiles()
-await ensurePrograms(['nats-server', 'redis-server', ...(needsBrowser(root, files) ? (['chromium'] as const) : [])])
+await ensurePrograms([
+  'nats-server',
+  'redis-server',
+  'python3',
+  ...(needsBrowser(root, files) ? (['chromium'] as const) : []),
+])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 

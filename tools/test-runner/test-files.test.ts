@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { root as projectRoot } from '../setup/project.js'
 import {
   heavyFiles,
+  lastFile,
   listTestFiles,
   needsBrowser,
   planRun,
@@ -74,11 +75,12 @@ describe('the plan of a run', () => {
 
   it('keeps apart the files that load the whole machine and those that wait, which exist', () => {
     const all = listTestFiles(projectRoot, [])
-    const { heavy, waiting, parallel } = planRun(all, {})
+    const { heavy, waiting, parallel, last } = planRun(all, {})
 
+    expect(last.flat()).to.deep.equal([lastFile])
     expect(heavy.flat()).to.have.members(heavyFiles)
     expect(waiting.flat()).to.have.members(waitingFiles)
-    expect([...parallel, ...waiting, ...heavy].flat()).to.have.members(all)
+    expect([...parallel, ...waiting, ...heavy, ...last].flat()).to.have.members(all)
   })
 
   it('knows the durations of earlier runs', async () => {

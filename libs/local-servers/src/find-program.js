@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path'
 export const programs = {
   'nats-server': { variable: 'NATS_SERVER_BIN', names: ['nats-server'], package: 'nats-server' },
   'redis-server': { variable: 'REDIS_SERVER_BIN', names: ['redis-server'], package: 'redis-server' },
+  python3: { variable: 'PYTHON_BIN', names: ['python3'], package: 'python3' },
   chromium: {
     variable: 'CHROMIUM_BIN',
     names: ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'],

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyOptions } from 'jose'
 
-/** No statement that counts here: answer 401. */
+/** No statement that counts here: answer 503. A client takes a 401 for an ended session. */
 export class InvalidCaller extends Error {
   override readonly name = 'InvalidCaller'
 }
