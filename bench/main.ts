@@ -7,6 +7,7 @@ import type { Run } from './rounds.ts'
 const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'whole-path': () => import('./whole-path.ts'),
   login: () => import('./login.ts'),
+  'better-auth': () => import('./better-auth.ts'),
   'login-timing': () => import('./login-timing.ts'),
   scale: () => import('./scale.ts'),
   tombstone: () => import('./tombstone.ts'),
