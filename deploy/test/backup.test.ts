@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { freePort, migratedDatabase } from '@gatehouse/test-kit'
+import { freePort, growDatabase, migratedDatabase } from '@gatehouse/test-kit'
 import { createEncryptionKey } from '@gatehouse/auth'
 import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { expect } from 'chai'
 import pg from 'pg'
 import sharp from 'sharp'
 import { pack } from 'tar-stream'
+import { volatileTables } from '../cli/archive/format.ts'
 import { restoreArchive } from '../cli/archive/restore-archive.ts'
 import { writeArchive } from '../cli/archive/write-archive.ts'
 import { embeddedMain, postJson, startProgram } from './program.ts'
@@ -169,6 +170,27 @@ describe('backup and restore', function () {
     expect(existsSync(at('kept.secrets'))).to.equal(true)
   })
 
+  it('carry the rows of every table but those that mean nothing elsewhere, and hosts that are made again', async () => {
+    await using source = await migratedDatabase()
+    await using target = await migratedDatabase()
+    const client = new pg.Client(source.url)
+    await client.connect()
+    await growDatabase(client, () => 20)
+    await client.end()
+    await query(source.url, `update users set replicated_instances = '${JSON.stringify([elsewhere])}' where id = 1`)
+    const uploadDir = await mkdtemp(at('every-'))
+    const progress = () => undefined
+
+    await writeArchive({ databaseUrl: source.url, uploadDir, file: at('every'), now: Date.now(), progress })
+    await restoreArchive({ file: at('every'), databaseUrl: target.url, uploadDir, progress })
+
+    const [before, after] = [await countRows(source.url), await countRows(target.url)]
+    const differing = Object.keys(before).filter((table) => before[table] !== after[table])
+    expect(new Set(Object.values(before))).to.include(20)
+    expect(differing).to.have.members([...volatileTables].filter((table) => before[table] !== 0))
+    expect(await query(target.url, 'select host from replica_hosts')).to.deep.equal([{ host: 'peer.example' }])
+  })
+
   it('take one moment: rows that change while the archive is written are in it as they were', async () => {
     await using source = await filledDatabase(200)
     await using target = await migratedDatabase()
@@ -199,6 +221,15 @@ describe('backup and restore', function () {
     expect(await query(target.url, sql)).to.deep.equal([{ n: '0' }])
   })
 })
+
+async function countRows(url: string): Promise<Record<string, number>> {
+  const tables = await query(url, `select tablename as name from pg_tables where schemaname = 'public'`)
+  const counted = (tables as { name: string }[]).map(async ({ name }): Promise<[string, number]> => {
+    const [row] = (await query(url, `select count(*)::int as n from ${name}`)) as { n: number }[]
+    return [name, row!.n]
+  })
+  return Object.fromEntries(await Promise.all(counted))
+}
 
 const gatehouse = (dataFolder: string, ...args: string[]) =>
   startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: dataFolder }, args).exited
