@@ -176,6 +176,19 @@ describe('The list of fifty thousand accounts', function () {
     })
   }
 
+  it('reads no more for a rare text that the statistics know, which the planner takes for a frequent one', async () => {
+    const [known] = await identity.deps.orm.em.fork().execute<{ name: string }[]>(
+      `select name from pg_stats, unnest(histogram_bounds::text::text[]) as name
+       where tablename = 'users' and attname = 'username' and length(name) = 10 limit 1`,
+    )
+    const query = asked({ q: known!.name.slice(1) })
+    let total: number | undefined
+    const read = await rowsRead(async (em) => ({ total } = await listUsers(em, query)))
+
+    expect(total).to.equal(1)
+    expect(read).to.be.below(1_000)
+  })
+
   it('is counted whole by a plain count, which reads all of them', async () => {
     // Neither an index-only scan nor a parallel worker is counted.
     const count = async (em: EntityManager) => {
