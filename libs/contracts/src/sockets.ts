@@ -1,17 +1,22 @@
 import { z } from 'zod'
 import { closures, type Closure } from './constants/closures.ts'
 import { socketErrors } from './constants/socket-errors.ts'
+import { watchedUsers } from './constants/limits.ts'
 import { snowflake, timestampMs } from './text.ts'
 import { userReply, userStatus } from './users.ts'
 
 export const clientKind = z.enum(['web', 'desktop', 'mobile'])
 export type ClientKind = z.infer<typeof clientKind>
 
-/** Another `client` is left out. Spec: WebSocket handshake 2; federation-wire-2.md 5, socket. */
+/**
+ * Other values of `client` and `presences` are left out. `watched`: of its spaces the client hears of the users that it watches.
+ * Spec: WebSocket handshake 2; federation-wire-2.md 5, socket; docs/live.md.
+ */
 export const authMessage = z.object({
   type: z.literal('auth'),
   token: z.string(),
   client: clientKind.optional().catch(undefined),
+  presences: z.literal('watched').optional().catch(undefined),
 })
 
 export const readyMessage = z.object({
@@ -52,12 +57,25 @@ export const presenceMessage = z.object({
 })
 export type PresenceMessage = z.infer<typeof presenceMessage>
 
+/** Those of the watched users who are online. docs/live.md */
+export const presencesMessage = z.object({
+  type: z.literal('presences'),
+  presences: z.record(snowflake, z.literal('online')),
+})
+export type PresencesMessage = z.infer<typeof presencesMessage>
+
 /** In the own sockets the own view. Contract: 6, user_updated. */
 export const userUpdatedMessage = z.object({ type: z.literal('user_updated'), user: userReply })
 export type UserUpdatedMessage = z.infer<typeof userUpdatedMessage>
 
-/** Contract: 6, watch. */
-export const watchMessage = z.object({ type: z.literal('watch'), topic: z.literal('admin') })
+/** `users` with `presence`: all that the client watches from now on. Contract: 6, watch; docs/live.md. */
+export const watchMessage = z
+  .object({
+    type: z.literal('watch'),
+    topic: z.enum(['admin', 'presence']),
+    users: z.array(snowflake).max(watchedUsers).optional(),
+  })
+  .refine(({ topic, users }) => (topic === 'presence') === (users !== undefined))
 
 /** Contract: 6, unwatch. */
 export const unwatchMessage = z.object({ type: z.literal('unwatch'), topic: z.literal('admin').optional() })
@@ -112,6 +130,7 @@ export const serverMessages = [
     readyMessage,
     readyPartMessage,
     presenceMessage,
+    presencesMessage,
     userUpdatedMessage,
     adminChangedMessage,
     securityNoticeMessage,

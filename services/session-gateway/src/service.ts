@@ -20,6 +20,7 @@ import { maintainNodes } from './presence/maintain-nodes.ts'
 import { PresenceFeed, subscribePresence } from './presence/presence-feed.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
 import { subscribeProfileChanges } from './presence/profile-updates.ts'
+import { PresenceWatch } from './presence/presence-watch.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
 import { RemotePresences } from './presence/remote-presences.ts'
 import { addSocketRoutes } from './routes/sockets.ts'
@@ -164,5 +165,6 @@ async function openPresence(opening: AsyncDisposableStack, context: OperationCon
   await feed.open()
   opening.use(await subscribePresence(common, feed))
   const presence = opening.use(new PresenceReconciler({ ...common, store: presenceStore, feed }))
-  return { node, feed, presence }
+  const presenceWatch = new PresenceWatch({ ...common, store: presenceStore })
+  return { node, feed, presence, presenceWatch }
 }

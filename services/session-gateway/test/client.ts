@@ -72,9 +72,9 @@ export async function connect(url: string, options: { address?: string; headers?
 }
 
 /** Connects and authenticates; the `ready` message is taken already. */
-export async function signIn(url: string, token: string): Promise<Client & { ready: Message }> {
+export async function signIn(url: string, token: string, more: object = {}): Promise<Client & { ready: Message }> {
   const client = await connect(url)
-  client.send({ type: 'auth', token })
+  client.send({ type: 'auth', token, ...more })
   const ready = await Promise.race([client.take('ready'), failOnClose(client)])
   return { ...client, ready }
 }

@@ -91,6 +91,10 @@ export class FakePresenceStore implements PresenceStore {
     return emptyAudience
   }
 
+  async findVisible(): Promise<string[]> {
+    return []
+  }
+
   /** A snapshot is the number of changes until then. */
   async readChanges({ since, after, userIds, limit }: ChangesQuery): Promise<ChangesPage> {
     const first = Number(after?.changed ?? (Number(since) || 0) - 1) + 1

@@ -36,6 +36,8 @@ export const socketAuthTimeoutMs = 10_000
 export const socketFirstMessageBytes = 4 * 1024
 export const socketMessageBytes = 16 * 1024
 /** Characters. */
+/** A frame of 16 KiB has room for their ids. */
+export const watchedUsers = 500
 export const socketRefMax = 64
 export const socketBurst = 30
 export const socketRefillPerSecond = 2

@@ -1,5 +1,5 @@
 import type { Bus, Subscription } from '@gatehouse/bus'
-import { durableEvents, unwatchMessage, watchMessage, type AdminChangedMessage } from '@gatehouse/contracts'
+import { durableEvents, type AdminChangedMessage } from '@gatehouse/contracts'
 import { delay } from '@gatehouse/runtime'
 import { sendText } from '../connection/send-text.ts'
 import { type SessionSocket, encodeError, encodeMessage } from '../connection/session-socket.ts'
@@ -27,9 +27,7 @@ export class AdminWatch {
     this.#deps = deps
   }
 
-  handle(socket: AuthenticatedSocket, message: unknown): void {
-    if (unwatchMessage.safeParse(message).success) return this.drop(socket)
-    if (!watchMessage.safeParse(message).success) return sendText(this.#deps, socket, encodeError('unknown_topic'))
+  add(socket: AuthenticatedSocket): void {
     // An `unwatch` may come before the account is read.
     this.#watchers.add(socket)
     void this.#answer(socket)

@@ -31,7 +31,7 @@ export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void
   connection.uncork()
 }
 
-function keepForReady(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
+function keep(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
   if (socket.readyState !== socket.OPEN) return
   socket.backlogBytes += frames.length
   if (socket.backlogBytes <= policy.sendBufferBytes) return void (socket.backlog ??= []).push(frames)
@@ -45,8 +45,16 @@ export function sendOrKeep(
   socket: SessionSocket,
   frames: Buffer,
 ): void {
-  if (socket.phase === 'ready') sendFrames(deps, socket, frames)
-  else keepForReady(deps, socket, frames)
+  if (socket.phase === 'ready' && !socket.backlog) sendFrames(deps, socket, frames)
+  else keep(deps, socket, frames)
+}
+
+/** Sends what was kept. */
+export function releaseBacklog(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket): void {
+  const kept = socket.backlog ?? []
+  socket.backlog = undefined
+  socket.backlogBytes = 0
+  for (const frames of kept) sendFrames(deps, socket, frames)
 }
 
 function canSend({ sessionMetrics }: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket): boolean {

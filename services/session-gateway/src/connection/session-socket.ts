@@ -24,6 +24,8 @@ export class SessionSocket extends WebSocket {
   connectedAt = 0
   /** `client` is what its `auth` said. */
   client: ClientDescription & { client?: ClientKind } = unknownClient
+  /** The only users of its spaces of whom it hears. Undefined: it hears of all. */
+  watched: ReadonlySet<string> | undefined = undefined
   /** Empty once the socket is `ready` or closed. */
   quotaKey = ''
   awaitsPong = false

@@ -1,14 +1,16 @@
-import { limits } from '@gatehouse/contracts'
+import { limits, unwatchMessage, watchMessage } from '@gatehouse/contracts'
 import type { AdminWatch } from '../admin-watch/admin-watch.ts'
 import { sendText } from '../connection/send-text.ts'
 import { cutText, encodeError, encodeMessage, refOf } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { type AuthenticatedSocket, createTokenBucket, takeToken } from '../sessions/session-registry.ts'
 import type { MessageForwarder } from '../upstreams/message-forwarder.ts'
+import type { PresenceWatch } from '../presence/presence-watch.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
 export type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
-  adminWatch: Pick<AdminWatch, 'handle'>
+  adminWatch: Pick<AdminWatch, 'add' | 'drop'>
+  presenceWatch: Pick<PresenceWatch, 'replace'>
   upstreams: Pick<UpstreamSet, 'ownerOf'>
   forwarder: Pick<MessageForwarder, 'forward'>
 }
@@ -28,11 +30,19 @@ export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, da
   user.bucket ??= createTokenBucket(now)
   if (!takeToken(user.bucket, now)) return sendText(deps, socket, encodeError('rate_limited', refOf(message)))
   if (message === malformed) return sendText(deps, socket, invalidJson)
-  if (type === 'watch' || type === 'unwatch') return deps.adminWatch.handle(socket, message)
+  if (type === 'watch' || type === 'unwatch') return watch(deps, socket, message)
   const upstream = deps.upstreams.ownerOf(type)
   if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string }, data)
   const about = typeof type === 'string' ? { about: cutText(type) } : {}
   sendText(deps, socket, encodeError('unknown_message_type', { ...about, ...refOf(message) }))
+}
+
+function watch({ adminWatch, presenceWatch, ...deps }: MessageDeps, socket: AuthenticatedSocket, message: unknown) {
+  if (unwatchMessage.safeParse(message).success) return adminWatch.drop(socket)
+  const { data } = watchMessage.safeParse(message)
+  if (!data) return sendText(deps, socket, encodeError('unknown_topic'))
+  if (data.users) presenceWatch.replace(socket, data.users)
+  else adminWatch.add(socket)
 }
 
 /** Gives `malformed` for a frame that is binary, too large or no JSON. */

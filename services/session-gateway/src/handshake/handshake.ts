@@ -4,7 +4,7 @@ import { sanitizeUser } from '@gatehouse/domain'
 import type { Quota } from '@gatehouse/runtime'
 import { version } from '@gatehouse/service-kit'
 import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-socket.ts'
-import { sendFrames, sendReady } from '../connection/send-text.ts'
+import { releaseBacklog, sendReady } from '../connection/send-text.ts'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import type { SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
@@ -48,6 +48,7 @@ export async function authenticate(
   if (!first.success) return refuseHandshake(deps, socket, 'firstMessageNotAuth')
   const { client } = first.data
   if (client) socket.client = { ...socket.client, client }
+  if (first.data.presences === 'watched') socket.watched = new Set()
   socket.phase = 'authenticating'
   // The time limit of authentication ends here: a refused client would reconnect and cause the same work again.
   deps.timeouts.unauthenticated.delete(socket)
@@ -95,8 +96,7 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   socket.frames = 0
   deps.presence.markOnline(user)
   sendReady(socket, readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts }))
-  for (const frames of socket.backlog ?? []) sendFrames(deps, socket, frames)
-  socket.backlog = undefined
+  releaseBacklog(deps, socket)
   if (parts) deps.readyParts.sendLate(socket, parts)
   socket.resume()
   deps.timeouts.pings.add(socket)

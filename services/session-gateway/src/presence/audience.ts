@@ -10,6 +10,9 @@ export type Audience = {
   linkedTo: ReadonlyMap<string, readonly string[]>
 }
 
+/** `linkedOnly`: users whose spaces are left out. */
+export type AudienceOf = { userIds: readonly string[]; linkedOnly?: readonly string[] }
+
 /** `everywhereAnd` adds users to those connected on any node. */
 export type PresentUsers = { onNode: string } | { everywhereAnd: readonly string[] }
 
@@ -20,17 +23,17 @@ type Kind = 'spaces' | 'members' | 'linked'
 /** The database cancels it after `databaseLimitMs`. */
 export async function readAudience(
   { orm, timings }: Pick<OperationContext, 'orm' | 'timings'>,
-  userIds: readonly string[],
+  { userIds, linkedOnly = [] }: AudienceOf,
   present: PresentUsers,
 ): Promise<Audience> {
-  if (userIds.length === 0) return audienceOf([])
+  if (userIds.length + linkedOnly.length === 0) return emptyAudience
   const { sql, parameters } = 'onNode' in present ? onNode(present.onNode) : everywhere(present.everywhereAnd)
   type Row = { kind: Kind; id: string; ids: string }
   const rows = await read<Row>(
     orm.em,
-    `with input as materialized (select ?::bigint[] as ids), present (user_id) as not materialized (${sql}),
+    `with input as materialized (select ?::bigint[] as ids, ?::bigint[] as shared), present (user_id) as not materialized (${sql}),
      membership as materialized (
-       select user_id, space_id from space_members where user_id = any((select ids from input)::bigint[])
+       select user_id, space_id from space_members where user_id = any((select shared from input)::bigint[])
      ), link as (
        select user_id, friend_id as other from friendships where user_id = any((select ids from input)::bigint[])
        union select friend_id, user_id from friendships where friend_id = any((select ids from input)::bigint[])
@@ -45,10 +48,35 @@ export async function readAudience(
      union all select 'members', space_id::text, string_agg(user_id::text, ',') from members group by space_id
      union all select 'linked', link.user_id::text, string_agg(distinct other::text, ',')
        from link join present on present.user_id = other group by link.user_id`,
-    [bigintArray(userIds), ...parameters],
+    [bigintArray([...userIds, ...linkedOnly]), bigintArray(userIds), ...parameters],
     { statementMs: timings.databaseLimitMs, workMem: policy.audienceWorkMem },
   )
   return audienceOf(rows)
+}
+
+/** By index, whatever the size of the spaces. */
+export async function findVisible(
+  { orm }: Pick<OperationContext, 'orm'>,
+  userId: string,
+  { userIds, alsoOnline }: { userIds: readonly string[]; alsoOnline: readonly string[] },
+): Promise<string[]> {
+  if (userIds.length === 0) return []
+  const rows = await read<{ id: string }>(
+    orm.em,
+    `with input as materialized (select ?::bigint as id), present (user_id) as (
+       select user_id from presences where user_id = any(?::bigint[]) union select unnest(?::bigint[])
+     )
+     select user_id::text as id from present
+     where user_id = (select id from input)
+       or exists (select from friendships where user_id = (select id from input) and friend_id = present.user_id)
+       or exists (select from friendships where friend_id = (select id from input) and user_id = present.user_id)
+       or exists (select from dm_members mine join dm_members theirs using (channel_id)
+         where mine.user_id = (select id from input) and theirs.user_id = present.user_id)
+       or exists (select from space_members mine join space_members theirs using (space_id)
+         where mine.user_id = (select id from input) and theirs.user_id = present.user_id)`,
+    [userId, bigintArray(userIds), bigintArray(alsoOnline)],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** The planner then looks a few users up one by one. */

@@ -9,7 +9,7 @@ import type { SessionSocket } from '../connection/session-socket.ts'
 import { createSessionMetrics } from '../metrics.ts'
 import { policy, timings } from '../policy.ts'
 import { SessionRegistry } from '../sessions/session-registry.ts'
-import { emptyAudience, type Audience } from './audience.ts'
+import { emptyAudience, type Audience, type AudienceOf } from './audience.ts'
 import { PresenceFeed, subscribePresence } from './presence-feed.ts'
 import { RemotePresences } from './remote-presences.ts'
 
@@ -196,7 +196,7 @@ class WatchedStore extends FakePresenceStore {
   readonly audiences: (readonly string[])[] = []
   beforeRead?: (place: number) => Promise<void>
 
-  override async readAudience(userIds: readonly string[] = []): Promise<Audience> {
+  override async readAudience({ userIds }: AudienceOf = { userIds: [] }): Promise<Audience> {
     this.audiences.push(userIds)
     return { ...emptyAudience, linkedTo: new Map(userIds.map((id) => [id, [friend]])) }
   }

@@ -141,7 +141,7 @@ export class PresenceFeed implements AsyncDisposable {
       const startedAt = timer.now()
       const page = await presenceStore.readChanges({ since: this.#since, after, userIds, limit: policy.changesPerRead })
       const ids = sessions.isEmpty() ? [] : [...new Set(page.presences.map(({ userId }) => userId))]
-      const audience = await presenceStore.readAudience(ids, { onNode: node.id })
+      const audience = await presenceStore.readAudience({ userIds: ids }, { onNode: node.id })
       readMs += timer.now() - startedAt
       const changes = page.presences.flatMap((presence) => this.#changeOf(presence, asked))
       sendChanges(this.#deps, changes, audience)

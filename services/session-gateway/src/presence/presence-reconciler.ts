@@ -188,8 +188,12 @@ export class PresenceReconciler implements AsyncDisposable {
     const { remotePresences, store } = this.#deps
     try {
       // Visibility is mutual.
-      const ids = [...waiters.keys()].map(({ id }) => id)
-      const audience = await store.readAudience(ids, { everywhereAnd: remotePresences.onlineIds() })
+      const users = [...waiters.keys()]
+      const idsOf = (hearAll: boolean) => users.filter((user) => hearsAll(user) === hearAll).map(({ id }) => id)
+      const audience = await store.readAudience(
+        { userIds: idsOf(true), linkedOnly: idsOf(false) },
+        { everywhereAnd: remotePresences.onlineIds() },
+      )
       const visibleTo = createVisibleUsers(audience)
       for (const [user, waiter] of waiters) {
         const snapshot = snapshots.get(user.id)
@@ -200,6 +204,12 @@ export class PresenceReconciler implements AsyncDisposable {
       for (const waiter of waiters.values()) waiter.reject(err)
     }
   }
+}
+
+/** A handshake under way asks for all whom the user sees. */
+function hearsAll({ sockets }: LocalUser): boolean {
+  for (const { phase, watched } of sockets) if (phase === 'authenticating' && !watched) return true
+  return false
 }
 
 function hasReadySocket(user: LocalUser): boolean {

@@ -10,7 +10,7 @@ import {
 } from '@gatehouse/database'
 import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { OperationContext } from '../context.ts'
-import { readAudience, type Audience, type PresentUsers } from './audience.ts'
+import { findVisible, readAudience, type Audience, type AudienceOf, type PresentUsers } from './audience.ts'
 
 export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName: string; instanceId: string }
 
@@ -32,7 +32,9 @@ export type PresenceStore = {
   /** Rolls back where `work` has written nothing. */
   transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T>
   /** After the commit: of two users who connect at once, the later reader sees the other. */
-  readAudience(userIds: readonly string[], present: PresentUsers): Promise<Audience>
+  readAudience(users: AudienceOf, present: PresentUsers): Promise<Audience>
+  /** Those of `userIds` whom the user sees online. */
+  findVisible(userId: string, among: { userIds: readonly string[]; alsoOnline: readonly string[] }): Promise<string[]>
   readChanges(query: ChangesQuery): Promise<ChangesPage>
 }
 
@@ -51,7 +53,8 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
           write: (nodeId, users) => writePresences(transaction, nodeId, users),
         }),
       ),
-    readAudience: (userIds, present) => readAudience(context, userIds, present),
+    readAudience: (users, present) => readAudience(context, users, present),
+    findVisible: (userId, among) => findVisible(context, userId, among),
     readChanges: (query) => readChanges(context, query),
   }
 }

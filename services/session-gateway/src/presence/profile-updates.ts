@@ -61,7 +61,7 @@ class ProfileUpdates {
   async #tell(batch: readonly (readonly [string, boolean])[]): Promise<void> {
     const { orm, node } = this.#deps
     const seen = batch.flatMap(([userId, isPublic]) => (isPublic ? [userId] : []))
-    const audience = await readAudience(this.#deps, seen, { onNode: node.id })
+    const audience = await readAudience(this.#deps, { userIds: seen }, { onNode: node.id })
     const query = `select ${this.#columns.sql} from users where users.id = any(?::bigint[])`
     const rows = await read<object>(orm.em.fork(), query, [bigintArray(batch.map(([userId]) => userId))])
     for (const user of rows.map((row) => this.#columns.read(row))) {

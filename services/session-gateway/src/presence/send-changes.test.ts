@@ -31,6 +31,29 @@ describe('presence_update on a node', () => {
     )
   })
 
+  it('goes to a socket that watches for friends, direct messages and the users that it watches', () => {
+    const id = fc.constantFrom('1', '2', '3', '4')
+    const lists = fc.dictionary(id, fc.uniqueArray(id))
+    const changes = fc.array(fc.record({ userId: id, status: fc.constantFrom('online' as const, 'offline' as const) }))
+    fc.assert(
+      fc.property(changes, lists, lists, fc.uniqueArray(id), (changed, members, linked, watched) => {
+        const spacesOf = new Map(['1', '2', '3', '4'].map((userId) => [userId, ['1']]))
+        const node = nodeWith('1')
+        const socket = Object.assign(node.sockets.get('1')!, { watched: new Set(watched) })
+
+        sendChanges(node.deps, changed, { spacesOf, membersOf: mapOf(members), linkedTo: mapOf(linked) })
+
+        const isOwnHidden = changed.findLast(({ userId }) => userId === '1')?.status === 'offline'
+        const seen = changed.filter(({ userId }) => {
+          if (userId === '1') return !isOwnHidden
+          const isWatched = watched.includes(userId) && (members['1'] ?? []).includes('1')
+          return isWatched || (linked[userId]?.includes('1') ?? false)
+        })
+        expect(received(socket)).to.deep.equal(seen)
+      }),
+    )
+  })
+
   it('is encoded once for all who see the same changes', () => {
     const node = nodeWith('1', '2', '3')
     const membersOf = new Map([['space', ['1', '2', '3']]])

@@ -19,27 +19,40 @@ export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], a
   const changesOf = new Map<string, number[]>()
   const isHere = (userId: string) => deps.sessions.find(userId) !== undefined
   for (const [index, { userId }] of changes.entries()) append(changesOf, userId, index)
+  const linkedTo = invert(audience.linkedTo)
   for (const { indexes, recipients } of groupRecipients(changesOf, audience, isHere)) {
     const ordered = [...indexes].sort((one, other) => one - other).flatMap((index) => changes[index] ?? [])
     const frames = new PresenceFrames(ordered)
     const lastOf = new Map(ordered.map((change) => [change.userId, change]))
     for (const recipient of recipients) {
+      const linked = linkedTo.get(recipient) ?? []
       for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
-        sendTo(deps, socket, { frames, own: lastOf.get(recipient) })
+        sendTo(deps, socket, { frames, own: lastOf.get(recipient), linked })
       }
     }
   }
+}
+
+/** Recipient -> the changed friends and DM co-members. */
+function invert(linkedTo: Audience['linkedTo']): Map<string, string[]> {
+  const inverted = new Map<string, string[]>()
+  for (const [userId, recipients] of linkedTo) for (const recipient of recipients) append(inverted, recipient, userId)
+  return inverted
 }
 
 /** An own change is left out that `ready` tells, or that an open socket contradicts. */
 function sendTo(
   deps: Pick<OperationContext, 'sessionMetrics'>,
   socket: AuthenticatedSocket,
-  { frames, own }: { frames: PresenceFrames; own: VisibleChange | undefined },
+  { frames, own, linked }: { frames: PresenceFrames; own: VisibleChange | undefined; linked: readonly string[] },
 ): void {
   const knowsOwn =
     own !== undefined && (socket.phase !== 'ready' || own.isToldByReady === true || own.status === 'offline')
-  const parts = knowsOwn ? frames.without(own.userId) : frames.all()
+  const parts = socket.watched
+    ? frames.only([...linked, ...(own ? [own.userId] : [])], socket.watched, knowsOwn ? own.userId : undefined)
+    : knowsOwn
+      ? frames.without(own.userId)
+      : frames.all()
   for (const part of parts) sendOrKeep(deps, socket, part)
 }
 
@@ -114,6 +127,17 @@ class PresenceFrames {
       from = range.to
     }
     return [...parts, bytes.subarray(from)].filter((part) => part.length > 0)
+  }
+
+  /** Of the users and the watched ones but for `except`. */
+  only(userIds: readonly string[], watched: ReadonlySet<string>, except: string | undefined): Buffer[] {
+    const { bytes, rangesOf } = this.#encode()
+    const chosen = new Set(userIds)
+    const [fewer, more] = watched.size < rangesOf.size ? [watched, rangesOf] : [rangesOf, watched]
+    for (const userId of fewer.keys()) if (more.has(userId)) chosen.add(userId)
+    if (except !== undefined) chosen.delete(except)
+    const ranges = [...chosen].flatMap((userId) => rangesOf.get(userId) ?? [])
+    return ranges.sort((one, other) => one.from - other.from).map(({ from, to }) => bytes.subarray(from, to))
   }
 
   #encode(): Encoded {
