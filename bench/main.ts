@@ -16,6 +16,7 @@ const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   sockets: () => import('./sockets.ts'),
   presence: () => import('./presence.ts'),
   live: () => import('./live.ts'),
+  crowds: () => import('./crowds.ts'),
   reconnect: () => import('./reconnect.ts'),
   'slow-clients': () => import('./slow-clients.ts'),
   tracing: () => import('./tracing.ts'),

@@ -9,14 +9,16 @@ import type { BenchUser } from './socket-users.ts'
 /** A session gateway, with clients as the gateway forwards them, each from another address: the limit for one is not measured. */
 export function sessionTarget({ processes, environment }: Cluster, node: number): SocketTarget {
   const { url } = processes.filter(({ service }) => service === 'session-gateway')[node]!
-  const key = createSigningKeys('gateway', environment.INTERNAL_SECRET!)
+  return { url: `${url.replace('http', 'ws')}/ws`, headers: forwardedAs(environment.INTERNAL_SECRET!) }
+}
+
+/** The headers by which a gateway with this secret forwards a client without an account. */
+export function forwardedAs(secret: string): SocketTarget['headers'] {
+  const key = createSigningKeys('gateway', secret)
   const options = { issuer: 'bench', audience: 'session-gateway' }
-  return {
-    url: `${url.replace('http', 'ws')}/ws`,
-    headers: (place) => ({
-      [callerHeader]: signCaller(key, { address: addressOf(place), account: null }, { ...options, now: Date.now() }),
-    }),
-  }
+  return (place) => ({
+    [callerHeader]: signCaller(key, { address: addressOf(place), account: null }, { ...options, now: Date.now() }),
+  })
 }
 
 /** The gateway in front of all session gateways. It has to trust this machine as a proxy. */
