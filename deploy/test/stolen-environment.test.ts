@@ -13,12 +13,14 @@ import {
 import { connectNats } from '@gatehouse/bus'
 import {
   accountEvents,
+  accountStatesQuery,
   checkHomeEpoch,
   endpoints,
   operatorEndpoints,
   profileChanged,
   serviceNames,
   variablePrefix,
+  type Endpoint,
   type ServiceName,
 } from '@gatehouse/contracts'
 import { startNats } from '@gatehouse/local-servers'
@@ -33,6 +35,7 @@ import { readText } from './read-manifests.ts'
 
 const account = { username: 'founder', password: 'a long enough password' }
 const roles: readonly Role[] = ['gateway', ...serviceNames]
+const accountStatesOfIdentity = { method: 'POST', path: accountStatesQuery.path, service: 'identity' } as const
 const others = (role: Role) => serviceNames.filter((name) => name !== role)
 
 /** Who holds a service's environment can do the work of that service and nothing else. Contract: 8, Keys; Design: invariant 6. */
@@ -117,6 +120,25 @@ describe('the environment of one service, in the hands of somebody else', functi
       }
     })
   }
+
+  it('signed by the gateway for an upstream, opens the endpoints of upstreams alone', async () => {
+    const keys = createSigningKeys('gateway', form.secret('internal_secret'))
+    const upstream = { name: 'chat', rights: ['accounts', 'presence'] }
+    const outcomes: string[] = []
+    for (const name of serviceNames) {
+      const options = { issuer: 'http://localhost', audience: name, now: Date.now() }
+      const token = signCaller(keys, { address: '127.0.0.1', account: null, upstream }, options)
+      const rows = [...Object.values<Endpoint>(endpoints), ...Object.values(operatorEndpoints), accountStatesOfIdentity]
+      for (const row of rows.filter(({ service }) => service === name)) {
+        const body = row.method === 'POST' ? { ids: [founder.id], userIds: [founder.id] } : undefined
+        const { status } = await send(name, row, token, body)
+        const isOwn = 'access' in row && row.access === 'upstream'
+        if (status !== (isOwn ? 200 : 403)) outcomes.push(`${row.method} ${row.path}: ${status}`)
+      }
+    }
+
+    expect(outcomes).to.deep.equal([])
+  })
 
   it('signs no token of a user, but with what the gateway and identity hold', async () => {
     const isAccepted = async (value: string) => {

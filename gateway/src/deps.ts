@@ -3,6 +3,7 @@ import type { ServiceName } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { CallerSigner } from './auth/caller-signer.ts'
+import type { UpstreamCallers } from './auth/upstream-callers.ts'
 import type { TokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { AccessLog } from './http/access-log.ts'
@@ -33,6 +34,7 @@ export type Deps = GatewayResources & {
   signers: Record<ServiceName, CallerSigner>
   signingKeys: SigningKeys
   upstreams: Upstreams
+  upstreamCallers: UpstreamCallers
   replicas: Record<ServiceName, Replicas>
   responseHeaders: ResponseHeaders
   gatewayMetrics: GatewayMetrics

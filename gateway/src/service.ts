@@ -16,6 +16,7 @@ import {
 import Koa from 'koa'
 import { createAccountStateLoader, startCacheUpdater } from './auth/account-states.ts'
 import { createCallerSigners, type CallerSigner } from './auth/caller-signer.ts'
+import { createUpstreamCallers } from './auth/upstream-callers.ts'
 import { createTokenCache } from './auth/token-cache.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
@@ -102,6 +103,7 @@ async function openDeps(started: Started, { opening, openSockets }: Opening): Pr
     signers,
     signingKeys,
     upstreams,
+    upstreamCallers: createUpstreamCallers({ watch, audience: config.publicAddress.origin, clock }),
     replicas,
     tokenCache: createTokenCache(createTokenKey(config.jwtSecret, config.previousJwtSecrets), policy.cachedTokens),
     accountStates: createAccountStates({ cache: accountStateCache, load }),

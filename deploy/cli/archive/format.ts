@@ -40,6 +40,7 @@ export const volatileTables: ReadonlySet<string> = new Set([
   'presence_changes',
   'federation_limits',
   'replica_hosts',
+  'account_versions',
 ])
 export const migrationTable = 'mikro_orm_migrations'
 

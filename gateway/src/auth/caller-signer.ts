@@ -27,8 +27,9 @@ export function createCallerSigners({ keys, issuer, clock }: Options) {
     }
 
     return {
-      sign: ({ address, account }) => {
+      sign: ({ address, account, upstream }) => {
         const now = clock.now()
+        if (upstream) return signCaller(keys, { address, account: null, upstream }, { issuer, audience, now })
         if (!account) return signAnonymous(address, now)
         const stated = tellsTokenIssue ? account : { ...account, tokenIssuedAt: undefined }
         return signCaller(keys, { address, account: stated }, { issuer, audience, now })

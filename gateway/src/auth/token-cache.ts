@@ -1,8 +1,8 @@
 import { verifyToken, type TokenClaims, type TokenKey } from '@gatehouse/auth'
 import { LRUCache } from 'lru-cache'
 
-/** What a service is told about the caller. `userId` is empty without a token. */
-export type SignedCaller = { token: string; userId: string }
+/** What a service is told about the caller. `userId` is empty without a token. `upstream` is a name. */
+export type SignedCaller = { token: string; userId: string; upstream?: string }
 
 type ReusableCaller = SignedCaller & { signer: object; address: string; stateVersion: number; reuseUntil: number }
 

@@ -71,16 +71,17 @@ async function serveTarget(deps: Deps, context: RequestContext, target: RouteTar
   context.route = target.route
   const { limit, isRead, isUpload, body } = target
   const judgeAgain = (): Promise<SignedCaller> => judgeCaller(deps, context, target)
-  if (limit && limit.by !== 'account') await enforceRateLimit(deps, context, { limit, key: context.clientAddress })
+  if (limit && !limit.by) await enforceRateLimit(deps, context, { limit, key: context.clientAddress })
   let openBody = openNoBody
   if (!isRead && hasBody(context.request)) {
-    // A body is read only with a genuine token. Revocation is checked after the body.
+    // A body is read only with a genuine token or statement. Revocation is checked after the body.
     if (countsToken(context, target)) verifyBearer(deps, authorizationOf(context))
+    if (target.access === 'upstream') await judgeAgain()
     openBody = await receiveBody(context, body)
   }
   const caller = await judgeAgain()
   if (isUpload) deps.uploadLimits.start(context, caller.userId)
-  if (limit?.by === 'account') await enforceRateLimit(deps, context, { limit, key: caller.userId })
+  if (limit?.by) await enforceRateLimit(deps, context, { limit, key: caller.upstream ?? caller.userId })
   await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
 }
 
@@ -95,7 +96,7 @@ function limitRequests({ connectionLimits, requestQuota }: Deps, context: Reques
   context.release = () => requestQuota.release(network)
 }
 
-/** Counts by address first, and by account once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, 3. */
+/** Counts by address first, and by account or upstream once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, 3. */
 async function enforceRateLimit(
   deps: Pick<Deps, 'rateLimits' | 'gatewayMetrics'>,
   context: RequestContext,
@@ -117,7 +118,15 @@ function countsToken({ request }: RequestContext, { access, readsToken }: RouteT
 
 async function judgeCaller(deps: Deps, context: RequestContext, target: RouteTarget): Promise<SignedCaller> {
   const { clientAddress } = context
-  const { access, signer } = target
+  const { access, signer, right } = target
+  if (access === 'upstream') {
+    const upstream = deps.upstreamCallers.judge(authorizationOf(context), right)
+    return {
+      token: signer.sign({ address: clientAddress, account: null, upstream }),
+      userId: '',
+      upstream: upstream.name,
+    }
+  }
   if (!countsToken(context, target)) {
     return { token: signer.sign({ address: clientAddress, account: null }), userId: '' }
   }

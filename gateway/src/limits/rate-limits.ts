@@ -33,10 +33,10 @@ export async function openRateLimits({ redis: address, log }: { redis: RedisAddr
   }
 
   return {
-    /** Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
-    consume: async (limit: RateLimit, addressOrAccount: string): Promise<RateLimitResult> => {
+    /** Of an address, or what the limit is by. Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
+    consume: async (limit: RateLimit, given: string): Promise<RateLimitResult> => {
       const { local, countShared } = limitersOf(limit)
-      const key = limit.by === 'account' ? addressOrAccount : clientNetwork(addressOrAccount)
+      const key = limit.by ? given : clientNetwork(given)
       const [here, everywhere] = await Promise.all([count(local, key), countShared?.(key)])
       if (countShared && !everywhere) log.debug({ limit: limit.name }, 'rate limit counted locally: redis unavailable')
       return resultOf(limit, everywhere ?? here)

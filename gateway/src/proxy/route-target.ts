@@ -1,4 +1,11 @@
-import { endpoints, type Access, type Endpoint, type RateLimit, type ServiceName } from '@gatehouse/contracts'
+import {
+  endpoints,
+  type Access,
+  type Endpoint,
+  type RateLimit,
+  type ServiceName,
+  type UpstreamRight,
+} from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
 import type { CallerSigner } from '../auth/caller-signer.ts'
 import { policy, type Timeouts } from '../policy.ts'
@@ -21,6 +28,8 @@ export type RouteTarget = {
   readonly replicas: Replicas
   readonly lane: Lane
   readonly access: Access
+  /** With access `upstream`. */
+  readonly right: UpstreamRight | undefined
   /** A bearer token counts although none is required. */
   readonly readsToken: boolean
   readonly limit: RateLimit | undefined
@@ -49,7 +58,7 @@ type TargetDeps = {
 const byteReplies: readonly unknown[] = ['file', 'archive']
 
 function endpointTarget(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
-  const { method, path, service, access, limit } = endpoint
+  const { method, path, service, access, right, limit } = endpoint
   const isRead = method === 'GET'
   const body = bodyOf(endpoint)
   return {
@@ -58,6 +67,7 @@ function endpointTarget(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
     replicas: deps.replicas[service],
     lane: body.isStreamed || repliesBytes(endpoint) ? 'file' : 'json',
     access,
+    right,
     readsToken: false,
     limit,
     signer: deps.signers[service],

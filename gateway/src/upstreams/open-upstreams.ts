@@ -114,6 +114,7 @@ function upstreamTarget(
     replicas,
     lane: 'json',
     access: access === 'user' ? 'bearer' : access,
+    right: undefined,
     readsToken: true,
     limit: {
       name: `${name} ${prefix}`,

@@ -10,6 +10,8 @@ export {
   type CallerVerifier,
   type Caller,
 } from './callers/caller-token.ts'
+export { createStatementVerifier, signStatement } from './callers/upstream-statement.ts'
+export type { AskingUpstream, StatementVerdict, StatementVerifier } from './callers/upstream-statement.ts'
 export { callerKeyLines, createSigningKeys, readCallerKey } from './callers/signing-keys.ts'
 export type { PublicJwk, SigningKeys } from './callers/signing-keys.ts'
 export * from './account-states/account-states.ts'

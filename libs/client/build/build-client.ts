@@ -100,14 +100,14 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   return { tarball: join(resolve(folder), filename), gzipBytes }
 }
 
-/** The table of the endpoints without what a client does not use: services, limits and the endpoints of peers. */
+/** The table of the endpoints without what a client does not use: services, limits and the endpoints of peers and upstreams. */
 const tableOfClients: Plugin = {
   name: 'table-of-clients',
   load(id) {
     if (!id.endsWith('/contracts/src/endpoints/table.ts')) return null
     const unused: readonly string[] = openPeerEndpoints
     const rows = Object.entries(endpointTable).filter(
-      ([name, { access }]) => access !== 'peer' && !unused.includes(name),
+      ([name, { access }]) => access !== 'peer' && access !== 'upstream' && !unused.includes(name),
     )
     const texts = rows.map(([name, { method, path, access }]) =>
       [path.slice('/api/'.length), method, name, ...(access === 'anyone' ? [access] : [])].join(' '),

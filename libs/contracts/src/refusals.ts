@@ -53,6 +53,16 @@ export const refusals = {
     status: 403,
     text: 'This instance demands a second factor of its admins: set one up first',
   },
+  statement_invalid: {
+    status: 401,
+    text: 'Send Authorization: Upstream and a statement for this instance, signed by the key that the file of upstreams names',
+  },
+  statement_stale: {
+    status: 401,
+    text: `The statement has expired, or its times are more than ${limits.upstreamLimits.askSeconds} seconds apart or from the clock of this instance`,
+  },
+  right_missing: { status: 403, text: 'The file of upstreams does not give you this right' },
+  version_unknown: { status: 409, text: 'This instance has not given this version: begin again after 0' },
   forbidden: { status: 403, text: 'Forbidden' },
   not_found: { status: 404, text: 'Not found' },
   method_not_allowed: { status: 405, text: 'Method not allowed' },

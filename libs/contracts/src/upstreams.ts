@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { upstreamLimits } from './constants/limits.ts'
+import { upstreamRights } from './endpoints/table.ts'
 import { deletedPresence, durableEvents } from './events.ts'
 import { serviceNames } from './services.ts'
 import { snowflake } from './text.ts'
@@ -68,6 +69,14 @@ export const upstreamEventNames = upstreamEvents.map(({ name }) => name)
 const noRepetition = (items: readonly string[]): boolean => new Set(items).size === items.length
 const repeated = { error: 'names something twice' }
 
+/** What it may ask Gatehouse, and the key of its statements. */
+const asks = z.strictObject({
+  key: z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, {
+    error: 'must be the 32 bytes of an Ed25519 public key in base64url',
+  }),
+  rights: z.array(z.enum(upstreamRights)).min(1).refine(noRepetition, repeated),
+})
+
 export const upstream = z.strictObject({
   name: z
     .string()
@@ -81,6 +90,7 @@ export const upstream = z.strictObject({
     .array(z.enum(upstreamEventNames, { error: 'must be an event that docs/events.md says is kept' }))
     .refine(noRepetition, repeated)
     .default([]),
+  asks: asks.optional(),
 })
 export type Upstream = z.infer<typeof upstream>
 export type UpstreamRoute = z.infer<typeof upstreamRoute>

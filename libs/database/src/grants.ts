@@ -30,6 +30,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
     tables: {
       ...outbox,
       users: 'select, insert, update',
+      account_versions: 'select, insert, update',
       instance_settings: 'select, update',
       invites: 'select, update',
       invite_redemptions: 'select, insert',

@@ -18,7 +18,7 @@ const onlyInMigrations = {
   indexes: /^drop index "\w+"$/,
   'defaults for rows that are inserted by hand: the services give these values':
     /^alter table "\w+" alter column "\w+" drop default$/,
-  triggers: /^drop (trigger|function) if exists "\w*replica_hosts\w*"/,
+  triggers: /^drop (trigger|function) if exists "\w*(replica_hosts|users_versions|account_told)\w*"/,
   'policies, which come with the grants':
     /^(drop policy "gatehouse_\w+" on "outbox"|alter table "outbox" disable row level security)$/,
   'the id generator': /^drop function if exists "next_snowflake"\(\)$/,

@@ -20,6 +20,7 @@ const values: Readonly<Record<string, string>> = {
   'users.former_home_instance': 'null::text',
   'users.former_home_user_id': 'null::text',
   'users.profile_updated_at': '1750000000000 + n',
+  'account_versions.version': 'n',
   'approval_requests.status': `case when n <= 10 then 'pending' else 'approved' end`,
   'approval_requests.direction': `'inbound'`,
   'channel_overrides.target_type': `'member'`,

@@ -17,6 +17,8 @@ export type TestResponse<Body = Record<string, unknown>> = {
 export type TestRequest = {
   /** An account, or the operator's command line. */
   as?: TestCaller | 'operator' | undefined
+  /** Of the upstream `chat`, which asks. */
+  rights?: readonly string[]
   /** Sent as JSON; a FormData or a string goes as it is. */
   body?: unknown
   headers?: Record<string, string>
@@ -30,7 +32,7 @@ export type ServiceClient = <Body = Record<string, unknown>>(
 
 /** Calls the routes of one service that holds `testCallerKeys` as the gateway would, with a signed caller. */
 export function createServiceClient(service: { name: ServiceName; url: string; clock: Clock }): ServiceClient {
-  return async <Body>(method: string, path: string, { as, body, headers = {} }: TestRequest = {}) => {
+  return async <Body>(method: string, path: string, { as, rights, body, headers = {} }: TestRequest = {}) => {
     const now = service.clock.now()
     const account =
       as && as !== 'operator'
@@ -42,7 +44,8 @@ export function createServiceClient(service: { name: ServiceName; url: string; c
           }
         : null
     const operator = as === 'operator' ? ({ operator: true } as const) : {}
-    const caller = signTestCaller(service.name, { address: '127.0.0.1', account, ...operator }, now)
+    const upstream = rights && { upstream: { name: 'chat', rights } }
+    const caller = signTestCaller(service.name, { address: '127.0.0.1', account, ...operator, ...upstream }, now)
     const isRaw = typeof body === 'string' || body instanceof FormData
     const isJson = body !== undefined && !(body instanceof FormData)
     const response = await fetch(service.url + path, {

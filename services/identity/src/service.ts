@@ -34,6 +34,7 @@ import { accountStateRoutes, operatorRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
 import { identityRoutes, userRoutes } from './routes/users.ts'
+import { upstreamRoutes } from './routes/upstreams.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { respondToCalls } from './rpc/calls.ts'
 import { startImageConverter } from './uploads/image-converter.ts'
@@ -87,6 +88,7 @@ export async function startIdentity(
     userRoutes(deps),
     identityRoutes(deps),
     uploadRoutes(deps),
+    upstreamRoutes(deps),
     adminRoutes(deps),
     operatorRoutes(deps),
   ]

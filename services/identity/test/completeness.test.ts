@@ -16,6 +16,7 @@ const noReferences: Excepted = {
   'users.former_home_user_id': 'the id at the former home instance',
 }
 const keptByDeletion: Excepted = {
+  'account_versions.user_id': 'it says when upstreams are told of the tombstone',
   'deletion_orders.user_id': 'an order is tried for 30 days, also after the account is gone; Contract: 7',
   'audit_log.actor_id': 'the log says who acted; a page reads the name of a tombstone as Deleted User',
   'dm_messages.author_id': 'a conversation belongs to its other members too; Spec: Tombstone',
@@ -29,6 +30,7 @@ const keptByDeletion: Excepted = {
   'spaces.owner_id': 'an account with spaces is not deleted; Spec: DELETE self 3',
 }
 const untoldByExport: Excepted = {
+  'account_versions.user_id': 'it says when upstreams are told again',
   'approval_requests.decided_by': 'an act of an admin',
   'approval_requests.requested_by': 'it ends after 30 days',
   'attach_proofs.user_id': 'a secret of minutes',

@@ -24,6 +24,7 @@ import { PresenceWatch } from './presence/presence-watch.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
 import { RemotePresences } from './presence/remote-presences.ts'
 import { addSocketRoutes } from './routes/sockets.ts'
+import { addUpstreamRoutes } from './routes/upstreams.ts'
 import { closeExpiredSessions, subscribeSessionEndings, sweepSessions } from './sessions/end-sessions.ts'
 import { subscribeSecurityNotices } from './sessions/security-notices.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
@@ -61,6 +62,7 @@ export async function startSessionGateway(
   const http = opening.use(await startHttpService(service, resources))
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
   addSocketRoutes(router, { socketLists: opening.use(await openSocketLists(deps)) })
+  addUpstreamRoutes(router, deps)
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))
   const onDeleted = (userId: string, audience: readonly string[]) => deps.feed.sendDeletion(userId, audience)
   opening.use(await subscribeSessionEndings({ ...deps, onDeleted }))
@@ -166,5 +168,5 @@ async function openPresence(opening: AsyncDisposableStack, context: OperationCon
   opening.use(await subscribePresence(common, feed))
   const presence = opening.use(new PresenceReconciler({ ...common, store: presenceStore, feed }))
   const presenceWatch = new PresenceWatch({ ...common, store: presenceStore })
-  return { node, feed, presence, presenceWatch }
+  return { node, feed, presence, presenceWatch, remotePresences }
 }

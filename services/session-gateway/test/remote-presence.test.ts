@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { presenceChanged, remotePresenceReported } from '@gatehouse/contracts'
+import { createServiceClient, eventually } from '@gatehouse/test-kit'
 import { movableClock, type MovableClock } from '@gatehouse/test-kit/time'
 import { signIn, type Client, type Message } from './client.ts'
 import { befriend, buildUser, openCluster, quick, statusOf, type BuiltUser, type Cluster } from './harness.ts'
@@ -37,6 +38,31 @@ describe('presence that peers report', () => {
     (bus: Awaited<ReturnType<Cluster['openBus']>>, remote: BuiltUser) =>
     (status: 'online' | 'offline', { id: userId } = remote) =>
       void bus.publish(remotePresenceReported, { userId, status, until: clock.now() + 60_000 })
+
+  /** Contract: 3, upstreams. */
+  it('is told to upstreams that ask, as that of the users here, and only who is online', async () => {
+    const node = await startNode()
+    const { friend, remote, report } = await buildReported()
+    const gone = await buildUser(cluster)
+    await cluster.sql(`update users set is_deleted = true, status = 'online' where id = ?`, [gone.id])
+    const [client] = [await signIn(node.url, friend.token)]
+    report('online')
+    const call = createServiceClient({ name: 'session-gateway', url: node.url, clock })
+    const ask = (ids: unknown, rights = ['presence']) =>
+      call('POST', '/api/upstream/presence', { rights, body: { ids } })
+    const ids = [friend.id, remote.id, gone.id, (await buildUser(cluster)).id, '1']
+    const both = { presences: { [friend.id]: 'online', [remote.id]: 'online' } }
+
+    await eventually('both are online', async () => Object.keys((await ask(ids)).body['presences']!).length === 2)
+    expect((await ask(ids)).body).to.deep.equal(both)
+    await client.close()
+    await eventually('one is left', async () => Object.keys((await ask(ids)).body['presences']!).length === 1)
+    const many = Array.from({ length: 1_001 }, (_, index) => String(index + 1))
+    expect((await ask(many)).status).to.equal(400)
+    expect((await ask(many.slice(1))).status).to.equal(200)
+    expect((await ask(ids, ['accounts'])).body['code']).to.equal('right_missing')
+    expect((await call('POST', '/api/upstream/presence', { as: friend, body: { ids } })).status).to.equal(401)
+  })
 
   it('is sent to the audience on every node and stands in ready, until it ends by time; the status stays', async () => {
     const [first, second] = [await startNode(), await startNode()]

@@ -1,13 +1,13 @@
 import type { Operation, Schema } from './openapi.ts'
 
-/** Empty for operations that peers sign. */
+/** Empty for operations that peers or upstreams sign. */
 export function exampleForm(
   path: string,
   method: string,
   operation: Operation,
   escape: (text: string) => string,
 ): string {
-  if (operation.security?.some((scheme) => 'peer' in scheme)) return ''
+  if (operation.security?.some((scheme) => !('bearer' in scheme))) return ''
   const inputs = (operation.parameters ?? []).map(
     ({ name, in: place, required }) =>
       `<label>${escape(name)}<input name="${escape(name)}" id="${idOf(operation, name)}" data-name="${escape(name)}" data-in="${place}" autocomplete="off"${required ? ' required' : ''}></label>`,

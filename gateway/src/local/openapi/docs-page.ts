@@ -67,7 +67,8 @@ function group(document: OpenApi, tag: { name: string; description: string }): s
 }
 
 function describe(path: string, method: string, operation: Operation): string {
-  const access = operation.security?.some((scheme) => 'peer' in scheme) ? 'signed by a peer' : 'bearer token'
+  const [scheme = 'bearer'] = Object.keys(operation.security?.[0] ?? {})
+  const access = scheme === 'bearer' ? 'bearer token' : scheme === 'peer' ? 'signed by a peer' : 'signed by an upstream'
   const parts = [
     operation.security ? `<p class="access">Needs: ${access}</p>` : '',
     parameterTable(operation),

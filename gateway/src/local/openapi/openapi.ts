@@ -42,6 +42,7 @@ const tags = {
   Invites: 'Invite links, for admins',
   Administration: 'Accounts, settings and the audit log, for admins',
   Federation: 'Between instances',
+  Upstreams: 'For services behind the gateway, which sign a statement of their own',
   Gateway: 'Served by the gateway itself',
 }
 type Tag = keyof typeof tags
@@ -92,6 +93,13 @@ const securitySchemes: OpenApi['components']['securitySchemes'] = {
     name: 'X-Federation-Signature',
     description: 'With X-Federation-Origin, -Timestamp and -Nonce: the signature of a peer over the body.',
   },
+  upstream: {
+    type: 'http',
+    scheme: 'Upstream',
+    bearerFormat: 'JWS',
+    description:
+      'Signed with Ed25519 by the key that the file of upstreams names: iss, aud, iat and exp, a minute later at most.',
+  },
 }
 
 const health = ownOperation('health', 'Whether the gateway is running', {
@@ -125,7 +133,7 @@ function describeEndpoint(name: string, endpoint: Endpoint): Operation {
     responses: describeReplies(endpoint),
   }
   if (endpoint.access === 'bearer' || endpoint.access === 'admin') operation.security = [{ bearer: [] }]
-  if (endpoint.access === 'peer') operation.security = [{ peer: [] }]
+  if (endpoint.access === 'peer' || endpoint.access === 'upstream') operation.security = [{ [endpoint.access]: [] }]
   const parameters = [...parametersOf('path', endpoint), ...parametersOf('query', endpoint)]
   if (parameters.length > 0) operation.parameters = parameters
   if (endpoint.body) operation.requestBody = { required: true, content: bodyOf(endpoint.body) }
@@ -135,6 +143,7 @@ function describeEndpoint(name: string, endpoint: Endpoint): Operation {
 function tagOf({ path }: Endpoint): Tag {
   if (path.startsWith('/api/admin/invites')) return 'Invites'
   if (/^\/api\/(admin|settings)\//.test(path)) return 'Administration'
+  if (path.startsWith('/api/upstream/')) return 'Upstreams'
   return path.startsWith('/api/federation') ? 'Federation' : 'Accounts'
 }
 
@@ -178,7 +187,7 @@ function describeReplies(endpoint: Endpoint): Operation['responses'] {
     described[status] = { description: texts.join(' / '), content: { 'application/json': { schema } } }
   }
   if (limit && described[429]) {
-    described[429].description = `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${limit.by === 'account' ? 'of one account' : 'from one address'}`
+    described[429].description = `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${limit.by ? `of one ${limit.by}` : 'from one address'}`
     described[429].headers = { ...limited, 'Retry-After': seconds }
   }
   return described

@@ -45,6 +45,19 @@ describe('caller tokens', () => {
     expect(createCallerVerifier({ lines }, 'identity')(ofOperator, now), 'an unknown operator').to.equal(undefined)
   })
 
+  it('name an upstream and its rights, by the key of the gateway alone, and nobody beside it', () => {
+    const asking = { address: '203.0.113.7', account: null, upstream: { name: 'chat', rights: ['accounts'] } }
+    const faulty = [{ name: 'chat' }, { name: 7, rights: [] }, null].map((upstream) => ({ ...asking, upstream }))
+
+    expect(verify(signCaller(keys, asking, to('identity')), now)).to.deep.equal(asking)
+    expect(verify(signCaller(operatorKeys, asking, to('identity')), now)).to.equal(undefined)
+    expect(verify(signCaller(keys, { ...asking, account }, to('identity')), now)).to.equal(undefined)
+    for (const one of faulty) {
+      const verified = verify(signCaller(keys, one as unknown as Caller, to('identity')), now)
+      expect(verified?.upstream, JSON.stringify(one)).to.equal(undefined)
+    }
+  })
+
   it('cannot be made with what a service holds', () => {
     const token = signCaller(keys, caller, to('identity'))
     const [header = '', claims = ''] = token.split('.')

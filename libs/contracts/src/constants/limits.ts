@@ -62,6 +62,10 @@ export const upstreamLimits = {
   messageTimeoutMs: 5_000,
   errorTextMax: 200,
   audienceIds: 1_000,
+  /** What upstreams ask: the life of their statement, ids in a request, accounts of a page. */
+  askSeconds: 60,
+  accountIds: 100,
+  changesPage: 1_000,
   deliveryBytes: 64 * 1024,
   readyBytes: 512 * 1024,
   /** Parsers take 64 or more. The request adds levels. */

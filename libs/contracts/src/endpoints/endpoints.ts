@@ -5,13 +5,17 @@ import { accountDeclarations } from './accounts.ts'
 import { administrationDeclarations } from './administration.ts'
 import { federationDeclarations } from './federation.ts'
 import { inviteDeclarations } from './invites.ts'
+import { upstreamDeclarations } from './upstreams.ts'
 import { endpointTable } from './table.ts'
 import type { Access, EndpointName, EndpointRow, RateLimit } from './table.ts'
+
+export type { ToldAccount } from './upstreams.ts'
 
 export type Endpoint = EndpointDeclaration & Omit<EndpointRow, 'limit'> & { name: EndpointName; limit?: RateLimit }
 
 const declarations = {
   ...accountDeclarations,
+  ...upstreamDeclarations,
   ...inviteDeclarations,
   ...administrationDeclarations,
   ...federationDeclarations,
@@ -41,6 +45,7 @@ const byAccess = {
   bearer: ofToken,
   admin: [...ofToken, 'admin_required', 'second_factor_setup_required'],
   peer: [...ofSignature, 'body_encoded'],
+  upstream: ['statement_invalid', 'statement_stale', 'right_missing'],
 } as const satisfies Record<Access, readonly RefusalCode[]>
 
 export function refusalsOf({ access, limit, body, refusals = [] }: Endpoint): Set<RefusalCode> {

@@ -1,12 +1,16 @@
 import type { ServiceName } from '../services.ts'
 
-/** `peer`: the service verifies the signature. */
-export type Access = 'anyone' | 'bearer' | 'admin' | 'peer'
+/** `peer`: the service verifies the signature. `upstream`: the gateway verifies a statement of the upstream's own. */
+export type Access = 'anyone' | 'bearer' | 'admin' | 'peer' | 'upstream'
+
+/** What an upstream may ask for, by its `asks` in the file of upstreams. docs/integrating.md */
+export const upstreamRights = ['accounts', 'presence'] as const
+export type UpstreamRight = (typeof upstreamRights)[number]
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Spec: Limits; Contract: 3. */
-export type RateLimit = { name: string; requests: number; windowSeconds: number; by?: 'account' }
+export type RateLimit = { name: string; requests: number; windowSeconds: number; by?: 'account' | 'upstream' }
 type Limit = Omit<RateLimit, 'name'>
 
 export type EndpointRow = {
@@ -17,6 +21,8 @@ export type EndpointRow = {
   limit?: Limit
   /** The service gets a query that is not encoded correctly. Otherwise it is refused. */
   anyQuery?: boolean
+  /** With access `upstream`. */
+  right?: UpstreamRight
 }
 
 export function rowsOf<S extends ServiceName>(service: S) {
@@ -36,6 +42,8 @@ const sessionGateway = rowsOf('session-gateway')
 
 /** Each endpoint counts alone. Contract: 3. */
 const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
+
+const ofUpstream = { requests: 600, windowSeconds: 60, by: 'upstream' } as const
 
 const likeLogin = { requests: 15, windowSeconds: 120 } as const
 
@@ -88,6 +96,17 @@ export const endpointTable = {
   addPasskey: identity('POST', '/api/users/@me/passkeys', 'bearer', likeLogin),
   listPasskeys: identity('GET', '/api/users/@me/passkeys', 'bearer'),
   removePasskey: identity('DELETE', '/api/users/@me/passkeys/:id', 'bearer', likeLogin),
+
+  // Contract: 3, upstreams
+  readAccounts: { ...identity('POST', '/api/upstream/accounts', 'upstream', ofUpstream), right: 'accounts' as const },
+  listAccountChanges: {
+    ...identity('GET', '/api/upstream/accounts/changes', 'upstream', ofUpstream),
+    right: 'accounts' as const,
+  },
+  readPresences: {
+    ...sessionGateway('POST', '/api/upstream/presence', 'upstream', ofUpstream),
+    right: 'presence' as const,
+  },
 
   // Contract: 4, invites
   createInvite: invite('POST', '/api/admin/invites', 'admin'),
@@ -146,9 +165,9 @@ export type EndpointName = keyof typeof endpointTable
 /** Open to anyone, and called by peers alone. */
 export const openPeerEndpoints = ['acceptPeer', 'receiptKeys'] as const
 
-type PeerEndpointName =
+type ServerEndpointName =
   | (typeof openPeerEndpoints)[number]
-  | { [N in EndpointName]: 'peer' extends (typeof endpointTable)[N]['access'] ? N : never }[EndpointName]
-export type ClientEndpointName = Exclude<EndpointName, PeerEndpointName>
+  | { [N in EndpointName]: (typeof endpointTable)[N]['access'] extends 'peer' | 'upstream' ? N : never }[EndpointName]
+export type ClientEndpointName = Exclude<EndpointName, ServerEndpointName>
 
 export const gatewayPaths = ['/api/health', '/api/openapi.json', '/api/docs', '/api/upstream-keys'] as const

@@ -208,4 +208,24 @@ export const release030 = {
     'create index federation_deliveries_expiry on federation_deliveries (expires_at)',
     'create index passkey_challenges_expiry on passkey_challenges (expires_at)',
   ],
+  /** A null version waits until somebody reads the changes, since only what is committed gets one. docs/decisions/account-versions.md */
+  Migration20261205AccountVersions: [
+    `create table account_versions (
+      user_id bigint primary key references users (id) on delete cascade,
+      version bigint constraint account_versions_version_unique unique
+    )`,
+    'insert into account_versions (user_id, version) select id, row_number() over (order by id) from users',
+    'create index account_versions_waiting on account_versions (user_id) where version is null',
+    `create function account_told() returns trigger language plpgsql as $$
+    begin
+      insert into account_versions (user_id) values (new.id)
+      on conflict (user_id) do update set version = null where account_versions.version is not null;
+      return null;
+    end $$`,
+    'create trigger users_versions after insert on users for each row execute function account_told()',
+    `create trigger users_versions_change after update of username, display_name, avatar, is_deleted on users for each row
+      when ((old.username, old.display_name, old.avatar, old.is_deleted)
+        is distinct from (new.username, new.display_name, new.avatar, new.is_deleted))
+      execute function account_told()`,
+  ],
 }

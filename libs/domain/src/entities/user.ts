@@ -279,3 +279,13 @@ const flags: readonly string[] = fieldsWith({ kind: 'flag' })
 const emptyProfile = Object.fromEntries(profileFieldNames.map((name) => [name, flags.includes(name) ? false : null]))
 
 UserSchema.setClass(User)
+
+/** Triggers keep the rows. Null: changed since the last version was given. docs/decisions/account-versions.md */
+export const AccountVersionSchema = defineEntity({
+  name: 'AccountVersion',
+  tableName: 'account_versions',
+  properties: {
+    userId: p.bigint('string').primary().autoincrement(false),
+    version: p.bigint('number').nullable().unique(),
+  },
+})

@@ -1,3 +1,4 @@
+import type { UpstreamRight } from '@gatehouse/contracts'
 import { callerHeader, type Caller, type CallerVerifier } from '@gatehouse/auth'
 import { operator, type ActingAdmin } from '@gatehouse/domain'
 import { refuse, type Clock, type Random } from '@gatehouse/runtime'
@@ -21,11 +22,14 @@ export function requestIdOf(ctx: WithState): string {
   return ctx.state.requestId
 }
 
-/** Design: invariant 6. */
+/** Below it are the endpoints of upstreams, and no others. */
+const upstreamPaths = '/api/upstream/'
+
+/** An upstream is the caller of its own endpoints alone, whatever others demand. Design: invariant 6. */
 export function requireCaller(deps: { verifyCaller: CallerVerifier; clock: Clock }): Middleware<AppState> {
   return async (ctx, next) => {
     const caller = deps.verifyCaller(ctx.get(callerHeader), deps.clock.now())
-    if (!caller) throw refuse.forbidden()
+    if (!caller || (caller.upstream && !ctx.path.startsWith(upstreamPaths))) throw refuse.forbidden()
     ctx.state.caller = caller
     await next()
   }
@@ -48,6 +52,13 @@ export function requireAdmin(ctx: WithState): ActingAdmin {
   const account = requireUser(ctx)
   if (!account.isAdmin) throw refuse.admin_required()
   return account
+}
+
+/** Throws statement_invalid or right_missing. Contract: 3, upstreams. */
+export function requireRight(ctx: WithState, right: UpstreamRight | undefined): void {
+  const { upstream } = ctx.state.caller
+  if (!upstream) throw refuse.statement_invalid()
+  if (!right || !upstream.rights.includes(right)) throw refuse.right_missing()
 }
 
 /** Runs before the input is parsed. Throws unauthorized or admin_required. Spec: Bearer tokens, admin routes. */

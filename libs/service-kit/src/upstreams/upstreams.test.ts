@@ -63,7 +63,7 @@ describe('The file of upstreams', () => {
       - { prefix: /elsewhere, access: user }
     messages: [chat., voice.]
     ready: [spaces]
-  - { name: voice, origins: ['http://voice:9000'], routes: [] }
+  - { name: voice, origins: ['http://voice:9000'], routes: [], asks: { key: AAAA, rights: [accounts, secrets] } }
 `)
 
     const places = faults.map((fault) => fault.slice(0, fault.indexOf(': ')))
@@ -74,6 +74,7 @@ describe('The file of upstreams', () => {
       ...['upstreams[0].messages[1]', 'upstreams[0].messages[2]', 'upstreams[0].ready[1]', 'upstreams[0].ready[2]'],
       ...['upstreams[0].events[1]', 'upstreams[1].origins', ...voiceRoutes],
       ...['upstreams[1].messages[0]', 'upstreams[1].ready[0]', 'upstreams[2].name'],
+      ...['upstreams[2].asks.key', 'upstreams[2].asks.rights[1]'],
     ])
     expect(faults).to.include('upstreams[0].routes[1].prefix: belongs to Gatehouse (/api/auth/register)')
     expect(faults).to.include(

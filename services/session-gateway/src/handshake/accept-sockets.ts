@@ -38,7 +38,7 @@ export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable
   server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', destroyBroken)
     const caller = deps.verifyCaller(String(request.headers[callerHeader] ?? ''), deps.clock.now())
-    if (!caller) return refuseUpgrade(connection, refuse.forbidden())
+    if (!caller || caller.upstream) return refuseUpgrade(connection, refuse.forbidden())
     if (request.url?.split('?', 1)[0] !== '/ws') return refuseUpgrade(connection, refuse.not_found())
     if (!openSockets.accepting) return refuseUpgrade(connection, refuse.restarting())
     const key = clientNetwork(caller.address)

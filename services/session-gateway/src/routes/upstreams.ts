@@ -1,0 +1,21 @@
+import type Router from '@koa/router'
+import { endpoints } from '@gatehouse/contracts'
+import { bigintArray, read } from '@gatehouse/database'
+import { answer, type AppState } from '@gatehouse/service-kit'
+import type { OperationContext } from '../context.ts'
+import type { RemotePresences } from '../presence/remote-presences.ts'
+
+type Deps = Pick<OperationContext, 'orm'> & { remotePresences: RemotePresences }
+
+/** Contract: 3, upstreams. */
+export function addUpstreamRoutes(router: Router<AppState>, deps: Deps): void {
+  answer(router, endpoints.readPresences, async ({ ids }) => ({ presences: await readPresences(deps, ids) }))
+}
+
+/** Only who is online. Users see no more of each other. */
+async function readPresences({ orm, remotePresences }: Deps, ids: readonly string[]) {
+  const sql = `select id::text as id from users where id = any(?::bigint[]) and status = 'online' and not is_deleted`
+  const rows = await read<{ id: string }>(orm.em.fork(), sql, [bigintArray(ids)])
+  const online = [...rows.map(({ id }) => id), ...ids.filter((id) => remotePresences.isOnline(id))]
+  return Object.fromEntries(online.map((id) => [id, 'online' as const]))
+}
