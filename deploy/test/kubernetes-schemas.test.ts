@@ -159,7 +159,8 @@ describe('the Kubernetes manifests', function () {
   after(() => rmSync(folder, { recursive: true, force: true }))
 
   it("match the API's published schemas, and have no field that it does not know", async () => {
-    const objects = [...readFiles(base), ...readFiles(example)]
+    const optional = parseAllDocuments(readText(`${example}/outside-servers.yaml`)).map((one) => one.toJS() as Rendered)
+    const objects = [...readFiles(base), ...readFiles(example), ...optional]
     for (const object of objects) await validate(object)
     expect(listUnknownFields(objects, folder)).to.deep.equal([])
   })
@@ -227,6 +228,11 @@ describe('the Kubernetes manifests', function () {
     // Optional: whoever has certificates makes it.
     const madeByOperators = 'gatehouse-tls'
     expect([...new Set([...referred].map(([, name]) => name))]).to.have.members([...made, madeByOperators])
+    // Kustomize adds labels to the selectors of a base, which the pods of further services do not have.
+    const toUpstreams = rendered.find(({ metadata }) => metadata.name === 'gateway-to-upstreams')
+    expect(JSON.stringify(toUpstreams)).to.include(
+      '"podSelector":{"matchExpressions":[{"key":"gatehouse/upstream","operator":"In","values":["true"]}]}',
+    )
     for (const { kind, metadata } of rendered)
       if (kind !== 'Namespace') expect(metadata.namespace).to.equal('gatehouse')
   })

@@ -74,6 +74,11 @@ describe('the dashboard and the alert rules', () => {
     expect(scraped).to.have.deep.members(expected)
   })
 
+  it('tell of a service of which no process is scraped', () => {
+    const { expr } = alerts.find(({ alert }) => alert === 'GatehouseServiceNotScraped')!
+    expect(expr).to.match(new RegExp(`up\\{job=~"gatehouse-\\.\\+"\\}\\)\\) < ${roles.length}$`))
+  })
+
   it('have one section of the runbook for each alert', () => {
     const sections = [...readText('docs/runbook.md').matchAll(/^## (Gatehouse\w+)$/gm)].map(([, name]) => name)
     expect(sections).to.have.members(alerts.map(({ alert }) => alert))

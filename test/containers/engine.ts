@@ -36,12 +36,13 @@ export async function findEngine(): Promise<{ engine: Engine | null; reasons: st
   for (const name of ['docker', 'podman'] as const) {
     try {
       await runProgram(name, ['info'])
+      if (name === 'podman') await runProgram('iptables', ['--version'])
       return { engine: { name, run: (...args) => runProgram(name, args) }, reasons }
     } catch (err) {
-      const { code, stderr = '' } = err as { code?: unknown; stderr?: string }
+      const { code, path, stderr = '' } = err as { code?: unknown; path?: string; stderr?: string }
       reasons.push(
         code === 'ENOENT'
-          ? `${name} is not on the PATH`
+          ? `${path} is not on the PATH${path === name ? '' : `, which the checks with ${name} need`}`
           : `${name} does not answer: ${stderr.trim().split('\n').at(-1)}`,
       )
     }

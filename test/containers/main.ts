@@ -1,6 +1,7 @@
 // `npm run test:containers [-- NAME] [--built] [--keep]`: builds the image, runs docker-compose.yml with docker or podman, and prints
 // a table of checks, with NAME of those whose name contains it. Exit code 0: all passed; 1: one failed; 2: it could not run here,
 // which is no pass. `--built` takes the image of an earlier run, which `--keep` keeps.
+// Needs docker with compose; or podman as root with iptables and, where no registry answers, debootstrap, tar, chroot and npm.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +30,9 @@ const variables = {
 const log = (line: string): void => void process.stdout.write(`${line}\n`)
 const { engine, reasons } = await findEngine()
 if (!engine) {
-  log(`SKIPPED, which is no pass: ${reasons.join('; ')}`)
+  log(
+    `SKIPPED, which is no pass: ${reasons.join('; ')}. It needs docker with compose, or podman as root with iptables.`,
+  )
   process.exit(2)
 }
 
