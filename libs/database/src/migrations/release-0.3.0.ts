@@ -208,4 +208,9 @@ export const release030 = {
     'create index federation_deliveries_expiry on federation_deliveries (expires_at)',
     'create index passkey_challenges_expiry on passkey_challenges (expires_at)',
   ],
+  /** Contract: 5, Overview; 7, States of a peer. */
+  Migration20261205Overview: [
+    'alter table peers add column seen_at timestamptz, add column synced_at timestamptz',
+    "create index deletion_orders_overdue on deletion_orders (origin) where state = 'overdue'",
+  ],
 }
