@@ -113,6 +113,27 @@ export const auditQuery = pageQuery.extend({
 })
 export const auditReply = z.object({ entries: z.array(auditEntryReply), nextCursor: z.string().nullable() })
 
+/** Counts but `accounts` end at their bound. Contract: 5, Overview. */
+export const overviewReply = z
+  .object({
+    version: z.string(),
+    accounts: listUsersReply.pick({ total: true, totalIsEstimate: true }),
+    /** Accounts with an open socket. */
+    online: z.int(),
+    waitingApprovals: z.int(),
+    peersInTrouble: z.int(),
+    ordersOverdue: z.int(),
+    /** Of this instance, a day (UTC) each, the oldest first. */
+    registrations: z.array(z.object({ day: z.iso.date(), count: z.int() })),
+    firstSteps: z.object({
+      isNamed: z.boolean(),
+      isRegistrationDecided: z.boolean(),
+      hasInvited: z.boolean(),
+      hasSecondAdmin: z.boolean(),
+    }),
+  })
+  .meta({ id: 'Overview' })
+
 /** Contract: 5, A user. */
 export const describeUserReply = socketsReply.extend({
   user: userReply,

@@ -89,6 +89,14 @@ export const peerReply = z
     revokedAt: timestampMs.nullable(),
     rotatedAt: timestampMs.nullable(),
     autoRotateIntervalDays: z.number().int(),
+    /** Its last signed request, or its last answer to one of ours; to a minute. */
+    lastSeenAt: timestampMs.nullable().optional(),
+    /** When all its profiles were read last. */
+    lastSyncedAt: timestampMs.nullable().optional(),
+    /** Deliveries in a row that failed or were refused. */
+    failuresInRow: z.int().optional(),
+    /** Deletion orders without an answer in 30 days. In lists only. */
+    ordersOverdue: z.int().optional(),
   })
   .meta({ id: 'Peer' })
 export type PeerReply = z.infer<typeof peerReply>

@@ -129,6 +129,7 @@ describe('The refusals', () => {
       'remote_clock 409',
       'remote_refused 409',
       'remote_unproven 409',
+      'remote_unresolved 400',
       'remote_unreachable 503',
       'replicated_username_format_required 400',
       'request_decided 409',

@@ -304,6 +304,7 @@ export const refusals = {
   handshake_overtaken: { status: 409, text: 'The peer was changed meanwhile; look at it again' },
   request_decided: { status: 409, text: 'This request has been decided already' },
   too_many_peering_requests: { status: 409, text: 'Too many requests wait for the admin of this instance' },
+  remote_unresolved: { status: 400, text: 'No host has this name; check the address' },
   remote_unreachable: { status: 503, text: 'The other instance cannot be reached at the moment' },
   remote_refused: {
     status: 409,

@@ -48,6 +48,8 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       passkey_challenges: 'select, insert, update, delete',
       sign_ins: 'select, insert, update (id), delete',
       peer_resets: 'select (host, new_instance_id, seen_at)',
+      peers: 'select (status)',
+      approval_requests: 'select (status)',
       presences: 'select, delete',
       // Tables of chat: for deletion and for a stub's takeover.
       spaces: 'select',
@@ -118,6 +120,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       federation_registries: 'select',
       replica_hosts: 'select',
       attach_proofs: 'select, delete',
+      deletion_orders: 'select (origin, state)',
     },
   },
 }

@@ -1,5 +1,5 @@
 export type OutboundFailureKind =
-  'forbidden_address' | 'invalid_url' | 'timeout' | 'unreachable' | 'too_large' | 'redirect'
+  'forbidden_address' | 'invalid_url' | 'unresolved' | 'timeout' | 'unreachable' | 'too_large' | 'redirect'
 
 /** The cause is for the log; callers match the kind. */
 export class OutboundFailure extends Error {

@@ -23,7 +23,7 @@ export function parseUrl(text: string): URL {
 }
 
 /**
- * Throws OutboundFailure: `unreachable` without an address, `forbidden_address` when one of them is not allowed.
+ * Throws OutboundFailure: `unresolved` for a name that name servers do not know, `unreachable` without an address, `forbidden_address` when one of them is not allowed.
  * Contract: 7, outbound requests.
  */
 export async function resolveTarget(guard: Guard, url: URL): Promise<Target> {
@@ -37,10 +37,14 @@ export async function resolveTarget(guard: Guard, url: URL): Promise<Target> {
   return { origin: url.origin, addresses: addresses.toSorted(), port: entry?.port }
 }
 
+/** Answers of name servers. A name server that is silent says nothing about the name. */
+const noSuchName = new Set(['ENOTFOUND', 'ENODATA'])
+
 async function addressesOf(lookup: Guard['lookup'], host: string): Promise<string[]> {
   if (isIP(host) !== 0) return [host]
   const addresses = await lookup.addressesOf(host).catch((cause: unknown) => {
-    throw new OutboundFailure('unreachable', `${host} cannot be resolved`, cause)
+    const isUnknown = noSuchName.has((cause as NodeJS.ErrnoException).code ?? '')
+    throw new OutboundFailure(isUnknown ? 'unresolved' : 'unreachable', `${host} cannot be resolved`, cause)
   })
   if (addresses.length === 0) throw new OutboundFailure('unreachable', `${host} has no address`)
   return addresses

@@ -108,7 +108,17 @@ describe('an exchange', () => {
     expect(await stalled.catch((error: unknown) => error)).to.include({ message: 'given up' })
   })
 
-  it('fails as unreachable when the connection is refused, the name is unknown or the peer closes the connection', async () => {
+  it('tells a name that name servers do not know from name servers that are silent', async () => {
+    const failWith = (code: string) => async () => {
+      await using outbound = buildOutbound({}, () => Promise.reject(Object.assign(new Error(code), { code })))
+      return await failureKind(outbound.request({ method: 'GET', url: 'https://unknown.test/', timeoutMs: 5000 }))
+    }
+    const kinds = await Promise.all(['ENOTFOUND', 'ENODATA', 'ETIMEOUT'].map((code) => failWith(code)()))
+
+    expect(kinds).to.deep.equal(['unresolved', 'unresolved', 'unreachable'])
+  })
+
+  it('fails as unreachable when the connection is refused, the name is not resolved or the peer closes the connection', async () => {
     const gone = await startPeer(() => {})
     await gone[Symbol.asyncDispose]()
     await using closing = await startPeer((request) => request.socket.destroy())

@@ -29,6 +29,7 @@ export const policy = {
   nonceSweepMs: minuteMs,
   rowsRemovedAtOnce: 1_000,
   remoteTextMax: 200,
+  overdueOrdersCounted: 10_000,
 
   maintenanceMs: secondMs,
   /** Until `gatehouse encrypt` has run. */

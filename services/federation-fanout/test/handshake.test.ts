@@ -14,6 +14,7 @@ import {
 } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 import { Peer } from '@gatehouse/domain'
+import { OutboundFailure } from '@gatehouse/outbound'
 import { answered } from '@gatehouse/test-kit'
 
 type PeerBody = { id: string; status: string; origin: string }
@@ -94,7 +95,7 @@ describe('offering to be peers', () => {
     expect(answer.body.peer).to.include({ origin: remote.origin, status: 'active', instanceName: 'Fake' })
     expect(offer).to.include({ sourceOrigin: instance.origin, instanceName: 'Gatehouse' })
     expect(offer?.hmacSecret).to.match(/^[0-9a-f]{64}$/)
-    expect(listed.body.peers).to.deep.include(answer.body.peer)
+    expect(listed.body.peers).to.deep.include({ ...(answer.body.peer as object), ordersOverdue: 0 })
     expect(`${answer.bytes.toString()}${listed.bytes.toString()}`).to.not.include(offer!.hmacSecret)
     expect(JSON.stringify(instance.logLines)).to.not.include(offer!.hmacSecret)
   })
@@ -136,6 +137,17 @@ describe('offering to be peers', () => {
 
     expect([own, ...invalid, ...refused].map(({ status }) => status)).to.deep.equal(Array(12).fill(400))
     expect((await guarded.admin('GET', '/api/federation/peers')).body).to.deep.equal({ peers: [] })
+  })
+
+  it('is 400 for a host without an address, of which no peer is left', async () => {
+    const request = () => Promise.reject(new OutboundFailure('unresolved', 'nowhere.test cannot be resolved'))
+    const outbound = { ...instance.deps.outbound, request }
+    await using other = await startTestInstance('other', { overrides: { outbound } })
+    const answer = await other.admin('POST', initiatePath, { remoteOrigin: 'https://nowhere.test' })
+    const listed = await other.admin('GET', '/api/federation/peers')
+
+    expect([answer.status, answer.body.code]).to.deep.equal([400, 'remote_unresolved'])
+    expect(listed.body).to.deep.equal({ peers: [] })
   })
 
   it('is 503 when nobody answers there, and may be tried again with the same secret', async () => {

@@ -54,6 +54,31 @@ describe('the states of a peer', () => {
     sendAsPeer(instance, ['POST', path, body], { origin: remote.origin, secret: secretOfPeer, ...changes })
   const denial = { origin: 'https://b.test', reason: 'denied_by_admin', message: 'No' }
 
+  it('tells when it was seen and read last, its failures in a row, and the orders that are overdue', async () => {
+    const { id } = await build({ failed_deliveries: 2, refused_deliveries: 1 })
+    await instance.deps.orm.em.fork().execute(
+      `insert into deletion_orders (user_id, origin, mode, state, given_at)
+       select 1, origin, 'full', state, now() from (values (?, 'overdue'), ('https://elsewhere.test', 'waiting')) as o (origin, state)`,
+      [remote.origin],
+    )
+    const tell = async () => {
+      const { body } = await instance.admin('GET', admins)
+      const peer = (body.peers as Record<string, unknown>[]).find((each) => each['id'] === id)
+      return [peer?.['lastSeenAt'], peer?.['lastSyncedAt'], peer?.['failuresInRow'], peer?.['ordersOverdue']]
+    }
+    const before = await tell()
+    const seenAt = instance.clock.now()
+    await signed('/api/federation/epoch', {})
+    instance.clock.advance(30_000)
+    await signed('/api/federation/epoch', {})
+    const after = await tell()
+
+    expect([before, after]).to.deep.equal([
+      [null, null, 3, 1],
+      [seenAt, null, 3, 1],
+    ])
+  })
+
   for (const status of ['pending', 'awaiting_approval'] as const) {
     it(`${status}: a denial signed with our offer's secret ends it, another one does not`, async () => {
       await build({ status })

@@ -8,6 +8,10 @@ import type { EndpointName } from './table.ts'
 
 /** Contract: 5. */
 export const administrationDeclarations = {
+  describeInstance: {
+    summary: 'The instance in numbers: accounts, who is online, registrations a day, what waits for an admin',
+    replies: { 200: admin.overviewReply },
+  },
   listUsers: { summary: 'Search the accounts', query: admin.listUsersQuery, replies: { 200: admin.listUsersReply } },
   describeUser: {
     summary: 'An account with its open sockets, its last login and what was done to it',

@@ -98,6 +98,7 @@ describe('The endpoint table', () => {
       'POST /api/admin/invites/:id/reinstate',
       'DELETE /api/admin/invites/:id',
       'GET /api/admin/invites/:id/redemptions',
+      'GET /api/admin/overview',
       'GET /api/admin/users',
       'GET /api/admin/users/instances',
       'GET /api/users/@me/federation-registry',

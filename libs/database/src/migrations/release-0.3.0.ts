@@ -228,4 +228,9 @@ export const release030 = {
         is distinct from (new.username, new.display_name, new.avatar, new.is_deleted))
       execute function account_told()`,
   ],
+  /** Contract: 5, Overview; 7, States of a peer. */
+  Migration20261205Overview: [
+    'alter table peers add column seen_at timestamptz, add column synced_at timestamptz',
+    "create index deletion_orders_overdue on deletion_orders (origin) where state = 'overdue'",
+  ],
 }

@@ -42,6 +42,8 @@ const PeerSchema = defineEntity({
     expiresAt: p.datetime().nullable(),
     failedDeliveries: p.integer().default(0),
     refusedDeliveries: p.integer().default(0),
+    seenAt: p.datetime().nullable(),
+    syncedAt: p.datetime().nullable(),
     /** Offered by our own rotation, not yet answered. */
     nextSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
     previousSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
@@ -54,7 +56,8 @@ const PeerSchema = defineEntity({
   },
 })
 
-const dayMs = 24 * 60 * 60_000
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
 
 export class Peer extends PeerSchema.class {
   isOffered(): boolean {
@@ -98,6 +101,7 @@ export class Peer extends PeerSchema.class {
     this.expiresAt = null
     this.approvalTokenHash = null
     this.activatedAt = now
+    this.seenAt = now
     this.revokedAt = null
     this.nextAttemptAt = now
     dropOtherSecrets(this)
@@ -107,6 +111,15 @@ export class Peer extends PeerSchema.class {
   becomeUnreachable(now: Date): void {
     enter(this, 'unreachable', null)
     this.nextAttemptAt = now
+  }
+
+  /** To a minute, so that most requests write nothing. */
+  isSeenAt(now: Date): boolean {
+    return now.getTime() - (this.seenAt?.getTime() ?? 0) < minuteMs
+  }
+
+  see(now: Date): void {
+    if (!this.isSeenAt(now)) this.seenAt = now
   }
 
   reconnect(): void {

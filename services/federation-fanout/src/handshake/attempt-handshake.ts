@@ -25,7 +25,7 @@ export async function continueHandshake(deps: Deps, offered: Peer): Promise<void
 export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: string): Promise<Attempt> {
   const answer = await postOffer(deps, offered, requestId)
   const { origin, secret } = offered
-  const isHopeless = answer.kind === 'forbidden' || answer.kind === 'final' || answer.kind === 'refused'
+  const isHopeless = ['forbidden', 'unresolved', 'final', 'refused'].includes(answer.kind)
   const proof = isHopeless ? null : await proveSecret(deps, { origin, secrets: [secret], requestId })
   const settleCurrent = async (em: EntityManager, current: Peer | null) => {
     if (current && isUnderWay(current, offered)) await settle(deps, em, { current, offered, answer, proof })
@@ -95,6 +95,7 @@ type OfferAnswer =
   | { kind: 'final'; reason: 'refused_by_peer' | 'revoked_by_peer'; message: string }
   | { kind: 'refused'; message: string }
   | { kind: 'unreachable' }
+  | { kind: 'unresolved' }
   | { kind: 'forbidden' }
 
 /** Contract: 7, peer/accept. */
@@ -119,7 +120,7 @@ export async function postOffer(
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
     const refused = error.kind === 'forbidden_address' || error.kind === 'invalid_url'
-    return { kind: refused ? 'forbidden' : 'unreachable' }
+    return { kind: refused ? 'forbidden' : error.kind === 'unresolved' ? 'unresolved' : 'unreachable' }
   }
 }
 

@@ -28,6 +28,8 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
     if (answer?.kind === 'final') return current.reject(answer.reason, newSecret(deps))
     // A token that came meanwhile is due already.
     if (!isPresented) return
+    if (isDone) current.see(now)
+    if (isDone && !hasMore) current.syncedAt = now
     current.attempts = isDone ? 0 : current.attempts + 1
     const isOver = (isDone && !hasMore) || current.attempts >= policy.syncAttempts
     if (isOver && (status === 401 || status === 403)) return current.park('deliveries_refused')

@@ -15,7 +15,7 @@ type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | un
 
 /**
  * Lifts a revocation or a denial. Returns the peer after the first attempt. Throws origin_invalid, origin_is_own,
- * peer_exists, peer_needs_reset, remote_unreachable, remote_refused, remote_unproven, remote_clock,
+ * peer_exists, peer_needs_reset, remote_unresolved, remote_unreachable, remote_refused, remote_unproven, remote_clock,
  * handshake_overtaken, and as `assertCallerCurrent` does. Contract: 7, handshake, asking.
  */
 export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
@@ -36,7 +36,7 @@ export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
     input,
   )
   const attempt = await attemptHandshake(deps, peer, input.requestId)
-  if (isNew && attempt.answer.kind === 'forbidden') await forgetOffered(deps, peer, input.requestId)
+  if (isNew && hasNoHost(attempt)) await forgetOffered(deps, peer, input.requestId)
   try {
     return readAttempt(attempt)
   } catch (error) {
@@ -84,8 +84,11 @@ async function forgetOffered(deps: Deps, { origin, secret }: Peer, requestId: st
   await withPeer(deps, origin, forget, { requestId })
 }
 
+const hasNoHost = ({ answer }: Attempt) => answer.kind === 'forbidden' || answer.kind === 'unresolved'
+
 function readAttempt({ peer, answer, proof }: Attempt): Peer {
   if (answer.kind === 'forbidden') throw refuse.origin_invalid()
+  if (answer.kind === 'unresolved') throw refuse.remote_unresolved()
   if (!peer || peer.status === 'revoked') throw refuse.handshake_overtaken()
   if (peer.status === 'active' || peer.status === 'awaiting_approval') return peer
   if (answer.kind === 'in_progress') return peer

@@ -114,7 +114,9 @@ async function makeDue({ orm, clock }: Deps, { peerId, userId }: { peerId: strin
 async function countOutcome(deps: Deps, origin: string, status: number): Promise<void> {
   await withPeer(deps, origin, async (_em, peer) => {
     if (peer?.status !== 'active') return
+    const now = new Date(deps.clock.now())
     if (status >= 200 && status <= 299) {
+      peer.see(now)
       peer.failedDeliveries = 0
       peer.refusedDeliveries = 0
     } else if (status === 401 || status === 403) {
@@ -122,7 +124,7 @@ async function countOutcome(deps: Deps, origin: string, status: number): Promise
       if (peer.refusedDeliveries >= policy.refusalsUntilAttention) peer.park('deliveries_refused')
     } else {
       peer.failedDeliveries += 1
-      if (peer.failedDeliveries >= policy.failuresUntilUnreachable) peer.becomeUnreachable(new Date(deps.clock.now()))
+      if (peer.failedDeliveries >= policy.failuresUntilUnreachable) peer.becomeUnreachable(now)
     }
   })
 }

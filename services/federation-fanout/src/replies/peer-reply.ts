@@ -1,7 +1,9 @@
 import type { PeerReply, approvalRequestReply } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
 import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
 
 /** federation-wire-2.md 2.2. */
 const statusReasons: Record<NonNullable<Peer['reason']>, string | null> = {
@@ -31,6 +33,9 @@ export function peerReply(peer: Peer): PeerReply {
     revokedAt: peer.revokedAt?.getTime() ?? null,
     rotatedAt: peer.rotatedAt?.getTime() ?? null,
     autoRotateIntervalDays: peer.autoRotateIntervalDays,
+    lastSeenAt: peer.seenAt?.getTime() ?? null,
+    lastSyncedAt: peer.syncedAt?.getTime() ?? null,
+    failuresInRow: peer.failedDeliveries + peer.refusedDeliveries,
   }
 }
 
@@ -46,10 +51,18 @@ export function requestReply(request: ApprovalRequest): z.infer<typeof approvalR
   }
 }
 
-/** Newest first. */
-export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<Peer[]> {
-  return await orm.em.fork().findAll(Peer, { orderBy: { id: 'desc' } })
+/** Newest first. Contract: 7. */
+export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<PeerReply[]> {
+  const [peers, orders] = await Promise.all([
+    orm.em.fork().findAll(Peer, { orderBy: { id: 'desc' } }),
+    read<{ origin: string; count: number }>(orm.em.fork(), overdueSql, [policy.overdueOrdersCounted]),
+  ])
+  const overdue = new Map(orders.map(({ origin, count }) => [origin, count]))
+  return peers.map((peer) => ({ ...peerReply(peer), ordersOverdue: overdue.get(peer.origin) ?? 0 }))
 }
+
+const overdueSql = `select origin, count(*)::int as count
+  from (select origin from deletion_orders where state = 'overdue' limit ?) as overdue group by origin`
 
 /** Newest first. Contract: 7. */
 export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<ApprovalRequest[]> {

@@ -50,11 +50,17 @@ export function requirePeer(deps: Deps, { isProof = false, parse = parseBody }: 
     requests.inc({ outcome: verification.outcome })
     if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
     await deps.signingNetworks.note(verification.peer, callerOf(ctx).address)
+    await noteSeen(deps, verification.peer)
     ctx.state.signer = verification.peer
     ctx.state.signerSecret = verification.secret
     ctx.state.signedInput = parse(body)
     await runWithNonce(deps, ctx, verification.signed, next)
   }
+}
+
+async function noteSeen({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, peer: Peer): Promise<void> {
+  const now = new Date(clock.now())
+  if (!peer.isSeenAt(now)) await changeRows(orm.em.fork(), 'update peers set seen_at = ? where id = ?', [now, peer.id])
 }
 
 /** For refusals before the body is read. Throws signature_missing, peer_unknown. Contract: 7, relay. */

@@ -66,7 +66,7 @@ function addAdminRoutes(router: Router, deps: Deps): void {
   }
   router.get(endpoints.listPeers.path, async (ctx) => {
     requireAdmin(ctx)
-    ctx.body = { peers: (await listPeers(deps)).map(peerReply) }
+    ctx.body = { peers: await listPeers(deps) }
   })
   router.post(endpoints.recheckPeer.path, async (ctx) => {
     ctx.body = { peer: peerReply(await recheckPeer(deps, actOf(ctx))) }

@@ -40,7 +40,7 @@ function statementOf(em: EntityManager, selected: string, where: FilterQuery<Use
 }
 
 /** Beyond ten thousand it is what the planner thinks. */
-async function countUsers(em: EntityManager, where: FilterQuery<User>) {
+export async function countUsers(em: EntityManager, where: FilterQuery<User>) {
   const { sql, values } = statementOf(em, '1', where)
   const [counted] = await em.execute<{ count: string }[]>(
     `select count(*) from (${sql} limit ${exactTotal + 1}) as matching`,

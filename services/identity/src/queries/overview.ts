@@ -1,0 +1,54 @@
+import { limits } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
+import { version } from '@gatehouse/service-kit'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+import { dayMs } from './days.ts'
+import { countUsers } from './list-users.ts'
+import { loadSettings } from './load-settings.ts'
+
+/** What an admin sees first. Each count ends at a bound. Contract: 5, Overview; Design: invariant 13. */
+export async function describeInstance({ orm, clock }: Pick<Deps, 'orm' | 'clock'>) {
+  const now = clock.now()
+  const firstDay = new Date(now - (now % dayMs) - (limits.overviewDays - 1) * dayMs)
+  const [{ total, ...exactness }, settings, [counts], registrations] = await Promise.all([
+    countUsers(orm.em.fork(), { isDeleted: false }),
+    loadSettings(orm.em),
+    read<Counts>(orm.em.fork(), countsSql),
+    read<{ day: string; count: number }>(orm.em.fork(), registrationsSql, [firstDay]),
+  ])
+  if (!counts) throw new Error('the database counts nothing')
+  const { admins, invites, ...others } = counts
+  return {
+    version,
+    accounts: { total, ...exactness },
+    ...others,
+    registrations,
+    firstSteps: {
+      isNamed: settings.instanceName !== limits.instanceNameDefault,
+      isRegistrationDecided: settings.registrationOpen !== null,
+      hasInvited: invites > 0 || total > 1,
+      hasSecondAdmin: admins > 1,
+    },
+  }
+}
+
+type Counts = Record<'online' | 'waitingApprovals' | 'peersInTrouble' | 'ordersOverdue' | 'admins' | 'invites', number>
+
+const count = (rows: string, most: number) => `(select count(*)::int from (select ${rows} limit ${most}) as counted)`
+const { overviewMax } = limits
+
+const countsSql = `select
+  ${count('from presences group by user_id order by user_id', policy.onlineCounted)} as online,
+  ${count(`from approval_requests where status = 'pending'`, overviewMax)} as "waitingApprovals",
+  ${count(`from peers where status in ('unreachable', 'needs_attention')`, overviewMax)} as "peersInTrouble",
+  ${count(`from deletion_orders where state = 'overdue'`, overviewMax)} as "ordersOverdue",
+  ${count('from users where is_admin and not is_deleted', 2)} as admins,
+  ${count('from invites', 1)} as invites`
+
+/** Accounts of this instance, those that were deleted since too. */
+const registeredSql = `from users where home_instance is null and created_at >= day and created_at < day + interval '24 hours'`
+const registrationsSql = `
+  select to_char(day at time zone 'UTC', 'YYYY-MM-DD') as day, ${count(registeredSql, overviewMax)} as count
+  from (select ?::timestamptz + n * interval '24 hours' as day from generate_series(0, ${limits.overviewDays - 1}) as n) as days
+  order by days.day`
