@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readBaseImages } from '../../tools/release/dockerfile.ts'
 import { runProgram, succeeds, type Engine } from './engine.ts'
 import { projectRoot } from './project.ts'
 
@@ -8,13 +9,14 @@ const pullLimitMs = 120_000
 const needed = ['debootstrap', 'tar', 'chroot', 'npm'] as const
 
 /** What the Dockerfile and the compose file start from, with the registry's name, as podman wants it. */
-async function listBaseImages(): Promise<string[]> {
-  const dockerfile = await readFile(join(projectRoot, 'deploy/Dockerfile'), 'utf8')
-  const compose = await readFile(join(projectRoot, 'docker-compose.yml'), 'utf8')
-  const named = [...dockerfile.matchAll(/^FROM (\S+:\S+)/gm), ...compose.matchAll(/^ +image: (\S+)$/gm)]
-  const images = named.map(([, image]) => image!).filter((image) => !image.startsWith('gatehouse:'))
-  return [...new Set(images)].map((image) => `docker.io/library/${image}`)
+function listBaseImages(): string[] {
+  return readBaseImages(projectRoot).map(({ name, tag, digest }) => {
+    return `docker.io/library/${name}${digest ? `@${digest}` : `:${tag}`}`
+  })
 }
+
+/** The stand-ins have tags only. */
+export const withoutDigests = (text: string): string => text.replaceAll(/@sha256:[0-9a-f]{64}/g, '')
 
 /**
  * Fetches the base images that are missing. Where no registry answers, podman makes stand-ins of Debian's packages under
@@ -22,7 +24,7 @@ async function listBaseImages(): Promise<string[]> {
  */
 export async function ensureBaseImages(engine: Engine, log: (line: string) => void): Promise<string | undefined> {
   const missing: string[] = []
-  for (const image of await listBaseImages()) {
+  for (const image of listBaseImages()) {
     if (!(await succeeds(engine.run('image', 'inspect', image)))) missing.push(image)
   }
   const unfetched: string[] = []

@@ -2,15 +2,16 @@
 // a table of checks, with NAME of those whose name contains it. Exit code 0: all passed; 1: one failed; 2: it could not run here,
 // which is no pass. `--built` takes the image of an earlier run, which `--keep` keeps.
 // Needs docker with compose; or podman as root with iptables and, where no registry answers, debootstrap, tar, chroot and npm.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureBaseImages, usesStandIns } from './base-images.ts'
+import { ensureBaseImages, usesStandIns, withoutDigests } from './base-images.ts'
 import { accountChecks, register } from './checks/accounts.ts'
 import { isolationChecks, logChecks } from './checks/isolation.ts'
 import { replicaChecks } from './checks/replicas.ts'
 import { releaseChecks, serverChecks } from './checks/servers.ts'
 import { findEngine, runProgram } from './engine.ts'
+import { releasedImage } from './checks/released-image.ts'
 import { openProject, projectRoot } from './project.ts'
 import { readWarnings, type Check, type Scene } from './scene.ts'
 
@@ -39,23 +40,30 @@ if (!engine) {
 const flags = process.argv.slice(2)
 const only = flags.find((flag) => !flag.startsWith('--'))
 await using cleanup = new AsyncDisposableStack()
+const folder = await mkdtemp(join(tmpdir(), 'gatehouse-containers-'))
+cleanup.defer(() => rm(folder, { recursive: true, force: true }))
 if (!flags.includes('--built')) {
   const reason = await ensureBaseImages(engine, log)
   if (reason !== undefined) {
     log(`SKIPPED, which is no pass: ${reason}`)
     process.exit(2)
   }
+}
+const hasStandIns = await usesStandIns(engine)
+const edit = hasStandIns ? withoutDigests : (text: string) => text
+if (!flags.includes('--built')) {
   log(`building the image with ${engine.name}`)
-  const ignore = engine.name === 'podman' ? ['--ignorefile', join(projectRoot, 'deploy/Dockerfile.dockerignore')] : []
-  const file = join(projectRoot, 'deploy/Dockerfile')
+  const own = join(projectRoot, 'deploy/Dockerfile')
+  const ignore = engine.name === 'podman' ? ['--ignorefile', `${own}.dockerignore`] : []
+  const file = hasStandIns ? join(folder, 'Dockerfile') : own
+  if (hasStandIns) await writeFile(file, edit(await readFile(own, 'utf8')))
   await engine.run('build', '--network', 'host', ...ignore, '--file', file, '--tag', image, projectRoot)
 }
 if (!flags.includes('--keep')) cleanup.defer(async () => void (await engine.run('rmi', '--force', image)))
 
-const secrets = await mkdtemp(join(tmpdir(), 'gatehouse-secrets-'))
-cleanup.defer(() => rm(secrets, { recursive: true, force: true }))
+const secrets = join(folder, 'secrets')
 await runProgram('sh', [join(projectRoot, 'deploy/make-secrets.sh'), secrets])
-const project = await openProject({ engine, variables, secrets, image })
+const project = await openProject({ engine, variables, secrets, image, edit })
 cleanup.defer(() => project.down())
 
 const startedAt = performance.now()
@@ -73,9 +81,10 @@ const checks: Check[] = [
   ...serverChecks(user),
   ...releaseChecks(user),
   ...logChecks,
+  // Its base is read with podman.
+  ...(engine.name === 'podman' ? [releasedImage] : []),
 ]
-if (await usesStandIns(engine))
-  log('The base images are stand-ins of Debian packages: musl and the official images are not tested.')
+if (hasStandIns) log('The base images are stand-ins of Debian packages: musl and the official images are not tested.')
 let failed = 0
 const chosen = checks.filter(({ name }) => only === undefined || name.includes(only))
 if (chosen.length === 0) log(`no check has a name with "${only}": ${checks.map(({ name }) => name).join('; ')}`)

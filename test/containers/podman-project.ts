@@ -168,7 +168,9 @@ async function roll(state: State): Promise<void> {
 async function removeAll({ engine, compose, edgeRule }: State): Promise<void> {
   const all = await engine.run('ps', '--all', '--quiet', '--filter', `label=com.docker.compose.project=${projectName}`)
   const ids = all.split('\n').filter(Boolean)
-  if (ids.length > 0) await engine.run('rm', '--force', '--volumes', '--time', '5', ...ids)
+  const removeContainers = () => engine.run('rm', '--force', '--ignore', '--volumes', '--time', '5', ...ids)
+  // Podman 4.3 fails where a container ends while it is being killed.
+  if (ids.length > 0) await removeContainers().catch(removeContainers)
   const remove = (kind: string, name: string) =>
     engine.run(kind, 'rm', '--force', `${projectName}_${name}`).catch(() => '')
   for (const name of Object.keys(compose.networks)) await remove('network', name)

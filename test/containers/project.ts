@@ -21,12 +21,22 @@ export type Project = {
   down(): Promise<void>
 }
 
-export type ProjectOptions = { engine: Engine; variables: Record<string, string>; secrets: string; image: string }
+export type ProjectOptions = {
+  engine: Engine
+  variables: Record<string, string>
+  secrets: string
+  image: string
+  /** Of the text of docker-compose.yml. */
+  edit(text: string): string
+}
 
 /** The compose file with these secrets and this image, for a project of its own. */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const text = await readFile(join(projectRoot, 'docker-compose.yml'), 'utf8')
-  const compose = text.replaceAll('deploy/secrets/', `${options.secrets}/`).replaceAll('gatehouse:local', options.image)
+  const compose = options
+    .edit(text)
+    .replaceAll('deploy/secrets/', `${options.secrets}/`)
+    .replaceAll('gatehouse:local', options.image)
   return options.engine.name === 'podman' ? openPodmanProject(compose, options) : openDockerProject(compose, options)
 }
 

@@ -1,18 +1,31 @@
 // npm run sbom: writes dist/sbom.cdx.json, the packages of an instance as CycloneDX. The image holds the same as sbom.cdx.json.
-import { spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root } from '../setup/project.js'
 
-const root = resolve(import.meta.dirname, '../..')
-const args = ['sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx']
-const { status, stdout, stderr } = spawnSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 ** 2 })
-if (status === 0) {
-  const file = join(root, 'dist/sbom.cdx.json')
+type Sbom = {
+  serialNumber?: string
+  metadata: { timestamp?: string; tools: { version?: string }[]; component: { name: string } }
+  components: unknown[]
+}
+
+/** Without what differs from one run, folder or npm to the next. */
+export function listComponents(): string {
+  const args = ['sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx']
+  const sbom = JSON.parse(execFileSync('npm', args, { cwd: root, maxBuffer: 64 * 1024 ** 2, encoding: 'utf8' })) as Sbom
+  delete sbom.serialNumber
+  delete sbom.metadata.timestamp
+  for (const tool of sbom.metadata.tools) delete tool.version
+  // npm takes the name of the folder.
+  sbom.metadata.component.name = 'gatehouse'
+  return `${JSON.stringify(sbom, null, 2)}\n`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const text = listComponents()
   mkdirSync(join(root, 'dist'), { recursive: true })
-  writeFileSync(file, stdout)
-  const { components } = JSON.parse(stdout) as { components: unknown[] }
-  console.log(`dist/sbom.cdx.json: ${components.length} components`)
-} else {
-  console.error(stderr)
-  process.exitCode = 1
+  writeFileSync(join(root, 'dist/sbom.cdx.json'), text)
+  console.log(`dist/sbom.cdx.json: ${(JSON.parse(text) as Sbom).components.length} components`)
 }
