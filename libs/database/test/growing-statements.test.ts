@@ -17,7 +17,7 @@ const around = /^(?:\s*(?:begin|set local [^;]*);)+|;\s*(?:commit|rollback)\s*$/
 
 /** Design: invariant 13. */
 describe('every statement that the tests have made the code send', function () {
-  this.timeout(180_000)
+  this.timeout(600_000)
   const opening = new AsyncDisposableStack()
   let databases: Client[]
   before(async () => {
