@@ -16,6 +16,7 @@ import {
 } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
+import { connect } from 'nats'
 import { startExample } from '../deploy/example/start-example.ts'
 
 type Account = { token: string; id: string }
@@ -300,6 +301,45 @@ describe('examples/chat', function () {
       await eventually('her message is gone', async () => (await readHall()).messages.length === 1)
 
       expect((await readHall()).messages[0]!.text).to.equal('by a request')
+    })
+
+    it('is right again after an absence of which no event is left, by asking what has changed since', async () => {
+      const [vera, tom] = [await register('vera'), await register('tom')]
+      await answered(call(vera.token, 'PATCH /api/users/@me', { displayName: 'Vera Rubin' }))
+      for (const { token } of [vera, tom]) await answered(call(token, 'POST /api/rooms/hall', { text: 'before' }))
+      const names = async () => (await readHall()).messages.map(({ author }) => author.name)
+      expect(await names(), 'the name that everybody sees').to.include.members(['Vera Rubin', 'tom'])
+
+      await example.rooms.kill()
+      await answered(call(vera.token, 'DELETE /api/users/@me', { username: 'vera', password }))
+      await answered(call(tom.token, 'PATCH /api/users/@me', { displayName: 'Major Tom' }))
+      await forgetEvents()
+      await example.rooms.start()
+
+      await eventually('her message is gone', async () => !(await names()).includes('Vera Rubin'))
+      await eventually('his name is there', async () => (await names()).includes('Major Tom'))
+    })
+
+    /** As a day does. */
+    async function forgetEvents(): Promise<void> {
+      const connection = await connect({ servers: example.natsUrl })
+      const { streams } = await connection.jetstreamManager()
+      for (const stream of ['gatehouse-events', 'gatehouse-changes']) {
+        const isPublished = async () => (await streams.info(stream)).state.messages > 0
+        await eventually('the events are published', isPublished)
+        await eventually('no more come', async () => (await countOutbox()) === 0)
+        await streams.purge(stream)
+      }
+      await connection.close()
+    }
+    const countOutbox = async () => (await database.orm.em.fork().execute('select 1 from outbox')).length
+
+    it('tells who of its people is online', async () => {
+      const { body } = await call(tess.token, 'GET /api/rooms/hall/people')
+      const people = body.people as unknown as { id: string; name: string; online: boolean }[]
+
+      expect(people.filter(({ online }) => online).map(({ name }) => name)).to.deep.equal(['tess'])
+      expect(people.map(({ name }) => name)).to.include('Major Tom')
     })
 
     it('answers nobody who does not come through the gateway', async () => {

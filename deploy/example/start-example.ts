@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { connectDatabase, prepareDatabase } from '@gatehouse/database'
@@ -23,23 +24,31 @@ type Options = {
 export async function startExample({ environment, dataFolder, databaseUrl, log, restarts }: Options) {
   await using opening = new AsyncDisposableStack()
   const [port, roomsPort] = [await freePort(), await freePort()]
-  const upstreamsFile = await writeUpstreams(dataFolder, { chat: port, 'chat-python': roomsPort })
+  const roomsKey = join(dataFolder, 'rooms.pem')
+  const upstreamsFile = await writeUpstreams(dataFolder, {
+    ports: { chat: port, 'chat-python': roomsPort },
+    publicKey: await makeKey(roomsKey),
+  })
   const nats = opening.use(await startNats({ folder: join(dataFolder, 'nats') }))
   const config = readConfig({ ...environment, NATS_URL: nats.url, GATEHOUSE_UPSTREAMS: upstreamsFile })
   await prepareDatabase(databaseUrl)
-  const common = {
-    NATS_URL: nats.url,
-    PUBLIC_ORIGIN: config.publicAddress.origin,
-    KEYS_URL: `${localOrigin(config)}/api/upstream-keys`,
-  }
-  const ofChat = { ...common, PORT: String(port), DATABASE_URL: await createRole(databaseUrl) }
+  const common = { NATS_URL: nats.url, PUBLIC_ORIGIN: config.publicAddress.origin }
+  const gateway = localOrigin(config)
+  const keys = { KEYS_URL: `${gateway}/api/upstream-keys` }
+  const ofChat = { ...common, ...keys, PORT: String(port), DATABASE_URL: await createRole(databaseUrl) }
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(examplesFolder, 'chat/main.ts')]
   const address = `http://127.0.0.1:${port}/api/chat`
   const chat = opening.use(
     new ExampleProcess({ name: 'examples/chat', command: node, variables: ofChat, address, restarts }),
   )
   const roomsUrl = `http://127.0.0.1:${roomsPort}/`
-  const ofRooms = { ...common, PORT: String(roomsPort), DATABASE: join(dataFolder, 'rooms.db') }
+  const ofRooms = {
+    ...common,
+    GATEWAY_URL: gateway,
+    KEY: roomsKey,
+    PORT: String(roomsPort),
+    DATABASE: join(dataFolder, 'rooms.db'),
+  }
   const rooms = opening.use(
     new ExampleProcess({
       ...{ name: 'examples/chat-python', command: [requirePython(), join(examplesFolder, 'chat-python/rooms.py')] },
@@ -49,7 +58,15 @@ export async function startExample({ environment, dataFolder, databaseUrl, log, 
   await Promise.all([chat.start(), rooms.start()])
   const instance = opening.use(await startEmbedded(config, databaseUrl, { log }))
   const open = opening.move()
-  return { config, instance, chat, rooms, roomsUrl, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return {
+    config,
+    instance,
+    natsUrl: nats.url,
+    chat,
+    rooms,
+    roomsUrl,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
 }
 
 function requirePython(): string {
@@ -58,11 +75,20 @@ function requirePython(): string {
   return python
 }
 
-async function writeUpstreams(dataFolder: string, ports: Record<string, number>): Promise<string> {
+/** Gives the public half as the file of upstreams has it. */
+async function makeKey(path: string): Promise<string> {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  await writeFile(path, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600 })
+  return publicKey.export({ format: 'jwk' }).x ?? ''
+}
+
+type Named = { ports: Record<string, number>; publicKey: string }
+
+async function writeUpstreams(dataFolder: string, { ports, publicKey }: Named): Promise<string> {
   const upstreams: object[] = []
   for (const [example, port] of Object.entries(ports)) {
     const text = await readFile(join(examplesFolder, example, 'upstreams.yaml'), 'utf8')
-    const file = parse(text) as { upstreams: object[] }
+    const file = parse(text.replace('key: KEY', `key: ${publicKey}`)) as { upstreams: object[] }
     upstreams.push(...file.upstreams.map((upstream) => ({ ...upstream, origins: [`http://127.0.0.1:${port}`] })))
   }
   const path = join(dataFolder, 'example-upstreams.yaml')

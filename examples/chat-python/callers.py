@@ -14,7 +14,7 @@ ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
 
 
 class InvalidCaller(Exception):
-    """Answer 401."""
+    """Answer 503: a client takes a 401 for an ended session."""
 
 
 class KeysUnavailable(Exception):

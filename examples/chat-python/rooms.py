@@ -12,17 +12,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 sys.dont_write_bytecode = True  # Nothing is written beside the sources.
 
+from asks import Gatehouse, read_seed  # noqa: E402
 from callers import Callers, InvalidCaller, KeysUnavailable  # noqa: E402
 from nats import Nats  # noqa: E402
 
 NAME = "rooms"
 MAX_TEXT, PAGE, AUDIENCE = 2000, 50, 1000
+CATCH_UP_SECONDS, ONLINE_SECONDS = 3600, 5
 SCHEMA = """
-    create table if not exists people (id text primary key, name text not null);
+    create table if not exists people (id text primary key, name text not null, version integer not null default 0);
     create table if not exists messages (
         id integer primary key autoincrement, person text not null references people (id) on delete cascade,
         text text not null, at integer not null);
     create table if not exists gone (id text primary key);
+    create table if not exists told (version integer not null);
 """
 
 
@@ -38,14 +41,31 @@ class Store:
         self.database.executescript(SCHEMA)
 
     def meet(self, person, name):
+        """Whether it is for the first time."""
         with self.lock, self.database as db:
             if db.execute("select 1 from gone where id = ?", [person]).fetchone():
                 raise Gone
-            db.execute("insert into people values (?, ?) on conflict do nothing", [person, name])
+            sql = "insert into people (id, name) values (?, ?) on conflict do nothing"
+            return db.execute(sql, [person, name]).rowcount == 1
 
-    def rename(self, person, name):
+    def learn(self, account):
+        """What Gatehouse says of an account. The higher version is the newer."""
+        if account["isDeleted"]:
+            return self.forget(account["id"])
+        name, version = account["displayName"] or account["username"], account["version"]
         with self.lock, self.database as db:
-            db.execute("update people set name = ? where id = ?", [name, person])
+            sql = "update people set name = ?, version = ? where id = ? and version <= ?"
+            db.execute(sql, [name, version, account["id"], version])
+
+    def told(self):
+        """The version up to which Gatehouse has told what changed."""
+        with self.lock:
+            return (self.database.execute("select version from told").fetchone() or [0])[0]
+
+    def keep_told(self, version):
+        with self.lock, self.database as db:
+            db.execute("delete from told")
+            db.execute("insert into told values (?)", [version])
 
     def forget(self, person):
         with self.lock, self.database as db:
@@ -68,26 +88,60 @@ class Store:
         return [dict(zip(keys, (str(row[0]), *row[1:3]))) | {"author": {"id": row[3], "name": row[4]}} for row in rows]
 
     def people(self):
+        """Names by ids."""
         with self.lock:
-            return [row[0] for row in self.database.execute("select id from people order by id")]
+            return dict(self.database.execute("select id, name from people order by id"))
 
 
 class Room:
-    def __init__(self, store, nats):
-        self.store, self.nats = store, nats
+    def __init__(self, store, nats, gatehouse):
+        self.store, self.nats, self.gatehouse = store, nats, gatehouse
+        self.online, self.online_until, self.asking = set(), 0, threading.Lock()
+        self.changed = threading.Event()
         subject = f"gatehouse.upstream.{NAME}"
         nats.subscribe(f"{subject}.message", self.on_message, NAME)
         nats.subscribe(f"{subject}.ready", self.on_ready, NAME)
-        self.pull("gatehouse-events", "UserDeleted", self.on_deleted)
-        self.pull("gatehouse-changes", "ProfileChanged", self.on_profile)
+        self.pull("gatehouse-events", "UserDeleted")
+        self.pull("gatehouse-changes", "ProfileChanged")
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    def follow(self):
+        """Asks what changed at each start, after each event, and each hour: events are kept for a day only."""
+        while True:
+            self.changed.clear()
+            try:
+                for accounts, version in self.gatehouse.changes(self.store.told()):
+                    for account in accounts:
+                        self.store.learn(account)
+                    self.store.keep_told(version)
+                self.changed.wait(CATCH_UP_SECONDS)
+            except OSError:
+                time.sleep(1)  # Gatehouse is away.
+
+    def meet(self, person, name):
+        if self.store.meet(person, name):
+            try:
+                for account in self.gatehouse.accounts([person]):
+                    self.store.learn(account)
+            except OSError:
+                pass  # The name of the statement will do until the next change.
+
+    def people(self):
+        """At most 1,000, of whom Gatehouse says every 5 s who is online."""
+        people = list(self.store.people().items())[:1000]
+        with self.asking:
+            if people and self.online_until < time.monotonic():
+                self.online = self.gatehouse.online([person for person, _ in people])
+                self.online_until = time.monotonic() + ONLINE_SECONDS
+        return [{"id": person, "name": name, "online": person in self.online} for person, name in people]
 
     def say(self, person, name, text):
         """The id of the message. Raises ValueError with a sentence, or Gone."""
         if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
             raise ValueError(f"A text of 1 to {MAX_TEXT} characters is needed")
-        self.store.meet(person, name)
+        self.meet(person, name)
         message = {"type": "rooms.said", "id": self.store.say(person, text), "text": text, "author": {"id": person}}
-        people = self.store.people()
+        people = list(self.store.people())
         for start in range(0, len(people), AUDIENCE):
             to = {"users": people[start : start + AUDIENCE]}
             self.nats.publish(f"gatehouse.upstream.{NAME}.deliver", {"to": to, "message": message})
@@ -106,15 +160,8 @@ class Room:
     def on_ready(self, message):
         self.nats.publish(message.reply, {"rooms": [{"id": "hall", "messages": self.store.messages()}]})
 
-    def on_deleted(self, event):
-        self.store.forget(event["userId"])
-
-    def on_profile(self, event):
-        profile = event["profile"]
-        self.store.rename(event["userId"], profile.get("displayName") or profile["username"])
-
-    def pull(self, stream, event, handle):
-        """Acknowledged when handled; without that it comes again after 30 s. An event comes to the inbox with its own subject."""
+    def pull(self, stream, event):
+        """An event comes to the inbox with its own subject, and again after 30 s unless it is acknowledged."""
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.upstream_{NAME}_{event}"
         inbox, answers = f"{self.nats.inbox}.{event}", queue.SimpleQueue()
         self.nats.subscribe(inbox, answers.put)
@@ -127,7 +174,7 @@ class Room:
                 except queue.Empty:
                     continue  # NATS is away.
                 if message.reply.startswith("$JS.ACK."):
-                    handle(message.json())
+                    self.changed.set()
                     self.nats.publish(message.reply, b"+ACK")
                 elif " 503" in message.headers:
                     time.sleep(1)  # The consumer is not there yet.
@@ -136,26 +183,35 @@ class Room:
 
 
 def handler_for(room, callers):
+    def say(caller, body):
+        return room.say(caller["sub"], caller["username"], read_text(body))
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self):
-            self.answer(lambda caller: (200, {"messages": room.store.messages()}))
+            self.answer({
+                "/api/rooms/hall": lambda caller: (200, {"messages": room.store.messages()}),
+                "/api/rooms/hall/people": lambda caller: (200, {"people": room.people()}),
+            })
 
         def do_POST(self):
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            self.answer(lambda caller: (201, {"id": room.say(caller["sub"], caller["username"], read_text(body))}))
+            self.answer({"/api/rooms/hall": lambda caller: (201, {"id": say(caller, body)})})
 
-        def answer(self, act):
+        def answer(self, routes):
             try:
                 caller = callers.verify(self.headers.get("x-gatehouse-caller"))
-                status, reply = act(caller) if self.path == "/api/rooms/hall" else (404, "There is no such room")
+                act = routes.get(self.path)
+                status, reply = act(caller) if act else (404, "There is no such room")
             except InvalidCaller:
                 status, reply = 503, "The request did not come through the gateway"
             except KeysUnavailable:
                 status, reply = 503, "The keys of the gateway cannot be fetched"
             except Gone:
                 status, reply = 403, "This account has been deleted"
+            except OSError:
+                status, reply = 503, "Gatehouse cannot be asked"
             except ValueError as fault:
                 status, reply = 400, str(fault)
             error = {"error": reply, "statusCode": status}
@@ -182,9 +238,11 @@ def read_text(body):
 def main():
     environment = os.environ
     origin = environment["PUBLIC_ORIGIN"]
-    callers = Callers(NAME, origin, environment.get("KEYS_URL") or f"{origin}/api/upstream-keys")
+    gateway = environment.get("GATEWAY_URL") or origin
+    callers = Callers(NAME, origin, f"{gateway}/api/upstream-keys")
     nats = Nats(environment["NATS_URL"], NAME)
-    room = Room(Store(environment["DATABASE"]), nats)
+    gatehouse = Gatehouse(NAME, origin, gateway, read_seed(environment["KEY"]))
+    room = Room(Store(environment["DATABASE"]), nats, gatehouse)
     nats.start()
     server = ThreadingHTTPServer(("127.0.0.1", int(environment.get("PORT") or 9100)), handler_for(room, callers))
     print("rooms: listening", file=sys.stderr, flush=True)
