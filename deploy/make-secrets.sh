@@ -120,6 +120,8 @@ done
 # Those that JetStream keeps: docs/events.md. A subject has no wildcard for a part of a word.
 events='UserCreated PasswordChanged PasswordReset SessionsEnded UserSuspended UserUnsuspended UserDeleted RoleChanged SecondFactorChanged ProfileChanged DeletedPresence
   InviteCreated InviteRedeemed InviteChanged InviteRevoked InviteReinstated InviteDeleted SettingsChanged PeerChanged'
+# What it may be asked.
+questions='message ready audience owned-spaces members export deletion'
 users=''
 for file in "$folder"/nats_password_upstream-*; do
   [ -e "$file" ] || continue
@@ -134,12 +136,14 @@ for file in "$folder"/nats_password_upstream-*; do
     consumers="$consumers
             \"\$JS.API.CONSUMER.INFO.$consumer\", \"\$JS.API.CONSUMER.MSG.NEXT.$consumer\", \"\$JS.ACK.$consumer.>\""
   done
+  answers=''
+  for question in $questions; do answers="$answers\"gatehouse.upstream.$name.$question\", "; done
   users="$users      {
         user: upstream-$name, password: \"$(cat "$file")\"
         permissions {
           publish: [\"gatehouse.upstream.$name.deliver\"$consumers
           ]
-          subscribe: [\"gatehouse.upstream.$name.message\", \"gatehouse.upstream.$name.ready\", \"_INBOX_$name.>\"]
+          subscribe: [$answers\"_INBOX_$name.>\"]
           allow_responses: { max: 1, expires: \"1m\" }
         }
       }

@@ -19,6 +19,7 @@ import {
   operatorEndpoints,
   profileChanged,
   serviceNames,
+  upstreamQuestions,
   variablePrefix,
   type Endpoint,
   type ServiceName,
@@ -207,13 +208,13 @@ describe('the environment of one service, in the hands of somebody else', functi
     gateway: { publish: /^$/, subscribe: /^_INBOX\.gateway\./ },
     identity: {
       publish:
-        /^gatehouse\.((event|change)\.(user|invite\.redeemed|instance\.settings-changed)\.|call\.(federation|session-gateway)\.)/,
+        /^gatehouse\.((event|change)\.(user|invite\.redeemed|instance\.settings-changed)\.|call\.(federation|session-gateway)\.|upstream\.\w+\.(audience|owned-spaces|export|deletion)$)/,
       subscribe: /^(_INBOX\.identity\.|gatehouse\.call\.identity\.)/,
     },
     invite: { publish: /^gatehouse\.(event|change)\.invite\./, subscribe: /^_INBOX\.invite\./ },
     'session-gateway': {
       publish:
-        /^gatehouse\.(broadcast\.|broadcast-to\.|upstream\.\w+\.(message|ready)$|call\.identity\.read-token-claims\.v1$)/,
+        /^gatehouse\.(broadcast\.|broadcast-to\.|upstream\.\w+\.(message|ready|audience|members)$|call\.identity\.read-token-claims\.v1$)/,
       subscribe:
         /^(_INBOX\.session-gateway\.|gatehouse\.(broadcast\.|broadcast-to\.|call\.session-gateway\.|upstream\.\w+\.deliver$))/,
     },
@@ -224,6 +225,7 @@ describe('the environment of one service, in the hands of somebody else', functi
     },
   }
 
+  const questionSubjects = Object.values(upstreamQuestions).map(({ subject }) => subject)
   const subjects = async (): Promise<string[]> => {
     const contracts = Object.values(await import('@gatehouse/contracts')) as { subject?: string; kept?: unknown }[]
     const kept = contracts.filter((one) => typeof one.subject === 'string' && 'kept' in one)
@@ -235,7 +237,7 @@ describe('the environment of one service, in the hands of somebody else', functi
           : [`gatehouse.broadcast.${subject}`, `gatehouse.broadcast-to.node.${subject}`],
       ),
       ...calls.map(({ subject }) => `gatehouse.${subject}`),
-      ...['message', 'ready', 'deliver'].map((kind) => `gatehouse.upstream.chat.${kind}`),
+      ...['message', 'ready', 'deliver', ...questionSubjects].map((kind) => `gatehouse.upstream.chat.${kind}`),
       ...roles.flatMap((role) => [`_INBOX.${role}.x`, `_INBOX.${role}.>`]),
       ...['_INBOX.>', '_INBOX_chat.>', 'gatehouse.>', 'gatehouse.event.>', 'gatehouse.change.>', '>', '$SYS.>'],
     ]

@@ -83,16 +83,37 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
     const delivered: string[] = []
     chat.onMessage(() => undefined)
     chat.onReady(() => ({ spaces: [] }))
+    chat.onQuestion('audience', () => ({ groups: [] }))
+    chat.onQuestion('members', () => ({ members: [] }))
+    chat.onQuestion('ownedSpaces', () => ({ ownedSpaces: [] }))
+    chat.onQuestion('export', () => ({ rows: [] }))
+    chat.onQuestion('deletion', () => ({ done: true }))
     chat.onEvent((event) => void events.push(event))
     await plain!.subscribe('gatehouse.upstream.chat.deliver', (bytes) => void delivered.push(String(bytes.length)))
 
-    const ask = (kind: string) =>
-      eventually(`an answer to a ${kind}`, async () =>
-        Buffer.from(await plain!.request(`gatehouse.upstream.chat.${kind}`, '{}', { timeoutMs: 5_000 })).toString(),
-      )
-    expect([await ask('message'), await ask('ready')]).to.deep.equal(['{"ok":true}', '{"spaces":[]}'])
-    chat.deliver({ users: ['1'] }, { type: 'chat.text' })
     const identity = await connectAs('identity')
+    const ask = (asker: Bus, kind: string) =>
+      eventually(`an answer to a ${kind}`, async () =>
+        JSON.parse(
+          Buffer.from(
+            await asker.plain!.request(`gatehouse.upstream.chat.${kind}`, '{}', { timeoutMs: 5_000 }),
+          ).toString(),
+        ),
+      )
+    expect([
+      await ask(sessionGateway, 'message'),
+      await ask(sessionGateway, 'ready'),
+      await ask(sessionGateway, 'audience'),
+      await ask(sessionGateway, 'members'),
+      await ask(identity, 'audience'),
+      await ask(identity, 'owned-spaces'),
+      await ask(identity, 'export'),
+      await ask(identity, 'deletion'),
+    ]).to.deep.equal([
+      ...[{ ok: true }, { spaces: [] }, { groups: [] }, { members: [] }],
+      ...[{ groups: [] }, { ownedSpaces: [] }, { rows: [] }, { done: true }],
+    ])
+    chat.deliver({ users: ['1'] }, { type: 'chat.text' })
     const payload = { userId: '42', at: 1, state: buildAccountState(), origin: 'local' } as const
     await identity.publish(userCreated, payload, { id: randomUUID() })
 
@@ -116,6 +137,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
     })()
     const ofChat = 'gatehouse-changes.upstream_chat_UserCreated'
     const published = [
+      ...['gatehouse.upstream.chat.deletion', 'gatehouse.upstream.voice.deletion'],
       ...['gatehouse.upstream.chat.deliver', 'gatehouse.upstream.chat.message', 'gatehouse.upstream.voice.message'],
       ...['gatehouse.change.user.created.v1.1', 'gatehouse.broadcast.event.user.presence-changed.v1'],
       ...[`$JS.API.CONSUMER.MSG.NEXT.${ofChat}`, `$JS.API.CONSUMER.INFO.${ofChat}`, `$JS.ACK.${ofChat}.1.1.1.1.0`],
@@ -126,6 +148,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
       ...['$JS.API.STREAM.MSG.GET.gatehouse-events', '$JS.API.DIRECT.GET.gatehouse-events', '_INBOX.answer'],
     ]
     const subscribed = [
+      ...['gatehouse.upstream.chat.deletion', 'gatehouse.upstream.*.owned-spaces', 'gatehouse.upstream.voice.other'],
       ...['gatehouse.upstream.chat.message', 'gatehouse.upstream.*.ready', 'gatehouse.upstream.voice.deliver'],
       ...['gatehouse.event.>', 'gatehouse.change.>', 'gatehouse.broadcast.>', '_INBOX.>', '_INBOX_chat.>', '>'],
     ]

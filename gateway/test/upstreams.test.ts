@@ -326,7 +326,7 @@ describe('Upstreams', () => {
     fc.assert(
       fc.property(cases, ({ prefix, rest, encoded, upper, suffix }) => {
         const route = { prefix, access: 'user', bodyBytes: 1, limit: { requests: 1, seconds: 1 } } as const
-        const upstream = { name: 'a', origins: [], routes: [route], messages: [], ready: [], events: [] }
+        const upstream = { name: 'a', origins: [], routes: [route], messages: [], ready: [], events: [], answers: [] }
         const findRoute = createUpstreamRoutes([upstream], (_, { prefix: found }) => ({ route: found }) as never)
         const below = `/api${spelled((upper ? prefix.toUpperCase() : prefix).slice(4) + rest, encoded)}`
 

@@ -167,6 +167,7 @@ describe('The refusals', () => {
       'upgrade_late 504',
       'upgrade_required 426',
       'upload_unknown 404',
+      'upstream_unavailable 503',
       'user_ambiguous 409',
       'user_not_found 404',
       'user_unknown 404',

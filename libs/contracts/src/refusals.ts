@@ -269,6 +269,11 @@ export const refusals = {
   body_encoded: { status: 415, text: 'Send the body without a content encoding' },
   foreign_identity: { status: 403, text: 'homeInstance is not the host of the signing instance' },
   owns_spaces: { status: 409, text: 'owns_spaces', fields: spaces },
+  upstream_unavailable: {
+    status: 503,
+    text: 'A service that must first say whether spaces are owned there does not answer at the moment',
+    fields: { upstream: z.string() },
+  },
   user_not_found: { status: 404, text: 'No such user', fields: { found: z.literal(false) } },
   rotation_running: { status: 409, text: 'A rotation of the secret is under way' },
   origin_invalid: {

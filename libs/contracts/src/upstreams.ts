@@ -4,6 +4,7 @@ import { upstreamRights } from './endpoints/table.ts'
 import { deletedPresence, durableEvents } from './events.ts'
 import { serviceNames } from './services.ts'
 import { snowflake } from './text.ts'
+import { upstreamQuestionNames, upstreamQuestions, type UpstreamQuestionName } from './upstream-questions.ts'
 
 // For people: docs/integrating.md
 
@@ -91,6 +92,7 @@ export const upstream = z.strictObject({
     .refine(noRepetition, repeated)
     .default([]),
   asks: asks.optional(),
+  answers: z.array(z.enum(upstreamQuestionNames)).refine(noRepetition, repeated).default([]),
 })
 export type Upstream = z.infer<typeof upstream>
 export type UpstreamRoute = z.infer<typeof upstreamRoute>
@@ -104,6 +106,7 @@ export function upstreamSubjects(name: string, prefix = 'gatehouse') {
     message: `${subject}.message`,
     ready: `${subject}.ready`,
     deliver: `${subject}.deliver`,
+    question: (name: UpstreamQuestionName) => `${subject}.${upstreamQuestions[name].subject}`,
     consumer: `upstream_${name}`,
     /** Its own prefix: it cannot read answers for others. */
     inbox: `_INBOX_${name}`,
@@ -129,7 +132,7 @@ export const upstreamDelivery = z.object({
   to: z.union([
     z.strictObject({ users: userIds }),
     z.strictObject({ sessions: sessionIds }),
-    z.strictObject({ space: snowflake }),
+    z.strictObject({ space: z.string().min(1).max(64) }),
   ]),
   except: z.strictObject({ sessions: sessionIds }).optional(),
   /** Judged when it is delivered. */

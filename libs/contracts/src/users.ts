@@ -248,7 +248,10 @@ export const deleteSelfBody = z.object({
   username: z.string({ error: 'username_confirmation_required' }),
   password: anyValue<string>(),
 })
-export const ownedSpaces = z.array(z.object({ id: snowflake, name: z.string() }).meta({ id: 'OwnedSpace' }))
+/** Ids of further services are texts of any kind. */
+export const ownedSpaces = z.array(
+  z.object({ id: z.string().min(1).max(64), name: z.string().max(100) }).meta({ id: 'OwnedSpace' }),
+)
 export const successReply = z.object({ success: z.literal(true) }).meta({ id: 'Success' })
 
 export const uploadReply = z.object({

@@ -42,6 +42,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       replica_hosts: 'select, insert, delete',
       attach_proofs: 'select, insert, update, delete',
       deletion_orders: 'select, insert, update, delete',
+      upstream_deletions: 'select, insert, update, delete',
       federation_limits: 'select, insert, update',
       second_factors: 'select, insert, update, delete',
       passkeys: 'select, insert, update, delete',

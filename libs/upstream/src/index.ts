@@ -7,6 +7,8 @@ export type {
   Audience,
   DeliveryOptions,
   LiveMessage,
+  OwnedSpace,
+  QuestionName,
   SocketCaller,
   SocketMessage,
   UpstreamConnection,

@@ -9,7 +9,16 @@ import { expect } from 'chai'
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const origin = 'https://chat.example'
 const asks = { key: publicKey.export({ format: 'jwk' }).x!, rights: ['accounts' as const] }
-const upstream = { name: 'chat', origins: ['http://chat:1'], routes: [], messages: [], ready: [], events: [], asks }
+const upstream = {
+  name: 'chat',
+  origins: ['http://chat:1'],
+  routes: [],
+  messages: [],
+  ready: [],
+  events: [],
+  answers: [],
+  asks,
+}
 const verify = createStatementVerifier([upstream], origin)
 
 describe('The client of upstreams', () => {

@@ -8,6 +8,7 @@ import {
   redisAddress,
   serviceConfig,
   tokenConfig,
+  upstreamsConfig,
   type EncryptionConfig,
   type FederationReach,
   type PublicAddress,
@@ -27,6 +28,8 @@ export type IdentityConfig = ServiceConfig &
     hashing: { threads: number; queue: number }
     /** 0: kept for ever. */
     auditRetentionDays: number
+    /** Contract: 8, GATEHOUSE_UPSTREAMS. */
+    upstreamsFile?: string
   }
 
 /** Throws ConfigurationError with every fault. */
@@ -36,6 +39,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...serviceConfig(given),
     ...tokenConfig(given),
     ...encryptionConfig(given),
+    ...upstreamsConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,

@@ -11,6 +11,7 @@ import type { IdentityMetrics } from './metrics.ts'
 import type { ImageConverter } from './uploads/image-converter.ts'
 import type { RemotePictures } from './operations/federation/remote-pictures.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
+import type { Upstreams } from './upstreams/open-upstreams.ts'
 
 export type OperationContext = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & { databaseTime: DatabaseTime }
 
@@ -31,6 +32,7 @@ export type Deps = Resources & {
   freeDiskBytes: (folder: string) => Promise<number>
   uploadCleanup: UploadCleanup
   remotePictures: RemotePictures
+  upstreams: Upstreams
   /** Of the process: each export may hold a connection of the gateway. */
   exportQuota: Quota
 }

@@ -84,5 +84,13 @@ export const policy = {
   exportPageRows: 500,
   exportsAtOnce: 8,
   exportRetryAfterSeconds: 60,
+  /** Of one upstream: 1 GiB, and the waiting for it. */
+  exportPagesOfUpstream: 2_048,
+  exportUpstreamMs: 60_000,
+  upstreamRetryAfterSeconds: 5,
+  /** Contract: 5, Deletions at further services. They are tried again as deletion orders are. */
+  upstreamDeletionIntervalMs: 5_000,
+  upstreamDeletionsAtOnce: 32,
+  upstreamDeletionOverdueMs: 24 * 60 * 60 * 1000,
   stubNameAttempts: 50,
 } as const

@@ -29,6 +29,7 @@ import { createIdentityMetrics } from './metrics.ts'
 import { policy } from './policy.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { startRetention } from './retention.ts'
+import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
 import { startOrders } from './operations/federation/deletion-orders.ts'
 import { accountStateRoutes, operatorRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -40,6 +41,7 @@ import { respondToCalls } from './rpc/calls.ts'
 import { startImageConverter } from './uploads/image-converter.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
 import { freeDiskBytes, tempUploadDir } from './uploads/upload-files.ts'
+import { openUpstreams } from './upstreams/open-upstreams.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'
 
@@ -73,6 +75,7 @@ export async function startIdentity(
     freeDiskBytes,
     exportQuota: createQuota(1, policy.exportsAtOnce),
     uploadCleanup: opening.use(startUploadCleanup({ ...resources, config })),
+    upstreams: opening.use(await openUpstreams(resources, config.upstreamsFile)),
     retention: opening.use(startRetention({ ...resources, config })),
     ...overrides,
   }
@@ -82,6 +85,7 @@ export async function startIdentity(
   measureOrders(deps)
   opening.use(await respondToCalls(deps))
   opening.use(startOrders(deps))
+  opening.use(startUpstreamDeletions(deps))
   const routers = [
     accountStateRoutes(deps),
     authRoutes(deps),
@@ -127,13 +131,17 @@ function measureOutbox(metrics: Metrics, relay: OutboxRelay): void {
   })
 }
 
-/** Contract: 7, Deletion orders. */
-function measureOrders({ metrics, orm }: Pick<Resources, 'metrics' | 'orm'>): void {
+/** Contract: 7, Deletion orders; 5, Deletions at further services. */
+function measureOrders({ metrics, orm, clock }: Pick<Resources, 'metrics' | 'orm' | 'clock'>): void {
   const meaning = 'Deletions ordered at peers that did not answer in 30 days'
   metrics.gauge('gatehouse_deletion_orders_overdue', meaning, () =>
     orm.em
       .fork()
       .count(DeletionOrder, { state: 'overdue' })
       .catch(() => Number.NaN),
+  )
+  const open = 'Deletions that a further service has not done for a day'
+  metrics.gauge('gatehouse_upstream_deletions_overdue', open, () =>
+    countOverdueDeletions({ orm, clock }).catch(() => Number.NaN),
   )
 }

@@ -2,6 +2,7 @@ import { homeFields, profileFieldNames, profileFields } from '@gatehouse/contrac
 import { read } from '@gatehouse/database'
 import { nextId } from '@gatehouse/domain'
 import { expect } from 'chai'
+import { nothingAsked } from '../src/operations/deletion/ask-upstreams.ts'
 import { deleteLockedAccount } from '../src/operations/deletion/delete-locked-account.ts'
 import { ownFiles, ownRows } from '../src/operations/export/own-rows.ts'
 import { lockUser } from '../src/queries/load-user.ts'
@@ -17,6 +18,7 @@ const noReferences: Excepted = {
 }
 const keptByDeletion: Excepted = {
   'account_versions.user_id': 'it says when upstreams are told of the tombstone',
+  'upstream_deletions.user_id': 'it is open until the service has done it; Contract: 5',
   'deletion_orders.user_id': 'an order is tried for 30 days, also after the account is gone; Contract: 7',
   'audit_log.actor_id': 'the log says who acted; a page reads the name of a tombstone as Deleted User',
   'dm_messages.author_id': 'a conversation belongs to its other members too; Spec: Tombstone',
@@ -55,6 +57,7 @@ const untoldByExport: Excepted = {
   'replica_hosts.user_id': 'an index of lists that are told',
   'role_assignments.user_id': 'a record of the space',
   'space_folders.user_id': 'an order of the client',
+  'upstream_deletions.user_id': 'it begins with the deletion of the account',
   'voice_restrictions.moderator_id': 'an act of a moderator',
   'voice_restrictions.user_id': 'a record of the space',
 }
@@ -138,7 +141,13 @@ describe('Completeness', () => {
       expect(await countReferences(reference, id), reference.name).to.equal(1)
       await identity.deps.orm.em.fork().transactional(async (em) => {
         const user = (await lockUser(em, id))!
-        await deleteLockedAccount(identity.deps, em, { user, mode: 'full', actor: null, requestId: undefined })
+        await deleteLockedAccount(identity.deps, em, {
+          user,
+          mode: 'full',
+          actor: null,
+          requestId: undefined,
+          asked: nothingAsked,
+        })
       })
       if ((await countReferences(reference, id)) > 0) left.push(reference.name)
     }
@@ -168,7 +177,13 @@ describe('Completeness', () => {
     await identity.deps.orm.em.fork().execute(`update users set ${values.join(', ')} where id = ?`, [id])
     await identity.deps.orm.em.fork().transactional(async (em) => {
       const user = (await lockUser(em, id))!
-      await deleteLockedAccount(identity.deps, em, { user, mode: 'soft', actor: null, requestId: undefined })
+      await deleteLockedAccount(identity.deps, em, {
+        user,
+        mode: 'soft',
+        actor: null,
+        requestId: undefined,
+        asked: nothingAsked,
+      })
     })
 
     const [row] = await rowsOf<Record<string, unknown>>('select * from users where id = ?', [id])

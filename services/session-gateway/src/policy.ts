@@ -80,5 +80,7 @@ export const policy = {
   /** Per upstream. */
   upstreamWaitingBytes: 32 * 1024 * 1024,
   spacesPerStatement: 100,
-  repeatedFaultMs: 60_000,
+  upstreamMembersMs: 5_000,
+  /** Ids, in all lists. */
+  rememberedMembers: 200_000,
 } as const

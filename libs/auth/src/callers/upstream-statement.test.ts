@@ -14,6 +14,7 @@ const unasked: Upstream = {
   messages: [],
   ready: [],
   events: [],
+  answers: [],
 }
 const chat: Upstream = { ...unasked, name: 'chat', asks: { key, rights: ['accounts'] } }
 const origin = 'https://here.example'

@@ -137,6 +137,7 @@ export const accountDeclarations = {
       'password_required',
       'account_deletion_password_incorrect',
       'account_deletion_blocked_owned_spaces',
+      'upstream_unavailable',
       'hashing_busy',
     ],
   },

@@ -1,6 +1,7 @@
 import * as admin from '../admin.ts'
 import type { EndpointDeclaration } from '../define.ts'
 import { openOrdersReply } from '../federation.ts'
+import { upstreamDeletionsReply } from '../upstream-questions.ts'
 import { pageQuery } from '../invites.ts'
 import { idParams } from '../text.ts'
 import { successReply, userReply } from '../users.ts'
@@ -66,6 +67,7 @@ export const administrationDeclarations = {
       'target_deleted',
       'own_account',
       'account_deletion_blocked_owned_spaces',
+      'upstream_unavailable',
       'last_admin_deleted',
     ],
   },
@@ -86,6 +88,11 @@ export const administrationDeclarations = {
     summary: 'Deletions ordered at peers that have not ended, newest first',
     query: pageQuery,
     replies: { 200: openOrdersReply },
+  },
+  listUpstreamDeletions: {
+    summary: 'Deletions that a further service has not yet said it has done, newest first',
+    query: pageQuery,
+    replies: { 200: upstreamDeletionsReply },
   },
   listAudit: { summary: 'The audit log, newest first', query: admin.auditQuery, replies: { 200: admin.auditReply } },
 } as const satisfies Partial<Record<EndpointName, EndpointDeclaration>>

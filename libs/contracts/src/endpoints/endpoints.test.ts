@@ -85,6 +85,7 @@ describe('The endpoint table', () => {
       'POST /api/users/@me/federation-identity/delete',
       'GET /api/users/@me/federation-identity/orders',
       'GET /api/admin/deletion-orders',
+      'GET /api/admin/upstream-deletions',
       'GET /api/federation/receipt-keys',
       'GET /api/users/@me/sockets',
       'POST /api/users/@me/export',

@@ -11,7 +11,7 @@ export const federationDeclarations = {
     summary: 'Delete the account of a user of the calling peer',
     body: federation.deleteIdentityBody,
     replies: { 200: federation.deleteIdentityReply },
-    refusals: ['foreign_identity', 'owns_spaces'],
+    refusals: ['foreign_identity', 'owns_spaces', 'upstream_unavailable'],
   },
   receiptKeys: {
     summary: 'The Ed25519 keys of receipts, the one in force first',

@@ -133,6 +133,7 @@ export const endpointTable = {
   getSettings: identity('GET', '/api/settings/instance', 'admin'),
   patchSettings: identity('PATCH', '/api/settings/instance', 'admin'),
   listOpenOrders: identity('GET', '/api/admin/deletion-orders', 'admin'),
+  listUpstreamDeletions: identity('GET', '/api/admin/upstream-deletions', 'admin'),
   listAudit: identity('GET', '/api/admin/audit', 'admin'),
 
   // Contract: 7, federation

@@ -233,4 +233,20 @@ export const release030 = {
     'alter table peers add column seen_at timestamptz, add column synced_at timestamptz',
     "create index deletion_orders_overdue on deletion_orders (origin) where state = 'overdue'",
   ],
+  /** Contract: 5, Deletions at further services. */
+  Migration20261205UpstreamDeletions: [
+    `create table upstream_deletions (
+      id bigint primary key default next_snowflake(),
+      user_id bigint not null references users (id) on delete cascade,
+      upstream text not null,
+      mode text not null,
+      error text,
+      attempts integer not null default 0,
+      given_at timestamptz not null,
+      next_attempt_at timestamptz not null,
+      constraint upstream_deletions_user_upstream unique (user_id, upstream)
+    )`,
+    'create index upstream_deletions_due on upstream_deletions (upstream, next_attempt_at)',
+    'create index upstream_deletions_given on upstream_deletions (given_at)',
+  ],
 }

@@ -1,4 +1,4 @@
-import type { DeletionMode, KeptReceipt, OrderState, registryReply } from '@gatehouse/contracts'
+import type { DeletionMode, KeptReceipt, OrderState, UpstreamDeletionError, registryReply } from '@gatehouse/contracts'
 import { defineEntity, p } from '@mikro-orm/core'
 import type { z } from 'zod'
 
@@ -118,6 +118,26 @@ const DeletionOrderSchema = defineEntity({
 
 export class DeletionOrder extends DeletionOrderSchema.class {}
 DeletionOrderSchema.setClass(DeletionOrder)
+
+/** What a further service has not yet said it has done. Contract: 5, Deletions at further services. */
+const UpstreamDeletionSchema = defineEntity({
+  name: 'UpstreamDeletion',
+  tableName: 'upstream_deletions',
+  uniques: [{ name: 'upstream_deletions_user_upstream', properties: ['userId', 'upstream'] }],
+  properties: {
+    id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
+    userId: p.bigint('string'),
+    upstream: p.text(),
+    mode: p.text().$type<DeletionMode>(),
+    error: p.text().$type<UpstreamDeletionError>().nullable(),
+    attempts: p.integer().default(0),
+    givenAt: p.datetime(),
+    nextAttemptAt: p.datetime(),
+  },
+})
+
+export class UpstreamDeletion extends UpstreamDeletionSchema.class {}
+UpstreamDeletionSchema.setClass(UpstreamDeletion)
 
 /** Shared by all replicas. Contract: 7. */
 const FederationLimitSchema = defineEntity({

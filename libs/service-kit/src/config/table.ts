@@ -30,7 +30,7 @@ const edge = ['gateway', 'embedded'] as const
 const tokens = ['gateway', 'identity', 'embedded'] as const
 const federated = ['identity', 'federation-fanout', 'embedded'] as const
 const addressed = ['gateway', 'identity', 'invite', 'federation-fanout', 'embedded'] as const
-const routed = ['gateway', 'session-gateway', 'embedded'] as const
+const routed = ['gateway', 'identity', 'session-gateway', 'embedded'] as const
 const distributed = ['cluster', 'compose', 'kubernetes'] as const
 const containers = ['compose', 'kubernetes'] as const
 

@@ -26,7 +26,7 @@ describe('The file of upstreams', () => {
   it('is read as YAML and as JSON, with what it leaves out filled in', async () => {
     const chat = { name: 'chat', origins: ['http://chat:9000'], routes: [{ prefix: '/api/spaces', access: 'user' }] }
     const limit = { requests: 300, seconds: 60 }
-    const filled = { messages: [], ready: [], events: [] }
+    const filled = { messages: [], ready: [], events: [], answers: [] }
     const routes = [{ prefix: '/api/spaces', access: 'user', bodyBytes: 65_536, limit }]
     const yaml = `upstreams:
   - name: chat
@@ -49,6 +49,7 @@ describe('The file of upstreams', () => {
     messages: [chat., ping., Chat.]
     ready: [spaces, user, __proto__]
     events: [UserCreated, PresenceChanged]
+    answers: [audience, members, everything]
   - name: voice
     origins: []
     routes:
@@ -72,7 +73,7 @@ describe('The file of upstreams', () => {
       ...['upstreams[0].name', 'upstreams[0].origins[0]', 'upstreams[0].origins[1]', 'upstreams[0].routes[0].access'],
       ...['upstreams[0].routes[0]', 'upstreams[0].routes[1].bodyBytes', 'upstreams[0].routes[1].prefix'],
       ...['upstreams[0].messages[1]', 'upstreams[0].messages[2]', 'upstreams[0].ready[1]', 'upstreams[0].ready[2]'],
-      ...['upstreams[0].events[1]', 'upstreams[1].origins', ...voiceRoutes],
+      ...['upstreams[0].events[1]', 'upstreams[0].answers[2]', 'upstreams[1].origins', ...voiceRoutes],
       ...['upstreams[1].messages[0]', 'upstreams[1].ready[0]', 'upstreams[2].name'],
       ...['upstreams[2].asks.key', 'upstreams[2].asks.rights[1]'],
     ])

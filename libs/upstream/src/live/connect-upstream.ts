@@ -42,6 +42,33 @@ export type UpstreamOptions = {
 
 export type DeliveryOptions = { except?: { sessions: readonly string[] }; access?: 'admin' }
 
+export type OwnedSpace = { id: string; name: string }
+
+/** Gatehouse asks what the file declares in `answers`. docs/integrating.md says what happens without an answer. */
+type Questions = {
+  /** Who shares something with each of these users. Users with the same audience can share a group. */
+  audience: { question: { users: string[] }; answer: { groups: { users: string[]; audience: string[] }[] } }
+  /** What keeps the user from being deleted. */
+  ownedSpaces: { question: { userId: string }; answer: { ownedSpaces: OwnedSpace[] } }
+  members: { question: { space: string }; answer: { members: string[] } }
+  /** A page of the user's data, the first one without `after`. `next` leads to the next one. */
+  export: { question: { userId: string; after?: string }; answer: { rows: object[]; next?: string } }
+  /** Asked again until it is done. It may come without the user's event, or twice. */
+  deletion: { question: { userId: string; mode: 'soft' | 'full' }; answer: { done: boolean } }
+}
+export type QuestionName = keyof Questions
+type Answering<N extends QuestionName> = (
+  question: Questions[N]['question'],
+) => Questions[N]['answer'] | Promise<Questions[N]['answer']>
+
+const questionSubjects: Record<QuestionName, string> = {
+  audience: 'audience',
+  ownedSpaces: 'owned-spaces',
+  members: 'members',
+  export: 'export',
+  deletion: 'deletion',
+}
+
 export type UpstreamConnection = AsyncDisposable & {
   /**
    * One replica gets each. A socket's next message waits for the handler. After 5 s the sender gets an error. What the
@@ -51,6 +78,9 @@ export type UpstreamConnection = AsyncDisposable & {
 
   /** Gives the upstream's fields of `ready`, within 500 ms if it can. */
   onReady(handle: (caller: SocketCaller) => object | Promise<object>): void
+
+  /** One replica gets each question. */
+  onQuestion<N extends QuestionName>(name: N, answer: Answering<N>): void
 
   /** May be lost: a client sees the truth in its next `ready`. With `access`, only who is an admin at that moment gets it. */
   deliver(to: Audience, message: LiveMessage, options?: DeliveryOptions): void
@@ -96,6 +126,8 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
         return { ok: true, ...(await handle(message as SocketMessage)) }
       }),
     onReady: (handle) => serve('ready', async (caller) => await handle(caller as SocketCaller)),
+    onQuestion: (name, answer) =>
+      serve(questionSubjects[name], async (question) => await answer(question as Questions[typeof name]['question'])),
     deliver(to, message, options = {}) {
       nc.publish(`${subject}.deliver`, JSON.stringify({ ...options, to, message }))
     },

@@ -5,6 +5,7 @@ import { adminView, DeletionOrder } from '@gatehouse/domain'
 import { answer, callerOf, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { deleteUser } from '../operations/deletion/delete-account.ts'
+import { listUpstreamDeletions } from '../operations/deletion/upstream-deletions.ts'
 import { patchSettings } from '../operations/administration/patch-settings.ts'
 import { createRecoveryLink, resetPassword } from '../operations/administration/reset-password.ts'
 import { setRole } from '../operations/administration/set-role.ts'
@@ -36,6 +37,7 @@ export function adminRoutes(deps: Deps): Router<AppState> {
       nextCursor,
     }
   })
+  answer(router, endpoints.listUpstreamDeletions, (query) => listUpstreamDeletions(deps, query))
   answer(router, endpoints.getSettings, async () => settingsReply(await loadSettings(deps.orm.em)))
   answer(router, endpoints.patchSettings, async (changes, ctx) => {
     return settingsReply(await patchSettings(deps, { changes, ...actOf(ctx) }))

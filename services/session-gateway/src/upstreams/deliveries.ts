@@ -1,5 +1,5 @@
 import { upstreamDelivery, upstreamLimits, type AccountState, type UpstreamDelivery } from '@gatehouse/contracts'
-import { bigintArray, read } from '@gatehouse/database'
+import { readJson, type OccasionalLog } from '@gatehouse/service-kit'
 import { sendOrKeep } from '../connection/send-text.ts'
 import { encodeFrame } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
@@ -12,18 +12,17 @@ import {
   type CallerDeps,
   type SessionRegistry,
 } from '../sessions/session-registry.ts'
-import type { OccasionalLog } from './occasional-log.ts'
-import { readJson } from './read-json.ts'
+import type { SpaceMembers } from './space-members.ts'
 import type { LiveUpstream } from './upstream-set.ts'
 
 type DeliveryDeps = CallerDeps &
   Pick<OperationContext, 'log' | 'sessionMetrics'> & {
     sessions: Pick<SessionRegistry, 'find' | 'findSession'>
     occasionalLog: Pick<OccasionalLog, 'warn'>
-    spaceMembers: Pick<SpaceMembers, 'list'>
+    spaceMembers: Pick<SpaceMembers, 'find'>
   }
 
-type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost'
+type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost' | 'members_unknown'
 
 type Delivery = Pick<UpstreamDelivery, 'to' | 'access'> & { frame: Buffer; except: ReadonlySet<string> }
 
@@ -77,10 +76,10 @@ export class Deliveries {
     if (this.#waitingBytes + length > policy.upstreamWaitingBytes) return this.#drop(upstream, 'lost')
     this.#waitingBytes += length
     try {
-      const sockets =
-        'sessions' in to
-          ? this.#named(to.sessions)
-          : this.#socketsOf('users' in to ? to.users : await this.#deps.spaceMembers.list(to.space))
+      const users =
+        'space' in to ? await this.#deps.spaceMembers.find(upstream, to.space) : 'users' in to ? to.users : []
+      if (users === undefined) return this.#drop(upstream, 'members_unknown')
+      const sockets = 'sessions' in to ? this.#named(to.sessions) : this.#socketsOf(users)
       for (const socket of access ? await this.#findAdmins(sockets) : sockets) this.#send(socket, delivery)
       this.#count(upstream, 'delivered')
     } catch (err) {
@@ -127,48 +126,5 @@ function parseDelivery(bytes: Uint8Array): UpstreamDelivery | undefined {
     return upstreamDelivery.safeParse(readJson(bytes)).data
   } catch {
     return undefined
-  }
-}
-
-type Members = readonly string[]
-
-/** Keeps nothing. One statement at a time uses at most one database connection. */
-export class SpaceMembers {
-  readonly #deps: Pick<OperationContext, 'orm'>
-  readonly #asked = new Map<string, PromiseWithResolvers<Members>>()
-  #isReading = false
-
-  constructor(deps: Pick<OperationContext, 'orm'>) {
-    this.#deps = deps
-  }
-
-  /** The members at a moment after the call. Rejects when the database cannot be read. */
-  list(spaceId: string): Promise<Members> {
-    const asked = this.#asked.get(spaceId) ?? Promise.withResolvers<Members>()
-    this.#asked.set(spaceId, asked)
-    if (!this.#isReading) void this.#read()
-    return asked.promise
-  }
-
-  async #read(): Promise<void> {
-    this.#isReading = true
-    while (this.#asked.size > 0) {
-      const batch = [...this.#asked].slice(0, policy.spacesPerStatement)
-      for (const [spaceId] of batch) this.#asked.delete(spaceId)
-      try {
-        const members = await this.#select(batch.map(([spaceId]) => spaceId))
-        for (const [spaceId, { resolve }] of batch) resolve(members.get(spaceId) ?? [])
-      } catch (error) {
-        for (const [, { reject }] of batch) reject(error)
-      }
-    }
-    this.#isReading = false
-  }
-
-  async #select(spaceIds: readonly string[]): Promise<Map<string, Members>> {
-    const sql = `select space_id::text as id, string_agg(user_id::text, ',') as members
-      from space_members where space_id = any(?::bigint[]) group by space_id`
-    const rows = await read<{ id: string; members: string }>(this.#deps.orm.em.fork(), sql, [bigintArray(spaceIds)])
-    return new Map(rows.map(({ id, members }) => [id, members.split(',')]))
   }
 }

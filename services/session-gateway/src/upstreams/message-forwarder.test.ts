@@ -1,12 +1,12 @@
+import { readJson } from '@gatehouse/service-kit'
 import { buildAccountState } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 import { LiveUpstream } from './upstream-set.ts'
 import { MessageForwarder } from './message-forwarder.ts'
-import { readJson } from './read-json.ts'
 
-const definition = { name: 'chat', origins: [], routes: [], messages: ['chat.'], ready: [], events: [] }
+const definition = { name: 'chat', origins: [], routes: [], messages: ['chat.'], ready: [], events: [], answers: [] }
 
 describe('the limits of messages to one upstream on a node', () => {
   it('has 1,024 requests in flight, and then takes turns among the sockets that wait', async () => {

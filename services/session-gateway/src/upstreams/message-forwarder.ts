@@ -1,13 +1,12 @@
 import type { PlainSubjects } from '@gatehouse/bus'
 import { upstreamLimits, upstreamMessageReply, type SocketErrorCode } from '@gatehouse/contracts'
+import { askUpstream, isTooDeep, type OccasionalLog } from '@gatehouse/service-kit'
 import { sendText } from '../connection/send-text.ts'
 import { type SessionSocket, cutText, encodeError, encodeMessage, refOf } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { findCurrentCaller, type CallerDeps, type AuthenticatedSocket } from '../sessions/session-registry.ts'
 import type { LiveUpstream, MessageQueue, WaitingMessage } from './upstream-set.ts'
-import type { OccasionalLog } from './occasional-log.ts'
-import { isTooDeep, readJson } from './read-json.ts'
 
 type ForwarderDeps = CallerDeps &
   Pick<OperationContext, 'timings' | 'sessionMetrics'> & {
@@ -102,19 +101,15 @@ export class MessageForwarder {
     try {
       const caller = await findCurrentCaller(this.#deps, socket)
       if (!caller) return revoked
-      const body = `${JSON.stringify(caller).slice(0, -1)},"message":${json}}`
-      const reply = await plain.request(upstream.subjects.message, body, { timeoutMs: timings.upstreamMessageMs })
-      const read = upstreamMessageReply.parse(readJson(reply))
-      if (reply.length > upstreamLimits.deliveryBytes) throw new RangeError('the reply is too large')
-      if (read.error === undefined) return { outcome: 'acknowledged', reply: read }
-      return { outcome: 'refused', code: 'message_refused', text: read.error }
+      const message = `${JSON.stringify(caller).slice(0, -1)},"message":${json}}`
+      const limits = { timeoutMs: timings.upstreamMessageMs, bytes: upstreamLimits.deliveryBytes }
+      const question = { subject: upstream.subjects.message, json: message, reply: upstreamMessageReply }
+      const reply = await askUpstream(plain, { ...question, ...limits })
+      if (reply.error === undefined) return { outcome: 'acknowledged', reply }
+      return { outcome: 'refused', code: 'message_refused', text: reply.error }
     } catch (err) {
-      const { name: upstreamName } = upstream
-      occasionalLog.warn(
-        `message ${upstreamName}`,
-        { err, upstream: upstreamName },
-        'message not given to its upstream',
-      )
+      const { name } = upstream
+      occasionalLog.warn(`message ${name}`, { err, upstream: name }, 'message not given to its upstream')
       return unavailable
     }
   }

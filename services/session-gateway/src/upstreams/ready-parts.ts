@@ -1,13 +1,12 @@
 import { BusUnavailable, type PlainSubjects } from '@gatehouse/bus'
 import { upstreamLimits, upstreamReadyReply, type ReadyMessage } from '@gatehouse/contracts'
 import { delay } from '@gatehouse/runtime'
+import { askUpstream, type OccasionalLog } from '@gatehouse/service-kit'
 import { sendText } from '../connection/send-text.ts'
 import { encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { findCurrentCaller, type CallerDeps, type AuthenticatedSocket } from '../sessions/session-registry.ts'
 import type { LiveUpstream, UpstreamSet } from './upstream-set.ts'
-import type { OccasionalLog } from './occasional-log.ts'
-import { readJson } from './read-json.ts'
 
 /** The fields of upstreams where none gives them. Contract: 6, `ready`. */
 export const emptyParts = {
@@ -108,9 +107,9 @@ export class ReadyParts {
     try {
       const caller = await findCurrentCaller(this.#deps, socket)
       if (!caller) return 'failed'
-      const question = JSON.stringify(caller)
-      const options = { timeoutMs: timings.lateReadyPartMs }
-      return readFields(upstream, await plain.request(upstream.subjects.ready, question, options))
+      const limits = { timeoutMs: timings.lateReadyPartMs, bytes: upstreamLimits.readyBytes }
+      const question = { subject: upstream.subjects.ready, json: JSON.stringify(caller), reply: upstreamReadyReply }
+      return readFields(upstream, await askUpstream(plain, { ...question, ...limits }))
     } catch (err) {
       const fields = { err, upstream: upstream.name }
       occasionalLog.warn(`ready ${upstream.name}`, fields, 'upstream does not give its part of ready')
@@ -121,10 +120,8 @@ export class ReadyParts {
   }
 }
 
-/** Throws when the reply is too large, no object, or has a field of the wrong kind. */
-function readFields({ definition }: LiveUpstream, reply: Uint8Array): Fields {
-  if (reply.length > upstreamLimits.readyBytes) throw new TypeError('the part of ready is too large')
-  const given = upstreamReadyReply.parse(readJson(reply))
+/** Throws when a field is of the wrong kind. */
+function readFields({ definition }: LiveUpstream, given: Fields): Fields {
   const fields: Fields = {}
   for (const name of definition.ready) {
     if (!Object.hasOwn(given, name)) continue

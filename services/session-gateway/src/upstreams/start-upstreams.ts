@@ -1,16 +1,16 @@
 import { BusUnavailable, type PlainSubjects, type Subscription } from '@gatehouse/bus'
 import { type Upstream, upstreamEvents, type EventDefinition } from '@gatehouse/contracts'
 import { startPeriodicTask } from '@gatehouse/runtime'
-import { ConfigurationError, watchUpstreams } from '@gatehouse/service-kit'
+import { ConfigurationError, OccasionalLog, UpstreamQuestions, watchUpstreams } from '@gatehouse/service-kit'
 import type { OperationContext } from '../context.ts'
 import type { CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
-import { Deliveries, SpaceMembers } from './deliveries.ts'
+import { Deliveries } from './deliveries.ts'
 import { MessageForwarder } from './message-forwarder.ts'
-import { OccasionalLog } from './occasional-log.ts'
 import { ReadyParts } from './ready-parts.ts'
+import { SpaceMembers } from './space-members.ts'
 import { UpstreamSet, type LiveUpstream } from './upstream-set.ts'
 
-const noNats = 'NATS_URL: is needed: upstreams of GATEHOUSE_UPSTREAMS have messages, ready or events'
+const noNats = 'NATS_URL: is needed: upstreams of GATEHOUSE_UPSTREAMS have messages, ready, events or answers'
 
 const withoutNats = {
   prefix: '',
@@ -20,13 +20,15 @@ const withoutNats = {
 }
 
 export function createUpstreams(
-  context: CallerDeps & Pick<OperationContext, 'bus' | 'log' | 'timer' | 'timings' | 'sessionMetrics'>,
+  context: CallerDeps & Pick<OperationContext, 'bus' | 'log' | 'timer' | 'timings' | 'metrics' | 'sessionMetrics'>,
 ) {
   const plain = context.bus.plain ?? withoutNats
   const upstreams = new UpstreamSet(plain.prefix)
   const occasionalLog = new OccasionalLog(context)
   const deps = { ...context, plain, upstreams, occasionalLog }
-  return { upstreams, occasionalLog, forwarder: new MessageForwarder(deps), readyParts: new ReadyParts(deps) }
+  const questions = new UpstreamQuestions(context)
+  const [forwarder, readyParts] = [new MessageForwarder(deps), new ReadyParts(deps)]
+  return { upstreams, occasionalLog, questions, forwarder, readyParts }
 }
 
 /** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
@@ -59,8 +61,8 @@ export async function startUpstreams(
   return opening.move()
 }
 
-function needsNats({ messages, ready, events }: Upstream): boolean {
-  return messages.length + ready.length + events.length > 0
+function needsNats({ messages, ready, events, answers }: Upstream): boolean {
+  return messages.length + ready.length + events.length + answers.length > 0
 }
 
 type ConnectionDeps = CallerDeps &
@@ -68,6 +70,7 @@ type ConnectionDeps = CallerDeps &
     sessions: Pick<SessionRegistry, 'find' | 'findSession'>
     upstreams: UpstreamSet
     occasionalLog: OccasionalLog
+    questions: UpstreamQuestions
   }
 
 class UpstreamConnections implements AsyncDisposable {

@@ -6,19 +6,19 @@ import {
   type AccountState,
   type DeletionMode,
 } from '@gatehouse/contracts'
-import { allowLongWork, changeRows, read } from '@gatehouse/database'
+import { allowLongWork, bigintArray, changeRows, read } from '@gatehouse/database'
 import type { Actor, User } from '@gatehouse/domain'
-import { randomToken, refuse } from '@gatehouse/runtime'
+import { randomToken } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { recordAccountEvent } from '../change-account.ts'
+import { blockedBySpaces, type AskedUpstreams, type OwnedSpace } from './ask-upstreams.ts'
 import { deleteRelations } from './delete-relations.ts'
 import { leaveDirectMessages, purgeSpaceContent } from './purge-content.ts'
+import { openUpstreamDeletions } from './upstream-deletions.ts'
 
-export type DeletionDeps = OperationContext & Pick<Deps, 'afterCommit' | 'uploadCleanup'>
-
-type OwnedSpace = { id: string; name: string }
+export type DeletionDeps = OperationContext & Pick<Deps, 'afterCommit' | 'uploadCleanup' | 'upstreams'>
 
 type Deletion = {
   /** Locked by `lockUser`. */
@@ -28,25 +28,24 @@ type Deletion = {
   /** Null: the account itself or its home instance asked. */
   actor: Actor | null
   requestId: string | undefined
+  /** Before the transaction. */
+  asked: AskedUpstreams
   blocked?: (ownedSpaces: OwnedSpace[]) => Error
 }
-
-const blockedBySpaces = (ownedSpaces: OwnedSpace[]): Error =>
-  refuse.account_deletion_blocked_owned_spaces({ fields: { ownedSpaces } })
 
 /**
  * Call `finishDeletion` after the commit. Locks are taken in one order, so any number of deletions run at once. Throws
  * `blocked` while the account owns spaces. Spec: DELETE self 3, 4, Tombstone; Design: invariant 4.
  */
 export async function deleteLockedAccount(
-  deps: OperationContext,
+  deps: OperationContext & Pick<Deps, 'upstreams'>,
   em: EntityManager,
-  { user, mode, actor, requestId, blocked = blockedBySpaces }: Deletion,
+  { user, mode, actor, requestId, asked, blocked = blockedBySpaces }: Deletion,
 ): Promise<AccountState> {
   await allowLongWork(em)
   await refuseOwnedSpaces(em, user.id, blocked)
   // The memberships, which are deleted below, tell the audience.
-  const audience = await listPresentAudience(em, user.id)
+  const audience = await listPresentAudience(em, user.id, asked.audience)
   if (mode === 'full') await purgeSpaceContent(em, user.id)
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)
@@ -57,6 +56,7 @@ export async function deleteLockedAccount(
   await em.flush()
   // The flush has waited for the lock of a transaction that makes a space.
   await refuseOwnedSpaces(em, user.id, blocked)
+  await openUpstreamDeletions(em, deps, { userId: user.id, mode, at })
   const first = audience.slice(0, audiencePerEvent)
   const state = await recordAccountEvent(em, deps, userDeleted, { user, at, actor, mode, audience: first, requestId })
   for (let from = audiencePerEvent; from < audience.length; from += audiencePerEvent) {
@@ -92,8 +92,12 @@ async function releaseUserFiles(em: EntityManager, userId: string): Promise<void
   )
 }
 
-/** Contract: 6, presence_update. */
-export async function listPresentAudience(em: EntityManager, userId: string): Promise<string[]> {
+/** `others` may be anybody. Contract: 6, presence_update. */
+export async function listPresentAudience(
+  em: EntityManager,
+  userId: string,
+  others: readonly string[],
+): Promise<string[]> {
   const rows = await read<{ user_id: string }>(
     em,
     `with input as materialized (select ?::bigint as id), linked (user_id) as (
@@ -106,10 +110,12 @@ export async function listPresentAudience(em: EntityManager, userId: string): Pr
        union
        select theirs.user_id from space_members mine join space_members theirs using (space_id)
        where mine.user_id = (select id from input)
+       union
+       select unnest(?::bigint[])
      )
      select distinct user_id::text from linked join presences using (user_id)
      where user_id <> (select id from input)`,
-    [userId],
+    [userId, bigintArray(others)],
   )
   return rows.map((row) => row.user_id)
 }

@@ -6,12 +6,13 @@ import { policy } from '../../policy.ts'
 import { loadUser } from '../../queries/load-user.ts'
 import { openFile } from '../../uploads/serve-file.ts'
 import type { ArchivePart } from './archive.ts'
+import { upstreamParts } from './upstream-parts.ts'
 import { fillIn, ownFiles, ownRows, type OwnRows } from './own-rows.ts'
 
-export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config'>
+export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config' | 'upstreams'>
 
 /** Throws account_deleted, token_revoked. */
-type Judge = () => Promise<AccountState>
+export type Judge = () => Promise<AccountState>
 
 type Row = Record<'id' | 'userId' | 'filename', string> & { filenames?: string[] }
 
@@ -29,9 +30,14 @@ export async function* ownParts(deps: PartDeps, userId: string, judge: Judge): A
       }
     }
   }
+  yield* upstreamParts(deps, { userId, judge })
 }
 
-const textPart = (name: string, content: AsyncIterable<Buffer>): ArchivePart => ({ name, content, compress: true })
+export const textPart = (name: string, content: AsyncIterable<Buffer>): ArchivePart => ({
+  name,
+  content,
+  compress: true,
+})
 
 async function readAccount({ orm, clock, config }: PartDeps, userId: string): Promise<object> {
   const user = await loadUser(orm.em, userId)

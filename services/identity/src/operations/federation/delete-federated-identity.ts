@@ -3,11 +3,12 @@ import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import { findIdentity } from '../../queries/find-federated-user.ts'
 import { changeUser } from '../change-account.ts'
+import { askBeforeDeletion, type OwnedSpace } from '../deletion/ask-upstreams.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 
 type IdentityDeletion = z.infer<typeof deleteIdentityBody> & { requestId?: string | undefined }
 
-/** Every live row: the stub and the account. Throws owns_spaces. Contract: 7, identity. */
+/** Every live row: the stub and the account. Throws owns_spaces, upstream_unavailable. Contract: 7, identity. */
 export async function deleteFederatedIdentity(
   deps: DeletionDeps,
   { mode, requestId, ...identity }: IdentityDeletion,
@@ -24,11 +25,12 @@ export async function deleteFederatedIdentity(
 type Deletion = Pick<IdentityDeletion, 'mode' | 'requestId'>
 
 async function deleteFound(deps: DeletionDeps, id: string, { mode, requestId }: Deletion): Promise<boolean> {
-  const blocked = (ownedSpaces: { id: string; name: string }[]) => refuse.owns_spaces({ fields: { ownedSpaces } })
+  const blocked = (ownedSpaces: OwnedSpace[]) => refuse.owns_spaces({ fields: { ownedSpaces } })
+  const asked = await askBeforeDeletion(deps, id, blocked)
   const state = await changeUser(deps, id, async (user, em) => {
     // A detached account has no home that decides over it.
     if (!user || user.isDeleted || user.isLocal()) return null
-    return await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId, blocked })
+    return await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId, asked, blocked })
   })
   if (!state) return false
   await finishDeletion(deps, state)

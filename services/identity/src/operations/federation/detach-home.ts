@@ -1,6 +1,7 @@
 import { normalizeHost } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { changeUser, recordProfileChange } from '../change-account.ts'
+import { nothingAsked } from '../deletion/ask-upstreams.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 
 type LostHome = { host: string; requestId?: string | undefined }
@@ -42,7 +43,14 @@ async function endReplica(deps: DeletionDeps, userId: string, requestId: string 
     }
     // Only an account that has signed in can make a space.
     const blocked = () => new Error(`stub ${userId} owns spaces`)
-    const state = await deleteLockedAccount(deps, em, { user, mode: 'soft', actor: null, requestId, blocked })
+    const state = await deleteLockedAccount(deps, em, {
+      user,
+      mode: 'soft',
+      actor: null,
+      requestId,
+      blocked,
+      asked: nothingAsked,
+    })
     return { outcome: 'tombstoned' as const, state }
   })
   if (state) await finishDeletion(deps, state)

@@ -16,6 +16,7 @@ import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { changeSelf, recordProfileChange } from '../change-account.ts'
+import { nothingAsked } from '../deletion/ask-upstreams.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 import { textsOf } from './apply-remote-profiles.ts'
 import type { RemotePictures } from './remote-pictures.ts'
@@ -126,7 +127,14 @@ async function endStub(
   if (!stub.isStub()) throw refuse.identity_held()
   await mergeStub(em, { stubId: stub.id, accountId })
   const blocked = () => refuse.identity_held()
-  return await deleteLockedAccount(deps, em, { user: stub, mode: 'soft', actor: null, requestId, blocked })
+  return await deleteLockedAccount(deps, em, {
+    user: stub,
+    mode: 'soft',
+    actor: null,
+    requestId,
+    blocked,
+    asked: nothingAsked,
+  })
 }
 
 function fetchPictures({ remotePictures }: ReattachDeps, user: User, lookup: Lookup | undefined): void {

@@ -1,5 +1,5 @@
 import { upstreamLimits } from '@gatehouse/contracts'
-import { costsAtMost } from '@gatehouse/service-kit'
+import { costsAtMost } from '../http/json-cost.ts'
 
 /** Throws SyntaxError, or TypeError where it is not UTF-8 or too deep. */
 export function readJson(bytes: Uint8Array): unknown {

@@ -1,12 +1,15 @@
-import type { OperationContext } from '../context.ts'
-import { policy } from '../policy.ts'
+import type { Timer } from '@gatehouse/runtime'
+import type { Log } from '../log/log.ts'
+
+const repeatedFaultMs = 60_000
+type LogDeps = { log: Pick<Log, 'warn'>; timer: Pick<Timer, 'now'> }
 
 /** Writes each kind once a minute, with the number of the others. */
 export class OccasionalLog {
-  readonly #deps: Pick<OperationContext, 'log' | 'timer'>
+  readonly #deps: LogDeps
   readonly #kinds = new Map<string, { nextAt: number; suppressed: number }>()
 
-  constructor(deps: Pick<OperationContext, 'log' | 'timer'>) {
+  constructor(deps: LogDeps) {
     this.#deps = deps
   }
 
@@ -18,7 +21,7 @@ export class OccasionalLog {
     this.#kinds.set(kind, known)
     if (now < known.nextAt) return void (known.suppressed += 1)
     log.warn({ ...fields, ...(known.suppressed > 0 && { suppressed: known.suppressed }) }, message)
-    known.nextAt = now + policy.repeatedFaultMs
+    known.nextAt = now + repeatedFaultMs
     known.suppressed = 0
   }
 }

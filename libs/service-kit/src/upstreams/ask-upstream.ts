@@ -1,0 +1,76 @@
+import { BusUnavailable, type Bus, type PlainSubjects } from '@gatehouse/bus'
+import { upstreamQuestions, upstreamSubjects, type UpstreamQuestionName } from '@gatehouse/contracts'
+import type { Timer } from '@gatehouse/runtime'
+import type { z } from 'zod'
+import type { Log } from '../log/log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { OccasionalLog } from './occasional-log.ts'
+import { readJson } from './read-json.ts'
+
+type Question<A> = { subject: string; json: string; timeoutMs: number; bytes: number; reply: A }
+
+/**
+ * Throws BusUnavailable, and TypeError, SyntaxError or ZodError for a reply that cannot be used. Its bytes count before it is
+ * parsed. Design: invariant 10.
+ */
+export async function askUpstream<A extends z.ZodType>(
+  plain: Pick<PlainSubjects, 'request'>,
+  { subject, json, timeoutMs, bytes, reply }: Question<A>,
+): Promise<z.output<A>> {
+  const given = await plain.request(subject, json, { timeoutMs })
+  if (given.length > bytes) throw new TypeError('the reply is too large')
+  return reply.parse(readJson(given))
+}
+
+type Answer<N extends UpstreamQuestionName> = z.output<(typeof upstreamQuestions)[N]['reply']>
+
+const inFlightMost = 32
+const outcomes: Record<BusUnavailable['reason'], string> = {
+  timeout: 'late',
+  'no-responders': 'absent',
+  disconnected: 'absent',
+}
+
+/** What upstreams declare in `answers`. docs/integrating.md, "Questions that Gatehouse asks". */
+export class UpstreamQuestions {
+  readonly #plain: PlainSubjects | undefined
+  readonly #counter: ReturnType<Metrics['counter']>
+  readonly #log: OccasionalLog
+  /** Of each upstream and question. */
+  readonly #inFlight = new Map<string, number>()
+
+  constructor({ bus, metrics, ...logging }: { bus: Bus; metrics: Metrics; log: Log; timer: Timer }) {
+    this.#plain = bus.plain
+    const labels = ['upstream', 'question', 'outcome']
+    this.#counter = metrics.counter('gatehouse_upstream_questions_total', 'Questions to upstreams', labels)
+    this.#log = new OccasionalLog(logging)
+  }
+
+  /** Undefined where there is no usable answer. Never rejects. */
+  async ask<N extends UpstreamQuestionName>(
+    upstream: string,
+    question: N,
+    asked: object,
+    { timeoutMs }: { timeoutMs: number } = upstreamQuestions[question],
+  ): Promise<Answer<N> | undefined> {
+    const key = `${question} ${upstream}`
+    const inFlight = this.#inFlight.get(key) ?? 0
+    const count = (outcome: string) => this.#counter.inc({ upstream, question, outcome })
+    if (inFlight >= inFlightMost) return void count('too_many')
+    this.#inFlight.set(key, inFlight + 1)
+    try {
+      if (!this.#plain) throw new BusUnavailable('disconnected')
+      const { bytes, reply } = upstreamQuestions[question]
+      const subject = upstreamSubjects(upstream, this.#plain.prefix).question(question)
+      const answer = await askUpstream(this.#plain, { subject, json: JSON.stringify(asked), timeoutMs, bytes, reply })
+      count('answered')
+      return answer as Answer<N>
+    } catch (err) {
+      count(err instanceof BusUnavailable ? outcomes[err.reason] : 'wrong')
+      this.#log.warn(key, { err, upstream, question }, 'an upstream does not answer a question')
+      return undefined
+    } finally {
+      this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1)
+    }
+  }
+}

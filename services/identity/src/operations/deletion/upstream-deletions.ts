@@ -1,0 +1,87 @@
+import type { DeletionMode, UpstreamDeletionError } from '@gatehouse/contracts'
+import { changeRows, findPage, read, transaction } from '@gatehouse/database'
+import { UpstreamDeletion } from '@gatehouse/domain'
+import { startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+
+type DeletionsDeps = OperationContext & Pick<Deps, 'upstreams'>
+type Opened = { userId: string; mode: DeletionMode; at: number }
+
+/** In the transaction of the deletion. Contract: 5, Deletions at further services. */
+export async function openUpstreamDeletions(
+  em: EntityManager,
+  { upstreams }: Pick<Deps, 'upstreams'>,
+  { userId, mode, at }: Opened,
+): Promise<void> {
+  const names = upstreams.answering('deletion')
+  if (names.length === 0) return
+  const sql = `insert into upstream_deletions (user_id, upstream, mode, given_at, next_attempt_at)
+    select ?::bigint, upstream, ?, ?, ? from jsonb_array_elements_text(?::jsonb) upstream on conflict do nothing`
+  await changeRows(em, sql, [userId, mode, new Date(at), new Date(at), JSON.stringify(names)])
+}
+
+type Due = { id: string; userId: string; mode: DeletionMode }
+
+/** Any number of replicas may run it. An attempt that a crash ended is repeated after its lease. */
+export function startUpstreamDeletions(deps: DeletionsDeps): PeriodicTask {
+  const options = { name: 'deletions at upstreams', everyMs: policy.upstreamDeletionIntervalMs, log: deps.log }
+  return startPeriodicTask(options, () =>
+    Promise.all(deps.upstreams.answering('deletion').map((upstream) => askDue(deps, upstream))),
+  )
+}
+
+/** A full batch is followed by the next one while the upstream answers. */
+async function askDue(deps: DeletionsDeps, upstream: string): Promise<void> {
+  let due: Due[]
+  let errors: unknown[]
+  do {
+    due = await takeDue(deps, upstream)
+    errors = await Promise.all(due.map((deletion) => ask(deps, upstream, deletion)))
+  } while (due.length === policy.upstreamDeletionsAtOnce && !errors.includes('no_answer'))
+}
+
+async function ask(deps: DeletionsDeps, upstream: string, { id, userId, mode }: Due) {
+  const answer = await deps.upstreams.ask(upstream, 'deletion', { userId, mode })
+  const em = deps.orm.em.fork()
+  if (answer?.done) return void (await em.nativeDelete(UpstreamDeletion, { id }))
+  const error: UpstreamDeletionError = answer ? 'not_done' : 'no_answer'
+  const sql = `update upstream_deletions set error = ?, attempts = attempts + 1, next_attempt_at =
+    ?::timestamptz + least(?::int, ?::int * 2 ^ least(attempts, 20)) * interval '1 millisecond' where id = ?`
+  const { orderRetryMostMs, orderRetryFirstMs } = policy
+  await changeRows(em, sql, [error, new Date(deps.clock.now()), orderRetryMostMs, orderRetryFirstMs, id])
+  return error
+}
+
+async function takeDue({ orm, clock }: DeletionsDeps, upstream: string): Promise<Due[]> {
+  const now = clock.now()
+  const sql = `update upstream_deletions set next_attempt_at = ? where id in (
+      select id from upstream_deletions where upstream = ? and next_attempt_at <= ?
+      order by next_attempt_at limit ? for update skip locked)
+    returning id::text as id, user_id::text as "userId", mode`
+  const parameters = [new Date(now + policy.orderLeaseMs), upstream, new Date(now), policy.upstreamDeletionsAtOnce]
+  return await transaction(orm, (em) => read<Due>(em, sql, parameters))
+}
+
+/** Those of services that the file names no more stay, and are not asked for. Contract: 5, Deletions at further services. */
+export async function listUpstreamDeletions(
+  { orm, upstreams }: Pick<Deps, 'orm' | 'upstreams'>,
+  query: { limit: number; cursor?: string | undefined },
+) {
+  const { rows, nextCursor } = await findPage(orm.em.fork(), UpstreamDeletion, query)
+  const declared = new Set(upstreams.answering('deletion'))
+  const deletions = rows.map(({ id, userId, upstream, mode, error, attempts, givenAt, nextAttemptAt }) => ({
+    ...{ id, userId, upstream, mode, attempts },
+    error: declared.has(upstream) ? (error ?? null) : ('not_declared' as const),
+    givenAt: givenAt.getTime(),
+    nextAttemptAt: nextAttemptAt.getTime(),
+  }))
+  return { deletions, nextCursor }
+}
+
+/** Open for a day and longer. */
+export async function countOverdueDeletions({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<number> {
+  const before = new Date(clock.now() - policy.upstreamDeletionOverdueMs)
+  return await orm.em.fork().count(UpstreamDeletion, { givenAt: { $lte: before } })
+}
