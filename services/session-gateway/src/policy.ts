@@ -1,4 +1,4 @@
-import { limits, upstreamLimits } from '@gatehouse/contracts'
+import { limits, upstreamLimits, upstreamQuestions } from '@gatehouse/contracts'
 
 /** Milliseconds. Tests override them. Contract: 6. */
 export const timings = {
@@ -38,6 +38,7 @@ export const timings = {
   /** From the question. */
   lateReadyPartMs: upstreamLimits.lateReadyMs,
   readyPartRetryMs: 1_000,
+  audienceMs: upstreamQuestions.audience.timeoutMs,
   upstreamAckWaitMs: 30_000,
   upstreamRetryMs: 5_000,
 } as const
@@ -80,6 +81,9 @@ export const policy = {
   /** Per upstream. */
   upstreamWaitingBytes: 32 * 1024 * 1024,
   spacesPerStatement: 100,
+  /** Of the audience. */
+  usersPerQuestion: 100,
+  audienceQuestionsAtOnce: 8,
   upstreamMembersMs: 5_000,
   /** Ids, in all lists. */
   rememberedMembers: 200_000,

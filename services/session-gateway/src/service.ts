@@ -16,6 +16,7 @@ import { createTokenReader } from './handshake/token-reader.ts'
 import { createSessionMetrics } from './metrics.ts'
 import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
+import type { Audience } from './presence/audience.ts'
 import { maintainNodes } from './presence/maintain-nodes.ts'
 import { PresenceFeed, subscribePresence } from './presence/presence-feed.ts'
 import { PresenceReconciler } from './presence/presence-reconciler.ts'
@@ -23,6 +24,7 @@ import { subscribeProfileChanges } from './presence/profile-updates.ts'
 import { PresenceWatch } from './presence/presence-watch.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
 import { RemotePresences } from './presence/remote-presences.ts'
+import { sendChanges, type VisibleChange } from './presence/send-changes.ts'
 import { addSocketRoutes } from './routes/sockets.ts'
 import { addUpstreamRoutes } from './routes/upstreams.ts'
 import { closeExpiredSessions, subscribeSessionEndings, sweepSessions } from './sessions/end-sessions.ts'
@@ -30,6 +32,7 @@ import { subscribeSecurityNotices } from './sessions/security-notices.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
 import { openSocketLists } from './sessions/socket-lists.ts'
 import { createUpstreams, startUpstreams } from './upstreams/start-upstreams.ts'
+import { UpstreamAudience, UpstreamPresences } from './upstreams/upstream-audience.ts'
 
 export { readConfig, type SessionGatewayConfig } from './config.ts'
 export { type SessionGatewayResources } from './context.ts'
@@ -117,7 +120,11 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening) {
   }
   const upstreams = createUpstreams(context)
   const adminWatch = new AdminWatch(context)
-  const presence = await openPresence(opening, context, { sessions, onReRegistered: () => evicted.close() })
+  const presence = await openPresence(opening, context, {
+    ...upstreams,
+    sessions,
+    onReRegistered: () => evicted.close(),
+  })
   const onReleased = (socket: SessionSocket) => {
     upstreams.forwarder.drop(socket)
     adminWatch.drop(socket)
@@ -156,17 +163,23 @@ function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }:
   })
 }
 
-type PresenceOpening = { sessions: SessionRegistry; onReRegistered(): void }
+type PresenceOpening = Pick<ReturnType<typeof createUpstreams>, 'upstreams' | 'questions'> & {
+  sessions: SessionRegistry
+  onReRegistered(): void
+}
 
 async function openPresence(opening: AsyncDisposableStack, context: OperationContext, given: PresenceOpening) {
   const node = await registerNode(context)
   const remotePresences = new RemotePresences()
   const presenceStore = createPresenceStore(context)
   const common = { ...context, ...given, node, remotePresences, presenceStore }
-  const feed = opening.use(new PresenceFeed(common))
+  const toUpstreams = (changes: readonly VisibleChange[], audience: Audience) => sendChanges(common, changes, audience)
+  const upstreamAudience = opening.use(new UpstreamAudience(common, toUpstreams))
+  const upstreamPresences = new UpstreamPresences(common)
+  const feed = opening.use(new PresenceFeed({ ...common, upstreamAudience }))
   await feed.open()
   opening.use(await subscribePresence(common, feed))
   const presence = opening.use(new PresenceReconciler({ ...common, store: presenceStore, feed }))
-  const presenceWatch = new PresenceWatch({ ...common, store: presenceStore })
-  return { node, feed, presence, presenceWatch, remotePresences }
+  const presenceWatch = new PresenceWatch({ ...common, store: presenceStore, upstreamPresences })
+  return { node, feed, presence, presenceWatch, remotePresences, upstreamPresences }
 }

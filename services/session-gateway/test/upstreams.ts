@@ -7,7 +7,13 @@ import type { Cluster, Node } from './harness.ts'
 /** The metric of messages in both directions. */
 export const total = 'gatehouse_upstream_messages_total'
 
-export type UpstreamEntry = { name: string; messages?: string[]; ready?: string[]; events?: string[] }
+export type UpstreamEntry = {
+  name: string
+  messages?: string[]
+  ready?: string[]
+  events?: string[]
+  answers?: string[]
+}
 
 /** A file of upstreams, and connections of them; all end with it. */
 export async function openUpstreams(cluster: Cluster, entries: UpstreamEntry[]) {
@@ -42,9 +48,16 @@ function complete(entry: UpstreamEntry): object {
 }
 
 /** The counter of one upstream and outcome on a node. */
-export async function countOf({ resources }: Node, metric: string, upstream: string, outcome: string): Promise<number> {
+export async function countOf(
+  { resources }: Node,
+  metric: string,
+  upstream: string,
+  outcome: string,
+  question?: string,
+): Promise<number> {
   const { text } = await resources.metrics.render()
-  const line = `${metric}{upstream="${upstream}",outcome="${outcome}"} `
+  const asked = question === undefined ? '' : `question="${question}",`
+  const line = `${metric}{upstream="${upstream}",${asked}outcome="${outcome}"} `
   return Number(
     text
       .split('\n')

@@ -12,6 +12,7 @@ import { parseFrame } from './handle-message.ts'
 import type { PeeringReader, PeeringSummary } from './peering-summary.ts'
 import type { TokenReader } from './token-reader.ts'
 import type { PresenceReconciler, ConnectedUser } from '../presence/presence-reconciler.ts'
+import { encodePresences } from '../presence/audience.ts'
 import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
 import {
   findCurrentCaller,
@@ -20,6 +21,7 @@ import {
   type SessionRegistry,
 } from '../sessions/session-registry.ts'
 import { type ReadyParts, emptyParts, type CollectedParts } from '../upstreams/ready-parts.ts'
+import type { UpstreamPresences } from '../upstreams/upstream-audience.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
 export type HandshakeDeps = EndingDeps &
@@ -32,8 +34,9 @@ export type HandshakeDeps = EndingDeps &
     peering: Pick<PeeringReader, 'read'>
     /** The unauthenticated sockets of each client network. Contract: 6. */
     quota: Quota
-    upstreams: Pick<UpstreamSet, 'withReadyParts'>
+    upstreams: Pick<UpstreamSet, 'withReadyParts' | 'withAudience'>
     readyParts: Pick<ReadyParts, 'collect' | 'sendLate'>
+    upstreamPresences: Pick<UpstreamPresences, 'visibleTo'>
   }
 
 /** Registers before it reads, so no reset is missed. Spec: WebSocket handshake 2, 3; Design: invariant 9. */
@@ -84,8 +87,12 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   releaseQuota(deps, socket)
   deps.sessions.nameSession(socket, deps.random.uuid())
   // Messages of upstreams are kept until after `ready`.
-  const parts = deps.upstreams.withReadyParts.length > 0 ? await deps.readyParts.collect(socket) : undefined
-  if (parts) {
+  const { withReadyParts, withAudience } = deps.upstreams
+  const [parts, seen] = await Promise.all([
+    withReadyParts.length > 0 ? deps.readyParts.collect(socket) : undefined,
+    withAudience.length > 0 && !socket.watched ? deps.upstreamPresences.visibleTo(user.id) : undefined,
+  ])
+  if (parts || seen) {
     if (!isAuthenticating(socket)) return
     const caller = await findCurrentCaller(deps, socket)
     if (!isAuthenticating(socket)) return
@@ -95,7 +102,7 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   socket.phase = 'ready'
   socket.frames = 0
   deps.presence.markOnline(user)
-  sendReady(socket, readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts }))
+  sendReady(socket, readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts, seen }))
   releaseBacklog(deps, socket)
   if (parts) deps.readyParts.sendLate(socket, parts)
   socket.resume()
@@ -114,11 +121,19 @@ function isAuthenticating(socket: SessionSocket): boolean {
   return socket.phase === 'authenticating' && socket.readyState === socket.OPEN
 }
 
+type Told = {
+  sessionId: string
+  now: number
+  parts: CollectedParts | undefined
+  /** Through further services. */
+  seen: ReadonlySet<string> | undefined
+}
+
 /** `presences` is shared and never copied: it is most of a large message. Contract: 6, `ready`. */
 function readyMessage(
   { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
-  { sessionId, now, parts }: { sessionId: string; now: number; parts: CollectedParts | undefined },
+  { sessionId, now, parts, seen }: Told,
 ): Buffer[] {
   const { user, instanceName, instanceId } = snapshot
   const message: Omit<ReadyMessage, 'presences'> = {
@@ -134,7 +149,9 @@ function readyMessage(
     ...(parts && parts.incomplete.length > 0 && { incomplete: [...parts.incomplete] }),
   }
   const { shared, others } = visible
-  const separator = shared.length > 0 && others.length > 0 ? ',' : ''
+  const more = encodePresences([...(seen ?? [])].filter((id) => !visible.has(id)))
+  const rest = [others, more].filter(({ length }) => length > 0).join(',')
+  const separator = shared.length > 0 && rest.length > 0 ? ',' : ''
   const head = Buffer.from(`${JSON.stringify(message).slice(0, -1)},"presences":{`)
-  return [head, shared, Buffer.concat([Buffer.from(separator), others, Buffer.from('}}')])]
+  return [head, shared, Buffer.from(`${separator}${rest}}}`)]
 }

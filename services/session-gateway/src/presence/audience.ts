@@ -103,7 +103,7 @@ export function observersOf({ spacesOf, membersOf, linkedTo }: Audience, userId:
 }
 
 /** Of the JSON object `presences`, without braces. */
-export type VisibleUsers = { shared: Buffer; others: Buffer }
+export type VisibleUsers = { shared: Buffer; others: Buffer; has(userId: string): boolean }
 
 type SharedList = { ids: ReadonlySet<string>; json: Buffer }
 
@@ -116,18 +116,19 @@ export function createVisibleUsers(audience: Audience): (userId: string) => Visi
     const known = lists.get(key)
     if (known) return known
     const ids = new Set(spaceIds.flatMap((spaceId) => audience.membersOf.get(spaceId) ?? []))
-    const list = { ids, json: encode([...ids]) }
+    const list = { ids, json: encodePresences([...ids]) }
     lists.set(key, list)
     return list
   }
 
   return (userId) => {
     const { ids, json } = sharedBy(audience.spacesOf.get(userId) ?? [])
-    const others = [userId, ...(audience.linkedTo.get(userId) ?? [])].filter((id) => !ids.has(id))
-    return { shared: json, others: encode([...new Set(others)]) }
+    const linked = new Set([userId, ...(audience.linkedTo.get(userId) ?? [])])
+    const others = [...linked].filter((id) => !ids.has(id))
+    return { shared: json, others: encodePresences(others), has: (id) => ids.has(id) || linked.has(id) }
   }
 }
 
-function encode(ids: readonly string[]): Buffer {
+export function encodePresences(ids: readonly string[]): Buffer {
   return Buffer.from(ids.map((id) => `"${id}":"online"`).join(','))
 }

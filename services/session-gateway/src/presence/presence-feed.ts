@@ -11,6 +11,7 @@ import {
   type PresenceStore,
 } from './presence-store.ts'
 import type { RemotePresence, RemotePresences } from './remote-presences.ts'
+import type { UpstreamAudience } from '../upstreams/upstream-audience.ts'
 import { sendChanges, type SendDeps, type VisibleChange } from './send-changes.ts'
 
 type FeedDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock' | 'sessionMetrics'> &
@@ -19,6 +20,7 @@ type FeedDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock' | '
     presenceStore: Pick<PresenceStore, 'readAudience' | 'readChanges'>
     remotePresences: RemotePresences
     node: { readonly id: string }
+    upstreamAudience?: Pick<UpstreamAudience<VisibleChange>, 'tell' | 'forget'>
   }
 
 /** Read beside the changes: reported by a peer, or changed by a session gateway of 0.2.0. */
@@ -80,6 +82,7 @@ export class PresenceFeed implements AsyncDisposable {
   sendDeletion(userId: string, audience: readonly string[]): void {
     this.#deps.remotePresences.forget(userId)
     this.#deleted.add(userId)
+    this.#deps.upstreamAudience?.forget(userId)
     sendChanges(this.#deps, [{ userId, status: 'offline' }], {
       ...emptyAudience,
       linkedTo: new Map([[userId, audience]]),
@@ -145,6 +148,7 @@ export class PresenceFeed implements AsyncDisposable {
       readMs += timer.now() - startedAt
       const changes = page.presences.flatMap((presence) => this.#changeOf(presence, asked))
       sendChanges(this.#deps, changes, audience)
+      if (!sessions.isEmpty()) this.#deps.upstreamAudience?.tell(changes)
       snapshot ??= page.snapshot
       after = page.next
       userIds = []

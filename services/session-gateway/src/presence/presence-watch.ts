@@ -3,6 +3,7 @@ import { releaseBacklog, sendText } from '../connection/send-text.ts'
 import { encodeError, encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { findCurrentState, type AuthenticatedSocket, type CallerDeps } from '../sessions/session-registry.ts'
+import type { UpstreamPresences } from '../upstreams/upstream-audience.ts'
 import type { PresenceStore } from './presence-store.ts'
 import type { RemotePresences } from './remote-presences.ts'
 
@@ -10,6 +11,7 @@ type WatchDeps = CallerDeps &
   Pick<OperationContext, 'log' | 'sessionMetrics'> & {
     store: Pick<PresenceStore, 'findVisible'>
     remotePresences: Pick<RemotePresences, 'isOnline'>
+    upstreamPresences: Pick<UpstreamPresences, 'visibleTo'>
   }
 
 const revoked = encodeError('token_revoked', { requestType: 'watch' })
@@ -48,12 +50,17 @@ export class PresenceWatch {
   }
 
   async #read(socket: AuthenticatedSocket, userIds: readonly string[]): Promise<Buffer> {
-    const { log, store, remotePresences } = this.#deps
+    const { log, store, remotePresences, upstreamPresences } = this.#deps
     try {
       if (!(await findCurrentState(this.#deps, socket))) return revoked
       const reported = userIds.filter((id) => remotePresences.isOnline(id))
-      const online = await store.findVisible(socket.session.user.id, { userIds, alsoOnline: reported })
-      const presences = Object.fromEntries(online.map((id) => [id, 'online' as const]))
+      const { id: userId } = socket.session.user
+      const [online, seen] = await Promise.all([
+        store.findVisible(userId, { userIds, alsoOnline: reported }),
+        upstreamPresences.visibleTo(userId),
+      ])
+      const visible = [...online, ...userIds.filter((id) => seen.has(id))]
+      const presences = Object.fromEntries(visible.map((id) => [id, 'online' as const]))
       return encodeMessage({ type: 'presences', presences } satisfies PresencesMessage)
     } catch (err) {
       log.warn({ err }, 'watched presences not read')

@@ -8,12 +8,14 @@ import { encodeFrame } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import type { SessionRegistry } from '../sessions/session-registry.ts'
+import { UpstreamAudience, type AudienceDeps } from '../upstreams/upstream-audience.ts'
 import { observersOf, readAudience } from './audience.ts'
 
-type UpdateDeps = Pick<OperationContext, 'orm' | 'log' | 'sessionMetrics' | 'timer' | 'timings'> & {
-  sessions: Pick<SessionRegistry, 'find' | 'isEmpty'>
-  node: { readonly id: string }
-}
+type UpdateDeps = AudienceDeps &
+  Pick<OperationContext, 'sessionMetrics'> & {
+    sessions: Pick<SessionRegistry, 'find' | 'isEmpty'>
+    node: { readonly id: string }
+  }
 
 const ownFields: readonly string[] = fieldsWith({ shownTo: 'self' })
 
@@ -22,11 +24,15 @@ class ProfileUpdates {
   readonly #deps: UpdateDeps
   /** With whether others see the change. */
   readonly #changed = new Map<string, boolean>()
+  readonly #upstreams: UpstreamAudience<{ userId: string; user: PlainUser }>
   readonly #columns: EntityColumns<User, keyof PlainUser>
   #isRunning = false
 
   constructor(deps: UpdateDeps) {
     this.#deps = deps
+    this.#upstreams = new UpstreamAudience(deps, (changes, audience) => {
+      for (const { userId, user } of changes) this.#send(user, without(observersOf(audience, userId), userId), false)
+    })
     this.#columns = columnsOf(deps.orm.em, User, plainUserProperties)
   }
 
@@ -64,9 +70,11 @@ class ProfileUpdates {
     const audience = await readAudience(this.#deps, { userIds: seen }, { onNode: node.id })
     const query = `select ${this.#columns.sql} from users where users.id = any(?::bigint[])`
     const rows = await read<object>(orm.em.fork(), query, [bigintArray(batch.map(([userId]) => userId))])
-    for (const user of rows.map((row) => this.#columns.read(row))) {
-      const observers = observersOf(audience, user.id)
-      observers.delete(user.id)
+    const users = rows.map((row) => this.#columns.read(row))
+    const isPublic = new Set(seen)
+    this.#upstreams.tell(users.flatMap((user) => (isPublic.has(user.id) ? [{ userId: user.id, user }] : [])))
+    for (const user of users) {
+      const observers = without(observersOf(audience, user.id), user.id)
       this.#send(user, [user.id], true)
       this.#send(user, observers, false)
     }
@@ -81,6 +89,11 @@ class ProfileUpdates {
       }
     }
   }
+}
+
+function without(ids: Set<string>, id: string): Set<string> {
+  ids.delete(id)
+  return ids
 }
 
 export async function subscribeProfileChanges(

@@ -7,6 +7,7 @@ export class UpstreamSet {
   #byMessagePrefix = new Map<string, LiveUpstream>()
   definitions: readonly Upstream[] = []
   withReadyParts: readonly LiveUpstream[] = []
+  withAudience: readonly LiveUpstream[] = []
 
   constructor(busPrefix: string) {
     this.#busPrefix = busPrefix
@@ -31,6 +32,7 @@ export class UpstreamSet {
     const owners = all.flatMap((upstream) => upstream.definition.messages.map((prefix) => [prefix, upstream] as const))
     this.#byMessagePrefix = new Map(owners)
     this.withReadyParts = all.filter(({ definition }) => definition.ready.length > 0)
+    this.withAudience = all.filter(({ definition }) => definition.answers.includes('audience'))
   }
 
   #takeOver(previous: ReadonlyMap<string, LiveUpstream>, definition: Upstream): LiveUpstream {
