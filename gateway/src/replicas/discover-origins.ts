@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { lookup, Resolver } from 'node:dns/promises'
+import { resolveAddresses } from '@gatehouse/outbound/reach'
 import { startPeriodicTask, withTimeout } from '@gatehouse/runtime'
 import { ConfigurationError, type Log } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
@@ -102,11 +103,5 @@ export function createAddressResolver(servers: readonly string[]): ResolveAddres
   } catch (cause) {
     throw new ConfigurationError(['SERVICE_DNS: must be addresses of name servers such as 10.0.0.2:53'], { cause })
   }
-  return async (host) => {
-    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-    const failed = answers.find((answer) => answer.status === 'rejected')
-    if (addresses.length === 0) throw failed?.reason ?? new Error(`${host} has no address`)
-    return addresses
-  }
+  return (host) => resolveAddresses(resolver, host)
 }

@@ -8,7 +8,7 @@ import { release020 } from './migrations/release-0.2.0.ts'
 import { release030 } from './migrations/release-0.3.0.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
-import { findReleaseFault, markSchema, readSchema } from './schema-release.ts'
+import { findReleaseFault, markSchema, readSchema, type Schema } from './schema-release.ts'
 import { allowLongWork } from './transaction.ts'
 import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
@@ -75,26 +75,22 @@ export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> 
 
 /** The migrator would create its table. The role of a service may not. */
 async function findSchemaFault(orm: MikroORM): Promise<string | null> {
-  const [found] = await orm.em.fork().execute<{ isMigrated: boolean; isGranted: boolean | null }[]>(
-    `select to_regclass('mikro_orm_migrations') is not null as "isMigrated",
-       has_table_privilege(to_regclass('mikro_orm_migrations'), 'select') as "isGranted"`,
-  )
+  const schema = await readSchema(orm.em.fork())
   const remedy = 'run `npm run migrate` first'
-  if (!found?.isMigrated) return `the database has ${migrations.length} pending migrations: ${remedy}`
-  if (!found.isGranted) return `the role has no grants in this database: ${remedy}`
-  const fault = await findFaultOfRelease(orm.em.fork())
+  if (!schema.isMigrated) return `the database has ${migrations.length} pending migrations: ${remedy}`
+  if (!schema.isReadable) return `the role has no grants in this database: ${remedy}`
+  const fault = faultOfRelease(schema)
   if (fault !== null) return fault
   const pending = await orm.migrator.getPending()
   return pending.length === 0 ? null : `the database has ${pending.length} pending migrations: ${remedy}`
 }
 
-async function findFaultOfRelease(em: EntityManager): Promise<string | null> {
-  return findReleaseFault(await readSchema(em), { known: migrations.map(({ name }) => name), program: version })
-}
+const faultOfRelease = (schema: Schema): string | null =>
+  findReleaseFault(schema, { known: migrations.map(({ name }) => name), program: version })
 
 /** For commands that take the schema as it is. Throws DatabaseUnavailable. Contract: 8. */
 export async function requireKnownSchema(orm: MikroORM): Promise<void> {
-  const fault = await findFaultOfRelease(orm.em.fork())
+  const fault = faultOfRelease(await readSchema(orm.em.fork()))
   if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
 }
 
@@ -105,7 +101,7 @@ export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
     await allowLongWork(em, { lockMs: 0, statementMs: 0 })
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
-    const fault = await findFaultOfRelease(em)
+    const fault = faultOfRelease(await readSchema(em))
     if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
     const applied = await applyPending(orm, em)
     if (applied.length > 0) await markSchema(em)

@@ -7,7 +7,10 @@ export const previousRelease = { version: '0.2.0', lastMigration: 'Migration2026
 /** A migration that takes something away from an earlier release raises it. */
 export const oldestProgram = '0.2.0'
 
-type Schema = {
+export type Schema = {
+  isMigrated: boolean
+  /** By this role. */
+  isReadable: boolean
   applied: readonly string[]
   /** Of the program that migrated last. */
   mark: { release: string; oldestProgram: string } | null
@@ -18,7 +21,7 @@ type Schema = {
  * be: so a replica can restart in a rolling upgrade. Contract: 8; docs/decisions/schema-guard.md.
  */
 export function findReleaseFault(
-  { applied, mark }: Schema,
+  { applied, mark }: Pick<Schema, 'applied' | 'mark'>,
   { known, program }: { known: readonly string[]; program: string },
 ): string | null {
   const unknown = applied.filter((name) => !known.includes(name))
@@ -35,14 +38,16 @@ export function findReleaseFault(
 
 /** For any role, also before the first migration. */
 export async function readSchema(em: EntityManager): Promise<Schema> {
-  const [table] = await em.execute<{ isReadable: boolean | null; mark: string | null }[]>(
-    `select has_table_privilege(to_regclass('mikro_orm_migrations'), 'select') as "isReadable",
+  const [table] = await em.execute<{ isMigrated: boolean; isReadable: boolean | null; mark: string | null }[]>(
+    `select to_regclass('mikro_orm_migrations') is not null as "isMigrated",
+       has_table_privilege(to_regclass('mikro_orm_migrations'), 'select') as "isReadable",
        obj_description(to_regclass('mikro_orm_migrations'), 'pg_class') as mark`,
   )
-  const rows = table?.isReadable ? await em.execute<{ name: string }[]>('select name from mikro_orm_migrations') : []
+  const { isMigrated = false, isReadable } = table ?? {}
+  const rows = isReadable ? await em.execute<{ name: string }[]>('select name from mikro_orm_migrations') : []
   const [, release, oldest] = /^gatehouse (\S+), for (\S+) and later$/.exec(table?.mark ?? '') ?? []
   const mark = release === undefined || oldest === undefined ? null : { release, oldestProgram: oldest }
-  return { applied: rows.map(({ name }) => name), mark }
+  return { isMigrated, isReadable: isReadable === true, applied: rows.map(({ name }) => name), mark }
 }
 
 /** The mark is a comment: every role can read it, and it needs no table. */

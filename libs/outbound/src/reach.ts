@@ -2,3 +2,4 @@
 export { parseCidrs } from './addresses.ts'
 export type { OutboundConfig } from './outbound.ts'
 export { parseResolve } from './resolve-table.ts'
+export { resolveAddresses } from './target.ts'

@@ -58,16 +58,17 @@ export function createDnsLookup(nameServers?: string[]): Lookup {
   const resolver = new dns.Resolver({ timeout: lookupAttemptMs, maxTimeout: lookupAttemptMs, tries: lookupAttempts })
   if (nameServers) resolver.setServers(nameServers)
   return {
-    addressesOf: async (host) => {
-      if (isLocalhost(host)) return ['127.0.0.1', '::1']
-      // Many hosts have no IPv6, and some name servers do not answer for it.
-      const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-      const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-      if (addresses.length > 0) return addresses
-      throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error('No address')
-    },
+    addressesOf: async (host) => (isLocalhost(host) ? ['127.0.0.1', '::1'] : await resolveAddresses(resolver, host)),
     close: () => resolver.cancel(),
   }
+}
+
+/** Many hosts have no IPv6, and some name servers do not answer for it. Rejects when there is no address. */
+export async function resolveAddresses(resolver: dns.Resolver, host: string): Promise<string[]> {
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  if (addresses.length > 0) return addresses
+  throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error(`${host} has no address`)
 }
 
 /** Name servers need not know these names (RFC 6761). */

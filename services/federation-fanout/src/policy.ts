@@ -26,7 +26,6 @@ export const policy = {
   secretBytes: 32,
   /** A timestamp is accepted one window before and one after. */
   nonceLifetimeMs: 2 * signatureWindowMs,
-  nonceSweepMs: minuteMs,
   rowsRemovedAtOnce: 1_000,
   remoteTextMax: 200,
   overdueOrdersCounted: 10_000,

@@ -19,7 +19,6 @@ import { deleteAtPeers } from './operations/delete-at-peers.ts'
 import { startSealing } from './peers/seal-secrets.ts'
 import { policy } from './policy.ts'
 import { consumeProfileChanges } from './relay/deliver-profiles.ts'
-import { startNonceCleanUp } from './requests/require-peer.ts'
 import { createSigningNetworks } from './requests/signing-networks.ts'
 import { peerRoutes } from './routes/peers.ts'
 import { signedRoutes } from './routes/signed.ts'
@@ -48,7 +47,6 @@ export async function startFederationFanout(
   const signingNetworks = createSigningNetworks(resources)
   const own = { config, background, outbound, relay, maintenance, signingNetworks, encryptionKey, receiptKeys }
   const deps: Deps = { ...resources, ...own, ...overrides }
-  opening.use(startNonceCleanUp(deps))
   opening.use(await answerCalls(deps))
   opening.use(await consumeProfileChanges(deps))
   const routers = [peerRoutes(deps), signedRoutes(deps)]

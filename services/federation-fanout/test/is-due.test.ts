@@ -20,6 +20,8 @@ const dueAt = {
   'the end of a request': request('pending', 'expires_at', '?'),
   'a reset': "insert into peer_resets values ('https://d.test', 'd.test', 'i', 'j', 0, ?)",
   'the end of a proof': "insert into attach_proofs values ('hash', 1, 'b.test', ?)",
+  'the end of a nonce':
+    "insert into federation_nonces values ('https://a.test', 'n', ?::timestamptz - interval '1 millisecond')",
   'the end of a limit': "insert into federation_limits (name, key, requests, ends_at) values ('relay', 'b', 1, ?)",
   'a delivery': delivery('?', "'infinity'"),
   'the end of a delivery': delivery("'infinity'", '?'),
@@ -29,6 +31,7 @@ const tables = [
   'approval_requests',
   'peer_resets',
   'attach_proofs',
+  'federation_nonces',
   'federation_limits',
   'federation_deliveries',
 ]

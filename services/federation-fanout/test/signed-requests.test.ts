@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { refuse } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { readSignature, verifySignature } from '../src/peers/signature.ts'
-import { deleteExpiredNonces } from '../src/requests/require-peer.ts'
+import { deleteExpired } from '../src/maintenance/due.ts'
 import { buildPeer, secretOfPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
@@ -189,10 +189,10 @@ describe('signed requests of peers', () => {
     await remove(signing)
 
     instance.clock.advance(30 * minute)
-    await deleteExpiredNonces(instance.deps)
+    await deleteExpired(instance.deps)
     const replayed = await remove(signing)
     instance.clock.advance(1)
-    await deleteExpiredNonces(instance.deps)
+    await deleteExpired(instance.deps)
 
     expect(replayed.status).to.equal(409)
     expect(await count()).to.equal(0)

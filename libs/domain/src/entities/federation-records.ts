@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core'
 import type { z } from 'zod'
 
 /** Contract: 7. */
-const FederationNonceSchema = defineEntity({
+export const FederationNonceSchema = defineEntity({
   name: 'FederationNonce',
   tableName: 'federation_nonces',
   properties: {
@@ -13,11 +13,8 @@ const FederationNonceSchema = defineEntity({
   },
 })
 
-export class FederationNonce extends FederationNonceSchema.class {}
-FederationNonceSchema.setClass(FederationNonce)
-
 /** Contract: 7, detached accounts. */
-const PeerResetSchema = defineEntity({
+export const PeerResetSchema = defineEntity({
   name: 'PeerReset',
   tableName: 'peer_resets',
   properties: {
@@ -32,11 +29,8 @@ const PeerResetSchema = defineEntity({
   },
 })
 
-export class PeerReset extends PeerResetSchema.class {}
-PeerResetSchema.setClass(PeerReset)
-
 /** One row for each peer and user. Contract: 7. */
-const FederationDeliverySchema = defineEntity({
+export const FederationDeliverySchema = defineEntity({
   name: 'FederationDelivery',
   tableName: 'federation_deliveries',
   properties: {
@@ -49,9 +43,6 @@ const FederationDeliverySchema = defineEntity({
     expiresAt: p.datetime(),
   },
 })
-
-export class FederationDelivery extends FederationDeliverySchema.class {}
-FederationDeliverySchema.setClass(FederationDelivery)
 
 /** The hosts on which a native user names an account; triggers keep it. Contract: 7, profiles. */
 export const ReplicaHostSchema = defineEntity({
@@ -140,7 +131,7 @@ export class UpstreamDeletion extends UpstreamDeletionSchema.class {}
 UpstreamDeletionSchema.setClass(UpstreamDeletion)
 
 /** Shared by all replicas. Contract: 7. */
-const FederationLimitSchema = defineEntity({
+export const FederationLimitSchema = defineEntity({
   name: 'FederationLimit',
   tableName: 'federation_limits',
   properties: {
@@ -150,9 +141,6 @@ const FederationLimitSchema = defineEntity({
     endsAt: p.datetime(),
   },
 })
-
-export class FederationLimit extends FederationLimitSchema.class {}
-FederationLimitSchema.setClass(FederationLimit)
 
 /** Contract: 7, relay. */
 export const SigningNetworkSchema = defineEntity({

@@ -14,7 +14,7 @@ export class SessionNode extends SessionNodeSchema.class {}
 SessionNodeSchema.setClass(SessionNode)
 
 /** Contract: 6, status. */
-const PresenceSchema = defineEntity({
+export const PresenceSchema = defineEntity({
   name: 'Presence',
   tableName: 'presences',
   properties: {
@@ -22,9 +22,6 @@ const PresenceSchema = defineEntity({
     nodeId: p.uuid().primary(),
   },
 })
-
-export class Presence extends PresenceSchema.class {}
-PresenceSchema.setClass(Presence)
 
 /** One row for each user who ever connected. `changed`: the transaction that last changed the status. */
 const PresenceChangeSchema = defineEntity({

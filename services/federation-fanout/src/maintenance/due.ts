@@ -27,6 +27,8 @@ export const due = {
   expired: {
     approval_requests: "expires_at <= ? and status = 'unproven'",
     attach_proofs: 'expires_at <= ?',
+    // The other side may still send one at its last moment.
+    federation_nonces: 'expires_at < ?',
     federation_limits: 'ends_at <= ?',
     signing_networks: 'ends_at <= ?',
     federation_deliveries: 'expires_at <= ?',

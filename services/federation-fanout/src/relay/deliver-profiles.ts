@@ -1,6 +1,6 @@
 import type { Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
-import { changeRows, read } from '@gatehouse/database'
+import { bigintArray, changeRows, read } from '@gatehouse/database'
 import { loadInstanceSettings, Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { due } from '../maintenance/due.ts'
@@ -89,13 +89,18 @@ async function post(
   return { status, ended: [...said.data.accepted, ...final.map(({ messageId }) => messageId)] }
 }
 
-/** A profile changed meanwhile has another version, and stays. */
+/** A profile changed meanwhile has another version: it stays, and is due. */
 async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delivery[]; kept: Delivery[] }) {
   const em = deps.orm.em.fork()
-  for (const { userId, version } of over) {
-    const sql = 'delete from federation_deliveries where peer_id = ? and user_id = ? and version = ?'
-    const removed = await changeRows(em, sql, [peerId, userId, version])
-    if (removed === 0) await makeDue(deps, { peerId, userId })
+  if (over.length > 0) {
+    const users = bigintArray(over.map(({ userId }) => userId))
+    const versions = bigintArray(over.map(({ version }) => String(version)))
+    const done = `delete from federation_deliveries as d using unnest(?::bigint[], ?::bigint[]) as done (user_id, version)
+      where d.peer_id = ? and d.user_id = done.user_id and d.version = done.version`
+    await changeRows(em, done, [users, versions, peerId])
+    const changed =
+      'update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id = any(?::bigint[])'
+    await changeRows(em, changed, [new Date(deps.clock.now()), peerId, users])
   }
   for (const { userId, version, attempts } of kept) {
     const next = new Date(deps.clock.now() + delayAfter(policy.deliveryDelaysMs, attempts))
@@ -103,11 +108,6 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
       where peer_id = ? and user_id = ? and version = ?`
     await changeRows(em, sql, [next, peerId, userId, version])
   }
-}
-
-async function makeDue({ orm, clock }: Deps, { peerId, userId }: { peerId: string; userId: string }) {
-  const sql = 'update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id = ?'
-  await changeRows(orm.em.fork(), sql, [new Date(clock.now()), peerId, userId])
 }
 
 /** Ten failures: unreachable. Five refusals: an admin is needed. A success clears both. */

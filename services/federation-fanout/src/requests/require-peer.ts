@@ -1,4 +1,4 @@
-import { changeRows, deleteInSteps } from '@gatehouse/database'
+import { changeRows } from '@gatehouse/database'
 import { Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
@@ -155,15 +155,4 @@ export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { 
 /** The same request may come again. */
 async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
   await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [origin, nonce])
-}
-
-export async function deleteExpiredNonces({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<void> {
-  const expired = { table: 'federation_nonces', where: 'expires_at < ?', parameters: [new Date(clock.now())] }
-  await deleteInSteps(orm, { ...expired, rows: policy.rowsRemovedAtOnce })
-}
-
-export function startNonceCleanUp(deps: Pick<Deps, 'orm' | 'clock' | 'background'>): Disposable {
-  const sweep = () => deleteExpiredNonces(deps)
-  const timer = setInterval(() => deps.background.start('nonce sweep', sweep), policy.nonceSweepMs)
-  return { [Symbol.dispose]: () => clearInterval(timer) }
 }

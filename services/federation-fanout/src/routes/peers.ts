@@ -1,7 +1,7 @@
 import Router from '@koa/router'
-import { acceptPeerBody, endpoints, idParams } from '@gatehouse/contracts'
+import { endpoints } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
-import { jsonBody, parseInput, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
+import { answer, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
 import { approveRequest, denyRequest } from '../operations/decide-request.ts'
@@ -20,27 +20,24 @@ import { listApprovalRequests, listPeers, peerReply, requestReply } from '../rep
 import { takeFromLimit } from '../requests/peer-limits.ts'
 
 /** Contract: 7. */
-export function peerRoutes(deps: Deps): Router {
-  const router = new Router()
-  router.post(endpoints.initiatePeer.path, jsonBody, async (ctx) => {
-    const actor = requireAdmin(ctx)
-    const input = parseInput(endpoints.initiatePeer.body, ctx.request.body)
-    const peer = await initiatePeering(deps, { ...input, actor, requestId: requestIdOf(ctx) })
-    ctx.status = peer.status === 'active' ? 200 : 202
-    ctx.body = { peer: peerReply(peer) }
+export function peerRoutes(deps: Deps): Router<AppState> {
+  const router = new Router<AppState>()
+  answer(router, endpoints.initiatePeer, async (input, ctx) => {
+    const peer = await initiatePeering(deps, { ...input, ...causeOf(ctx) })
+    if (peer.status !== 'active') ctx.status = 202
+    return { peer: peerReply(peer) }
   })
-  router.post(endpoints.acceptPeer.path, jsonBody, async (ctx) => {
-    const input = parseInput(acceptPeerBody, ctx.request.body)
+  answer(router, endpoints.acceptPeer, async (input, ctx) => {
     const reply = await acceptPeering(deps, { ...input, requestId: requestIdOf(ctx) })
-    ctx.status = 'accepted' in reply ? 200 : 202
-    ctx.body = reply
+    if (!('accepted' in reply)) ctx.status = 202
+    return reply
   })
-  router.post(endpoints.ensurePeer.path, jsonBody, async (ctx) => {
+  answer(router, endpoints.ensurePeer, async ({ remoteOrigin }, ctx) => {
     const caller = requireUser(ctx)
-    const { remoteOrigin } = parseInput(endpoints.ensurePeer.body, ctx.request.body)
     const settled = await findSettledPeering(deps, remoteOrigin)
-    if (!settled) await takeFromLimit(deps, ctx, { limit: policy.ensures, key: caller.userId })
-    ctx.body = settled ?? (await ensurePeering(deps, { remoteOrigin, caller, requestId: requestIdOf(ctx) }))
+    if (settled) return settled
+    await takeFromLimit(deps, ctx, { limit: policy.ensures, key: caller.userId })
+    return await ensurePeering(deps, { remoteOrigin, caller, requestId: requestIdOf(ctx) })
   })
   // A gateway of release 0.2.0 asks here what identity does now. Its clients repeat the request.
   router.post(endpoints.deleteFederationIdentity.path, () => {
@@ -50,42 +47,25 @@ export function peerRoutes(deps: Deps): Router {
   return router
 }
 
-function addAdminRoutes(router: Router, deps: Deps): void {
-  const acts = [
-    [endpoints.revokePeer, revokePeer],
-    [endpoints.forgetPeer, forgetPeer],
-    [endpoints.resetPeer, resetPeer],
-    [endpoints.approveRequest, approveRequest],
-    [endpoints.denyRequest, denyRequest],
-  ] as const
-  for (const [{ method, path }, act] of acts) {
-    router.register(path, [method], async (ctx) => {
-      await act(deps, actOf(ctx))
-      ctx.body = { success: true }
-    })
-  }
-  router.get(endpoints.listPeers.path, async (ctx) => {
-    requireAdmin(ctx)
-    ctx.body = { peers: await listPeers(deps) }
-  })
-  router.post(endpoints.recheckPeer.path, async (ctx) => {
-    ctx.body = { peer: peerReply(await recheckPeer(deps, actOf(ctx))) }
-  })
-  router.post(endpoints.rotatePeer.path, async (ctx) => {
-    ctx.body = { peer: peerReply(await rotatePeer(deps, actOf(ctx))) }
-  })
-  router.patch(endpoints.patchPeer.path, jsonBody, async (ctx) => {
-    const act = actOf(ctx)
-    const input = parseInput(endpoints.patchPeer.body, ctx.request.body)
-    ctx.body = { peer: peerReply(await setRotation(deps, { ...input, ...act })) }
-  })
-  router.get(endpoints.listApprovalRequests.path, async (ctx) => {
-    requireAdmin(ctx)
-    ctx.body = { requests: (await listApprovalRequests(deps)).map(requestReply) }
-  })
+function addAdminRoutes(router: Router<AppState>, deps: Deps): void {
+  answer(router, endpoints.revokePeer, (input, ctx) => revokePeer(deps, { ...input, ...causeOf(ctx) }))
+  answer(router, endpoints.forgetPeer, (input, ctx) => forgetPeer(deps, { ...input, ...causeOf(ctx) }))
+  answer(router, endpoints.resetPeer, (input, ctx) => resetPeer(deps, { ...input, ...causeOf(ctx) }))
+  answer(router, endpoints.approveRequest, (input, ctx) => approveRequest(deps, { ...input, ...causeOf(ctx) }))
+  answer(router, endpoints.denyRequest, (input, ctx) => denyRequest(deps, { ...input, ...causeOf(ctx) }))
+  answer(router, endpoints.listPeers, async () => ({ peers: await listPeers(deps) }))
+  answer(router, endpoints.recheckPeer, async (input, ctx) => ({
+    peer: peerReply(await recheckPeer(deps, { ...input, ...causeOf(ctx) })),
+  }))
+  answer(router, endpoints.rotatePeer, async (input, ctx) => ({
+    peer: peerReply(await rotatePeer(deps, { ...input, ...causeOf(ctx) })),
+  }))
+  answer(router, endpoints.patchPeer, async (input, ctx) => ({
+    peer: peerReply(await setRotation(deps, { ...input, ...causeOf(ctx) })),
+  }))
+  answer(router, endpoints.listApprovalRequests, async () => ({
+    requests: (await listApprovalRequests(deps)).map(requestReply),
+  }))
 }
 
-function actOf(ctx: { state: AppState; params: unknown }) {
-  const actor = requireAdmin(ctx)
-  return { ...parseInput(idParams, ctx.params), actor, requestId: requestIdOf(ctx) }
-}
+const causeOf = (ctx: { state: AppState }) => ({ actor: requireAdmin(ctx), requestId: requestIdOf(ctx) })
