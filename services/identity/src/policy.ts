@@ -84,8 +84,8 @@ export const policy = {
   exportPageRows: 500,
   exportsAtOnce: 8,
   exportRetryAfterSeconds: 60,
-  /** Of one upstream: 1 GiB, and the waiting for it. */
-  exportPagesOfUpstream: 2_048,
+  /** Of one upstream: 256 MiB, and the waiting for it. */
+  exportPagesOfUpstream: 512,
   exportUpstreamMs: 60_000,
   upstreamRetryAfterSeconds: 5,
   /** Contract: 5, Deletions at further services. They are tried again as deletion orders are. */

