@@ -39,6 +39,10 @@ keep encryption_secret "$(random)"
 # For a rotation: docs/operators.md.
 keep jwt_secret_previous ''
 keep encryption_secret_previous ''
+# Of UPLOAD_STORE=s3://…: write the keys of your provider into them.
+keep aws_access_key_id ''
+keep aws_secret_access_key ''
+keep aws_session_token ''
 
 # Who may say who is calling: the gateway by internal_secret, the operator by operator_secret. Services have the public parts
 # alone. Each is a private key of Ed25519 on one line, as openssl prints it between its first and last line.

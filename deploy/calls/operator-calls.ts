@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers'
 import { callerHeader, signOperator, type SigningKeys } from '@gatehouse/auth'
 import { endpoints, operatorEndpoints, type ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
+import type { UploadStoreConfig } from '@gatehouse/service-kit'
 import { z } from 'zod'
 
 type Endpoint = { method: string; path: string; access: string; service: ServiceName }
@@ -112,6 +113,7 @@ export function createSocketCalls(dataFolder: string): Calls {
 const runningInstance = z.object({
   databaseUrl: z.string(),
   uploadDir: z.string(),
+  uploadStore: z.custom<UploadStoreConfig>((given) => typeof given === 'object' && given !== null),
   origin: z.string(),
   secrets: z.object({ jwtSecret: z.string(), internalSecret: z.string(), encryptionSecret: z.string().optional() }),
   previousEncryptionSecrets: z.array(z.string()).readonly().default([]),

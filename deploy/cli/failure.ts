@@ -1,3 +1,5 @@
+import { UploadStoreRefused, type UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
+
 /** docs/operators.md, "Command line". */
 export const exitCodes = {
   done: 0,
@@ -19,6 +21,12 @@ export function isDiskFull(error: unknown): boolean {
   const { code, message } = error as { code?: string; message: string }
   // An error of another process comes as its message.
   return ['ENOSPC', 'EDQUOT', 'EFBIG', '53100'].includes(code ?? /^[A-Z]+(?=: )/.exec(message)?.[0] ?? '')
+}
+
+/** The environment is wrong, or the store is away. */
+export function storeFailure(error: UploadStoreUnavailable, outcome: string): CommandFailure {
+  const kind = error instanceof UploadStoreRefused ? 'usage' : 'unreachable'
+  return new CommandFailure(kind, `UPLOAD_STORE: ${error.message}; ${outcome}`, error)
 }
 
 export class CommandFailure extends Error {

@@ -1,13 +1,13 @@
 import { createClient } from '@gatehouse/database'
 import type pg from 'pg'
-import { CommandFailure, isDiskFull } from './failure.ts'
-import { openUploadStaging, type UploadStaging } from './upload-staging.ts'
+import { UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
+import { CommandFailure, isDiskFull, storeFailure } from './failure.ts'
+import { openUploadStaging, type UploadPlace, type UploadStaging } from './upload-staging.ts'
 
-type Filling<T> = {
+type Filling<T> = UploadPlace & {
   kind: 'import' | 'restore'
   /** Of the owner of the schema, which is up to date. */
   databaseUrl: string
-  uploadDir: string
   isDryRun?: boolean
   progress(line: string): void
   /** Before any file is written. */
@@ -21,7 +21,7 @@ type Filling<T> = {
  * then. docs/operators.md, "Backup and restore".
  */
 export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
-  const { kind, databaseUrl, uploadDir, isDryRun = false, progress, check, fill } = filling
+  const { kind, databaseUrl, isDryRun = false, progress, check, fill } = filling
   const client = await createClient(databaseUrl, `gatehouse-${kind}`)
   await client.connect()
   await using opening = new AsyncDisposableStack()
@@ -32,14 +32,15 @@ export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
     await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
     await requireEmptyInstance(client)
     await check?.(client)
-    staging = opening.use(await openUploadStaging(client, uploadDir, kind))
+    staging = opening.use(await openUploadStaging(client, filling, kind))
     const result = await fill(client, staging.folder)
     if (!isDryRun) await staging.publish()
     await client.query(isDryRun ? 'rollback' : 'commit')
     progress(isDryRun ? 'dry run: nothing was changed' : 'committed')
     return result
   } catch (error) {
-    await staging?.withdraw()
+    const left = await staging?.withdraw().catch((cause: unknown) => cause as Error)
+    if (left) progress(`files of this run are left in the store of uploads: ${left.message}`)
     throw explain(kind, error)
   }
 }
@@ -59,6 +60,7 @@ function explain(kind: Filling<unknown>['kind'], error: unknown): unknown {
   if (error instanceof CommandFailure) return error
   const { code, message } = error as { code?: string; message: string }
   const nothing = 'nothing was changed'
+  if (error instanceof UploadStoreUnavailable) return storeFailure(error, nothing)
   if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${nothing}`, error)
   if (code === '55P03') {
     return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, error)

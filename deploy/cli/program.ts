@@ -9,6 +9,7 @@ import { defineKeysCommand } from './commands/keys.ts'
 import { definePeerCommands } from './commands/peers.ts'
 import { defineReceiptCommands } from './commands/receipts.ts'
 import { defineAuditCommands, defineSettingCommands } from './commands/settings.ts'
+import { defineUploadCommands } from './commands/uploads.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { createInvocation, type Define, type Environment, type Result } from './invocation.ts'
@@ -94,5 +95,6 @@ function createProgram(context: Context, isJson: boolean): Command {
   defineBackupCommands(program, define)
   defineImportCommand(program, define)
   defineReceiptCommands(program, define)
+  defineUploadCommands(program, define)
   return program
 }

@@ -8,7 +8,14 @@ import {
   prepareDatabase,
   requireKnownSchema,
 } from '@gatehouse/database'
-import { publicAddress, readVariables, settings } from '@gatehouse/service-kit'
+import {
+  publicAddress,
+  readVariables,
+  settings,
+  uploadConfig,
+  uploadSettings,
+  type UploadStoreConfig,
+} from '@gatehouse/service-kit'
 import type { KeptSecrets } from './archive/secrets-file.ts'
 import { findRunningInstance } from '../calls/operator-calls.ts'
 import { configured, dataFolderOf, isDistributed } from './connect.ts'
@@ -18,6 +25,7 @@ import type { Environment } from './invocation.ts'
 export type OpenInstance = AsyncDisposable & {
   databaseUrl: string
   uploadDir: string
+  uploadStore: UploadStoreConfig
   encryptionSecret?: string | undefined
   previousEncryptionSecrets: readonly string[]
   /** Null where the environment does not hold them. */
@@ -33,8 +41,9 @@ export type StoppedInstance = OpenInstance & {
 
 /** With its uploads. Throws as `openPresentDatabase` does. */
 export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
-  if (isDistributed(environment) && !environment['UPLOAD_DIR'])
-    throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, which belong to the backup')
+  const names = ['UPLOAD_DIR', 'UPLOAD_STORE', 'UPLOAD_STORE_FILE']
+  if (isDistributed(environment) && !names.some((name) => environment[name]))
+    throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
   return await openPresentDatabase(environment)
 }
 
@@ -110,14 +119,14 @@ export function readDistributed(environment: Environment) {
     INTERNAL_SECRET: settings.INTERNAL_SECRET.embedded,
     ENCRYPTION_SECRET: settings.ENCRYPTION_SECRET.embedded,
     ENCRYPTION_SECRET_PREVIOUS: settings.ENCRYPTION_SECRET_PREVIOUS.kind,
-    UPLOAD_DIR: settings.UPLOAD_DIR.kind,
+    ...uploadSettings,
   }
   return configured(() => {
     const given = readVariables(environment, shape)
     const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
     return {
       databaseUrl: given.DATABASE_URL,
-      uploadDir: given.UPLOAD_DIR || join(dataFolderOf(environment), 'uploads'),
+      ...uploadConfig(given, dataFolderOf(environment)),
       encryptionSecret,
       previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
       secrets: jwtSecret && internalSecret && encryptionSecret ? { jwtSecret, internalSecret, encryptionSecret } : null,
@@ -140,7 +149,7 @@ async function openEmbedded(environment: Environment, opening: AsyncDisposableSt
   const { replaceSecrets } = await import('../embedded/secrets.ts')
   const { startPersistentPostgres } = await import('@gatehouse/local-servers')
   const config = configured(() => readConfig(environment))
-  const { dataFolder, databasePassword, uploadDir, publicAddress: address } = config
+  const { dataFolder, databasePassword, uploadDir, uploadStore, publicAddress: address } = config
   const { jwtSecret, internalSecret, encryptionSecret, previousEncryptionSecrets = [] } = config
   try {
     const folder = databaseFolderOf(dataFolder)
@@ -148,6 +157,7 @@ async function openEmbedded(environment: Environment, opening: AsyncDisposableSt
     return {
       databaseUrl: url,
       uploadDir,
+      uploadStore,
       encryptionSecret,
       previousEncryptionSecrets,
       secrets: { jwtSecret, internalSecret, encryptionSecret },

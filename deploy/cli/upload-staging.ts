@@ -1,18 +1,24 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { UploadStoreConfig } from '@gatehouse/service-kit'
 import type pg from 'pg'
+import { openUploadStore } from '../../services/identity/src/uploads/upload-store.ts'
+import { atOnce, filesAtOnce } from './at-once.ts'
 
 export type UploadStaging = Awaited<ReturnType<typeof openUploadStaging>>
 
 const anyStaging = /^\.(backup|import|restore)-/
 
+/** `uploadDir` is on the disk, whatever the store is. */
+export type UploadPlace = { uploadDir: string; uploadStore: UploadStoreConfig }
+
 /**
- * A folder beside the uploads, so that a rename makes a file an upload. Removes what killed runs left. A lock of the
+ * A folder beside the uploads, or where uploads are received, so that a rename makes a file an upload. Removes what killed runs left. A lock of the
  * database tells which folders are in use, by runs on other machines too.
  */
 export async function openUploadStaging(
   client: pg.ClientBase,
-  uploadDir: string,
+  { uploadDir, uploadStore }: UploadPlace,
   kind: 'backup' | 'import' | 'restore',
 ) {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -23,19 +29,21 @@ export async function openUploadStaging(
   for (const other of await readdir(uploadDir)) {
     if (anyStaging.test(other)) await removeLeftOver(client, uploadDir, other)
   }
+  const store = await openUploadStore(uploadStore)
+  await store.check()
   await mkdir(folder)
   const published: string[] = []
   return {
     folder,
     /** The last step before the commit. */
     publish: async () => {
-      for (const file of await readdir(folder)) {
-        published.push(join(uploadDir, file))
-        await rename(join(folder, file), join(uploadDir, file))
-      }
+      await atOnce(await readdir(folder), filesAtOnce, async (file) => {
+        published.push(file)
+        await store.put(file, join(folder, file))
+      })
     },
     /** When the commit failed. */
-    withdraw: async () => void (await Promise.all(published.map((path) => rm(path, { force: true })))),
+    withdraw: () => atOnce(published, filesAtOnce, (file) => store.remove(file)),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }

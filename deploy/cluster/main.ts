@@ -4,7 +4,14 @@ import { join, resolve } from 'node:path'
 import { createSigningKeys } from '@gatehouse/auth'
 import { startNats, startRedis, freePort } from '@gatehouse/local-servers'
 import { systemClock } from '@gatehouse/runtime'
-import { ConfigurationError, createLog, runUntilStopped } from '@gatehouse/service-kit'
+import {
+  ConfigurationError,
+  createLog,
+  readVariables,
+  runUntilStopped,
+  uploadConfig,
+  uploadSettings,
+} from '@gatehouse/service-kit'
 import { startCluster, type Cluster } from './cluster.ts'
 import { readClusterConfig, type ClusterConfig } from './config.ts'
 import { openPostgres } from '../embedded/open-postgres.ts'
@@ -74,7 +81,7 @@ async function openCommandLine({ environment, postgres }: Cluster, folder: strin
     },
     instance: {
       databaseUrl: postgres.url,
-      uploadDir: valueOf('UPLOAD_DIR'),
+      ...uploadConfig(readVariables(environment, uploadSettings), folder),
       origin: valueOf('PUBLIC_ORIGIN'),
       secrets,
       previousEncryptionSecrets: [],

@@ -45,14 +45,14 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
     log,
     metrics: createMetrics(),
   }
-  const { dataFolder, internalSecret, operatorSecret, jwtSecret, encryptionSecret, uploadDir } = config
+  const { dataFolder, internalSecret, operatorSecret, jwtSecret, encryptionSecret, uploadDir, uploadStore } = config
   const lines = [...callerKeyLines('gateway', [internalSecret]), ...callerKeyLines('operator', [operatorSecret])]
   const ofServices = { ...config, callerKeys: { lines } }
   const { identity, gateway, services } = await startServices(opening, ofServices, resources)
   const { origin } = config.publicAddress
   const secrets = { jwtSecret, internalSecret, encryptionSecret }
   const previousEncryptionSecrets = config.previousEncryptionSecrets ?? []
-  const instance = { databaseUrl, uploadDir, origin, secrets, previousEncryptionSecrets }
+  const instance = { databaseUrl, uploadDir, uploadStore, origin, secrets, previousEncryptionSecrets }
   const keys = createSigningKeys('operator', operatorSecret)
   const socket = { dataFolder, keys, services, instance, clock: systemClock, log }
   opening.use(await openOperatorSocket(socket))

@@ -10,7 +10,7 @@ import sharp from 'sharp'
 import { writeArchive } from '../cli/archive/write-archive.ts'
 import { openUploadStaging } from '../cli/upload-staging.ts'
 import { writeOtherDatabase } from './other-server.ts'
-import { startProgram } from './program.ts'
+import { startProgram, uploadsIn } from './program.ts'
 import { query } from './query.ts'
 
 const cli = 'deploy/cli/main.ts'
@@ -37,7 +37,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     await using source = await filledDatabase(at('uploads'))
     await using target = await migratedDatabase()
     const options = { file: at('archive'), now: Date.now(), progress: () => undefined }
-    await writeArchive({ databaseUrl: source.url, uploadDir: at('uploads'), ...options })
+    await writeArchive({ databaseUrl: source.url, ...uploadsIn(at('uploads')), ...options })
 
     await using held = await holdAt(target.url, 'update on users')
     await using program = startProgram(cli, variables(target.url), ['restore', at('archive')])
@@ -93,7 +93,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     await using source = await filledDatabase(at('target'))
     const other = new pg.Client(source.url)
     await other.connect()
-    await openUploadStaging(other, at('target'), 'backup')
+    await openUploadStaging(other, uploadsIn(at('target')), 'backup')
     const [running = ''] = (await readdir(at('target'))).filter((name) => name.startsWith('.'))
     const host = (await import('node:os')).hostname()
     await writeFile(at(`archives/monday.${host}-${process.pid}.partial`), '')
@@ -113,7 +113,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     await using source = await filledDatabase(at('uploads'))
     await using target = await migratedDatabase()
     const options = { file: at('whole'), now: Date.now(), progress: () => undefined }
-    await writeArchive({ databaseUrl: source.url, uploadDir: at('uploads'), ...options })
+    await writeArchive({ databaseUrl: source.url, ...uploadsIn(at('uploads')), ...options })
     const other = await writeOtherInstance(folder)
 
     const backup = await runWithin(16, variables(source.url, 'uploads'), ['backup', at('archives/full')])

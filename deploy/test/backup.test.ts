@@ -14,7 +14,7 @@ import { pack } from 'tar-stream'
 import { volatileTables } from '../cli/archive/format.ts'
 import { restoreArchive } from '../cli/archive/restore-archive.ts'
 import { writeArchive } from '../cli/archive/write-archive.ts'
-import { embeddedMain, postJson, startProgram } from './program.ts'
+import { embeddedMain, postJson, startProgram, uploadsIn } from './program.ts'
 import { query } from './query.ts'
 
 const account = { username: 'ada', password: 'a long enough password' }
@@ -107,7 +107,7 @@ describe('backup and restore', function () {
     await writeFile(join(uploads, 'a.txt'), 'file a')
     await writeArchive({
       databaseUrl: source.url,
-      uploadDir: uploads,
+      ...uploadsIn(uploads),
       file: at('whole'),
       now: Date.now(),
       progress: () => undefined,
@@ -115,7 +115,7 @@ describe('backup and restore', function () {
     const { size } = await stat(at('whole'))
     const uploadDir = await mkdtemp(at('target-'))
     const refusal = async (file: string) =>
-      await restoreArchive({ file, databaseUrl: target.url, uploadDir, progress: () => undefined }).then(
+      await restoreArchive({ file, databaseUrl: target.url, ...uploadsIn(uploadDir), progress: () => undefined }).then(
         () => 'none',
         (error: Error) => error.message,
       )
@@ -181,8 +181,14 @@ describe('backup and restore', function () {
     const uploadDir = await mkdtemp(at('every-'))
     const progress = () => undefined
 
-    await writeArchive({ databaseUrl: source.url, uploadDir, file: at('every'), now: Date.now(), progress })
-    await restoreArchive({ file: at('every'), databaseUrl: target.url, uploadDir, progress })
+    await writeArchive({
+      databaseUrl: source.url,
+      ...uploadsIn(uploadDir),
+      file: at('every'),
+      now: Date.now(),
+      progress,
+    })
+    await restoreArchive({ file: at('every'), databaseUrl: target.url, ...uploadsIn(uploadDir), progress })
 
     const [before, after] = [await countRows(source.url), await countRows(target.url)]
     const differing = Object.keys(before).filter((table) => before[table] !== after[table])
@@ -211,10 +217,21 @@ describe('backup and restore', function () {
     }
     const pauseAt = { progress: change }
 
-    await writeArchive({ databaseUrl: source.url, uploadDir, file: at('moment'), now: Date.now(), ...pauseAt })
+    await writeArchive({
+      databaseUrl: source.url,
+      ...uploadsIn(uploadDir),
+      file: at('moment'),
+      now: Date.now(),
+      ...pauseAt,
+    })
     await client.query('select 1')
     await client.end()
-    await restoreArchive({ file: at('moment'), databaseUrl: target.url, uploadDir, progress: () => undefined })
+    await restoreArchive({
+      file: at('moment'),
+      databaseUrl: target.url,
+      ...uploadsIn(uploadDir),
+      progress: () => undefined,
+    })
 
     expect(wrote).to.equal(true)
     expect(await query(source.url, `select count(*)::int as n from users where bio = 'later'`)).to.deep.equal([

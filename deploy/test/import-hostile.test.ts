@@ -11,6 +11,7 @@ import { CommandFailure } from '../cli/failure.ts'
 import { importDatabase } from '../cli/import/import-database.ts'
 import type { ImportReport } from '../cli/import/report.ts'
 import { onDatabase } from './container-form.ts'
+import { uploadsIn } from './program.ts'
 import { writeOtherDatabase } from './other-server.ts'
 
 const encryptionKey = createEncryptionKey('the secret that encrypts in these tests')
@@ -117,7 +118,14 @@ describe('a hostile file in the import', function () {
   async function run(file: string, isDryRun: boolean) {
     const given = { file, isDryRun, uploads: null, isForced: false, databaseUrl: database, domain: 'chat.example' }
     const images = { convert: () => Promise.reject(new Error('no pictures')), [Symbol.asyncDispose]: async () => {} }
-    const rest = { uploadDir: folder, images, encryptionKey, now: Date.now(), random: systemRandom, progress: () => {} }
+    const rest = {
+      ...uploadsIn(folder),
+      images,
+      encryptionKey,
+      now: Date.now(),
+      random: systemRandom,
+      progress: () => {},
+    }
     return await importDatabase({ ...given, ...rest }).catch((error: unknown) => error)
   }
 

@@ -13,7 +13,7 @@ import { credentialContext } from '../../services/identity/src/operations/federa
 import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importDatabase } from '../cli/import/import-database.ts'
 import { newestVersion, writeOtherDatabase } from './other-server.ts'
-import { embeddedMain, postJson, startProgram } from './program.ts'
+import { embeddedMain, postJson, startProgram, uploadsIn } from './program.ts'
 
 const password = 'correct horse battery'
 const passwordHash = hashSync(password, 4).replace('$2b$', '$2a$')
@@ -487,7 +487,14 @@ async function prepareTarget(folder: string) {
     convert: () => Promise.reject(new Error('no pictures here')),
     [Symbol.asyncDispose]: async () => undefined,
   }
-  const base = { uploads: null, isDryRun: false, isForced: false, databaseUrl: url, uploadDir, domain: 'chat.example' }
+  const base = {
+    uploads: null,
+    isDryRun: false,
+    isForced: false,
+    databaseUrl: url,
+    ...uploadsIn(uploadDir),
+    domain: 'chat.example',
+  }
   const open = opening.move()
   return {
     client,

@@ -49,6 +49,8 @@ export function startProgram(file: string, environment: Record<string, string>, 
   }
 }
 
+export const uploadsIn = (folder: string) => ({ uploadDir: folder, uploadStore: { folder } })
+
 /** What every distributed process needs beside its servers, for one that nothing calls; it listens on free ports. */
 export function processEnvironment(secret: string): Record<string, string> {
   const elsewhere = 'http://127.0.0.1:1'

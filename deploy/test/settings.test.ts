@@ -43,6 +43,12 @@ const samples: Record<keyof typeof settings, string> = {
   FEDERATION_RESOLVE: 'peer.example=192.0.2.3:8443',
   GATEHOUSE_DATA: 'sample',
   UPLOAD_DIR: '/sample/uploads',
+  UPLOAD_STORE: 'file:/sample/store',
+  AWS_ENDPOINT_URL: 'http://sample:9000',
+  AWS_REGION: 'sample-1',
+  AWS_ACCESS_KEY_ID: 'sample',
+  AWS_SECRET_ACCESS_KEY: 'sample',
+  AWS_SESSION_TOKEN: 'sample',
   WEB_ROOT: '/sample/web',
   IDENTITY_URL: 'http://sample:1',
   INVITE_URL: 'http://sample:2',
@@ -66,6 +72,8 @@ const samples: Record<keyof typeof settings, string> = {
 /** The library of OpenTelemetry takes it from the environment. */
 const readByLibraries = ['OTEL_EXPORTER_OTLP_HEADERS']
 
+const s3 = { UPLOAD_STORE: 's3://base/uploads', AWS_ACCESS_KEY_ID: 'base', AWS_SECRET_ACCESS_KEY: 'base' }
+
 /** What a setting needs beside itself to be told. */
 const beside: Record<string, Record<string, string>> = {
   NATS_CA: { NATS_URL: 'tls://base:4222' },
@@ -74,6 +82,7 @@ const beside: Record<string, Record<string, string>> = {
   REDIS_CA: { REDIS_URL: 'rediss://base:6379' },
   REDIS_CERT: { REDIS_URL: 'rediss://base:6379' },
   REDIS_KEY: { REDIS_URL: 'rediss://base:6379' },
+  ...{ AWS_ENDPOINT_URL: s3, AWS_REGION: s3, AWS_ACCESS_KEY_ID: s3, AWS_SECRET_ACCESS_KEY: s3, AWS_SESSION_TOKEN: s3 },
   OTEL_TRACES_SAMPLER_ARG: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
 }
 

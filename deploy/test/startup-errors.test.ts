@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { once } from 'node:events'
 import { expect } from 'chai'
 import { freePort } from '@gatehouse/local-servers'
-import { migratedDatabase, startNats, testDatabase, testNats, testRedis } from '@gatehouse/test-kit'
+import { migratedDatabase, startNats, startS3, testDatabase, testNats, testRedis } from '@gatehouse/test-kit'
 import { entrypoints, roles, type Role } from '../cluster/roles.ts'
 import { processEnvironment, readStartErrors, startProgram } from './program.ts'
 
@@ -96,6 +96,27 @@ describe('a process that cannot start prints one line that names the variable, a
     const line = await startError(entrypoints.identity.file, { UPLOAD_DIR: `${import.meta.filename}/uploads` })
 
     expect(line).to.match(/^UPLOAD_DIR: cannot write to .+ \(ENOTDIR\); give/)
+  })
+
+  it('the store of uploads: each variable that is missing or malformed, and a key that S3 refuses', async () => {
+    await using s3 = await startS3()
+    const faultsOf = async (changes: Record<string, string>) => {
+      const given = { ...environment, ...s3.environment, ...changes }
+      const { code, stderr } = await startProgram(entrypoints.identity.file, given).exited
+      expect(code, stderr).to.equal(1)
+      expect(stderr).to.not.include(s3.environment.AWS_SECRET_ACCESS_KEY)
+      return readStartErrors(stderr)
+    }
+    const unset = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_REGION: 'No', AWS_ENDPOINT_URL: 's3.example' }
+
+    expect((await faultsOf(unset)).map((line) => line.split(':', 1)[0])).to.have.members(Object.keys(unset))
+    expect(await faultsOf({ UPLOAD_STORE: 'ftp://x' }))
+      .to.have.length(1)
+      .and.match(/^UPLOAD_STORE: must be file:/)
+    const refused = await faultsOf({ AWS_ACCESS_KEY_ID: 'another' })
+    expect(refused)
+      .to.have.length(1)
+      .and.match(/^UPLOAD_STORE: s3:.* answered 403; check the bucket/)
   })
 
   it('migrations are pending: with the command that applies them', async () => {

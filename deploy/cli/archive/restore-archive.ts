@@ -22,11 +22,11 @@ import {
 } from './format.ts'
 import { CommandFailure } from '../failure.ts'
 import { fillEmptyInstance } from '../fill-empty-instance.ts'
+import type { UploadPlace } from '../upload-staging.ts'
 
-export type RestoreOptions = {
+export type RestoreOptions = UploadPlace & {
   file: string
   databaseUrl: string
-  uploadDir: string
   beforeCommit?: () => Promise<void>
   progress(line: string): void
 }

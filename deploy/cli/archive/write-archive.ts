@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { lstat, link, copyFile, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -9,9 +8,16 @@ import { version } from '@gatehouse/service-kit'
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { pack, type Pack } from 'tar-stream'
-import { CommandFailure, isDiskFull } from '../failure.ts'
+import { createFileStore } from '../../../services/identity/src/uploads/file-store.ts'
+import {
+  openUploadStore,
+  UploadStoreUnavailable,
+  type OpenUpload,
+  type UploadStore,
+} from '../../../services/identity/src/uploads/upload-store.ts'
+import { CommandFailure, isDiskFull, storeFailure } from '../failure.ts'
 import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
-import { openUploadStaging } from '../upload-staging.ts'
+import { openUploadStaging, type UploadPlace } from '../upload-staging.ts'
 import {
   formatVersion,
   memberNames,
@@ -25,10 +31,9 @@ import {
   type TableShape,
 } from './format.ts'
 
-export type BackupOptions = {
+export type BackupOptions = UploadPlace & {
   /** Of a role that may read every table. */
   databaseUrl: string
-  uploadDir: string
   /** It has this name only when it is complete. */
   file: string
   now: number
@@ -79,7 +84,7 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
     await addMember(tar, memberNames.header, JSON.stringify(header), checksums)
     const names = await listFiles(client)
     // What an account deletes meanwhile stays in the archive.
-    await using held = await holdFiles(client, options.uploadDir, names)
+    await using held = await holdFiles(client, options, names)
     const tables: ArchiveManifest['tables'] = {}
     for (const table of await listTables(client)) {
       const rows = await addTable(tar, client, table, checksums)
@@ -87,10 +92,14 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
       options.progress(`${table.name}: ${rows} rows`)
     }
     const sequences = await readSequences(client)
-    for (const name of held.names) await addFile(tar, join(held.folder, name), memberNames.upload(name), checksums)
-    options.progress(`${held.names.length} files`)
-    const files = { files: held.names.length, missingFiles: names.length - held.names.length }
-    const manifest: ArchiveManifest = { tables, sequences, ...files, checksums }
+    let files = 0
+    for (const name of names) {
+      const found = await held.store.open(name)
+      if (found) await addFile(tar, found, memberNames.upload(name), checksums)
+      files += Number(found !== null)
+    }
+    options.progress(`${files} files`)
+    const manifest: ArchiveManifest = { tables, sequences, files, missingFiles: names.length - files, checksums }
     await addMember(tar, memberNames.manifest, JSON.stringify(manifest), {})
     tar.finalize()
     return manifest
@@ -100,7 +109,8 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
   }
 }
 
-async function listFiles(client: pg.Client): Promise<string[]> {
+/** Those that rows name. */
+export async function listFiles(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select filename as name from uploads union select avatar from users where avatar is not null
      union select banner from users where banner is not null union select filename from message_attachments
@@ -109,25 +119,36 @@ async function listFiles(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name).filter((name) => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/.test(name))
 }
 
-/** Second names, which no deletion takes away. Copies where links are not possible. */
-async function holdFiles(client: pg.Client, uploadDir: string, names: readonly string[]) {
+/**
+ * Second names, which no deletion takes away. Copies where links are not possible. S3 has neither: what is deleted
+ * before its turn is missing.
+ */
+async function holdFiles(
+  client: pg.Client,
+  { uploadDir, uploadStore }: UploadPlace,
+  names: readonly string[],
+): Promise<AsyncDisposable & { store: UploadStore }> {
+  const store = await openUploadStore(uploadStore)
+  const nothingHeld = { store, [Symbol.asyncDispose]: async () => undefined }
+  if (!('folder' in uploadStore)) {
+    await store.check()
+    return nothingHeld
+  }
   await using opening = new AsyncDisposableStack()
   const found = await lstat(uploadDir).catch(() => null)
   if (!found?.isDirectory()) {
     if (names.length > 0)
       throw new CommandFailure('usage', `UPLOAD_DIR: ${uploadDir} is no folder, and rows name files`)
-    return { folder: uploadDir, names: [] as string[], [Symbol.asyncDispose]: async () => undefined }
+    return nothingHeld
   }
-  const { folder } = opening.use(await openUploadStaging(client, uploadDir, 'backup'))
-  const held: string[] = []
+  const { folder } = opening.use(await openUploadStaging(client, { uploadDir, uploadStore }, 'backup'))
   for (const name of names) {
     const source = join(uploadDir, name)
     if (!(await lstat(source).catch(() => null))?.isFile()) continue
     await link(source, join(folder, name)).catch(async () => await copyFile(source, join(folder, name)))
-    held.push(name)
   }
   const open = opening.move()
-  return { folder, names: held, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { store: createFileStore(folder), [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 async function addTable(
@@ -168,19 +189,23 @@ async function addMember(
   await pipeline([bytes], entry)
 }
 
-async function addFile(tar: Pack, path: string, name: string, checksums: Record<string, string>): Promise<void> {
-  const { size } = await lstat(path)
+async function addFile(
+  tar: Pack,
+  { size, content }: OpenUpload,
+  name: string,
+  checksums: Record<string, string>,
+): Promise<void> {
   const hash = createHash('sha256')
   const entry = tar.entry({ name, size, mode: 0o600 })
-  const source = createReadStream(path)
-  source.on('data', (chunk) => hash.update(chunk))
-  await pipeline(source, entry)
+  content.on('data', (chunk) => hash.update(chunk as Buffer))
+  await pipeline(content, entry)
   checksums[name] = hash.digest('hex')
 }
 
 function explain(error: unknown): unknown {
   const { code, message } = error as { code?: string; message: string }
   if (error instanceof CommandFailure) return error
+  if (error instanceof UploadStoreUnavailable) return storeFailure(error, 'there is no archive')
   if (isDiskFull(error)) return new CommandFailure('failed', 'the disk is full: there is no archive', error)
   if (code === 'ENOENT' || code === 'EACCES') return new CommandFailure('usage', message, error)
   if (code === 'ECONNREFUSED') return new CommandFailure('unreachable', `PostgreSQL does not answer: ${message}`, error)

@@ -79,7 +79,7 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
   const { environment, now, progress } = invocation
   const passphrase = await readPassphrase(invocation, options)
   await using instance = await openPresentInstance(environment)
-  const { databaseUrl, uploadDir, secrets } = instance
+  const { secrets } = instance
   if (options.secrets !== undefined) {
     if (!secrets)
       throw new CommandFailure(
@@ -89,7 +89,7 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
     await writeSecrets(resolve(options.secrets), secrets, { passphrase, random: systemRandom })
   }
   try {
-    const manifest = await writeArchive({ databaseUrl, uploadDir, file: resolve(file), now: now(), progress })
+    const manifest = await writeArchive({ ...instance, file: resolve(file), now: now(), progress })
     return describe(manifest, `${file} is complete`)
   } catch (error) {
     if (options.secrets !== undefined) await rm(resolve(options.secrets), { force: true })
@@ -109,9 +109,9 @@ async function runRestore(invocation: Invocation, options: SecretOptions, file: 
     )
   }
   if (secrets?.encryptionSecret && !instance.keepSecrets) requireEncryptionSecret(instance, secrets.encryptionSecret)
-  const { databaseUrl, uploadDir, keepSecrets } = instance
+  const { keepSecrets } = instance
   const beforeCommit = secrets && keepSecrets ? () => keepSecrets(secrets) : undefined
-  const target = { file: resolve(file), databaseUrl, uploadDir, progress }
+  const target = { ...instance, file: resolve(file), progress }
   const manifest = await restoreArchive({ ...target, ...(beforeCommit && { beforeCommit }) })
   const sessions = secrets || instance.secrets ? '' : '; JWT_SECRET has to stay the same, or every session ends'
   return describe(manifest, `${file} is restored${sessions}`)
@@ -124,7 +124,7 @@ async function moveUp(
 ): Promise<Result> {
   const { environment, now, progress } = invocation
   if (!isDistributed(environment))
-    throw new CommandFailure('usage', 'set DATABASE_URL and UPLOAD_DIR of the distributed instance')
+    throw new CommandFailure('usage', 'set DATABASE_URL, and UPLOAD_DIR or UPLOAD_STORE, of the distributed instance')
   requireEmbeddedInstance(resolve(dataFolder))
   // A refusal leaves the schema of the target as it is.
   const known = readDistributed(environment)
@@ -139,9 +139,8 @@ async function moveUp(
   await using target = await openStoppedInstance(environment)
   await using scratch = await openScratchFolder()
   const file = join(scratch.path, 'archive')
-  await writeArchive({ databaseUrl: source.databaseUrl, uploadDir: source.uploadDir, file, now: now(), progress })
-  const { databaseUrl, uploadDir } = target
-  return describe(await restoreArchive({ file, databaseUrl, uploadDir, progress }), `${dataFolder} is carried over`)
+  await writeArchive({ ...source, file, now: now(), progress })
+  return describe(await restoreArchive({ ...target, file, progress }), `${dataFolder} is carried over`)
 }
 
 /** Without it second factors and the secrets of peers would be lost. Throws CommandFailure. */

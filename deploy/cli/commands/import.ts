@@ -36,6 +36,7 @@ async function runImport(invocation: Invocation, options: Options, file: string)
     isForced: options.force === true,
     databaseUrl: instance.databaseUrl,
     uploadDir: instance.uploadDir,
+    uploadStore: instance.uploadStore,
     domain: instance.domain,
     encryptionKey: encryptionKeyOf(instance),
     images,

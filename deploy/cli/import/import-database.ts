@@ -5,6 +5,7 @@ import type pg from 'pg'
 import type { ImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
 import { CommandFailure } from '../failure.ts'
 import { fillEmptyInstance } from '../fill-empty-instance.ts'
+import type { UploadPlace } from '../upload-staging.ts'
 import type { ImportContext } from './context.ts'
 import { importConversations } from './messages.ts'
 import { importCredentials } from './user-credentials.ts'
@@ -18,14 +19,13 @@ import { importFiles } from './upload-files.ts'
 import { importFriends, importReadStates } from './user-data.ts'
 import { importUsers } from './users.ts'
 
-export type ImportOptions = {
+export type ImportOptions = UploadPlace & {
   file: string
   uploads: string | null
   isDryRun: boolean
   isForced: boolean
   /** Of the owner of the schema, which is up to date. */
   databaseUrl: string
-  uploadDir: string
   domain: string
   encryptionKey: EncryptionKey
   images: ImageConverter
@@ -36,12 +36,12 @@ export type ImportOptions = {
 
 /** As `fillEmptyInstance`. A dry run does all but the commit. docs/operators.md, "Import". */
 export async function importDatabase(options: ImportOptions): Promise<ImportReport> {
-  const { file, isForced, isDryRun, progress, uploads, databaseUrl, uploadDir } = options
+  const { file, isForced, uploads } = options
   if (uploads !== null) await requireFolder(uploads)
   await using source = await openSource(file, { isForced })
   return await fillEmptyInstance({
+    ...options,
     kind: 'import',
-    ...{ databaseUrl, uploadDir, isDryRun, progress },
     fill: async (client, folder) => (await runImport(client, source, options, folder)).report,
   })
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import {
   commonResources,
   encryptionConfig,
@@ -9,11 +8,13 @@ import {
   serviceConfig,
   tokenConfig,
   upstreamsConfig,
+  uploadConfig,
   type EncryptionConfig,
   type FederationReach,
   type PublicAddress,
   type ServiceConfig,
   type TokenConfig,
+  type UploadStoreConfig,
 } from '@gatehouse/service-kit'
 
 export type IdentityConfig = ServiceConfig &
@@ -24,7 +25,9 @@ export type IdentityConfig = ServiceConfig &
     registrationOpen: boolean
     publicAddress: PublicAddress
     reach: FederationReach
+    /** Where uploads are received and converted. */
     uploadDir: string
+    uploadStore: UploadStoreConfig
     hashing: { threads: number; queue: number }
     /** 0: kept for ever. */
     auditRetentionDays: number
@@ -45,7 +48,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: publicAddress(given),
     reach: readFederation(given),
-    uploadDir: given.UPLOAD_DIR || join(given.GATEHOUSE_DATA, 'uploads'),
+    ...uploadConfig(given, given.GATEHOUSE_DATA),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
     auditRetentionDays: given.AUDIT_RETENTION_DAYS,
   }

@@ -12,6 +12,7 @@ import type { ImageConverter } from './uploads/image-converter.ts'
 import type { RemotePictures } from './operations/federation/remote-pictures.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
 import type { Upstreams } from './upstreams/open-upstreams.ts'
+import type { UploadStore } from './uploads/upload-store.ts'
 
 export type OperationContext = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & { databaseTime: DatabaseTime }
 
@@ -30,6 +31,7 @@ export type Deps = Resources & {
   encryptionKey: EncryptionKey
   images: ImageConverter
   freeDiskBytes: (folder: string) => Promise<number>
+  uploadStore: UploadStore
   uploadCleanup: UploadCleanup
   remotePictures: RemotePictures
   upstreams: Upstreams

@@ -55,7 +55,7 @@ export const policy = {
   unverifiableHashBytes: 32,
   /** Before the answer. The cleanup removes the rest. */
   filesRemovedAtOnce: 1_000,
-  fileRemovalBatch: 200,
+  fileRemovalBatch: 50,
   /** Contract: 3, uploads. */
   imagePixelsMax: 40_000_000,
   imageSideMax: 512,
@@ -81,6 +81,10 @@ export const policy = {
   /** PostgreSQL may share the disk. */
   uploadFreeBytesMin: 512 * 1024 * 1024,
   diskRetryAfterSeconds: 60,
+  s3AnswerMs: 10_000,
+  /** Of what is sent: the slowest line to S3 that is borne. */
+  s3BytesPerMs: 50,
+  s3Retries: 2,
   exportPageRows: 500,
   exportsAtOnce: 8,
   exportRetryAfterSeconds: 60,

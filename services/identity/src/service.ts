@@ -42,6 +42,7 @@ import { startImageConverter } from './uploads/image-converter.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
 import { freeDiskBytes, tempUploadDir } from './uploads/upload-files.ts'
 import { openUpstreams } from './upstreams/open-upstreams.ts'
+import { openUploadStore, UploadStoreRefused, type UploadStore } from './uploads/upload-store.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'
 
@@ -58,6 +59,7 @@ export async function startIdentity(
 ): Promise<RunningService & { deps: Deps }> {
   await using opening = new AsyncDisposableStack()
   await createUploadDir(config.uploadDir)
+  const uploadStore = overrides.uploadStore ?? (await openStore(config, resources.log))
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
   const basis = {
@@ -74,7 +76,8 @@ export async function startIdentity(
     images: opening.use(startImageConverter(resources)),
     freeDiskBytes,
     exportQuota: createQuota(1, policy.exportsAtOnce),
-    uploadCleanup: opening.use(startUploadCleanup({ ...resources, config })),
+    uploadStore,
+    uploadCleanup: opening.use(startUploadCleanup({ ...resources, config, uploadStore })),
     upstreams: opening.use(await openUpstreams(resources, config.upstreamsFile)),
     retention: opening.use(startRetention({ ...resources, config })),
     ...overrides,
@@ -97,7 +100,8 @@ export async function startIdentity(
     operatorRoutes(deps),
   ]
   const readiness = { hashing: () => deps.hasher.ready() }
-  const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness }
+  const optional = 'folder' in config.uploadStore ? {} : { uploads: () => answers(uploadStore) }
+  const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness, optional }
   const http = opening.use(await startHttpService(service, resources))
   opening.defer(() => deps.hasher.drain(policy.hashingDrainMs))
   const open = opening.move()
@@ -119,6 +123,27 @@ async function createUploadDir(uploadDir: string): Promise<void> {
       { cause },
     )
   }
+}
+
+/** A store that does not answer is waited for, not the start. Throws ConfigurationError. */
+async function openStore({ uploadStore }: IdentityConfig, log: Resources['log']): Promise<UploadStore> {
+  const store = await openUploadStore(uploadStore)
+  try {
+    await store.check()
+  } catch (cause) {
+    if (!(cause instanceof UploadStoreRefused)) log.warn({ err: cause }, 'the store of uploads does not answer')
+    else
+      throw new ConfigurationError(
+        [`UPLOAD_STORE: ${cause.message}; check the bucket, AWS_REGION, the keys and what they may do`],
+        { cause },
+      )
+  }
+  return store
+}
+
+async function answers(store: UploadStore): Promise<boolean> {
+  await store.check()
+  return true
 }
 
 function measureOutbox(metrics: Metrics, relay: OutboxRelay): void {

@@ -129,6 +129,7 @@ function testConfig(uploadDir: string): IdentityConfig {
     publicAddress: { origin: 'https://here.example', domain: 'here.example' },
     reach: { allowPrivate: parseCidrs('loopback'), resolve: {} },
     uploadDir,
+    uploadStore: { folder: uploadDir },
     hashing: { threads: 1, queue: 100 },
     auditRetentionDays: 0,
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { User } from '@gatehouse/domain'
-import { eventually, answered, signTestCaller } from '@gatehouse/test-kit'
+import { eventually, answered, signTestCaller, startS3, type TestS3 } from '@gatehouse/test-kit'
 import { callerHeader } from '@gatehouse/auth'
 import { uploadImage } from '../src/operations/profile/upload-image.ts'
 import { policy } from '../src/policy.ts'
@@ -26,14 +26,7 @@ describe('uploads', () => {
   beforeEach(async () => void (user = await buildUser(identity)))
   after(async () => await identity[Symbol.asyncDispose]())
 
-  async function send(content: Buffer, { name = 'photo.png', type = 'image/png', field = 'file' } = {}) {
-    const body = new FormData()
-    body.set(field, new File([new Uint8Array(content)], name, { type }))
-    return await identity.call('POST', '/api/uploads', { as: user, body })
-  }
-  const get = (filename: string, headers: Record<string, string> = {}) =>
-    fetch(`${identity.url}/api/uploads/${filename}`, { headers: { [callerHeader]: statement(), ...headers } })
-  const statement = () => signTestCaller('identity', { address: '127.0.0.1', account: null }, identity.clock.now())
+  const { send, get } = clientOf(() => ({ identity, user }))
   const stored = async (filename: unknown) => sharp(await (await get(String(filename))).bytes())
   const temporaryFiles = () => readdir(join(identity.config.uploadDir, '.incoming'))
 
@@ -283,12 +276,67 @@ describe('uploads', () => {
     })
   })
 
-  describe('GET /api/uploads/:filename', () => {
+  describe('the cleanup', () => {
+    it('removes uploads that no profile claimed within a day, and nothing else', async () => {
+      const png = await picture(9, 9).png().toBuffer()
+      const [named, loose] = [String((await send(png)).body.filename), String((await send(png)).body.filename)]
+      await answered(identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } }))
+
+      identity.clock.advance(24 * 60 * 60 * 1000)
+      await identity.deps.uploadCleanup.runNow()
+      expect((await get(loose)).status).to.equal(200)
+
+      identity.clock.advance(1)
+      const fresh = String((await send(png)).body.filename)
+      await Promise.all([identity.deps.uploadCleanup.runNow(), identity.deps.uploadCleanup.runNow()])
+
+      const statuses = await Promise.all([named, loose, fresh].map(async (name) => (await get(name)).status))
+      expect(statuses).to.deep.equal([200, 404, 200])
+      const names = await column(identity, 'select filename from uploads where user_id = ?', [user.id])
+      expect(names).to.have.members([named, fresh])
+    })
+
+    it('removes temporary files that are older than an hour', async () => {
+      const folder = join(identity.config.uploadDir, '.incoming')
+      for (const name of ['old', 'new']) await writeFile(join(folder, name), 'x')
+      const now = identity.clock.now() / 1000
+      await utimes(join(folder, 'old'), now - 3601, now - 3601)
+      await utimes(join(folder, 'new'), now - 3000, now - 3000)
+
+      await identity.deps.uploadCleanup.runNow()
+
+      expect(await temporaryFiles()).to.deep.equal(['new'])
+    })
+  })
+})
+
+/** Contract: 3, uploads; 8, UPLOAD_STORE. */
+for (const kind of ['file', 's3'] as const) {
+  describe(`GET /api/uploads/:filename from a store of the kind ${kind}`, () => {
+    let s3: TestS3
+    let identity: TestIdentity
+    let user: User
     let filename: string
     let content: Buffer
+    const { send, get } = clientOf(() => ({ identity, user }))
     before(async () => {
+      s3 = await startS3()
+      identity = await startTestIdentity(kind === 's3' ? { config: { uploadStore: s3.config } } : {})
+      user = await buildUser(identity)
       filename = String((await send(await picture(200, 100).png().toBuffer())).body.filename)
       content = Buffer.from(await (await get(filename)).arrayBuffer())
+    })
+
+    after(async () => {
+      await identity[Symbol.asyncDispose]()
+      await s3[Symbol.asyncDispose]()
+    })
+
+    it('is where the upload is, and nowhere else', async () => {
+      const folder = (await readdir(identity.config.uploadDir)).filter((name) => name !== '.incoming')
+      const there = { file: [[filename], []], s3: [[], [`some/where/${filename}`]] }
+
+      expect([folder, [...s3.objects.keys()]]).to.deep.equal(there[kind])
     })
 
     it('answers with the file, immutable and sandboxed', async () => {
@@ -350,7 +398,9 @@ describe('uploads', () => {
     })
 
     it('offers anything but images as a download', async () => {
-      await writeFile(join(identity.config.uploadDir, 'page.html'), '<script>1</script>')
+      const path = join(identity.config.uploadDir, '.incoming', 'page')
+      await writeFile(path, '<script>1</script>')
+      await identity.deps.uploadStore.put('page.html', path)
 
       const { headers } = await get('page.html')
 
@@ -358,40 +408,85 @@ describe('uploads', () => {
       expect(headers.get('content-disposition')).to.equal('attachment')
     })
   })
+}
 
-  describe('the cleanup', () => {
-    it('removes uploads that no profile claimed within a day, and nothing else', async () => {
-      const png = await picture(9, 9).png().toBuffer()
-      const [named, loose] = [String((await send(png)).body.filename), String((await send(png)).body.filename)]
-      await answered(identity.call('PATCH', '/api/users/@me', { as: user, body: { avatar: named } }))
+describe('an S3 that is away', () => {
+  let s3: TestS3
+  let identity: TestIdentity
+  let user: User
+  const { send, get } = clientOf(() => ({ identity, user }))
+  const png = () => picture(9, 9).png().toBuffer()
+  beforeEach(async () => {
+    s3 = await startS3()
+    identity = await startTestIdentity({ config: { uploadStore: s3.config } })
+    user = await buildUser(identity)
+  })
+  afterEach(async () => {
+    await identity[Symbol.asyncDispose]()
+    await s3[Symbol.asyncDispose]()
+  })
 
-      identity.clock.advance(24 * 60 * 60 * 1000)
-      await identity.deps.uploadCleanup.runNow()
-      expect((await get(loose)).status).to.equal(200)
+  /** Contract: 8, UPLOAD_STORE. */
+  it('is 503 with Retry-After, costs no account its uploads, and is back without a restart', async () => {
+    const { filename } = (await send(await png())).body
+    const rows = () => column(identity, 'select filename from uploads')
+    const dependencies = async () => (await (await fetch(`${identity.url}/readyz?verbose`)).json()) as object
+    expect(await dependencies()).to.have.nested.include({ ready: true, 'dependencies.uploads': true })
 
-      identity.clock.advance(1)
-      const fresh = String((await send(png)).body.filename)
-      await Promise.all([identity.deps.uploadCleanup.runNow(), identity.deps.uploadCleanup.runNow()])
+    await s3[Symbol.asyncDispose]()
+    for (let sent = 0; sent < 12; sent += 1) {
+      const { status, body, headers } = await send(await png())
+      expect([status, body.code, headers.get('retry-after')]).to.deep.equal([503, 'unavailable', '1'])
+    }
+    const answer = await get(String(filename))
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('cache-control')]).to.deep.equal([
+      503,
+      '1',
+      null,
+    ])
+    expect(await answer.json()).to.include({ code: 'unavailable' })
+    expect(await dependencies()).to.have.nested.include({ ready: true, 'dependencies.uploads': false })
+    expect(await rows()).to.deep.equal([filename])
 
-      const statuses = await Promise.all([named, loose, fresh].map(async (name) => (await get(name)).status))
-      expect(statuses).to.deep.equal([200, 404, 200])
-      const names = await column(identity, 'select filename from uploads where user_id = ?', [user.id])
-      expect(names).to.have.members([named, fresh])
-    })
+    const port = Number(new URL(s3.config.endpoint).port)
+    await using back = await startS3({ port })
+    const again = await send(await png())
+    expect([again.status, [...back.objects.keys()]]).to.deep.equal([201, [`some/where/${String(again.body.filename)}`]])
+  })
 
-    it('removes temporary files that are older than an hour', async () => {
-      const folder = join(identity.config.uploadDir, '.incoming')
-      for (const name of ['old', 'new']) await writeFile(join(folder, name), 'x')
-      const now = identity.clock.now() / 1000
-      await utimes(join(folder, 'old'), now - 3601, now - 3601)
-      await utimes(join(folder, 'new'), now - 3000, now - 3000)
+  it('is asked again for each removal, and also for an upload whose answer was lost', async () => {
+    const { filename } = (await send(await png())).body
+    s3.faults.next = (method) => (method === 'DELETE' ? 503 : undefined)
+    identity.clock.advance(24 * 60 * 60 * 1000 + 1)
 
-      await identity.deps.uploadCleanup.runNow()
+    await identity.deps.uploadCleanup.runNow()
+    expect(await column(identity, 'select filename from file_removals')).to.deep.equal([filename])
+    expect(s3.objects.size).to.equal(1)
 
-      expect(await temporaryFiles()).to.deep.equal(['new'])
-    })
+    // It keeps the object and answers with a fault.
+    s3.faults.next = (method, key) => (method === 'PUT' ? (s3.objects.set(key, Buffer.from('x')), 503) : undefined)
+    expect((await send(await png())).status).to.equal(503)
+    expect(s3.objects.size).to.equal(2)
+    s3.faults.next = undefined
+    await identity.deps.uploadCleanup.runNow()
+    expect([s3.objects.size, await column(identity, 'select filename from file_removals')]).to.deep.equal([0, []])
   })
 })
+
+/** Of what `given` gives when it is called. */
+function clientOf(given: () => { identity: TestIdentity; user: User }) {
+  async function send(content: Buffer, { name = 'photo.png', type = 'image/png', field = 'file' } = {}) {
+    const body = new FormData()
+    body.set(field, new File([new Uint8Array(content)], name, { type }))
+    const { identity, user } = given()
+    return await identity.call('POST', '/api/uploads', { as: user, body })
+  }
+  const get = (filename: string, headers: Record<string, string> = {}) =>
+    fetch(`${given().identity.url}/api/uploads/${filename}`, { headers: { [callerHeader]: statement(), ...headers } })
+  const statement = () =>
+    signTestCaller('identity', { address: '127.0.0.1', account: null }, given().identity.clock.now())
+  return { send, get }
+}
 
 const formHead =
   '--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n'

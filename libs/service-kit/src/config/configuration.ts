@@ -122,6 +122,13 @@ export const variables = {
       .string()
       .regex(/^[1-9][0-9]*(s|m|h|d|w)$/, { error: 'must be a duration such as 30d, 12h or 45m' })
       .default(preset),
+  uploadStore: () =>
+    z
+      .string()
+      .regex(/^(file:.+|s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._-]+)*\/?|)$/, {
+        error: 'must be file:<folder>, or s3://bucket/prefix in letters, digits, dots, hyphens and underscores',
+      })
+      .default(''),
   text: (preset: string) => z.string().default(preset),
   logLevel: () =>
     z

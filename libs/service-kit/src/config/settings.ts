@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import type { SecureContextOptions } from 'node:tls'
 import { parseCidrs, parseResolve, type OutboundConfig } from '@gatehouse/outbound/reach'
 import type { TracingOptions } from '../tracing/otlp-tracing.ts'
@@ -43,6 +44,53 @@ export function encryptionConfig(given: Pick<Given<'identity'>, 'ENCRYPTION_SECR
 
 export function upstreamsConfig(given: Pick<Given<'gateway'>, 'GATEHOUSE_UPSTREAMS'>): { upstreamsFile?: string } {
   return given.GATEHOUSE_UPSTREAMS ? { upstreamsFile: given.GATEHOUSE_UPSTREAMS } : {}
+}
+
+export type S3Config = {
+  endpoint: string
+  bucket: string
+  /** Empty, or with a slash at its end. */
+  prefix: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+  sessionToken: string
+}
+
+export type UploadStoreConfig = { folder: string } | S3Config
+
+type StoreSetting =
+  'AWS_ENDPOINT_URL' | 'AWS_REGION' | 'AWS_ACCESS_KEY_ID' | 'AWS_SECRET_ACCESS_KEY' | 'AWS_SESSION_TOKEN'
+
+/** `uploadDir` is on the disk also with S3: there uploads are received and converted. Throws ConfigurationError. */
+export function uploadConfig(
+  given: Pick<Given<'identity'>, 'UPLOAD_DIR' | 'UPLOAD_STORE' | StoreSetting>,
+  dataFolder: string,
+): { uploadDir: string; uploadStore: UploadStoreConfig } {
+  const folder = given.UPLOAD_DIR || join(dataFolder, 'uploads')
+  const uploadStore = given.UPLOAD_STORE ? uploadStoreConfig(given.UPLOAD_STORE, given) : { folder }
+  return { uploadDir: 'folder' in uploadStore ? uploadStore.folder : folder, uploadStore }
+}
+
+/** Of a text that `variables.uploadStore` takes. Throws ConfigurationError with every fault. */
+export function uploadStoreConfig(text: string, given: Pick<Given<'identity'>, StoreSetting>): UploadStoreConfig {
+  if (text.startsWith('file:')) return { folder: resolve(text.slice('file:'.length)) }
+  const [, bucket = '', path = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(text) ?? []
+  const { AWS_REGION: region, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = given
+  const endpoint = (given.AWS_ENDPOINT_URL || `https://s3.${region}.amazonaws.com`).replace(/\/+$/, '')
+  const faults = [
+    ...(accessKeyId ? [] : ['AWS_ACCESS_KEY_ID: is required while UPLOAD_STORE is s3: set it, or name its file']),
+    ...(secretAccessKey
+      ? []
+      : ['AWS_SECRET_ACCESS_KEY: is required while UPLOAD_STORE is s3: set it, or name its file']),
+    ...(/^[a-z0-9-]+$/.test(region) ? [] : ['AWS_REGION: must be a region such as eu-central-1']),
+    ...(/^https?:\/\/[^?#@]+$/.test(endpoint) && URL.canParse(endpoint)
+      ? []
+      : ['AWS_ENDPOINT_URL: must be a URL such as https://s3.example:9000']),
+  ]
+  if (faults.length > 0) throw new ConfigurationError(faults)
+  const prefix = path && `${path}/`
+  return { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey, sessionToken: given.AWS_SESSION_TOKEN }
 }
 
 /** `tls`: of what the file of the system does not say. */

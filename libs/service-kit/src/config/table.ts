@@ -63,6 +63,8 @@ const pem = <const R extends readonly Reader[]>({ readers, meaning }: { readers:
   meaning,
 })
 
+const s3Key = (meaning: string) => ({ kind: variables.text(''), readers: accounts, isSecret: true as const, meaning })
+
 /**
  * Every setting. deploy/env.example and the README's table come from here (`npm run settings`).
  * deploy/test/settings.test.ts checks each form. Contract: 8.
@@ -261,8 +263,26 @@ export const settings = {
       readers: accounts,
       chosenBy: containers,
       preset: '`<data>/uploads`',
-      meaning: 'uploaded pictures; all identity replicas share it',
+      meaning: 'uploaded pictures; all identity replicas share it. With s3: where each receives and converts them',
     },
+    UPLOAD_STORE: {
+      kind: variables.uploadStore(),
+      readers: accounts,
+      preset: '`file:<UPLOAD_DIR>`',
+      meaning: 'where the uploads are: a folder, or `s3://bucket/prefix`',
+      note: 'docs/operators.md, "The store of uploads".',
+    },
+    AWS_ENDPOINT_URL: {
+      kind: variables.text(''),
+      readers: accounts,
+      preset: '`https://s3.<AWS_REGION>.amazonaws.com`',
+      meaning: 'the S3 server of another provider',
+      note: 'https://s3.example:9000',
+    },
+    AWS_REGION: { kind: variables.text('us-east-1'), readers: accounts, meaning: 'the region of the bucket' },
+    AWS_ACCESS_KEY_ID: s3Key('names the key that reads and writes the bucket'),
+    AWS_SECRET_ACCESS_KEY: s3Key('that key'),
+    AWS_SESSION_TOKEN: s3Key('belongs to a key for a time'),
     WEB_ROOT: {
       kind: variables.text(''),
       readers: edge,
@@ -338,6 +358,17 @@ export const settings = {
       meaning: 'headers for a receiver that asks for a key; no other variable of OpenTelemetry is heard',
     },
   }),
+}
+
+/** What says where the uploads are. */
+export const uploadSettings = {
+  UPLOAD_DIR: settings.UPLOAD_DIR.kind,
+  UPLOAD_STORE: settings.UPLOAD_STORE.kind,
+  AWS_ENDPOINT_URL: settings.AWS_ENDPOINT_URL.kind,
+  AWS_REGION: settings.AWS_REGION.kind,
+  AWS_ACCESS_KEY_ID: settings.AWS_ACCESS_KEY_ID.kind,
+  AWS_SECRET_ACCESS_KEY: settings.AWS_SECRET_ACCESS_KEY.kind,
+  AWS_SESSION_TOKEN: settings.AWS_SESSION_TOKEN.kind,
 }
 
 type Table = typeof settings

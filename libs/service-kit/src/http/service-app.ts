@@ -127,6 +127,8 @@ type ServiceOptions = Pick<
   callerKeys: CallerKeys
   routers: readonly Router<AppState>[]
   readiness?: Record<string, Check>
+  /** Dependencies with a fallback. */
+  optional?: Record<string, Check>
 }
 
 const formerSecretWarning =
@@ -143,7 +145,7 @@ export async function startHttpService(
     ...resources,
     service: service.name,
     verifyCaller: createCallerVerifier(service.callerKeys, service.name),
-    readiness: { required: { ...required, ...service.readiness }, optional },
+    readiness: { required: { ...required, ...service.readiness }, optional: { ...optional, ...service.optional } },
     draining: () => lifecycle.draining,
   })
   for (const router of service.routers) app.use(router.routes()).use(router.allowedMethods())

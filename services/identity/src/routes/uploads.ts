@@ -21,7 +21,7 @@ export function uploadRoutes(deps: Deps): Router<AppState> {
     ctx.status = 201
   })
   router.get(endpoints.getUpload.path, async (ctx) => {
-    await serveFile(ctx, uploadDir, ctx.params['filename'] ?? '')
+    await serveFile(ctx, deps.uploadStore, ctx.params['filename'] ?? '')
   })
   return router
 }

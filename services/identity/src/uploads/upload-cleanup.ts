@@ -1,4 +1,4 @@
-import { readdir, rm, stat, unlink } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { changeRows, transaction } from '@gatehouse/database'
 import { startPeriodicTask } from '@gatehouse/runtime'
@@ -8,8 +8,9 @@ import { LockMode } from '@mikro-orm/postgresql'
 import { policy } from '../policy.ts'
 import { tempUploadDir, isUploadName } from './upload-files.ts'
 import type { IdentityConfig } from '../config.ts'
+import { UploadStoreUnavailable, type UploadStore } from './upload-store.ts'
 
-type CleanupDeps = RemovalDeps & Pick<Resources, 'clock'>
+type CleanupDeps = RemovalDeps & Pick<Resources, 'clock'> & { config: Pick<IdentityConfig, 'uploadDir'> }
 
 export type UploadCleanup = AsyncDisposable & {
   runNow(): Promise<void>
@@ -58,7 +59,7 @@ async function removeTemporaryFiles({ config, clock }: CleanupDeps): Promise<voi
   }
 }
 
-export type RemovalDeps = Pick<Resources, 'orm' | 'log'> & { config: Pick<IdentityConfig, 'uploadDir'> }
+export type RemovalDeps = Pick<Resources, 'orm' | 'log'> & { uploadStore: UploadStore }
 
 /** Oldest first, about `atMost`. Never throws: the next cleanup repeats what failed. Any number of replicas may run it. */
 export async function removeRecordedFiles(deps: RemovalDeps, { atMost }: { atMost: number }): Promise<void> {
@@ -76,31 +77,34 @@ export async function removeRecordedFiles(deps: RemovalDeps, { atMost }: { atMos
 }
 
 /** A crash between file and record repeats a removal that finds nothing. */
-async function removeBatch({ orm, log, config }: RemovalDeps, after: string): Promise<FileRemoval[]> {
-  return await transaction(orm, async (em) => {
+async function removeBatch(deps: RemovalDeps, after: string): Promise<FileRemoval[]> {
+  return await transaction(deps.orm, async (em) => {
     const batch = await em.find(
       FileRemoval,
       { id: { $gt: after } },
       { orderBy: { id: 'asc' }, limit: policy.fileRemovalBatch, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
     )
-    const removed = await Promise.all(batch.map(({ filename }) => removeFile(log, config.uploadDir, filename)))
+    const removed = await Promise.all(batch.map(({ filename }) => removeFile(deps, filename)))
     const ids = batch.filter((_, index) => removed[index]).map(({ id }) => id)
     if (ids.length > 0) await em.nativeDelete(FileRemoval, { id: { $in: ids } })
     return batch
   })
 }
 
-/** True: the record can go. Another name than an upload's could lead out of the folder. */
-async function removeFile(log: Resources['log'], uploadDir: string, filename: string): Promise<boolean> {
+/**
+ * True: the record can go. Another name than an upload's could lead out of the folder. A store that is away ends the
+ * batch.
+ */
+async function removeFile({ log, uploadStore }: RemovalDeps, filename: string): Promise<boolean> {
   if (!isUploadName(filename)) {
     log.warn('recorded file name is not of an upload, ignored')
     return true
   }
   try {
-    await unlink(join(uploadDir, filename))
+    await uploadStore.remove(filename)
     return true
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return true
+    if (err instanceof UploadStoreUnavailable) throw err
     log.warn({ err, filename }, 'file removal failed, will be retried')
     return false
   }

@@ -10,7 +10,7 @@ import { verifyOwnPassword } from '../credentials/verify-password.ts'
 import { createArchive } from './archive.ts'
 import { ownParts } from './own-parts.ts'
 
-type ExportDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'exportQuota' | 'upstreams'>
+type ExportDeps = OperationContext & Pick<Deps, 'config' | 'uploadStore' | 'hasher' | 'exportQuota' | 'upstreams'>
 type Export = { caller: ActingCaller; address: string; password?: unknown; requestId?: string | undefined }
 
 /**

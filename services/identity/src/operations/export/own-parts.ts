@@ -4,12 +4,11 @@ import { Invite, deriveInviteStatus, sanitizeUser } from '@gatehouse/domain'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadUser } from '../../queries/load-user.ts'
-import { openFile } from '../../uploads/serve-file.ts'
 import type { ArchivePart } from './archive.ts'
 import { upstreamParts } from './upstream-parts.ts'
 import { fillIn, ownFiles, ownRows, type OwnRows } from './own-rows.ts'
 
-export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config' | 'upstreams'>
+export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config' | 'uploadStore' | 'upstreams'>
 
 /** Throws account_deleted, token_revoked. */
 export type Judge = () => Promise<AccountState>
@@ -91,11 +90,11 @@ function describeInvite(invite: Invite, { isAdmin, now }: { isAdmin: boolean; no
 
 type Files = { folder: string; filenames: readonly string[]; judge: Judge }
 
-async function* fileParts({ config }: PartDeps, { folder, filenames, judge }: Files): AsyncGenerator<ArchivePart> {
+async function* fileParts({ uploadStore }: PartDeps, { folder, filenames, judge }: Files): AsyncGenerator<ArchivePart> {
   for (const filename of filenames) {
     await judge()
-    const file = await openFile(config.uploadDir, filename)
-    if (file) yield { name: `${folder}/${filename}`, content: file.handle.createReadStream(), compress: false }
+    const file = await uploadStore.open(filename)
+    if (file) yield { name: `${folder}/${filename}`, content: file.content, compress: false }
   }
 }
 

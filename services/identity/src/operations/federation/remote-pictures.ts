@@ -13,6 +13,7 @@ import type { ImageConverter } from '../../uploads/image-converter.ts'
 import type { UploadCleanup } from '../../uploads/upload-cleanup.ts'
 import { storeImage, type StoredImage } from '../../uploads/store-image.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
+import type { UploadStore } from '../../uploads/upload-store.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
 
@@ -34,6 +35,7 @@ export type RemotePictures = AsyncDisposable & {
 type PictureDeps = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & {
   outbound: Outbound
   images: ImageConverter
+  uploadStore: UploadStore
   config: Pick<IdentityConfig, 'uploadDir'>
   afterCommit: Pick<AfterCommit, 'publishEvents'>
   uploadCleanup: Pick<UploadCleanup, 'removeRecordedFiles'>

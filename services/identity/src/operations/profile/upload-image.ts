@@ -1,5 +1,3 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Upload, type ActingCaller } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
@@ -7,11 +5,11 @@ import { storeImage, type StoredImage } from '../../uploads/store-image.ts'
 import { refuseBeyondUnclaimed } from '../../uploads/unclaimed-uploads.ts'
 import { changeSelf } from '../change-account.ts'
 
-type UploadDeps = OperationContext & Pick<Deps, 'config' | 'images'>
+type UploadDeps = OperationContext & Pick<Deps, 'config' | 'images' | 'uploadStore'>
 
 /**
  * Throws image_unreadable, image_too_large, image_too_costly, images_busy, too_many_unclaimed_uploads, account_deleted,
- * token_revoked. Contract: 3, uploads.
+ * token_revoked, UploadStoreUnavailable. Contract: 3, uploads.
  */
 export async function uploadImage(deps: UploadDeps, { caller, path }: { caller: ActingCaller; path: string }) {
   const { userId } = caller
@@ -27,8 +25,8 @@ export async function uploadImage(deps: UploadDeps, { caller, path }: { caller: 
 }
 
 /** The deletion of an account may have recorded the removal before the file was there. */
-async function refuseIfDeleted({ orm, config }: UploadDeps, filename: string): Promise<void> {
+async function refuseIfDeleted({ orm, uploadStore }: UploadDeps, filename: string): Promise<void> {
   if ((await orm.em.fork().count(Upload, { filename })) > 0) return
-  await rm(join(config.uploadDir, filename), { force: true })
+  await uploadStore.remove(filename)
   throw refuse.account_deleted()
 }

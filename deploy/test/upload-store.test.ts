@@ -1,0 +1,163 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migratedDatabase, startS3, type MigratedDatabase, type TestS3 } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { startProgram } from './program.ts'
+import { query } from './query.ts'
+
+const names = Array.from({ length: 24 }, (_, index) => `picture-${String(index).padStart(2, '0')}.webp`)
+const prefix = 'some/where/'
+
+/** Contract: 8, UPLOAD_STORE. */
+describe('the command line with uploads in S3', function () {
+  this.timeout(400_000)
+  let folder: string
+  let database: MigratedDatabase
+  let s3: TestS3
+  const at = (name: string) => join(folder, name)
+  const run = (environment: Record<string, string>, ...args: string[]) => {
+    const given = { DATABASE_URL: database.url, TMPDIR: at('temporary'), ...environment }
+    return startProgram('deploy/cli/main.ts', given, args)
+  }
+  const inFolder = (name = 'old') => ({ UPLOAD_DIR: at(name) })
+  const inS3 = (given: TestS3 = s3) => ({ ...given.environment, UPLOAD_DIR: at('work') })
+  const keys = () => [...s3.objects.keys()].toSorted()
+  const objects = () => keys().filter((key) => key !== `${prefix}gatehouse-uploads.txt`)
+  const contentOf = (name: string) => `the content of ${name}`
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gatehouse-store-'))
+    for (const name of ['temporary', 'old', 'new']) await mkdir(at(name))
+    database = await migratedDatabase()
+    s3 = await startS3()
+    await query(database.url, `insert into users (id, username, password_hash) values (1, 'ada', '!unverifiable')`)
+    await addUploads(names)
+  })
+  afterEach(async () => {
+    await s3[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function addUploads(added: readonly string[]): Promise<void> {
+    for (const name of added) await writeFile(at(`old/${name}`), contentOf(name))
+    const rows = added.map((name) => `('${name}', 1, ${contentOf(name).length}, 'image/webp', now())`)
+    await query(
+      database.url,
+      `insert into uploads (filename, user_id, size, mimetype, claimed_at) values ${rows.join()}`,
+    )
+  }
+
+  it('moves them, goes on after kill -9, catches what changed meanwhile, and removes nothing unasked', async () => {
+    const move = ['uploads', 'move', '--to', s3.environment.UPLOAD_STORE] as const
+    const puts: string[] = []
+    const killed = run({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, ...move)
+    s3.faults.next = (method, key) => {
+      if (method === 'PUT') puts.push(key)
+      if (puts.length === 20) killed.signal('SIGKILL')
+      return puts.length >= 20 ? 503 : undefined
+    }
+    expect((await killed.exited).code).to.equal(null)
+    s3.faults.next = undefined
+    const first = objects()
+    expect(first.length).to.be.greaterThan(0).and.lessThan(names.length)
+
+    const again = await run({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, '--json', ...move).exited
+    expect(again.code, again.stderr).to.equal(0)
+    expect(JSON.parse(again.stdout)).to.include({
+      copied: names.length - first.length,
+      present: first.length,
+      missing: 0,
+    })
+    expect(objects()).to.deep.equal(names.map((name) => `${prefix}${name}`))
+    for (const name of names) expect(String(s3.objects.get(`${prefix}${name}`))).to.equal(contentOf(name))
+
+    await addUploads(['late.webp'])
+    await query(database.url, `delete from uploads where filename = '${names[0]}'`)
+    const early = await run({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, '--yes', ...move, '--remove').exited
+    const last = await run(inS3(), '--json', '--yes', ...move, '--from', `file:${at('old')}`, '--remove').exited
+    expect([early.code, last.code], last.stderr).to.deep.equal([3, 0])
+    expect(early.stderr).to.match(/^file:.* may be in use: set UPLOAD_STORE/)
+    const kept = [...names.slice(1), 'late.webp']
+    expect(JSON.parse(last.stdout)).to.include({ copied: 1, present: 23, withdrawn: 1, removed: kept.length })
+    expect(objects()).to.have.members(kept.map((name) => `${prefix}${name}`))
+    expect(await readdir(at('old'))).to.deep.equal([names[0]])
+    expect(await readdir(at('temporary'))).to.deep.equal([])
+  })
+
+  it('moves them back into a folder, and refuses a store with other files, a store that alters them, and the one in use', async () => {
+    for (const name of names) s3.objects.set(`${prefix}${name}`, Buffer.from(contentOf(name)))
+    await writeFile(at('new/someone-elses.txt'), 'x')
+    const move = (to: string) => run(inS3(), 'uploads', 'move', '--to', to).exited
+
+    const refused = await move(`file:${at('new')}`)
+    const same = await move(s3.environment.UPLOAD_STORE)
+    const bad = await run(
+      { ...inS3(), AWS_REGION: 'Nowhere!', AWS_SECRET_ACCESS_KEY: '' },
+      'uploads',
+      'move',
+      '--to',
+      's3://b2b',
+    ).exited
+    expect([refused.code, same.code, bad.code]).to.deep.equal([3, 2, 2])
+    expect(await readdir(at('new'))).to.have.members(['.incoming', 'someone-elses.txt'])
+    expect(bad.stderr)
+      .to.match(/^AWS_SECRET_ACCESS_KEY: /m)
+      .and.match(/^AWS_REGION: /m)
+
+    const back = await move(`file:${at('back')}`)
+    expect(back.code, back.stderr).to.equal(0)
+    expect(await readdir(at('back'))).to.have.members([...names, '.incoming', 'gatehouse-uploads.txt'])
+    expect(keys()).to.have.length(names.length)
+
+    s3.objects.clear()
+    s3.faults.next = (method, key) => {
+      if (method === 'GET' && s3.objects.has(key) && key.endsWith('.webp')) s3.objects.set(key, Buffer.from('altered'))
+      return undefined
+    }
+    const altered = await run(
+      { ...s3.environment, ...inFolder(), UPLOAD_STORE: '' },
+      'uploads',
+      'move',
+      '--to',
+      s3.environment.UPLOAD_STORE,
+    ).exited
+    expect([altered.code, altered.stderr]).to.deep.include(1)
+    expect(altered.stderr).to.match(/gives back something else/)
+  })
+
+  it('backs them up and restores them, and leaves neither archive nor object where a store is away or refuses', async () => {
+    for (const name of names.slice(1)) s3.objects.set(`${prefix}${name}`, Buffer.from(contentOf(name)))
+    const backup = await run(inS3(), 'backup', at('archive')).exited
+    const wrong = await run({ ...inS3(), AWS_SECRET_ACCESS_KEY: 'another' }, 'backup', at('wrong')).exited
+    expect(backup.stdout, backup.stderr).to.match(/23 files, 1 files that rows name are missing/)
+    expect([wrong.code, wrong.stderr]).to.deep.equal([
+      2,
+      `UPLOAD_STORE: s3://test-bucket/some/where/ at ${s3.config.endpoint} answered 403; there is no archive\n`,
+    ])
+
+    await using target = await migratedDatabase()
+    await using other = await startS3()
+    let puts = 0
+    other.faults.next = (method) => (method === 'PUT' && (puts += 1) > 10 ? 403 : undefined)
+    const restore = () => run({ ...inS3(other), DATABASE_URL: target.url }, 'restore', at('archive')).exited
+    const failed = await restore()
+    expect(
+      [failed.code, other.objects.size, await query(target.url, 'select id from users')],
+      failed.stderr,
+    ).to.deep.equal([2, 0, []])
+    other.faults.next = undefined
+    const restored = await restore()
+    expect([restored.code, other.objects.size], restored.stderr).to.deep.equal([0, 23])
+    expect(String(other.objects.get(`${prefix}${names[3]}`))).to.equal(contentOf(names[3]!))
+
+    await s3[Symbol.asyncDispose]()
+    const away = await run(inS3(), 'backup', at('away')).exited
+    expect(away.code).to.equal(5)
+    expect(away.stderr).to.match(/^UPLOAD_STORE: .* does not answer; there is no archive\n$/)
+    expect([existsSync(at('away')), existsSync(at('wrong'))]).to.deep.equal([false, false])
+    expect((await readdir(folder)).filter((name) => name.endsWith('.partial'))).to.deep.equal([])
+  })
+})

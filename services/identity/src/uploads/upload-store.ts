@@ -1,0 +1,48 @@
+import type { Readable } from 'node:stream'
+import { Unavailable } from '@gatehouse/runtime'
+import type { UploadStoreConfig } from '@gatehouse/service-kit'
+import { createFileStore } from './file-store.ts'
+
+/** Both included. */
+export type ByteRange = { start: number; end: number }
+
+export type FoundUpload = { size: number }
+
+/** `size` is that of the whole. Whoever opens it reads the content to its end, or destroys it. */
+export type OpenUpload = FoundUpload & { content: Readable }
+
+/**
+ * Where uploads are, by their names. A name has all of its content or none, and never gets other content. Each method
+ * may throw UploadStoreUnavailable. Contract: 8, UPLOAD_STORE.
+ */
+export type UploadStore = {
+  /** For people, without secrets. */
+  readonly name: string
+  /** Throws UploadStoreRefused when the setting is wrong. */
+  check(): Promise<void>
+  /** Null for names that are none, folders and links too. */
+  find(name: string): Promise<FoundUpload | null>
+  open(name: string, range?: ByteRange): Promise<OpenUpload | null>
+  /** The file may be gone afterwards. */
+  put(name: string, path: string): Promise<void>
+  /** What is not there is removed already. */
+  remove(name: string): Promise<void>
+  list(): AsyncGenerator<{ name: string; size: number }>
+}
+
+/** Answered with 503. */
+export class UploadStoreUnavailable extends Unavailable {
+  override readonly name: string = 'UploadStoreUnavailable'
+}
+
+/** Trying again is of no use. */
+export class UploadStoreRefused extends UploadStoreUnavailable {
+  override readonly name = 'UploadStoreRefused'
+}
+
+/** The client of S3 is loaded only for it. */
+export async function openUploadStore(config: UploadStoreConfig): Promise<UploadStore> {
+  if ('folder' in config) return createFileStore(config.folder)
+  const { createS3Store } = await import('./s3-store.ts')
+  return createS3Store(config)
+}
