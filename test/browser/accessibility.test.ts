@@ -64,6 +64,7 @@ const accountPages: Target[] = [
     ready: 'Online',
     open: (page) => page.getByRole('button', { name: 'Connect', exact: true }).click(),
   },
+  { name: 'overview', path: '/admin', ready: 'Registrations a day' },
   { name: 'users', path: '/admin/users', ready: '@bert' },
   {
     name: 'page of a user',
@@ -94,20 +95,22 @@ const accountPages: Target[] = [
     open: (page) => actions.click(page, 'Actions for bert'),
   },
   { name: 'invites', path: '/admin/invites', ready: 'Friends' },
-  ...['New invite', 'Edit Friends', 'Revoke Friends', 'Delete Friends', 'Who used it: Friends'].map((button) => ({
-    name: button,
+  { name: 'New invite', path: '/admin/invites', ready: 'Friends', open: (page) => actions.click(page, 'New invite') },
+  ...['Edit Friends', 'Revoke Friends', 'Delete Friends', 'Who used it: Friends'].map((act) => ({
+    name: act,
     path: '/admin/invites',
     ready: 'Friends',
-    open: (page: Page) => actions.click(page, button),
+    open: (page: Page) => actions.clickInMenu(page, 'Friends', act),
   })),
   { name: 'settings', path: '/admin/settings', ready: 'Current rules' },
   { name: 'federation', path: '/admin/federation', ready: 'b.example' },
-  ...['Secret of b.example', 'Revoke b.example'].map((button) => ({
-    name: button,
+  ...['Secret of b.example', 'Revoke b.example'].map((act) => ({
+    name: act,
     path: '/admin/federation',
     ready: 'b.example',
-    open: (page: Page) => actions.click(page, button),
+    open: (page: Page) => actions.clickInMenu(page, 'b.example', act),
   })),
+  { name: 'orders', path: '/admin/federation/orders', ready: 'None waits.' },
   { name: 'API page', path: '/api/docs', ready: 'Your token' },
   { name: 'audit log', path: '/admin/audit', ready: 'alice' },
 ]

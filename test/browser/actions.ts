@@ -20,9 +20,9 @@ export function clickInDialog(page: Page, button: string): Promise<void> {
   return page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click()
 }
 
-/** Clicks an act in the menu of a user. */
-export async function clickInMenu(page: Page, username: string, act: string): Promise<void> {
-  await click(page, `Actions for ${username}`)
+/** Clicks an act in the menu of a user, an invite or a peer. */
+export async function clickInMenu(page: Page, name: string, act: string): Promise<void> {
+  await click(page, `Actions for ${name}`)
   await click(page, act)
 }
 

@@ -37,14 +37,14 @@ describe('the administration in the browser', function () {
 
     await admin.reload()
     await actions.click(admin, 'Archived')
-    await actions.click(admin, 'Who used it: Open evening')
+    await actions.clickInMenu(admin, 'Open evening', 'Who used it: Open evening')
     await admin.getByRole('dialog').getByText('guest').waitFor()
     await visitor.context().close()
   })
 
   it('refuses a revoked invite', async () => {
     const link = await createInvite(admin, instance, 'Mistake')
-    await actions.click(admin, 'Revoke Mistake')
+    await actions.clickInMenu(admin, 'Mistake', 'Revoke Mistake')
     await actions.clickInDialog(admin, 'Revoke')
     await actions.waitForText(admin, 'Mistake was revoked.')
 

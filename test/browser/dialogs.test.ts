@@ -30,7 +30,9 @@ type DialogCase = {
 }
 
 const home = '/channels/@me'
-const inMenuOf = (username: string) => ({ path: '/admin/users', menu: `Actions for ${username}` })
+const inMenuOf = (name: string, path = '/admin/users') => ({ path, menu: `Actions for ${name}` })
+const inMenuOfInvite = (name: string) => inMenuOf(name, '/admin/invites')
+const inMenuOfPeer = inMenuOf('b.example', '/admin/federation')
 const goodCode = '123456'
 
 async function enterPassword(page: Page): Promise<void> {
@@ -174,40 +176,46 @@ const cases: DialogCase[] = [
   },
   {
     component: 'BulkSuspendDialog',
-    path: '/admin/invites',
+    ...inMenuOfInvite('Friends'),
     opener: 'Suspend its users: Friends',
     first: 'Reason',
     takesText: true,
   },
   { component: 'DeleteUserDialog', ...inMenuOf('bert'), opener: 'Delete bert', first: 'Cancel', takesText: false },
   { component: 'InviteDialog', path: '/admin/invites', opener: 'New invite', first: 'Name', takesText: true },
-  { component: 'InviteDialog', path: '/admin/invites', opener: 'Edit Friends', first: 'Name', takesText: true },
-  { component: 'RevokeDialog', path: '/admin/invites', opener: 'Revoke Friends', first: 'Cancel', takesText: false },
+  { component: 'InviteDialog', ...inMenuOfInvite('Friends'), opener: 'Edit Friends', first: 'Name', takesText: true },
+  {
+    component: 'RevokeDialog',
+    ...inMenuOfInvite('Friends'),
+    opener: 'Revoke Friends',
+    first: 'Cancel',
+    takesText: false,
+  },
   {
     component: 'DeleteInviteDialog',
-    path: '/admin/invites',
+    ...inMenuOfInvite('Friends'),
     opener: 'Delete Friends',
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'RedemptionsDialog',
-    path: '/admin/invites',
+    ...inMenuOfInvite('Friends'),
     opener: 'Who used it: Friends',
     first: 'Done',
     takesText: false,
   },
-  { component: 'ReinstateDialog', path: '/admin/invites', opener: 'Reinstate Old', first: 'Uses', takesText: true },
+  { component: 'ReinstateDialog', ...inMenuOfInvite('Old'), opener: 'Reinstate Old', first: 'Uses', takesText: true },
   {
     component: 'RotationDialog',
-    path: '/admin/federation',
+    ...inMenuOfPeer,
     opener: 'Secret of b.example',
     first: 'Rotate every … days',
     takesText: true,
   },
   {
     component: 'PeerActDialog',
-    path: '/admin/federation',
+    ...inMenuOfPeer,
     opener: 'Revoke b.example',
     first: 'Cancel',
     takesText: false,

@@ -155,11 +155,11 @@ describe('federation in the browser', function () {
   })
 
   it('rotates the secret of a peer, and sets how often', async () => {
-    await actions.click(page, `Secret of ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, `Secret of ${remote.host}`)
     await actions.clickInDialog(page, 'Rotate now')
     await actions.waitForText(page, 'The secret was rotated.')
 
-    await actions.click(page, `Secret of ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, `Secret of ${remote.host}`)
     await actions.fillField(page, 'Rotate every … days', '366')
     await actions.waitForText(page, 'Enter a number from 1 to 365.')
     await actions.fillField(page, 'Rotate every … days', '30')
@@ -181,11 +181,11 @@ describe('federation in the browser', function () {
 
   it('revokes a peer, and forgets it', async () => {
     await page.goto(`${home.origin}/admin/federation`)
-    await actions.click(page, `Revoke ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, `Revoke ${remote.host}`)
     await actions.clickInDialog(page, 'Revoke')
     await peerState(page, remote).getByText('revoked', { exact: true }).waitFor()
 
-    await actions.click(page, `Forget ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, `Forget ${remote.host}`)
     await actions.clickInDialog(page, 'Forget')
 
     await actions.waitForText(page, /was forgotten\./)

@@ -76,9 +76,9 @@ describe('names that people chose', function () {
 
   for (const [path, ready] of [
     ['/admin/users', '14 accounts'],
-    ['/admin/invites', 'Who used it'],
+    ['/admin/invites', '0 of 3 uses'],
     ['/admin/federation', 'p1.example'],
-    ['/admin/audit', 'created the invite'],
+    ['/admin/audit', 'Download (JSON lines)'],
   ] as const) {
     it(`stay inside their place on ${path}`, async () => {
       await page.goto(instance.origin + path)
@@ -91,7 +91,11 @@ describe('names that people chose', function () {
   it('stay inside the dialogs that name them', async () => {
     await page.goto(`${instance.origin}/admin/invites`)
     for (let row = 0; row < Object.keys(names).length; row += 1) {
-      await page.getByText('Delete', { exact: true }).nth(row).click()
+      await page
+        .getByRole('button', { name: /^Actions for/ })
+        .nth(row)
+        .click()
+      await page.getByRole('button', { name: /^Delete/ }).click()
       await page.getByRole('dialog').waitFor()
       await expectNothingOverflows()
       await actions.clickInDialog(page, 'Cancel')
@@ -128,7 +132,7 @@ describe('names that people chose', function () {
 
   it('leave the words around them where they are', async () => {
     await page.goto(`${instance.origin}/admin/audit`)
-    await page.getByText('created the invite').first().waitFor()
+    await page.locator('.audit-entry').first().waitFor()
 
     const order = await page.evaluate(() => {
       const entry = document.querySelector('.audit-entry > span')
@@ -152,7 +156,7 @@ describe('names that people chose', function () {
 })
 
 function findOverflow(): string[] {
-  const scrolled = '.tabs, .header__nav, input, select, .visually-hidden, .visually-hidden *, svg, svg *'
+  const scrolled = '.tabs, .tabs *, .header__nav, input, select, .visually-hidden, .visually-hidden *, svg, svg *'
   const wide = [...document.querySelectorAll<HTMLElement>('body, body *')].filter((element) => {
     if (element.matches(scrolled) || element.closest('.header__log-out')) return false
     const box = element.getBoundingClientRect()

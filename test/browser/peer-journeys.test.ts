@@ -57,7 +57,7 @@ describe('peers in the browser', function () {
       [askingPage, asked],
       [askedPage, asking],
     ] as const) {
-      await actions.click(page, `Forget ${peer.host}`)
+      await actions.clickInMenu(page, peer.host, `Forget ${peer.host}`)
       await actions.clickInDialog(page, 'Forget')
       await row(page, peer).waitFor({ state: 'detached' })
     }
@@ -71,7 +71,7 @@ describe('peers in the browser', function () {
     await askingPage.reload()
     await row(askingPage, asked).getByText('It does not answer.').waitFor()
 
-    await actions.click(askingPage, `Recheck ${asked.host}`)
+    await actions.clickInMenu(askingPage, asked.host, `Recheck ${asked.host}`)
 
     await actions.waitForText(askingPage, /is active again\./)
     await row(askingPage, asked).getByText('active', { exact: true }).waitFor()
@@ -82,7 +82,7 @@ describe('peers in the browser', function () {
     await askingPage.reload()
     await row(askingPage, asked).getByText('Another instance answers at this address than before.').waitFor()
 
-    await actions.click(askingPage, `Reset ${asked.host}`)
+    await actions.clickInMenu(askingPage, asked.host, `Reset ${asked.host}`)
     await actions.waitForText(askingPage, 'This instance forgets the peering.')
     await actions.clickInDialog(askingPage, 'Reset')
 

@@ -29,8 +29,6 @@ export const policy = {
   /** Session gateways gather for 0.5 s. Contract: 5, A user. */
   socketsCallTimeoutMs: 2_000,
   auditOfUser: 20,
-  /** Contract: 5, Overview. */
-  onlineCounted: 10_000,
   /** Peers have 15 s. Contract: 7, fan-out. */
   fanoutCallTimeoutMs: 20_000,
   /** Longer than the call, whose attempt it keeps for one replica. */

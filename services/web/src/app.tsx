@@ -20,7 +20,7 @@ const NewPasswordPage = lazy(() => loadHomePage().then((page) => ({ default: pag
 const RecoverPage = lazy(() => import('./pages/auth/recover-page.tsx').then((page) => ({ default: page.RecoverPage })))
 const AdminPage = lazy(() => import('./pages/admin/admin-page.tsx').then((page) => ({ default: page.AdminPage })))
 
-const knownPaths = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+|\/users\/\d+)?)?\/?$/
+const knownPaths = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/
 
 /** A link counts with any session or none. */
 const isRecovery = /^\/recover\/?$/
@@ -102,9 +102,7 @@ function Pages({ user }: { user: User | null }) {
       <Route path={routes.register} component={RegisterPage} />
       <Route path={routes.home}>{user && <HomePage user={user} />}</Route>
       <Route path="/admin/:section?/:id?">
-        {({ section, id }) =>
-          user?.isAdmin ? <AdminPage user={user} section={section} userId={id} /> : <NotFoundPage />
-        }
+        {({ section, id }) => (user?.isAdmin ? <AdminPage user={user} section={section} id={id} /> : <NotFoundPage />)}
       </Route>
     </Switch>
   )

@@ -79,6 +79,7 @@ export const idEpochMs = 1_704_067_200_000
 
 /** Contract: 5, Overview. Counts of an overview end there, but those of accounts. */
 export const overviewMax = 1_000
+export const onlineMax = 10_000
 export const overviewDays = 30
 /** What an instance is called that nobody has named. */
 export const instanceNameDefault = 'Gatehouse'

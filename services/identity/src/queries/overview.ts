@@ -2,7 +2,6 @@ import { limits } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import { policy } from '../policy.ts'
 import { dayMs } from './days.ts'
 import { countUsers } from './list-users.ts'
 import { loadSettings } from './load-settings.ts'
@@ -36,10 +35,10 @@ export async function describeInstance({ orm, clock }: Pick<Deps, 'orm' | 'clock
 type Counts = Record<'online' | 'waitingApprovals' | 'peersInTrouble' | 'ordersOverdue' | 'admins' | 'invites', number>
 
 const count = (rows: string, most: number) => `(select count(*)::int from (select ${rows} limit ${most}) as counted)`
-const { overviewMax } = limits
+const { overviewMax, onlineMax } = limits
 
 const countsSql = `select
-  ${count('from presences group by user_id order by user_id', policy.onlineCounted)} as online,
+  ${count('from presences group by user_id order by user_id', onlineMax)} as online,
   ${count(`from approval_requests where status = 'pending'`, overviewMax)} as "waitingApprovals",
   ${count(`from peers where status in ('unreachable', 'needs_attention')`, overviewMax)} as "peersInTrouble",
   ${count(`from deletion_orders where state = 'overdue'`, overviewMax)} as "ordersOverdue",

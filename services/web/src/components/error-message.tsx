@@ -69,7 +69,9 @@ export function formatError(error: Error): string {
       : t('{who} could not be reached. Check your connection and try again.', { who })
   }
   if (error instanceof ApiError)
-    return error.status === 503 ? t('The instance is busy. Try again in a moment.') : translateRefusal(error)
+    return error.status === 503 && error.fields['code'] !== 'remote_unreachable'
+      ? t('The instance is busy. Try again in a moment.')
+      : translateRefusal(error)
   if (error instanceof DOMException)
     return error.name === 'InvalidStateError'
       ? t('This device has a passkey of your account already.')

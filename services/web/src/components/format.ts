@@ -45,6 +45,9 @@ export function formatDate(at: number): string {
   return formats().date.format(at)
 }
 
+/** Of `2026-11-24`. */
+export const formatDay = (day: string): string => formatDate(new Date(`${day}T00:00`).getTime())
+
 /** A time (ms) for a datetime-local input. */
 export function toDateTimeInput(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
@@ -76,4 +79,12 @@ export function initialOf(name: string): string {
   const shown = formatName(name).replace(/^[\p{Cc}\p{Cf}\p{Z}\p{M}\u115f\u1160\u3164]+/u, '')
   const [first] = new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(shown)
   return first?.segment ?? ''
+}
+
+export function saveFile(file: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(file)
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
 }

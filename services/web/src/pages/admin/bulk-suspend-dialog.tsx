@@ -82,6 +82,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onChanged }: Prop
     <Dialog
       title={title}
       mutation={mutation}
+      changed={false}
       onClose={onClose}
       actions={
         !isUndone &&

@@ -1,67 +1,106 @@
 import { type SubmitEvent, useState } from 'react'
+import { Link } from 'wouter'
 import { Card } from '../../components/card.tsx'
 import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
-import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
-import { QueryList } from '../../components/query-list.tsx'
 import { hostOf } from '../../components/format.ts'
-import { Badge, RelativeTime, Skeleton } from '../../components/status.tsx'
-import { useClient, useMutation, usePages, useQuery, useToast } from '../../hooks.ts'
+import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
+import { Badge, RelativeTime } from '../../components/status.tsx'
+import { useClient, useMutation, useQuery, useToast } from '../../hooks.ts'
 import { t, translate } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
+import { AdminList, type Filter } from './admin-list.tsx'
 import { ApprovalRequests } from './approval-requests.tsx'
 import { PeerRow } from './peer-row.tsx'
+import { isInTrouble, peerStates } from './peer-states.ts'
+
+const pageSize = 20
+const ordersPath = '/admin/federation/orders'
+
+const listFilters = (): readonly Filter[] => [
+  { name: 'q', label: 'Search', type: 'text', placeholder: 'Name or address' },
+  {
+    name: 'status',
+    label: 'Status',
+    type: 'select',
+    options: [
+      ['', t('All')],
+      ['trouble', t('in trouble')],
+      ...Object.entries(peerStates).map(([status, { label }]) => [status, t(label)] as const),
+    ],
+  },
+]
 
 /** Contract: 7. */
 export function FederationSection() {
   const client = useClient()
-  const fetchBoth = async (signal: AbortSignal) => {
-    const [{ peers }, { requests }] = await Promise.all([
-      client.call('listPeers', { signal }),
-      client.call('listApprovalRequests', { signal }),
-    ])
-    return { peers, requests }
+  const waiting = useQuery('requests', (signal) => client.call('listApprovalRequests', { signal }), 'peers')
+  // The answer is all peers: a page of them is cut here.
+  const fetchPage = async ({ q, status, cursor }: Readonly<Record<string, string>>, signal: AbortSignal) => {
+    const { peers } = await client.call('listPeers', { signal })
+    const text = q?.toLowerCase() ?? ''
+    const found = peers.filter(
+      (peer) =>
+        `${hostOf(peer.origin)} ${peer.instanceName ?? ''}`.toLowerCase().includes(text) &&
+        (!status || peer.status === status || (status === 'trouble' && isInTrouble(peer))),
+    )
+    const start = found.findIndex(({ id }) => id === cursor) + 1
+    const items = found.slice(start, start + pageSize)
+    const count = found.length === 1 ? t('1 peer') : t('{count} peers', { count: found.length })
+    return { items, count, nextCursor: start + pageSize < found.length ? (items.at(-1)?.id ?? null) : null }
   }
-  const query = useQuery('peers', fetchBoth, 'peers')
-  if (!query.data) return query.error ? <QueryError query={query} /> : <Skeleton />
-  const { peers, requests } = query.data
   return (
     <div className="stack stack--loose">
-      <ApprovalRequests requests={requests} onDecided={query.refetch} />
+      <QueryError query={waiting} />
+      {waiting.data && <ApprovalRequests requests={waiting.data.requests} onDecided={waiting.refetch} />}
       <Card
-        title={t('Peers')}
-        text={t(
-          'Instances that this one trusts. They check passwords with each other and delete identities on request.',
-        )}
+        title={t('Become peers')}
+        text={t('Peers trust each other: they check passwords with each other and delete identities on request.')}
+        action={
+          <Link href={ordersPath} className="small">
+            {t('Deletions that wait for other instances')}
+          </Link>
+        }
       >
-        <PeerForm onSent={query.refetch} />
-        <QueryList
-          query={query}
-          items={peers}
-          empty={t('No peers yet. Enter the address of an instance to send it a request.')}
-          className="list"
-        >
-          {(peer) => <PeerRow key={peer.id} peer={peer} onChanged={query.refetch} />}
-        </QueryList>
+        <PeerForm onSent={waiting.refetch} />
       </Card>
-      <OpenOrders />
+      <AdminList
+        title={t('Peers')}
+        filters={listFilters()}
+        fetchPage={fetchPage}
+        watched="peers"
+        icon="link"
+        empty={(asked) =>
+          Object.keys(asked).length > 0
+            ? t('No peers match.')
+            : t('No peers yet. Enter the address of an instance to send it a request.')
+        }
+      >
+        {(peer, refetch) => <PeerRow key={peer.id} peer={peer} onChanged={refetch} />}
+      </AdminList>
     </div>
   )
 }
 
 /** Contract: 7, Deletion orders. */
-function OpenOrders() {
+export function OpenOrders() {
   const client = useClient()
-  const pages = usePages('orders', async (query, signal) => {
-    const { orders, nextCursor } = await client.call('listOpenOrders', { query, signal })
-    return { items: orders, nextCursor }
-  })
-  if (!pages.items?.length) return null
   return (
-    <Card
-      title={t('Deletions that wait for other instances')}
-      text={t('Users ordered them. An instance that does not answer is asked for 30 days.')}
-    >
-      <QueryList {...pages} query={pages} empty="" className="list">
+    <div className="stack">
+      <Link href="/admin/federation" className="small">
+        {t('All peers')}
+      </Link>
+      <p className="muted">
+        {t('Users ordered these deletions. An instance that does not answer is asked for 30 days.')}
+      </p>
+      <AdminList
+        title={t('Deletions that wait for other instances')}
+        fetchPage={async (query, signal) => {
+          const { orders, nextCursor } = await client.call('listOpenOrders', { query: { limit: 50, ...query }, signal })
+          return { items: orders, nextCursor }
+        }}
+        empty={() => t('None waits.')}
+        icon="check"
+      >
         {({ id, origin, userId, state, attempts, givenAt, error }) => (
           <li key={id} className="list-row">
             <div>
@@ -71,15 +110,19 @@ function OpenOrders() {
               <p className="small muted">
                 <Phrase
                   text="user {userId} · ordered {given} · attempts: {attempts}"
-                  values={{ userId, given: <RelativeTime at={givenAt} />, attempts: String(attempts) }}
+                  values={{
+                    userId: <Link href={`/admin/users/${userId}`}>{userId}</Link>,
+                    given: <RelativeTime at={givenAt} />,
+                    attempts: String(attempts),
+                  }}
                 />
                 {error && ` · ${translate(error)}`}
               </p>
             </div>
           </li>
         )}
-      </QueryList>
-    </Card>
+      </AdminList>
+    </div>
   )
 }
 

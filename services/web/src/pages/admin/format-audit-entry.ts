@@ -36,6 +36,9 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'approval-request.denied': '{actor} denied the peering request of {target}',
 }
 
+/** Without the names. */
+export const formatAction = (action: AuditAction): string => t(actionTexts[action], { actor: '…', target: '…' })
+
 /** `text` has the places {actor} and {target}. */
 export type AuditEntryText = { text: string; target: string; details: string }
 

@@ -1,8 +1,8 @@
 import type { Invite } from '@gatehouse/client'
 import { useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
-import { RowButton } from '../../components/button.tsx'
 import { LinkField } from '../../components/link-field.tsx'
+import { Menu, MenuItem } from '../../components/menu.tsx'
 import { Badge, type BadgeTone, RelativeTime } from '../../components/status.tsx'
 import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
@@ -37,7 +37,7 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
   const status = statuses[invite.status]
   const active = invite.status === 'active'
   const revoked = invite.status === 'revoked'
-  const button = (dialog: keyof typeof dialogs) => ({ values: { name: invite.name }, onClick: () => setOpened(dialog) })
+  const item = (dialog: keyof typeof dialogs) => ({ values: { name: invite.name }, onClick: () => setOpened(dialog) })
   return (
     <li className="list-row list-row--tall">
       <div className="stack stack--tight">
@@ -58,14 +58,16 @@ export function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: ()
         />
       )}
       <div className="list-row__actions">
-        <RowButton text="Who used it" fullText="Who used it: {name}" {...button('redemptions')} />
-        {!revoked && <RowButton text="Edit" fullText="Edit {name}" {...button('edit')} />}
-        {!active && <RowButton text="Reinstate" fullText="Reinstate {name}" {...button('reinstate')} />}
-        {!revoked && <RowButton text="Revoke" fullText="Revoke {name}" variant="danger" {...button('revoke')} />}
-        {invite.usedCount > 0 && (
-          <RowButton text="Suspend its users" fullText="Suspend its users: {name}" {...button('suspend')} />
-        )}
-        <RowButton text="Delete" fullText="Delete {name}" variant="danger" {...button('delete')} />
+        <Menu label={t('Actions for {username}', { username: invite.name })}>
+          <MenuItem text="Who used it" fullText="Who used it: {name}" {...item('redemptions')} />
+          {!revoked && <MenuItem text="Edit" fullText="Edit {name}" {...item('edit')} />}
+          {!active && <MenuItem text="Reinstate" fullText="Reinstate {name}" {...item('reinstate')} />}
+          {invite.usedCount > 0 && (
+            <MenuItem text="Suspend its users" fullText="Suspend its users: {name}" dangerous {...item('suspend')} />
+          )}
+          {!revoked && <MenuItem text="Revoke" fullText="Revoke {name}" dangerous {...item('revoke')} />}
+          <MenuItem text="Delete" fullText="Delete {name}" dangerous {...item('delete')} />
+        </Menu>
       </div>
       {OpenDialog && <OpenDialog invite={invite} onClose={() => setOpened(null)} onChanged={onChanged} />}
     </li>

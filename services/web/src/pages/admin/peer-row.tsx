@@ -1,9 +1,10 @@
 import type { Peer } from '@gatehouse/client'
-import { useState } from 'react'
-import { hostOf } from '../../components/format.ts'
+import { Fragment, type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { formatNumber, hostOf } from '../../components/format.ts'
 import { UserName } from '../../components/avatar.tsx'
-import { RowButton } from '../../components/button.tsx'
 import { RowError } from '../../components/error-message.tsx'
+import { Menu, MenuItem } from '../../components/menu.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
 import { useClient, useMutation, useToast } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
@@ -11,11 +12,11 @@ import { Phrase } from '../../language/phrase.tsx'
 import { PeerActDialog, RotationDialog } from './peer-dialogs.tsx'
 import { explainPeer, type PeerAct, peerStates } from './peer-states.ts'
 
-const acts: Record<PeerAct, { text: Text; fullText: Text; variant?: 'danger' }> = {
+const acts: Record<PeerAct, { text: Text; fullText: Text; dangerous?: boolean }> = {
   rotate: { text: 'Secret…', fullText: 'Secret of {host}' },
   recheck: { text: 'Recheck', fullText: 'Recheck {name}' },
   reset: { text: 'Reset', fullText: 'Reset {name}' },
-  revoke: { text: 'Revoke', fullText: 'Revoke {name}', variant: 'danger' },
+  revoke: { text: 'Revoke', fullText: 'Revoke {name}', dangerous: true },
   forget: { text: 'Forget', fullText: 'Forget {name}' },
 }
 
@@ -64,25 +65,51 @@ export function PeerRow({ peer, onChanged }: Props) {
             />
           )}
         </p>
+        <Contact peer={peer} />
         {explanation && <p className="small">{explanation}</p>}
         <RowError mutation={recheck} />
       </div>
       <div className="list-row__actions">
-        {state.acts.map((act) => (
-          <RowButton
-            key={act}
-            {...acts[act]}
-            values={{ host, name: host }}
-            busy={act === 'recheck' && recheck.busy}
-            onClick={() => (act === 'recheck' ? void runRecheck() : setOpenAct(act))}
-          />
-        ))}
+        <Menu label={t('Actions for {username}', { username: host })}>
+          {state.acts.map((act) => (
+            <MenuItem
+              key={act}
+              {...acts[act]}
+              values={{ host, name: host }}
+              disabled={act === 'recheck' && recheck.busy}
+              onClick={() => (act === 'recheck' ? void runRecheck() : setOpenAct(act))}
+            />
+          ))}
+        </Menu>
       </div>
       {openAct === 'rotate' && <RotationDialog peer={peer} onClose={close} onChanged={onChanged} />}
       {openAct !== null && openAct !== 'rotate' && (
         <PeerActDialog act={openAct} peer={peer} onClose={close} onChanged={onChanged} />
       )}
     </li>
+  )
+}
+
+/** When it was heard of, and what fails. Contract: 7, States of a peer. */
+function Contact({ peer: { lastSeenAt, lastSyncedAt, failuresInRow = 0, ordersOverdue = 0 } }: { peer: Peer }) {
+  const facts: ReactNode[] = []
+  if (lastSeenAt) facts.push(<Phrase text="seen {time}" values={{ time: <RelativeTime at={lastSeenAt} /> }} />)
+  if (lastSyncedAt) facts.push(<Phrase text="synced {time}" values={{ time: <RelativeTime at={lastSyncedAt} /> }} />)
+  if (failuresInRow > 0) facts.push(t('failures in a row: {count}', { count: formatNumber(failuresInRow) }))
+  if (ordersOverdue > 0) {
+    const text = t('deletions overdue: {count}', { count: formatNumber(ordersOverdue) })
+    facts.push(<Link href="/admin/federation/orders">{text}</Link>)
+  }
+  if (facts.length === 0) return null
+  return (
+    <p className="small muted">
+      {facts.map((fact, index) => (
+        <Fragment key={index}>
+          {index > 0 && ' · '}
+          {fact}
+        </Fragment>
+      ))}
+    </p>
   )
 }
 

@@ -17,6 +17,9 @@ export const peerStates: Record<Peer['status'], PeerState> = {
   revoked: { tone: 'neutral', label: 'revoked', acts: ['forget'] },
 }
 
+export const isInTrouble = ({ status }: Pick<Peer, 'status'>): boolean =>
+  peerStates[status].tone === 'bad' && status !== 'rejected'
+
 const stateTexts: Partial<Record<Peer['status'], Text>> = {
   pending: 'The request has not been answered yet; it is repeated.',
   awaiting_approval: 'An admin of the other instance decides.',

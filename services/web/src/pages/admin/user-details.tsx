@@ -51,6 +51,10 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
                     <AuditRow key={entry.id} entry={entry} />
                   ))}
                 </ul>
+                <p className="button-row small">
+                  <Link href={`/admin/audit?subject=${id}`}>{t('All about this account')}</Link>
+                  <Link href={`/admin/audit?actor=${id}`}>{t('All by this account')}</Link>
+                </p>
               </Card>
             </div>
             <Card title={t('Account')}>

@@ -17,7 +17,7 @@ import {
 } from './user-dialogs.tsx'
 
 type Props = { user: User; isSelf: boolean; onChanged: () => void }
-type RowProps = Props & { isSelected: boolean; onSelect: (isOn: boolean) => void }
+type RowProps = Props & { isSelected: boolean; isSelectable: boolean; onSelect: (isOn: boolean) => void }
 
 const dialogs = {
   role: RoleDialog,
@@ -30,7 +30,7 @@ const dialogs = {
   delete: DeleteUserDialog,
 }
 
-export function UserRow({ user, isSelf, onChanged, isSelected, onSelect }: RowProps) {
+export function UserRow({ user, isSelf, onChanged, isSelected, isSelectable, onSelect }: RowProps) {
   return (
     <li className="list-row">
       <div className="user-item">
@@ -41,7 +41,7 @@ export function UserRow({ user, isSelf, onChanged, isSelected, onSelect }: RowPr
             id={`select-${user.id}`}
             aria-label={t('Select {username}', { username: user.username })}
             checked={isSelected}
-            disabled={isSelf || user.isDeleted === true}
+            disabled={!isSelectable}
             onChange={(event) => onSelect(event.target.checked)}
           />
         </label>

@@ -7,7 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { Checkbox, Field, RadioGroup } from '../../components/field.tsx'
-import { formatBytes, hostOf } from '../../components/format.ts'
+import { formatBytes, hostOf, saveFile } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
 import { useClient, useDeletionReport, useMutation, useQuery, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
@@ -75,14 +75,6 @@ export function ExportDialog({ user, onClose }: Props) {
       )}
     </ConfirmDialog>
   )
-}
-
-export function saveFile(file: Blob, name: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(file)
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
 }
 
 /** Lists the owned spaces that prevent the deletion. */

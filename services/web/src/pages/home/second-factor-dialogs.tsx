@@ -7,7 +7,7 @@ import { Field } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
 import { useClient, useMutation, type Mutation } from '../../hooks.ts'
 import { t, translateRefusal } from '../../language/language.ts'
-import { saveFile } from './account-dialogs.tsx'
+import { saveFile } from '../../components/format.ts'
 import { usePassword } from './use-password.tsx'
 
 type Props = { user: User; onClose: () => void }

@@ -1,0 +1,154 @@
+import { launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+/** Contract: 5, Overview. */
+describe('lists and numbers of the administration in the browser', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+  let page: Page
+  let token: string
+
+  before(async () => {
+    instance = resources.use(await startInstance('admin-lists'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    const registered = await postJson(instance, '/api/auth/register', {
+      username: 'alice',
+      password: 'a long password',
+    })
+    token = ((await registered.json()) as { token: string }).token
+    page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
+    await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
+  })
+  after(() => resources.disposeAsync())
+
+  const open = (path: string) => page.goto(instance.origin + path)
+  const rows = () => page.getByRole('main').locator('ul.list > li')
+  const firstRow = () => rows().first().textContent()
+
+  it('leads through the first steps until they are done, and tells the numbers of the API', async () => {
+    const step = (name: string) => page.getByRole('listitem').filter({ hasText: name })
+    await open('/admin')
+    await step('Name the instance').getByRole('link').waitFor()
+    await step('Make a second admin').getByRole('link').waitFor()
+    expect(await step('Done').count()).to.equal(0)
+
+    await instance.runSql(
+      `insert into users (id, username, password_hash, is_admin, created_at)
+       select 1000 + n, 'user_' || to_char(n, 'FM000'), 'none', n = 1, now() - (n % 3) * interval '1 day' from generate_series(1, 60) n`,
+    )
+    await instance.runSql("update instance_settings set instance_name = 'Orchard', registration_open = true")
+    await page.reload()
+    await step('Make a second admin').getByText('Done').waitFor()
+    expect(await step('Done').count()).to.equal(4)
+    await actions.click(page, 'I have one')
+    await page.getByText('First steps').waitFor({ state: 'detached' })
+    await page.reload()
+    await actions.waitForText(page, 'Registrations a day')
+    expect(await page.getByText('First steps').count()).to.equal(0)
+
+    const answer = await fetch(`http://127.0.0.1:${instance.port}/api/admin/overview`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const { registrations } = (await answer.json()) as { registrations: { count: number }[] }
+    await page.getByText('As a table').click()
+    const cells = await page.getByRole('table').getByRole('cell').allTextContents()
+    expect(cells.map(Number)).to.deep.equal(registrations.map(({ count }) => count).toReversed())
+    expect(registrations.at(-2)?.count).to.equal(20)
+    expect(await page.locator('.figure').filter({ hasText: 'Accounts' }).textContent()).to.equal('Accounts61')
+  })
+
+  it('keep filters and place in the address, for Back, a reload and a link', async () => {
+    await open('/admin/users')
+    await page.getByLabel('Sort by').selectOption('az')
+    await page.getByLabel('Search').fill('user')
+    await actions.waitForText(page, '60 accounts')
+    await actions.click(page, 'Next')
+    await rows().filter({ hasText: '@user_021' }).waitFor()
+    expect(await firstRow()).to.include('@user_021')
+    expect(await page.evaluate(() => document.activeElement?.className)).to.equal('toolbar')
+
+    await page.reload()
+    await rows().filter({ hasText: '@user_021' }).waitFor()
+    await page.getByRole('link', { name: '@user_021' }).click()
+    await page.getByRole('heading', { name: 'Latest acts' }).waitFor()
+    await page.goBack()
+    await rows().filter({ hasText: '@user_021' }).waitFor()
+    const address = page.url()
+    await actions.click(page, 'Previous')
+    await rows().filter({ hasText: '@user_001' }).waitFor()
+    expect(new URL(page.url()).search).to.equal('?sort=az&q=user')
+    expect(await page.getByLabel('Search').inputValue()).to.equal('user')
+
+    await page.goto(address)
+    await actions.click(page, 'First page')
+    await rows().filter({ hasText: '@user_001' }).waitFor()
+  })
+
+  it('show no row of another page when paging fails, and go on after a retry', async () => {
+    await open('/admin/users?sort=az&q=user')
+    await rows().filter({ hasText: '@user_001' }).waitFor()
+    let failures = 0
+    await page.route('**/api/admin/users?*cursor*', async (route) => {
+      failures += 1
+      await route.fulfill({ status: 500, json: { error: 'Broken', statusCode: 500, code: 'internal' } })
+    })
+    await actions.click(page, 'Next')
+    await page.getByRole('alert').waitFor()
+    expect(await rows().count()).to.equal(0)
+    expect(await page.getByRole('alert').isVisible()).to.equal(true)
+    expect(failures).to.be.greaterThan(0)
+
+    await page.unroute('**/api/admin/users?*cursor*')
+    await actions.click(page, 'Try again')
+    await rows().filter({ hasText: '@user_021' }).waitFor()
+    expect(await page.getByRole('alert').count()).to.equal(0)
+  })
+
+  it('suspend several accounts, and take it back', async () => {
+    await open('/admin/users?sort=az&q=user')
+    await page.getByRole('checkbox', { name: 'Select user_001' }).check()
+    await page.getByRole('checkbox', { name: 'Select user_002' }).check()
+    await actions.click(page, 'Suspend selected: 2')
+    await actions.clickInDialog(page, 'Suspend')
+    await actions.waitForText(page, 'Suspended accounts: 2')
+    await actions.clickInDialog(page, 'Undo')
+    await actions.waitForText(page, 'Unsuspended accounts: 2')
+    await actions.clickInDialog(page, 'Done')
+
+    await page.getByLabel('Suspended only').check()
+    await actions.waitForText(page, 'No users match this search.')
+  })
+
+  it('lead from the audit log to a user, and find who did what to whom by name', async () => {
+    await open('/admin/audit?subject=user_002&actor=alice')
+    await rows().filter({ hasText: 'alice unsuspended the user user_002' }).waitFor()
+    expect(await rows().count()).to.equal(2)
+    await page.getByLabel('What').selectOption('user.suspended')
+    await rows().filter({ hasText: 'alice suspended the user user_002' }).waitFor()
+    const saving = page.waitForEvent('download')
+    await actions.click(page, 'Download (JSON lines)')
+    expect((await saving).suggestedFilename()).to.equal('audit-log.jsonl')
+
+    await page.getByRole('link', { name: 'user_002' }).click()
+    await page.waitForURL('**/admin/users/1002')
+    await page.getByRole('link', { name: 'All by this account' }).click()
+    await actions.waitForText(page, 'No entries match.')
+  })
+
+  it('fold their filters on a phone, and say how many are set', async () => {
+    await page.setViewportSize({ width: 360, height: 640 })
+    await open('/admin/users?sort=az')
+    await rows().first().waitFor()
+    expect((await rows().first().boundingBox())?.y).to.be.lessThan(400)
+    expect(await page.getByLabel('Sort by').isVisible()).to.equal(false)
+    await actions.click(page, 'Filters: 1')
+    await page.getByLabel('Sort by').selectOption('')
+    await page.getByRole('button', { name: 'Filters', exact: true }).waitFor()
+  })
+})
