@@ -55,6 +55,8 @@ export const policy = {
   /** The part of one response that is read ahead of its client. */
   bufferedBytes: 1024 * 1024,
   immutableSeconds: 31_536_000,
+  /** How long the name of the instance in pages may be out of date. */
+  linkPreviewMs: 10_000,
 } as const
 
 export type Capacity = typeof defaultCapacity & {

@@ -71,7 +71,7 @@ describe('journeys through an account in the browser', function () {
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight))
     await page.getByRole('link', { name: 'Gatehouse' }).click()
     await page.goBack().catch(() => null)
-    await actions.click(page, 'Log out')
+    await actions.logOut(page)
     await page.getByRole('heading', { name: 'Log in' }).waitFor()
     // It is shown a moment before it has the focus.
     await page.locator(':focus').waitFor()
@@ -85,14 +85,14 @@ describe('journeys through an account in the browser', function () {
     const other = await actions.openPage(browser, instance, '/login')
     await actions.logIn(other, { username: 'grace', password })
     await actions.waitForHomePage(other)
-    await actions.click(page, 'Refresh')
+    await actions.openSettings(page, 'sessions')
     const sockets = page.getByRole('region', { name: 'Where you are logged in' }).getByRole('listitem')
     await eventually('both sockets', async () => {
       await actions.click(page, 'Refresh')
       return (await sockets.count()) === 2
     })
     expect(await sockets.filter({ hasText: 'This page' }).count()).to.equal(1)
-    expect(await sockets.first().textContent()).to.match(/Chrome · Linux/)
+    expect(await sockets.first().textContent()).to.match(/Chrome · Linux.*This page.*since/)
     await nextSecond()
 
     await actions.click(page, 'Log out everywhere')
@@ -105,7 +105,7 @@ describe('journeys through an account in the browser', function () {
     await other.waitForURL('**/login**')
     await actions.waitForText(other, 'Your session has ended. Please log in again.')
     await actions.waitForText(page, 'You are logged out everywhere else.')
-    expect(await actions.pathAfterReload(page)).to.equal('/channels/@me')
+    expect(await actions.pathAfterReload(page)).to.equal('/settings/sessions')
     await Promise.all([page.context().close(), other.context().close()])
   })
 
@@ -131,6 +131,7 @@ describe('journeys through an account in the browser', function () {
     let answer: () => void = () => undefined
     const held = new Promise<void>((resolve) => (answer = resolve))
     await page.route('**/api/users/@me/export', (route) => held.then(() => route.continue()))
+    await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
     await actions.clickInDialog(page, 'Download your data first')
     await page.getByLabel('Your password', { exact: true }).fill(password)
@@ -152,6 +153,7 @@ describe('journeys through an account in the browser', function () {
     const page = await registered('rosalind')
     const sql = `insert into spaces (id, name, owner_id) select 77, 'The garden', id from users where username = 'rosalind'`
     await instance.runSql(sql)
+    await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
     await actions.fillField(page, 'Your username', 'rosalind')
     await actions.fillField(page, 'Your password', password)
@@ -222,14 +224,15 @@ describe('journeys through an account in the browser', function () {
     for (const socket of sockets) await socket.close()
     await status.getByText(/reconnecting…|Connecting…/).waitFor()
     await page.getByRole('region', { name: 'Profile' }).getByText('Offline').waitFor()
-    await actions.click(page, 'Refresh')
+    await actions.openSettings(page, 'sessions')
     await actions.waitForText(page, 'This instance could not be reached. Check your connection and try again.')
 
     online = true
     await page.context().setOffline(false)
     await status.getByText('Connected').waitFor()
-    await page.getByRole('region', { name: 'Profile' }).getByText('Online').waitFor()
     await page.getByText('This page').waitFor()
+    await page.goBack()
+    await page.getByRole('region', { name: 'Profile' }).getByText('Online').waitFor()
     await page.context().close()
   })
 

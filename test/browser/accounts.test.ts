@@ -93,6 +93,7 @@ describe('an account in the browser', function () {
     const grace = { username: 'grace', password: 'a long password' }
     const page = await actions.openPage(browser, instance, '/register')
     await actions.register(page, grace)
+    await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
     await actions.fillField(page, 'Your username', 'grace')
     await actions.fillField(page, 'Your password', 'not the password')

@@ -32,7 +32,7 @@ export function fillField(page: Page, label: string, text: string): Promise<void
 }
 
 export async function waitForText(page: Page, text: string | RegExp): Promise<void> {
-  await page.getByText(text).first().waitFor()
+  await page.getByText(text).filter({ visible: true }).first().waitFor()
 }
 
 /** Goes through both steps of the registration, starting on the first. */
@@ -57,11 +57,25 @@ export async function waitForHomePage(page: Page): Promise<void> {
 }
 
 export async function changePassword(page: Page, from: string, to: string): Promise<void> {
+  await openSettings(page, 'security')
   await fillField(page, 'Current password', from)
   await fillField(page, 'New password', to)
   await fillField(page, 'New password again', to)
   await click(page, 'Change password')
   await waitForText(page, /^Your password was changed\./)
+}
+
+/** Goes to a part of the settings without a load. */
+export function openSettings(page: Page, part: string): Promise<void> {
+  return page.evaluate((path) => {
+    history.pushState(null, '', path)
+    dispatchEvent(new PopStateEvent('popstate'))
+  }, `/settings/${part}`)
+}
+
+export async function logOut(page: Page): Promise<void> {
+  await click(page, 'Your account')
+  await page.getByRole('button', { name: 'Log out', exact: true }).click()
 }
 
 /** The path after a reload, which depends on whether the stored token is still valid. */

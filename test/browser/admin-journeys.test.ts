@@ -87,6 +87,7 @@ describe('journeys of an admin in the browser', function () {
   it('is warned as the last admin before deleting the own account', async () => {
     await admin.goto(instance.origin)
     await actions.waitForHomePage(admin)
+    await actions.openSettings(admin, 'leave')
     await actions.click(admin, 'Delete account')
 
     await actions.waitForText(admin, 'You are the last admin of this instance.')

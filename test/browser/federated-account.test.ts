@@ -50,6 +50,7 @@ describe('a federated account in the browser', function () {
   })
 
   it('downloads its data without a password, which only its home instance knows', async () => {
+    await actions.openSettings(page, 'data')
     await actions.click(page, 'Download')
     expect(await page.getByRole('dialog').getByLabel('Your password').count()).to.equal(0)
     const downloading = page.waitForEvent('download')
@@ -68,17 +69,19 @@ describe('a federated account in the browser', function () {
     const next = (Math.floor(Date.now() / 1000) + 1) * 1000
     await eventually('the next second', () => Date.now() >= next)
 
+    await actions.openSettings(page, 'sessions')
     await actions.click(page, 'Log out everywhere')
     expect(await page.getByRole('dialog').getByLabel('Your password').count()).to.equal(0)
     await actions.clickInDialog(page, 'Log out everywhere')
 
     await other.waitForURL('**/login**')
     await actions.waitForText(page, 'You are logged out everywhere else.')
-    expect(await actions.pathAfterReload(page)).to.equal('/channels/@me')
+    expect(await actions.pathAfterReload(page)).to.equal('/settings/sessions')
     await other.context().close()
   })
 
   it('is deleted with its username alone', async () => {
+    await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
     await actions.fillField(page, 'Your username', 'rosa')
     await actions.clickInDialog(page, 'Delete permanently')

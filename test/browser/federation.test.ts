@@ -47,6 +47,7 @@ describe('federation in the browser', function () {
         response.url() === `${remote.origin}/api/users/@me/change-password` && response.request().method() === 'POST',
     )
     await actions.changePassword(page, rosa.password, newPassword)
+    await actions.openSettings(page, 'instances')
 
     expect((await propagated).status()).to.equal(200)
     await instanceRow().getByText('Connected', { exact: true }).waitFor()
@@ -63,6 +64,7 @@ describe('federation in the browser', function () {
     const missed = 'a third long password'
     await page.route(`${remote.origin}/api/users/@me/change-password`, (route) => route.abort())
     await actions.changePassword(page, newPassword, missed)
+    await actions.openSettings(page, 'instances')
     await instanceRow().getByText('Sending the new password…').waitFor()
     await page.reload()
     await instanceRow().getByText('Still has your old password').waitFor()
@@ -90,6 +92,7 @@ describe('federation in the browser', function () {
     expect(changesThere()).to.have.length(1)
 
     await actions.changePassword(page, 'a third long password', fourthPassword)
+    await actions.openSettings(page, 'instances')
     await page.reload()
     await instanceRow().getByText('Connected', { exact: true }).waitFor()
 
@@ -98,6 +101,7 @@ describe('federation in the browser', function () {
 
   it('names the instances that are not connected before the account is deleted', async () => {
     await actions.click(page, `Disconnect ${remote.host}`)
+    await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
 
     await page.getByRole('dialog').getByText(`Not connected: ${remote.host}`).waitFor()
@@ -118,6 +122,8 @@ describe('federation in the browser', function () {
     })
 
     await page.reload()
+    await actions.waitForText(page, 'Connected instances')
+    await actions.openSettings(page, 'instances')
 
     const row = page.getByRole('listitem').filter({ hasText: 'Elsewhere' })
     await row.getByText('Connected in another app').waitFor()
@@ -125,6 +131,7 @@ describe('federation in the browser', function () {
   })
 
   it('shows why an identity cannot be deleted while the instances are not peers', async () => {
+    await actions.openSettings(page, 'leave')
     await actions.click(page, 'Choose instances')
     await page.getByRole('checkbox', { name: remote.host }).check()
     await actions.clickInDialog(page, 'Delete identities')
@@ -169,6 +176,7 @@ describe('federation in the browser', function () {
 
   it('deletes the identity on the other instance once they are peers', async () => {
     await page.goto(home.origin)
+    await actions.openSettings(page, 'leave')
     await actions.click(page, 'Choose instances')
     await page.getByRole('checkbox', { name: remote.host }).check()
     await actions.clickInDialog(page, 'Delete identities')
@@ -197,6 +205,7 @@ describe('federation in the browser', function () {
     const tab = await actions.openPage(browser, home, '/register')
     await actions.register(tab, lena)
     await connect(tab, remote, lena.password)
+    await actions.openSettings(tab, 'leave')
     await actions.click(tab, 'Delete account')
     await actions.fillField(tab, 'Your username', lena.username)
     await actions.fillField(tab, 'Your password', lena.password)
@@ -260,6 +269,7 @@ async function connect(page: Page, instance: Instance, password: string): Promis
 }
 
 async function openConnectDialog(page: Page, instance: Instance, password: string): Promise<void> {
+  await actions.openSettings(page, 'instances')
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
   await actions.fillField(page, 'Address of the instance', instance.origin)
   await actions.fillField(page, 'Your password', password)

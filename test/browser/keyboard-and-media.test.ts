@@ -67,6 +67,8 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     await actions.waitForText(page, 'Your profile was saved.')
     expect(await focusedName(page)).to.equal('Edit profile')
 
+    await tabTo(page, 'Your account')
+    await page.keyboard.press('Enter')
     await tabTo(page, 'Log out')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Log in' }).waitFor()

@@ -110,7 +110,7 @@ describe('names that people chose', function () {
         `${name}\n${name}`,
       ])
       await page.goto(`${instance.origin}/channels/@me`)
-      await page.getByText('This page').waitFor()
+      await page.getByText('What to do next').waitFor()
       await expectNothingOverflows(kind)
 
       const initial = initials[kind as keyof typeof names]

@@ -1,11 +1,14 @@
-// npm run screenshots: makes the pictures in docs/images anew, from an instance with a few users.
+// npm run screenshots [-- docs] [-- de.phone.dark ...]: every page of a living instance, in each language, width and theme or in those named, in .gatehouse/screenshots; with `docs` the pictures in docs/images too.
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import sharp from 'sharp'
-import type { Browser, Page } from 'playwright-core'
-import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
-import type { Instance } from './start-instance.ts'
 import { answered } from '@gatehouse/test-kit'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import sharp from 'sharp'
+import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
+import { dataFolder } from '../../tools/setup/project.js'
+import type { Instance } from './start-instance.ts'
 
+const folder = join(dataFolder(), 'screenshots')
 const images = join(import.meta.dirname, '../../docs/images')
 const password = 'a long password'
 const people = [
@@ -14,19 +17,38 @@ const people = [
   ['hedy', 'Hedy Lamarr', 'coral'],
   ['emmy', 'Emmy Noether', 'mint'],
   ['lise', 'Lise Meitner', 'amber'],
+  ['rear_admiral', 'A name that goes on, and on, and on, for as long as it may', 'rose'],
+  ['fatima', 'فاطمة الفهرية', 'teal'],
 ] as const
 
-type Shot = { name: string; path: string; ready: string; phone?: boolean; dark?: boolean; token?: boolean }
+const publicPaths = ['/login', '/register', '/register?invite=unknown', '/recover#1.x', '/no-such-page']
+const accountPaths = [
+  '/channels/@me',
+  ...['profile', 'security', 'sessions', 'instances', 'data', 'leave'].map((part) => `/settings/${part}`),
+]
 
-const shots: Shot[] = [
-  { name: 'log-in', path: '/login', ready: 'New here?' },
-  { name: 'register-dark-phone', path: '/register', ready: 'Step 1 of 2', phone: true, dark: true },
-  { name: 'home', path: '/channels/@me', ready: 'This page', token: true },
-  { name: 'home-dark-phone', path: '/channels/@me', ready: 'This page', phone: true, dark: true, token: true },
-  { name: 'users', path: '/admin/users', ready: '@grace', token: true },
-  { name: 'settings', path: '/admin/settings', ready: 'Current rules', token: true },
-  { name: 'invites', path: '/admin/invites', ready: 'Reading circle', token: true },
-  { name: 'api', path: '/api/docs', ready: 'Register an account', dark: true, token: true },
+type Look = { theme: 'light' | 'dark'; width: number; height: number; language: string }
+
+const sizes = [
+  { width: 1366, height: 768 },
+  { width: 360, height: 640 },
+]
+const looks: Look[] = (['en', 'de'] as const).flatMap((language) =>
+  sizes.flatMap((size) => (['light', 'dark'] as const).map((theme) => ({ ...size, theme, language }))),
+)
+
+type Picture = { name: string; path: string; look: Partial<Look>; isPublic?: boolean }
+
+/** Those that README and the docs show. */
+const pictures: Picture[] = [
+  { name: 'log-in', path: '/login', look: {}, isPublic: true },
+  { name: 'register-dark-phone', path: '/register', look: { theme: 'dark', width: 360 }, isPublic: true },
+  { name: 'home', path: '/channels/@me', look: {} },
+  { name: 'home-dark-phone', path: '/channels/@me', look: { theme: 'dark', width: 360 } },
+  { name: 'users', path: '/admin/users', look: {} },
+  { name: 'settings', path: '/admin/settings', look: {} },
+  { name: 'invites', path: '/admin/invites', look: {} },
+  { name: 'api', path: '/api/docs', look: { theme: 'dark' } },
 ]
 
 await using servers = await startRunEnvironment()
@@ -35,42 +57,135 @@ const { launchChromium } = await import('@gatehouse/test-kit')
 const { postJson, startInstance } = await import('./start-instance.ts')
 await using instance = await startInstance('chat')
 await using browser = await launchChromium()
-const token = await fill(instance)
-for (const shot of shots) await take(browser, instance, shot, token)
+const tokens = await fill(instance)
+const sockets = tokens.slice(1, 4).map((token) => goOnline(instance, token))
+await rm(folder, { recursive: true, force: true })
+await mkdir(folder, { recursive: true })
+const files: string[] = []
+const named = process.argv.slice(2).filter((word) => word !== 'docs')
+for (const look of looks) if (named.length === 0 || named.includes(nameOf(look))) await takeAll(browser, look)
+await writeFile(join(folder, 'index.html'), listPictures(files))
+if (process.argv.includes('docs')) for (const picture of pictures) await takePicture(browser, picture)
+for (const socket of sockets) socket.close()
+process.stdout.write(`${files.length} pictures: ${join(folder, 'index.html')}\n`)
 
-/** Registers the people, the first as admin; gives the admin's token. */
-async function fill(instance: Instance): Promise<string> {
+/** Registers the people, the first as admin; gives their tokens. */
+async function fill(instance: Instance): Promise<string[]> {
   const tokens: string[] = []
   for (const [username, displayName, avatarColor] of people) {
     const reply = await postJson(instance, '/api/auth/register', { username, password, displayName, avatarColor })
     tokens.push(((await reply.json()) as { token: string }).token)
   }
-  const [admin = ''] = tokens
   for (const [friend] of people.slice(1)) await instance.addFriendship('ada', friend)
-  await answered(
-    postJson(instance, '/api/admin/invites', { name: 'Reading circle', maxUses: 12, expiresAt: null }, admin),
-  )
-  await answered(postJson(instance, '/api/admin/invites', { name: 'Choir', maxUses: 40, expiresAt: null }, admin))
+  for (const [name, maxUses] of [
+    ['Reading circle', 12],
+    ['Choir', 40],
+  ]) {
+    await answered(postJson(instance, '/api/admin/invites', { name, maxUses, expiresAt: null }, tokens[0]))
+  }
   await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine'")
   await instance.runSql("update users set bio = 'Notes on engines, and on what they may weave.' where username = 'ada'")
-  return admin
+  await instance.runSql(
+    `insert into peers (id, origin, host, secret, status, activated_at)
+     values (1, 'https://loom.example', 'loom.example', 'none', 'active', now()),
+       (2, 'https://chess.example', 'chess.example', 'none', 'revoked', now())`,
+  )
+  const now = Date.now()
+  const entry = (origin: string, label: string) => ({
+    ...{ origin, label, username: 'ada', remoteUserId: '1', status: 'connected' },
+    ...{ addedAt: now, lastConnectedAt: now - 7_200_000, disconnectedAt: null, errorMessage: null },
+  })
+  await answered(
+    fetch(`http://127.0.0.1:${instance.port}/api/users/@me/federation-registry`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${tokens[0]}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ registry: [entry('https://loom.example', 'The Loom')], updatedAt: now }),
+    }),
+  )
+  return tokens
 }
 
-async function take(browser: Browser, instance: Instance, shot: Shot, token: string): Promise<void> {
-  const context = await browser.newContext({
-    colorScheme: shot.dark ? 'dark' : 'light',
-    viewport: shot.phone ? { width: 390, height: 844 } : { width: 1280, height: 860 },
-    deviceScaleFactor: shot.phone ? 2 : 1,
+function goOnline(instance: Instance, token: string): WebSocket {
+  const socket = new WebSocket(`ws://127.0.0.1:${instance.port}/ws`)
+  socket.addEventListener('open', () => socket.send(JSON.stringify({ type: 'auth', token })))
+  return socket
+}
+
+function nameOf({ language, width, theme }: Look): string {
+  return `${language}.${width < 600 ? 'phone' : 'desktop'}.${theme}`
+}
+
+function openContext(browser: Browser, { theme, width, height, language }: Look): Promise<BrowserContext> {
+  return browser.newContext({
+    colorScheme: theme,
+    viewport: { width, height },
     reducedMotion: 'reduce',
-    locale: 'en',
+    locale: language,
   })
-  const page: Page = await context.newPage()
-  if (shot.token) await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
-  await page.goto(instance.origin + shot.path)
-  await page.getByText(shot.ready).first().waitFor()
-  await page.evaluate(() => document.fonts.ready)
-  await sharp(await page.screenshot())
-    .webp({ quality: 82 })
-    .toFile(join(images, `${shot.name}.webp`))
+}
+
+async function keepToken(page: Page): Promise<void> {
+  await page.addInitScript((kept) => localStorage.setItem('service_token', kept), tokens[0] ?? '')
+}
+
+async function show(page: Page, path: string): Promise<void> {
+  await page.goto('about:blank')
+  await page.goto(instance.origin + path, { waitUntil: 'load' })
+  await page.locator('h1').first().waitFor({ state: 'attached' })
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+  await page.waitForLoadState('networkidle')
+}
+
+async function takeAll(browser: Browser, look: Look): Promise<void> {
+  const context = await openContext(browser, look)
+  const page = await context.newPage()
+  const take = async (path: string) => {
+    await show(page, path)
+    const place = path.replaceAll(/[^a-z]+/gi, '-').replaceAll(/^-|-$/g, '')
+    const file = `${place}.${nameOf(look)}.webp`
+    await savePicture(await page.screenshot({ fullPage: true }), join(folder, file))
+    files.push(file)
+  }
+  for (const path of publicPaths) await take(path)
+  await keepToken(page)
+  for (const path of accountPaths) await take(path)
+  await show(page, '/admin')
+  const sections = page.locator('nav.tabs a')
+  const hrefs = await sections.evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
+  for (const href of hrefs) await take(href)
   await context.close()
+}
+
+async function takePicture(browser: Browser, { name, path, look, isPublic = false }: Picture): Promise<void> {
+  const size = look.width ? sizes[1] : sizes[0]
+  const context = await openContext(browser, {
+    theme: 'light',
+    language: 'en',
+    width: 1366,
+    height: 768,
+    ...size,
+    ...look,
+  })
+  const page = await context.newPage()
+  if (!isPublic) await keepToken(page)
+  await show(page, path)
+  await savePicture(await page.screenshot(), join(images, `${name}.webp`))
+  await context.close()
+}
+
+async function savePicture(png: Buffer, file: string): Promise<void> {
+  await sharp(png).webp({ quality: 78 }).toFile(file)
+}
+
+/** A page each, with all its looks beside each other. */
+function listPictures(files: string[]): string {
+  const places = [...new Set(files.map((file) => file.split('.')[0] ?? ''))]
+  const rows = places.map((place) => {
+    const shown = files.filter((file) => file.startsWith(`${place}.`))
+    const looks = shown.map((file) => `<a href="${file}"><img loading="lazy" src="${file}" alt="${file}"></a>`)
+    return `<h2>${place}</h2><p>${looks.join('')}</p>`
+  })
+  const style =
+    'body{font:1rem system-ui;margin:1rem}img{height:24rem;margin:.25rem;border:1px solid #888;vertical-align:top}'
+  return `<!doctype html><meta charset="utf-8"><title>Gatehouse: all pages</title><style>${style}</style>${rows.join('')}`
 }

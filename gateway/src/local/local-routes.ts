@@ -4,6 +4,7 @@ import type { gatewayPaths } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import Koa from 'koa'
 import { policy } from '../policy.ts'
+import { createLinkPreviews } from './link-preview.ts'
 import { setHeaders, etagOf, setEtag, type LocalContext, type LocalMiddleware } from './local-context.ts'
 import { hasUnreadBody, type RequestContext } from '../http/request-context.ts'
 import { apiContentPolicy } from '../http/response-headers.ts'
@@ -92,7 +93,7 @@ function sendJson(ctx: LocalContext, status: number, body: object): void {
 }
 
 export function createLocalApp(
-  { config, signingKeys }: Pick<Deps, 'config' | 'signingKeys'>,
+  deps: Pick<Deps, 'config' | 'signingKeys' | 'replicas' | 'signers' | 'clock' | 'log'>,
   findRoute: FindRoute,
 ): (context: RequestContext) => Promise<void> {
   const app = new Koa<LocalContext['state']>()
@@ -109,8 +110,8 @@ export function createLocalApp(
     if (context) ctx.state.context = context
     await next()
   })
-  app.use(serveLocalRoutes(findRoute, signingKeys))
-  app.use(serveWebApp(config.webRoot))
+  app.use(serveLocalRoutes(findRoute, deps.signingKeys))
+  app.use(serveWebApp(deps.config.webRoot, createLinkPreviews(deps)))
   const handle = app.callback()
   return async (context) => {
     contexts.set(context.request, context)

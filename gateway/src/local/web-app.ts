@@ -1,33 +1,39 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { refuse } from '@gatehouse/runtime'
 import { send } from '@koa/send'
 import { etagOf, setEtag, setHeaders, type LocalContext, type LocalMiddleware } from './local-context.ts'
 import { pageContentPolicy } from '../http/response-headers.ts'
 import { policy } from '../policy.ts'
+import type { createLinkPreviews } from './link-preview.ts'
+
+/** Programs that preview links ask for these with any Accept header. */
+const previewed = /^\/(?:(?:login|register)\/?)?$/
 
 /** Navigations get index.html, because the app has routes of its own. Throws not_found, method_not_allowed. */
-export function serveWebApp(root: string): LocalMiddleware {
+export function serveWebApp(root: string, describe: Describe): LocalMiddleware {
   return async (ctx) => {
     const { context } = ctx.state
     const { path } = context
     context.route = 'web'
-    const isNavigation = ctx.get('Accept').includes('text/html') && !path.startsWith('/assets/')
-    const isFound = await sendFile(ctx, root, path === '/' ? '/index.html' : path)
+    const isNavigation =
+      previewed.test(path) || (ctx.get('Accept').includes('text/html') && !path.startsWith('/assets/'))
+    const isFound = !previewed.test(path) && (await sendFile(ctx, root, path))
     if (!isFound && !isNavigation) throw refuse.not_found()
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       throw refuse.method_not_allowed({ headers: { Allow: 'GET, HEAD' } })
     }
-    if (!isFound && !(await sendFile(ctx, root, '/index.html'))) sendNotBuilt(ctx)
+    if (!isFound && !(await sendFile(ctx, root, '/index.html', describe))) sendNotBuilt(ctx)
     setHeaders(ctx, context.withPageHeaders([]))
   }
 }
 
-async function sendFile(ctx: LocalContext, root: string, path: string): Promise<boolean> {
+async function sendFile(ctx: LocalContext, root: string, path: string, describe?: Describe): Promise<boolean> {
   // Names under /assets/ contain a content hash.
   const isImmutable = path.startsWith('/assets/')
-  const etag = await openFile(ctx, { root, path, isImmutable })
+  const etag = await openFile(ctx, { root, path, isImmutable, describe })
   if (etag === undefined) return false
   ctx.set('Cache-Control', isImmutable ? `public, max-age=${policy.immutableSeconds}, immutable` : 'no-cache')
   ctx.set('Content-Security-Policy', pageContentPolicy)
@@ -39,9 +45,13 @@ async function sendFile(ctx: LocalContext, root: string, path: string): Promise<
   return true
 }
 
-type StaticFile = { root: string; path: string; isImmutable: boolean }
+type Describe = ReturnType<typeof createLinkPreviews>
+type StaticFile = { root: string; path: string; isImmutable: boolean; describe: Describe | undefined }
 
-async function openFile(ctx: LocalContext, { root, path, isImmutable }: StaticFile): Promise<string | undefined> {
+async function openFile(
+  ctx: LocalContext,
+  { root, path, isImmutable, describe }: StaticFile,
+): Promise<string | undefined> {
   try {
     const file = await send(ctx, path, { root, hidden: true })
     if (file === undefined) return undefined
@@ -50,7 +60,13 @@ async function openFile(ctx: LocalContext, { root, path, isImmutable }: StaticFi
     if (isImmutable) return etagOf(path + ctx.response.get('Content-Encoding'))
     const content = await readFile(file)
     ctx.body = content
-    return etagOf(content)
+    if (!describe) return etagOf(content)
+    const page = await readFile(join(root, path), 'utf8')
+    const described = await describe(page, ctx.state.context.path, /[?&]invite=/.test(ctx.url))
+    if (described === page) return etagOf(content)
+    ctx.remove('Content-Encoding')
+    ctx.body = described
+    return etagOf(described)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

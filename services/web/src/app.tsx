@@ -18,9 +18,13 @@ const RegisterPage = lazy(() =>
 const HomePage = lazy(() => loadHomePage().then((page) => ({ default: page.HomePage })))
 const NewPasswordPage = lazy(() => loadHomePage().then((page) => ({ default: page.NewPasswordPage })))
 const RecoverPage = lazy(() => import('./pages/auth/recover-page.tsx').then((page) => ({ default: page.RecoverPage })))
+const SettingsPage = lazy(() =>
+  import('./pages/home/settings-page.tsx').then((page) => ({ default: page.SettingsPage })),
+)
 const AdminPage = lazy(() => import('./pages/admin/admin-page.tsx').then((page) => ({ default: page.AdminPage })))
 
-const knownPaths = /^\/(?:login|register|channels\/@me|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/
+const knownPaths =
+  /^\/(?:login|register|channels\/@me|settings(?:\/[a-z]+)?|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/
 
 /** A link counts with any session or none. */
 const isRecovery = /^\/recover\/?$/
@@ -101,6 +105,7 @@ function Pages({ user }: { user: User | null }) {
       <Route path={routes.login} component={LoginPage} />
       <Route path={routes.register} component={RegisterPage} />
       <Route path={routes.home}>{user && <HomePage user={user} />}</Route>
+      <Route path="/settings/:part?">{({ part }) => user && <SettingsPage user={user} part={part} />}</Route>
       <Route path="/admin/:section?/:id?">
         {({ section, id }) => (user?.isAdmin ? <AdminPage user={user} section={section} id={id} /> : <NotFoundPage />)}
       </Route>

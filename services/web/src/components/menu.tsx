@@ -1,14 +1,17 @@
 import { type ReactNode, useId } from 'react'
 import { t, type Text } from '../language/language.ts'
+import '../styles/menu.css'
 import { Icon } from './icon.tsx'
 
+type MenuProps = { label: string; face?: ReactNode; children: ReactNode }
+
 /** A button that opens a list of acts. The browser closes it on Escape and on a click beside it. */
-export function Menu({ label, children }: { label: string; children: ReactNode }) {
+export function Menu({ label, face = <Icon name="more" />, children }: MenuProps) {
   const id = useId()
   return (
     <>
       <button type="button" className="button button--icon" popoverTarget={id} aria-label={label} title={label}>
-        <Icon name="more" />
+        {face}
       </button>
       <div id={id} popover="auto" className="menu" role="group" aria-label={label}>
         {children}
@@ -19,14 +22,22 @@ export function Menu({ label, children }: { label: string; children: ReactNode }
 
 type ItemProps = {
   text: Text
-  fullText: Text
-  values: Readonly<Record<string, string>>
+  /** For screen readers, where several menus have the same act. */
+  fullText?: Text
+  values?: Readonly<Record<string, string>>
   dangerous?: boolean
   disabled?: boolean
   onClick: () => void
 }
 
-export function MenuItem({ text, fullText, values, dangerous = false, disabled = false, onClick }: ItemProps) {
+export function MenuItem({
+  text,
+  fullText = text,
+  values = {},
+  dangerous = false,
+  disabled = false,
+  onClick,
+}: ItemProps) {
   return (
     <button
       type="button"

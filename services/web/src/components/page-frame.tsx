@@ -4,7 +4,7 @@ import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useClient, useInstanceInfo, useStore } from '../hooks.ts'
 import { type Text, t } from '../language/language.ts'
-import { Button } from './button.tsx'
+import { AccountMenu } from './account-menu.tsx'
 import { LanguageSelect, ThemeToggle } from './preferences.tsx'
 import { SecurityNotices } from './security-notices.tsx'
 import { Wordmark } from './wordmark.tsx'
@@ -33,7 +33,6 @@ type Props = { user: User | null; title: string; children: ReactNode }
 
 /** The frame of the pages behind the login. */
 export function PageFrame({ user, title, children }: Props) {
-  const client = useClient()
   const [pathname] = useLocation()
   const main = useRef<HTMLElement>(null)
   const { info } = useInstanceInfo()
@@ -51,15 +50,14 @@ export function PageFrame({ user, title, children }: Props) {
           </Link>
           <nav className="header__nav" aria-label={t('Pages')}>
             <NavLink href={routes.home} current={pathname.startsWith('/channels')} label={t('Home')} />
+            <NavLink href="/settings" current={pathname.startsWith('/settings')} label={t('Settings')} />
             {user?.isAdmin && (
               <NavLink href="/admin" current={pathname.startsWith('/admin')} label={t('Administration')} />
             )}
           </nav>
           <div className="header__actions">
             <ThemeToggle />
-            <Button size="small" icon="logOut" className="header__log-out" onClick={() => client.logOut()}>
-              <span>{t('Log out')}</span>
-            </Button>
+            {user && <AccountMenu user={user} />}
           </div>
         </div>
       </header>

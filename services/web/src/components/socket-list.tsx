@@ -1,23 +1,27 @@
 import type { OpenSockets } from '@gatehouse/client'
 import { describeUserAgent } from '@gatehouse/contracts/constants'
 import { t } from '../language/language.ts'
-import { Badge, RelativeTime } from './status.tsx'
+import { formatDateTime } from './format.ts'
+import { Badge } from './status.tsx'
 
+type Socket = OpenSockets['sockets'][number]
 type Props = { answer: Pick<OpenSockets, 'sockets' | 'incomplete'>; ownSessionId?: string | null }
 
 /** Contract: 3, Sockets. */
 export function SocketList({ answer, ownSessionId = null }: Props) {
+  const ownFirst = (one: Socket, other: Socket) =>
+    Number(other.sessionId === ownSessionId) - Number(one.sessionId === ownSessionId)
   return (
     <>
       <ul className="list">
-        {answer.sockets.map((socket) => (
+        {[...answer.sockets].sort(ownFirst).map((socket) => (
           <li key={socket.sessionId} className="split-row">
             <span>
               <strong title={socket.userAgent}>{describeUserAgent(socket.userAgent) ?? t('Another app')}</strong>{' '}
               {socket.sessionId === ownSessionId && <Badge tone="good">{t('This page')}</Badge>}
             </span>
             <span className="small muted">
-              {socket.network} · <RelativeTime at={socket.connectedAt} />
+              {socket.network} · {t('since {time}', { time: formatDateTime(socket.connectedAt) })}
             </span>
           </li>
         ))}

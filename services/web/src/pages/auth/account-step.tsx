@@ -12,7 +12,6 @@ import { Link, useSearch } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
-import { Notice } from '../../components/status.tsx'
 import { type Mutation, useClient, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import type { InviteEntry } from './use-invite.ts'
@@ -34,7 +33,6 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
   const availability = useStore(availabilityCheck)
   const [submitted, setSubmitted] = useState(false)
   const form = useRef<HTMLFormElement>(null)
-  const search = useSearch()
 
   const allProblems = findRegistrationProblems(entry)
   const problems = submitted ? allProblems : {}
@@ -48,13 +46,12 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
     const first = (['username', 'password', 'confirmation'] as const).find((name) => allProblems[name])
     if (first) return focus(first)
     if (availability.status === 'unavailable') return focus('username')
-    if (closed && !invite.check?.valid) return focus('invite')
     mutation.clear()
     onContinue()
   }
   return (
     <form ref={form} className="stack stack--tight" noValidate onSubmit={submit}>
-      {closed && <InviteField invite={invite} submitted={submitted} />}
+      {closed && <Invited invite={invite} />}
       <UsernameField
         value={entry.username}
         availability={availability}
@@ -89,9 +86,7 @@ export function AccountStep({ entry, onChange, mutation, invite, closed, onConti
       <SubmitButton mutation={mutation} wide>
         {t('Continue')}
       </SubmitButton>
-      <p className="auth__alternative">
-        {t('Already have an account?')} <Link href={search ? `/login?${search}` : '/login'}>{t('Log in')}</Link>
-      </p>
+      <LogInInstead />
     </form>
   )
 }
@@ -150,44 +145,23 @@ function UsernameField({ availability, error, ...field }: UsernameFieldProps) {
   )
 }
 
-const inviteProblems = {
-  expired: 'This invite has expired. Ask for a new one.',
-  exhausted: 'This invite has been used up. Ask for a new one.',
-  invalid: 'This invite is not valid. Check the link, or ask for a new one.',
-} as const
-
-function InviteField({ invite, submitted }: { invite: InviteEntry; submitted: boolean }) {
-  if (invite.check?.valid) {
-    return (
-      <Notice tone="good">
-        <p>
-          {t('You are invited:')}{' '}
-          <strong>
-            <UserName>{invite.check.name}</UserName>
-          </strong>
-        </p>
-      </Notice>
-    )
-  }
-  const missing = submitted && !invite.checking ? t('Paste your invite link to continue.') : null
+function Invited({ invite }: { invite: InviteEntry }) {
+  if (!invite.check?.valid) return null
   return (
-    <>
-      <Notice>
-        <p>
-          <strong>{t('New accounts need an invite.')}</strong>{' '}
-          {t('An admin of this instance can send you an invite link.')}
-        </p>
-      </Notice>
-      <Field
-        label={t('Invite link')}
-        name="invite"
-        autoComplete="off"
-        spellCheck={false}
-        defaultValue={invite.token}
-        onText={invite.enter}
-        error={invite.check ? t(inviteProblems[invite.check.reason]) : missing}
-        hint={invite.checking ? t('Checking…') : t('The whole link, or the code at its end.')}
-      />
-    </>
+    <p className="muted">
+      {t('You are invited:')}{' '}
+      <strong>
+        <UserName>{invite.check.name}</UserName>
+      </strong>
+    </p>
+  )
+}
+
+export function LogInInstead() {
+  const search = useSearch()
+  return (
+    <p className="auth__alternative">
+      {t('Already have an account?')} <Link href={search ? `/login?${search}` : '/login'}>{t('Log in')}</Link>
+    </p>
   )
 }

@@ -149,7 +149,10 @@ export function LoginPage() {
         {info?.contact && <Phrase text="Contact: {contact}" values={{ contact: <bdi>{info.contact}</bdi> }} />}
       </p>
       <p className="auth__alternative">
-        {t('New here?')} <Link href={search ? `/register?${search}` : '/register'}>{t('Create an account')}</Link>
+        {info?.registrationOpen === false ? t('New accounts need an invite.') : t('New here?')}{' '}
+        <Link href={search ? `/register?${search}` : '/register'}>
+          {info?.registrationOpen === false ? t('I have an invite') : t('Create an account')}
+        </Link>
       </p>
     </AuthFrame>
   )

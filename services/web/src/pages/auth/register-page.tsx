@@ -7,6 +7,7 @@ import { useAppContext, useImageFile, useInstanceInfo, useMutation, useToast } f
 import { t } from '../../language/language.ts'
 import { AccountStep, findRefusedField } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
+import { InviteStep } from './invite-step.tsx'
 import { type ProfileEntry, ProfileStep } from './profile-step.tsx'
 import { useInvite } from './use-invite.ts'
 
@@ -49,6 +50,8 @@ export function RegisterPage() {
   }
   // The form waits for the answer, so that it does not change while it is filled in.
   const ready = settled && (info?.registrationOpen !== false || !invite.initialCheck)
+  const isClosed = info?.registrationOpen === false
+  const needsInvite = isClosed && !invite.check?.valid
   const name = info?.name ?? t('this instance')
   const subtitle =
     step === 1 ? t('Your account on {name}.', { name }) : t('This is how others see you. You can change it later.')
@@ -56,17 +59,19 @@ export function RegisterPage() {
     <AuthFrame
       title={step === 1 ? t('Create an account') : t('Your profile')}
       subtitle={subtitle}
-      above={<StepIndicator current={step} />}
+      above={!needsInvite && <StepIndicator current={step} />}
     >
       {!ready ? (
         <Skeleton rows={3} />
+      ) : needsInvite ? (
+        <InviteStep invite={invite} />
       ) : step === 1 ? (
         <AccountStep
           entry={account}
           onChange={(next) => (setAccount(next), mutation.clear())}
           mutation={mutation}
           invite={invite}
-          closed={info?.registrationOpen === false}
+          closed={isClosed}
           onContinue={() => setStep(2)}
         />
       ) : (

@@ -4,8 +4,11 @@ import { useClient, useQuery } from '../../hooks.ts'
 
 export type InviteEntry = {
   token: string
+  /** As it was typed. */
+  entered: string
   /** Null without a token and while checking. */
   check: InviteCheck | null
+  error: Error | null
   checking: boolean
   /** True during the first check of the token in the URL. */
   initialCheck: boolean
@@ -14,16 +17,19 @@ export type InviteEntry = {
 
 export function useInvite(tokenInUrl: string): InviteEntry {
   const client = useClient()
-  const [token, setToken] = useState(tokenInUrl)
+  const [entered, setEntered] = useState(tokenInUrl)
+  const token = parseInviteToken(entered)
   const query = useQuery(`invite ${token}`, async (signal) => {
     return token ? await client.call('checkInvite', { query: { token }, signal }) : null
   })
   return {
     token,
-    check: query.loading ? null : query.data,
+    entered,
+    check: query.loading || query.error ? null : query.data,
+    error: query.error,
     checking: query.loading && token !== '',
     initialCheck: token === tokenInUrl && query.loading && query.data === null,
-    enter: (typed) => setToken(parseInviteToken(typed)),
+    enter: (typed) => (typed === entered ? query.refetch() : setEntered(typed)),
   }
 }
 

@@ -1,7 +1,9 @@
 import { exportData } from '@gatehouse/client/export'
 import { listOwnedSpaces } from '@gatehouse/client'
 import type { DeletionMode, Endpoints, IdentityDeletions, RemoteInstance, User } from '@gatehouse/client'
+import { routes } from '@gatehouse/client/routes'
 import { useEffect, useState } from 'react'
+import { useLocation } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
@@ -81,6 +83,7 @@ export function ExportDialog({ user, onClose }: Props) {
 export function DeleteAccountDialog({ user, onClose, onExport }: Props & { onExport: () => void }) {
   const client = useClient()
   const [, setDeletionReport] = useDeletionReport()
+  const [, navigate] = useLocation()
   const { field, value, check, mutation, isSubmitted } = useOwnPassword(user, 'delete-password')
   const [username, setUsername] = useState('')
   const [remoteResults, addRemoteResults] = useDeletionResults()
@@ -92,7 +95,10 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props & { onExp
     if (!check() || usernameMismatch) return
     await mutation.run(async () => {
       const outcome = await client.deleteAccount({ username: user.username, password: value })
-      if (outcome.deleted) return setDeletionReport(outcome.remotes)
+      if (outcome.deleted) {
+        setDeletionReport(outcome.remotes)
+        return navigate(routes.login, { replace: true }) // nobody comes back to this page
+      }
       addRemoteResults(outcome.remotes)
       throw outcome.error
     })

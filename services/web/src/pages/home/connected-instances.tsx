@@ -81,7 +81,7 @@ function Row({ host, name, username, state, onConnect, onRemove, children }: Row
   )
 }
 
-const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: Text; connectable?: true }> = {
+export const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: Text; connectable?: true }> = {
   connecting: { tone: 'neutral', label: 'Connecting…' },
   connected: { tone: 'good', label: 'Connected' },
   needs_password: { tone: 'warning', label: 'Needs your password', connectable: true },

@@ -6,21 +6,27 @@ import { useClient, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { DeleteAccountDialog, DeleteIdentitiesDialog, ExportDialog } from './account-dialogs.tsx'
 
-export function DeletionSection({ user }: { user: User }) {
+export function DataSection({ user }: { user: User }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <Card title={t('Your data')}>
+      <ActionRow title={t('Download your data')} text={t('One archive with everything that this instance has of you.')}>
+        <Button size="small" onClick={() => setOpen(true)}>
+          {t('Download')}
+        </Button>
+      </ActionRow>
+      {isOpen && <ExportDialog user={user} onClose={() => setOpen(false)} />}
+    </Card>
+  )
+}
+
+export function LeaveSection({ user }: { user: User }) {
   const remotes = useStore(useClient().connections)
   const [open, setOpen] = useState<'account' | 'identities' | 'export' | null>(null)
   const close = () => setOpen(null)
   return (
-    <Card title={t('Your data')}>
+    <Card title={t('Leave')}>
       <div className="list">
-        <ActionRow
-          title={t('Download your data')}
-          text={t('One archive with everything that this instance has of you.')}
-        >
-          <Button size="small" onClick={() => setOpen('export')}>
-            {t('Download')}
-          </Button>
-        </ActionRow>
         {!user.homeInstance && (
           <ActionRow
             title={t('Delete identities on other instances')}

@@ -1,37 +1,43 @@
 import type { User } from '@gatehouse/client'
+import { UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
-import { useClient } from '../../hooks.ts'
+import { useClient, useInstanceInfo, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import '../../styles/home.css'
 import { AuthFrame } from '../auth/auth-frame.tsx'
-import { ConnectedInstances } from './connected-instances.tsx'
-import { DeletionSection } from './deletion-section.tsx'
 import { Friends } from './friends.tsx'
-import { PasskeysSection } from './passkeys-section.tsx'
+import { InstancesSummary } from './instances-summary.tsx'
+import { NextSteps } from './next-steps.tsx'
 import { PasswordForm } from './password-form.tsx'
-import { PasswordSection } from './password-section.tsx'
 import { ProfileCard } from './profile-card.tsx'
+import { useRegistry } from './registry.ts'
 import { SecondFactorDemand, useSecondFactorDemand } from './second-factor-demand.tsx'
-import { SecondFactorSection } from './second-factor-section.tsx'
-import { SecuritySection } from './security-section.tsx'
 
 export function HomePage({ user }: { user: User }) {
   const isDemanded = useSecondFactorDemand(user)
+  const { info } = useInstanceInfo()
+  const remotes = useStore(useClient().connections)
+  const { elsewhere, isKnown } = useRegistry(user, remotes)
+  const count = remotes.length + elsewhere.length
   return (
     <PageFrame user={user} title={t('Home')}>
-      <h1 className="visually-hidden">{t('Home')}</h1>
       <div className="home">
         <ProfileCard user={user} />
         <div className="home__main stack">
+          <header>
+            <h1>
+              <UserName>{info?.name ?? t('Home')}</UserName>
+            </h1>
+            <p className="muted">
+              {t(
+                'This is where your account lives: your name, your password, and who may use them. Chat in the apps of this instance.',
+              )}
+            </p>
+          </header>
           <SecondFactorDemand user={user} isDemanded={isDemanded} />
-          <ConnectedInstances user={user} />
-          <SecuritySection user={user}>
-            <PasswordSection user={user} />
-            {user.homeInstance === null && <SecondFactorSection user={user} />}
-            {user.homeInstance === null && <PasskeysSection user={user} />}
-          </SecuritySection>
-          <DeletionSection user={user} />
+          <NextSteps user={user} isConnected={count > 0 || (isKnown ? false : null)} />
+          <InstancesSummary user={user} remotes={remotes} elsewhere={elsewhere} />
         </div>
         <Friends user={user} />
       </div>

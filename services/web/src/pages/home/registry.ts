@@ -63,6 +63,7 @@ export function useRegistry(user: User, remotes: readonly RemoteInstance[]) {
   }, [stored, remotes])
 
   return {
+    isKnown: !query.loading,
     elsewhere: stored ? findElsewhere(stored.registry, remotes, client.origin) : [],
     forget: (origin: string) => save((stored?.registry ?? []).filter((entry) => entry.origin !== origin)),
   }

@@ -1,5 +1,5 @@
 import type { SignIns, User } from '@gatehouse/client'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { QueryError } from '../../components/error-message.tsx'
@@ -11,20 +11,8 @@ import { useClient, useQuery, useStore } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 import { EndSessionsDialog } from './account-dialogs.tsx'
 
-/** Credentials, sessions and sign-ins of the account. */
-export function SecuritySection({ user, children }: { user: User; children: ReactNode }) {
-  return (
-    <section className="stack" aria-label={t('Security')}>
-      <h2>{t('Security')}</h2>
-      {children}
-      <SessionsCard user={user} />
-      <SignInsCard />
-    </section>
-  )
-}
-
 /** Contract: 3, sockets and sessions/end. */
-function SessionsCard({ user }: { user: User }) {
+export function SessionsCard({ user }: { user: User }) {
   const client = useClient()
   const { sessionId } = useStore(client.live)
   const [ending, setEnding] = useState(false)
@@ -75,7 +63,7 @@ const methods: Record<SignIns[number]['method'], Text> = {
 const shownFirst = 5
 
 /** Contract: 3, Sign-ins. */
-function SignInsCard() {
+export function SignInsCard() {
   const client = useClient()
   const [isWhole, setWhole] = useState(false)
   const query = useQuery('sign-ins', (signal) => client.call('listSignIns', { signal }))

@@ -1,0 +1,53 @@
+import { answered, launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import * as actions from './actions.ts'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+
+const password = 'a long password'
+
+describe('the settings of an account in the browser', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+
+  before(async () => {
+    instance = resources.use(await startInstance('settings'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+  })
+
+  after(() => resources.disposeAsync())
+
+  it('have parts at addresses of their own, over a reload and the way back', async () => {
+    await answered(postJson(instance, '/api/auth/register', { username: 'barbara', password }))
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'barbara', password })
+    await actions.waitForHomePage(page)
+    await actions.click(page, 'Your account')
+    await page.getByRole('link', { name: 'Password and security' }).click()
+    await page.getByRole('heading', { name: 'Second factor' }).waitFor()
+    const parts = page.getByRole('navigation', { name: 'Settings' })
+    for (const [part, name, shown] of [
+      ['sessions', 'Sessions', 'Latest logins'],
+      ['data', 'Your data', 'Download your data'],
+      ['leave', 'Leave', 'Delete this account'],
+    ] as const) {
+      await parts.getByRole('link', { name }).click()
+      await actions.waitForText(page, shown)
+      expect(new URL(page.url()).pathname).to.equal(`/settings/${part}`)
+      await page.reload()
+      await actions.waitForText(page, shown)
+      expect(await parts.locator('[aria-current=page]').allTextContents()).to.deep.equal([name])
+    }
+
+    await page.goBack()
+
+    await page.getByRole('button', { name: 'Download' }).waitFor()
+    expect(await page.title()).to.equal('Your data · Gatehouse')
+    await page.goto(`${instance.origin}/settings/nothing`)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.context().close()
+  })
+})
