@@ -157,13 +157,18 @@ export class GuardedDriver extends PostgreSqlDriver {
   }
 }
 
+const setTimeouts = Object.entries(sessionTimeouts)
+  .map(([name, ms]) => `set ${name} = ${ms}`)
+  .join('; ')
+
 export const poolOptions: PoolConfig & { onPoolCreated: (pool: Pool) => void } = {
   Client: PooledConnection,
   stream: () => new DatabaseSocket(),
   connectionTimeoutMillis: connectTimeoutMs,
   keepAlive: true,
   keepAliveInitialDelayMillis: keepAliveMs,
-  ...sessionTimeouts,
+  // Not by the first message of a connection: poolers refuse one with parameters that they do not know.
+  onConnect: async (client) => void (await client.query(setTimeouts)),
   onPoolCreated: (pool) => {
     const connect = pool.connect.bind(pool)
     const guarded = (): Promise<PoolClient> =>
