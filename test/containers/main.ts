@@ -2,11 +2,12 @@
 // a table of checks, with NAME of those whose name contains it. Exit code 0: all passed; 1: one failed; 2: it could not run here,
 // which is no pass. `--built` takes the image of an earlier run, which `--keep` keeps.
 // Needs docker with compose; or podman as root with iptables and, where no registry answers, debootstrap, tar, chroot and npm.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureBaseImages, usesStandIns } from './base-images.ts'
 import { accountChecks, register } from './checks/accounts.ts'
+import { restoreDrill } from './checks/backup.ts'
 import { isolationChecks, logChecks } from './checks/isolation.ts'
 import { replicaChecks } from './checks/replicas.ts'
 import { releaseChecks, serverChecks } from './checks/servers.ts'
@@ -16,7 +17,11 @@ import { readWarnings, type Check, type Scene } from './scene.ts'
 
 const image = 'localhost/gatehouse-test'
 const ports = [18_080, 18_081]
+const backups = await mkdtemp(join(tmpdir(), 'gatehouse-backups-'))
+// The containers' user writes there.
+await chmod(backups, 0o777)
 const variables = {
+  BACKUPS: backups,
   PUBLISH: `127.0.0.1:${ports[0]}-${ports[1]}`,
   PUBLIC_ORIGIN: `http://localhost:${ports[0]}`,
   TRUST_PROXY: '10.203.141.1',
@@ -39,6 +44,7 @@ if (!engine) {
 const flags = process.argv.slice(2)
 const only = flags.find((flag) => !flag.startsWith('--'))
 await using cleanup = new AsyncDisposableStack()
+cleanup.defer(() => rm(backups, { recursive: true, force: true }))
 if (!flags.includes('--built')) {
   const reason = await ensureBaseImages(engine, log)
   if (reason !== undefined) {
@@ -73,6 +79,7 @@ const checks: Check[] = [
   ...serverChecks(user),
   ...releaseChecks(user),
   ...logChecks,
+  restoreDrill,
 ]
 if (await usesStandIns(engine))
   log('The base images are stand-ins of Debian packages: musl and the official images are not tested.')
@@ -83,7 +90,7 @@ for (const { name, run } of chosen) {
   const begun = new Date()
   const [result, evidence] = await run(scene).then(
     (said) => ['pass', said] as const,
-    (err: unknown) => ['FAIL', (err as Error).message] as const,
+    (err: Error & { stderr?: string }) => ['FAIL', err.stderr || err.message] as const,
   )
   if (result === 'FAIL') failed += 1
   log(`| ${name} | ${result} | ${evidence.replaceAll('\n', ' ').slice(0, 400)} |`)
