@@ -16,7 +16,7 @@ function sessionOf(text: string): string {
 }
 
 describe("the README's curl session", function () {
-  this.timeout(60_000)
+  this.timeout(120_000)
 
   it('works as printed', async () => {
     await using instance = await startInstance()
@@ -27,7 +27,7 @@ describe("the README's curl session", function () {
     const { stdout } = await run('bash', ['-eu', '-c', script])
 
     const answers = stdout.trim().split('\n').filter(Boolean)
-    const [registered, self, settings, refused, profile, reset, audit, deleted, gone] = answers.map(
+    const [registered, self, settings, refused, profile, reset, audit, promoted, reopened, deleted, gone] = answers.map(
       (line) => JSON.parse(line) as Record<string, unknown>,
     )
     expect(registered?.user).to.include({ username: 'ada', isAdmin: true })
@@ -37,6 +37,8 @@ describe("the README's curl session", function () {
     expect(profile).to.include({ displayName: 'Ada', bio: 'First of the house' })
     expect(reset?.temporaryPassword).to.have.length(16)
     expect(audit?.entries).to.have.length(3)
+    expect(promoted).to.include({ username: 'bob', isAdmin: true })
+    expect(reopened).to.include({ registrationOpen: true })
     expect(deleted).to.deep.equal({ success: true })
     expect(gone).to.deep.equal({ error: 'Invalid username or password', statusCode: 401, code: 'invalid_credentials' })
   })

@@ -85,11 +85,15 @@ type PodSpec = Record<string, unknown> & {
   initContainers?: Container[]
   volumes?: Record<string, unknown>[]
 }
-type Pod = { name: string; spec: PodSpec }
+type Template = { metadata?: { labels?: Record<string, string> }; spec: PodSpec }
+type Pod = { name: string; labels?: Record<string, string> | undefined; spec: PodSpec }
 
 function podOf(object: Rendered): Pod[] {
-  const { spec } = object as Rendered & { spec?: { template?: { spec: PodSpec } } }
-  return spec?.template ? [{ name: `${object.kind} ${object.metadata.name}`, spec: spec.template.spec }] : []
+  type Templated = { template?: Template }
+  const { spec } = object as Rendered & { spec?: Templated & { jobTemplate?: { spec: Templated } } }
+  const template = (spec?.jobTemplate?.spec ?? spec)?.template
+  if (!template) return []
+  return [{ name: `${object.kind} ${object.metadata.name}`, labels: template.metadata?.labels, spec: template.spec }]
 }
 
 const volumeKinds = [
@@ -151,6 +155,11 @@ describe('the Kubernetes manifests', function () {
   this.timeout(120_000)
   const base = 'deploy/kubernetes/base'
   const example = 'deploy/kubernetes/example'
+  /** Those that the example names in a comment. */
+  const optional = (): Rendered[] =>
+    [...readText(`${example}/kustomization.yaml`).matchAll(/^  # - (\S+\.yaml)$/gm)].flatMap(([, file]) =>
+      parseAllDocuments(readText(`${example}/${file}`)).map((document) => document.toJS() as Rendered),
+    )
   let folder: string
   before(() => {
     // Below the project, so that the packages are found.
@@ -159,8 +168,7 @@ describe('the Kubernetes manifests', function () {
   after(() => rmSync(folder, { recursive: true, force: true }))
 
   it("match the API's published schemas, and have no field that it does not know", async () => {
-    const optional = parseAllDocuments(readText(`${example}/outside-servers.yaml`)).map((one) => one.toJS() as Rendered)
-    const objects = [...readFiles(base), ...readFiles(example), ...optional]
+    const objects = [...readFiles(base), ...readFiles(example), ...optional()]
     for (const object of objects) await validate(object)
     expect(listUnknownFields(objects, folder)).to.deep.equal([])
   })
@@ -179,12 +187,17 @@ describe('the Kubernetes manifests', function () {
 
   /** https://kubernetes.io/docs/concepts/security/pod-security-standards/, version 1.34, and what it leaves open. */
   it('keep the restricted profile of the Pod Security Standards, which the namespace enforces', () => {
-    const objects = readFiles(base)
-    const pods = objects.flatMap(podOf)
+    const pods = [...readFiles(base), ...optional()].flatMap(podOf)
     const [namespace] = readFiles(example).filter(({ kind }) => kind === 'Namespace')
 
-    expect(pods.length).to.be.greaterThan(5)
+    expect(pods.length).to.be.greaterThan(7)
     expect(pods.flatMap(violationsOf)).to.deep.equal([])
+    // Of the example's own, by which the base's network policies find them.
+    expect(
+      optional()
+        .flatMap(podOf)
+        .map(({ labels }) => labels?.['app.kubernetes.io/name']),
+    ).to.deep.equal(['gatehouse', 'gatehouse'])
     expect(namespace!.metadata.labels).to.include({ 'pod-security.kubernetes.io/enforce': 'restricted' })
   })
 
@@ -228,6 +241,7 @@ describe('the Kubernetes manifests', function () {
     // Optional: whoever has certificates makes it.
     const madeByOperators = 'gatehouse-tls'
     expect([...new Set([...referred].map(([, name]) => name))]).to.have.members([...made, madeByOperators])
+    expect(JSON.stringify(rendered)).to.not.include('"image":"gatehouse"')
     // Kustomize adds labels to the selectors of a base, which the pods of further services do not have.
     const toUpstreams = rendered.find(({ metadata }) => metadata.name === 'gateway-to-upstreams')
     expect(JSON.stringify(toUpstreams)).to.include(
@@ -245,6 +259,8 @@ function renderCopy(): Rendered[] {
     cpSync(resolve(projectRoot, 'deploy/kubernetes/base'), join(folder, 'base'), { recursive: true })
     cpSync(resolve(projectRoot, 'deploy/kubernetes/example'), join(folder, 'my-instance'), { recursive: true })
     execFileSync('sh', [resolve(projectRoot, 'deploy/make-secrets.sh'), join(folder, 'my-instance/secrets')])
+    const withOptional = readText('deploy/kubernetes/example/kustomization.yaml').replaceAll('  # - ', '  - ')
+    writeFileSync(join(folder, 'my-instance/kustomization.yaml'), withOptional)
     const text = execFileSync('kubectl', ['kustomize', join(folder, 'my-instance')], { encoding: 'utf8' })
     return parseAllDocuments(text).map((document) => withoutLineBreaks(document.toJS() as Rendered))
   } finally {

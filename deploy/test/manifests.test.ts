@@ -54,6 +54,7 @@ describe('env.example', () => {
       'OPERATOR_SECRET',
       'PUBLISH',
       'EDGE_SUBNET',
+      'BACKUPS',
       'NATS_CONF',
       ...roles.map(replicasVariable),
     ])
@@ -131,6 +132,19 @@ describe('docker-compose.yml', () => {
       }
     }
     expect(compose.networks.services).to.deep.equal({ internal: true })
+  })
+
+  it('gives backup and restore the schema of its owner and the uploads of identity, and nothing else', () => {
+    for (const name of ['backup', 'restore']) {
+      const { environment, secrets, networks, volumes } = service(name)
+      expect(environment).to.deep.equal({
+        DATABASE_URL_FILE: '/run/secrets/database_url',
+        UPLOAD_DIR: service('identity').environment!['UPLOAD_DIR'],
+      })
+      expect(secrets).to.deep.equal([{ source: 'migrate_database_url', target: 'database_url' }])
+      expect(networks).to.deep.equal(['database'])
+      expect(volumes![0]).to.equal(service('identity').volumes![0])
+    }
   })
 
   it('gives the gateway no way out, and its port a subnet whose first address a proxy on the machine has', () => {

@@ -2,11 +2,12 @@
 // a table of checks, with NAME of those whose name contains it. Exit code 0: all passed; 1: one failed; 2: it could not run here,
 // which is no pass. `--built` takes the image of an earlier run, which `--keep` keeps.
 // Needs docker with compose; or podman as root with iptables and, where no registry answers, debootstrap, tar, chroot and npm.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureBaseImages, usesStandIns, withoutDigests } from './base-images.ts'
 import { accountChecks, register } from './checks/accounts.ts'
+import { restoreDrill } from './checks/backup.ts'
 import { isolationChecks, logChecks } from './checks/isolation.ts'
 import { replicaChecks } from './checks/replicas.ts'
 import { releaseChecks, serverChecks } from './checks/servers.ts'
@@ -17,7 +18,11 @@ import { readWarnings, type Check, type Scene } from './scene.ts'
 
 const image = 'localhost/gatehouse-test'
 const ports = [18_080, 18_081]
+const backups = await mkdtemp(join(tmpdir(), 'gatehouse-backups-'))
+// The containers' user writes there.
+await chmod(backups, 0o777)
 const variables = {
+  BACKUPS: backups,
   PUBLISH: `127.0.0.1:${ports[0]}-${ports[1]}`,
   PUBLIC_ORIGIN: `http://localhost:${ports[0]}`,
   TRUST_PROXY: '10.203.141.1',
@@ -42,6 +47,7 @@ const only = flags.find((flag) => !flag.startsWith('--'))
 await using cleanup = new AsyncDisposableStack()
 const folder = await mkdtemp(join(tmpdir(), 'gatehouse-containers-'))
 cleanup.defer(() => rm(folder, { recursive: true, force: true }))
+cleanup.defer(() => rm(backups, { recursive: true, force: true }))
 if (!flags.includes('--built')) {
   const reason = await ensureBaseImages(engine, log)
   if (reason !== undefined) {
@@ -83,6 +89,7 @@ const checks: Check[] = [
   ...logChecks,
   // Its base is read with podman.
   ...(engine.name === 'podman' ? [releasedImage] : []),
+  restoreDrill,
 ]
 if (hasStandIns) log('The base images are stand-ins of Debian packages: musl and the official images are not tested.')
 let failed = 0
@@ -92,7 +99,7 @@ for (const { name, run } of chosen) {
   const begun = new Date()
   const [result, evidence] = await run(scene).then(
     (said) => ['pass', said] as const,
-    (err: unknown) => ['FAIL', (err as Error).message] as const,
+    (err: Error & { stderr?: string }) => ['FAIL', err.stderr || err.message] as const,
   )
   if (result === 'FAIL') failed += 1
   log(`| ${name} | ${result} | ${evidence.replaceAll('\n', ' ').slice(0, 400)} |`)

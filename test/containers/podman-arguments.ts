@@ -34,7 +34,7 @@ export function createArguments(placement: Placement, definition: ComposeService
     ...networkArguments(service, definition),
     ...volumeArguments(placement, definition, compose),
     ...(port ? ['--publish', port] : []),
-    ...(definition.entrypoint ? ['--entrypoint', definition.entrypoint.join(' ')] : []),
+    ...(definition.entrypoint ? ['--entrypoint', JSON.stringify(definition.entrypoint)] : []),
     definition.image!,
     ...(definition.command ?? []),
   ]
@@ -59,7 +59,7 @@ function networkArguments(service: string, definition: ComposeService): string[]
 function volumeArguments({ projectRoot }: Placement, definition: ComposeService, compose: ComposeFile): string[] {
   const volumes = (definition.volumes ?? []).map((volume) => {
     const [source = '', ...rest] = volume.split(':')
-    const from = source.startsWith('.') ? resolve(projectRoot, source) : `${projectName}_${source}`
+    const from = /^[./]/.test(source) ? resolve(projectRoot, source) : `${projectName}_${source}`
     return [from, ...rest].join(':')
   })
   const secrets = (definition.secrets ?? []).map((secret) => {

@@ -23,8 +23,8 @@ export async function openPodmanProject(text: string, { engine, variables }: Pro
   await removeAll(state)
   await createNetworks(state)
   return {
-    async up() {
-      for (const service of startOrder(compose)) {
+    async up(only) {
+      for (const service of only === undefined ? startOrder(compose) : [only]) {
         const wanted = Number(compose.services[service]!.scale ?? 1)
         const running = await containersOf(state, service)
         for (let index = running.length; index < wanted; index += 1) await startOne(state, service)
@@ -48,6 +48,10 @@ export async function openPodmanProject(text: string, { engine, variables }: Pro
       await waitUntilHealthy(state, service)
     },
     roll: () => roll(state),
+    async reset() {
+      await removeAll(state)
+      await createNetworks(state)
+    },
     down: () => removeAll(state),
   }
 }

@@ -9,8 +9,8 @@ export const projectName = 'gatehouse-test'
 
 /** The containers of docker-compose.yml. */
 export type Project = {
-  /** Starts what is missing, in the order of the file, and waits until all are healthy. */
-  up(): Promise<void>
+  /** Starts what is missing, all or this one, in the order of the file, and waits until it is healthy. */
+  up(service?: string): Promise<void>
   /** Ids of the containers of a service that run, oldest first. */
   containers(service: string): Promise<string[]>
   /** A command in a container of its own. Gives what it printed. */
@@ -18,6 +18,8 @@ export type Project = {
   scale(service: string, count: number): Promise<void>
   /** What deploy/roll.sh does. */
   roll(): Promise<void>
+  /** Removes every container, network and volume, as a new machine has none. */
+  reset(): Promise<void>
   down(): Promise<void>
 }
 
@@ -48,7 +50,8 @@ async function openDockerProject(text: string, { engine, variables }: ProjectOpt
   const compose = (...args: string[]): Promise<string> =>
     runProgram('docker', ['compose', '--project-directory', projectRoot, ...args], environment)
   return {
-    up: async () => void (await compose('up', '--detach', '--no-build', '--wait')),
+    up: async (service) =>
+      void (await compose('up', '--detach', '--no-build', '--wait', ...(service === undefined ? [] : [service]))),
     containers: async (service) => (await compose('ps', '--quiet', service)).split('\n').filter(Boolean),
     run: async (service, ...args) => await compose('run', '--rm', '--no-deps', '-T', service, ...args),
     scale: async (service, count) =>
@@ -63,6 +66,7 @@ async function openDockerProject(text: string, { engine, variables }: ProjectOpt
         service,
       )),
     roll: async () => void (await runProgram('sh', [join(projectRoot, 'deploy/roll.sh')], environment)),
+    reset: async () => void (await compose('down', '--volumes', '--timeout', '40')),
     async down() {
       await compose('down', '--volumes', '--timeout', '40')
       await engine.run('volume', 'prune', '--force', '--filter', `label=com.docker.compose.project=${projectName}`)

@@ -10,6 +10,8 @@ const composeOnly = `# --- Docker Compose only
 PUBLISH=8080
 # The subnet between the gateway and the published port. A proxy on this machine has its first address, .1
 EDGE_SUBNET=10.203.141.0/28
+# The folder of archives for \`docker compose run --rm backup\`; user 10001 writes there.
+BACKUPS=./backups
 # How many containers of each. They are kept here, because \`docker compose up\` goes back to one without it.
 GATEWAY_REPLICAS=1
 IDENTITY_REPLICAS=1

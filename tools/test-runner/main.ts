@@ -18,12 +18,20 @@ const stopping = new AbortController()
 const isStopped = () => stopping.signal.aborted
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopping.abort(signal))
 
+const ownProgram = {
+  pgbouncer: 'test/managed-postgres.test.ts',
+  nginx: 'test/web-proxies.test.ts',
+  caddy: 'test/web-proxies.test.ts',
+}
+
 const paths = process.argv.slice(2)
 const files = selectFiles()
 await ensurePrograms([
   'nats-server',
   'redis-server',
   'python3',
+  // Of one test each.
+  ...(['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.some((file) => ownProgram[name] === file)),
   ...(needsBrowser(root, files) ? (['chromium'] as const) : []),
 ])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()

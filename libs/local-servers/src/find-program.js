@@ -6,6 +6,9 @@ import { delimiter, join } from 'node:path'
 export const programs = {
   'nats-server': { variable: 'NATS_SERVER_BIN', names: ['nats-server'], package: 'nats-server' },
   'redis-server': { variable: 'REDIS_SERVER_BIN', names: ['redis-server'], package: 'redis-server' },
+  pgbouncer: { variable: 'PGBOUNCER_BIN', names: ['pgbouncer'], package: 'pgbouncer' },
+  nginx: { variable: 'NGINX_BIN', names: ['nginx'], package: 'nginx' },
+  caddy: { variable: 'CADDY_BIN', names: ['caddy'], package: 'caddy' },
   python3: { variable: 'PYTHON_BIN', names: ['python3'], package: 'python3' },
   chromium: {
     variable: 'CHROMIUM_BIN',

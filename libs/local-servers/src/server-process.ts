@@ -84,7 +84,7 @@ export async function startServer(program: ServerProgram): Promise<LocalServer> 
 /** Empty without an answer within a second. */
 export function readFirstBytes(port: number, request = ''): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(request))
+    const socket = connect(port, '127.0.0.1', () => socket.write(request, 'latin1'))
     const finish = (bytes: string) => {
       socket.destroy()
       resolve(bytes)

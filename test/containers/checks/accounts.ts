@@ -14,6 +14,18 @@ export async function register(scene: Pick<Scene, 'origins'>, prefix = 'user'): 
   return { username, password, token: body.token!, id: (body.user as { id: string }).id }
 }
 
+/** Gives the address of the file. */
+export async function uploadPixel({ origins }: Pick<Scene, 'origins'>, token: string): Promise<URL> {
+  const form = new FormData()
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  form.set('file', new Blob([Buffer.from(pixel, 'base64')], { type: 'image/png' }), 'pixel.png')
+  const headers = { authorization: `Bearer ${token}` }
+  const sent = await fetch(`${origins[0]}/api/uploads`, { method: 'POST', body: form, headers })
+  const { url } = (await sent.json()) as { url: string }
+  expectThat(sent.status === 201, `the upload was answered with ${sent.status}`)
+  return new URL(url, origins[0])
+}
+
 /** Opens a socket and waits for `ready`; `closed` resolves with the code. */
 export async function openSocket({ origins }: Pick<Scene, 'origins'>, token: string) {
   const socket = new WebSocket(`${origins[0]!.replace('http', 'ws')}/ws`)

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { eventually } from '@gatehouse/test-kit'
 import { callInstance, evaluate, expectThat, firstOf, processes, type Check, type Scene } from '../scene.ts'
 import { startRequests, summarize } from '../load.ts'
-import { openSocket, register, type Account } from './accounts.ts'
+import { openSocket, register, uploadPixel, type Account } from './accounts.ts'
 
 const ports = { gateway: 9090, identity: 8081, invite: 8082, 'session-gateway': 8083, 'federation-fanout': 8084 }
 const awayMs = 10_000
@@ -107,17 +107,10 @@ export function releaseChecks(user: Account): Check[] {
     {
       name: 'an upload survives',
       async run(scene) {
-        const form = new FormData()
-        const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-        form.set('file', new Blob([Buffer.from(pixel, 'base64')], { type: 'image/png' }), 'pixel.png')
-        const { token } = await register(scene)
-        const headers = { authorization: `Bearer ${token}` }
-        const sent = await fetch(`${scene.origins[0]}/api/uploads`, { method: 'POST', body: form, headers })
-        const { url } = (await sent.json()) as { url: string }
-        expectThat(sent.status === 201, `the upload was answered with ${sent.status}`)
+        const url = await uploadPixel(scene, (await register(scene)).token)
         await scene.project.scale('identity', 0)
         await scene.project.scale('identity', 2)
-        const found = async () => (await fetch(new URL(url, scene.origins[0]))).status === 200
+        const found = async () => (await fetch(url)).status === 200
         await eventually('the upload is answered', found, 30_000)
         return 'all identity containers were replaced'
       },
