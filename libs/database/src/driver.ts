@@ -3,7 +3,15 @@ import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
 import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
-import { Client, DatabaseError, type ClientConfig, type Pool, type PoolClient, type PoolConfig } from 'pg'
+import {
+  Client,
+  DatabaseError,
+  type ClientBase,
+  type ClientConfig,
+  type Pool,
+  type PoolClient,
+  type PoolConfig,
+} from 'pg'
 import { answerMarginMs, connectTimeoutMs, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
 
@@ -161,14 +169,20 @@ const setTimeouts = Object.entries(sessionTimeouts)
   .map(([name, ms]) => `set ${name} = ${ms}`)
   .join('; ')
 
-export const poolOptions: PoolConfig & { onPoolCreated: (pool: Pool) => void } = {
+type PoolOptions = Omit<PoolConfig, 'onConnect'> & {
+  /** The pool waits for it, which its types do not say. */
+  onConnect: (client: ClientBase) => Promise<unknown>
+  onPoolCreated: (pool: Pool) => void
+}
+
+export const poolOptions: PoolOptions = {
   Client: PooledConnection,
   stream: () => new DatabaseSocket(),
   connectionTimeoutMillis: connectTimeoutMs,
   keepAlive: true,
   keepAliveInitialDelayMillis: keepAliveMs,
   // Not by the first message of a connection: poolers refuse one with parameters that they do not know.
-  onConnect: async (client) => void (await client.query(setTimeouts)),
+  onConnect: (client) => client.query(setTimeouts),
   onPoolCreated: (pool) => {
     const connect = pool.connect.bind(pool)
     const guarded = (): Promise<PoolClient> =>
