@@ -2,7 +2,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { UploadStoreConfig } from '@gatehouse/service-kit'
 import type pg from 'pg'
-import { openUploadStore } from '../../services/identity/src/uploads/upload-store.ts'
+import { openUploadStore } from '../../services/identity/src/uploads/open-upload-store.ts'
 import { atOnce, filesAtOnce } from './at-once.ts'
 
 export type UploadStaging = Awaited<ReturnType<typeof openUploadStaging>>

@@ -9,8 +9,8 @@ import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { pack, type Pack } from 'tar-stream'
 import { createFileStore } from '../../../services/identity/src/uploads/file-store.ts'
+import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
 import {
-  openUploadStore,
   UploadStoreUnavailable,
   type OpenUpload,
   type UploadStore,

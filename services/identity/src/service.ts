@@ -42,7 +42,8 @@ import { startImageConverter } from './uploads/image-converter.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
 import { freeDiskBytes, tempUploadDir } from './uploads/upload-files.ts'
 import { openUpstreams } from './upstreams/open-upstreams.ts'
-import { openUploadStore, UploadStoreRefused, type UploadStore } from './uploads/upload-store.ts'
+import { openUploadStore } from './uploads/open-upload-store.ts'
+import { UploadStoreRefused, type UploadStore } from './uploads/upload-store.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'
 

@@ -32,7 +32,7 @@ import { subscribeSecurityNotices } from './sessions/security-notices.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
 import { openSocketLists } from './sessions/socket-lists.ts'
 import { createUpstreams, startUpstreams } from './upstreams/start-upstreams.ts'
-import { UpstreamAudience, UpstreamPresences } from './upstreams/upstream-audience.ts'
+import { UpstreamAudience, UpstreamPresences } from './presence/upstream-audience.ts'
 
 export { readConfig, type SessionGatewayConfig } from './config.ts'
 export { type SessionGatewayResources } from './context.ts'

@@ -1,7 +1,5 @@
 import type { Readable } from 'node:stream'
 import { Unavailable } from '@gatehouse/runtime'
-import type { UploadStoreConfig } from '@gatehouse/service-kit'
-import { createFileStore } from './file-store.ts'
 
 /** Both included. */
 export type ByteRange = { start: number; end: number }
@@ -38,11 +36,4 @@ export class UploadStoreUnavailable extends Unavailable {
 /** Trying again is of no use. */
 export class UploadStoreRefused extends UploadStoreUnavailable {
   override readonly name = 'UploadStoreRefused'
-}
-
-/** The client of S3 is loaded only for it. */
-export async function openUploadStore(config: UploadStoreConfig): Promise<UploadStore> {
-  if ('folder' in config) return createFileStore(config.folder)
-  const { createS3Store } = await import('./s3-store.ts')
-  return createS3Store(config)
 }

@@ -21,7 +21,7 @@ import {
   type SessionRegistry,
 } from '../sessions/session-registry.ts'
 import { type ReadyParts, emptyParts, type CollectedParts } from '../upstreams/ready-parts.ts'
-import type { UpstreamPresences } from '../upstreams/upstream-audience.ts'
+import type { UpstreamPresences } from '../presence/upstream-audience.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
 export type HandshakeDeps = EndingDeps &

@@ -11,7 +11,7 @@ import {
   type PresenceStore,
 } from './presence-store.ts'
 import type { RemotePresence, RemotePresences } from './remote-presences.ts'
-import type { UpstreamAudience } from '../upstreams/upstream-audience.ts'
+import type { UpstreamAudience } from './upstream-audience.ts'
 import { sendChanges, type SendDeps, type VisibleChange } from './send-changes.ts'
 
 type FeedDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock' | 'sessionMetrics'> &

@@ -3,7 +3,7 @@ import { releaseBacklog, sendText } from '../connection/send-text.ts'
 import { encodeError, encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { findCurrentState, type AuthenticatedSocket, type CallerDeps } from '../sessions/session-registry.ts'
-import type { UpstreamPresences } from '../upstreams/upstream-audience.ts'
+import type { UpstreamPresences } from './upstream-audience.ts'
 import type { PresenceStore } from './presence-store.ts'
 import type { RemotePresences } from './remote-presences.ts'
 

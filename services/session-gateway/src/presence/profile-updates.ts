@@ -8,7 +8,7 @@ import { encodeFrame } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import type { SessionRegistry } from '../sessions/session-registry.ts'
-import { UpstreamAudience, type AudienceDeps } from '../upstreams/upstream-audience.ts'
+import { UpstreamAudience, type AudienceDeps } from './upstream-audience.ts'
 import { observersOf, readAudience } from './audience.ts'
 
 type UpdateDeps = AudienceDeps &

@@ -1,17 +1,13 @@
-import type { AccountState } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { Invite, deriveInviteStatus, sanitizeUser } from '@gatehouse/domain'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadUser } from '../../queries/load-user.ts'
-import type { ArchivePart } from './archive.ts'
+import { textPart, toJson, toJsonArray, type ArchivePart, type Judge } from './archive.ts'
 import { upstreamParts } from './upstream-parts.ts'
 import { fillIn, ownFiles, ownRows, type OwnRows } from './own-rows.ts'
 
 export type PartDeps = Pick<OperationContext, 'orm' | 'clock'> & Pick<Deps, 'config' | 'uploadStore' | 'upstreams'>
-
-/** Throws account_deleted, token_revoked. */
-export type Judge = () => Promise<AccountState>
 
 type Row = Record<'id' | 'userId' | 'filename', string> & { filenames?: string[] }
 
@@ -31,12 +27,6 @@ export async function* ownParts(deps: PartDeps, userId: string, judge: Judge): A
   }
   yield* upstreamParts(deps, { userId, judge })
 }
-
-export const textPart = (name: string, content: AsyncIterable<Buffer>): ArchivePart => ({
-  name,
-  content,
-  compress: true,
-})
 
 async function readAccount({ orm, clock, config }: PartDeps, userId: string): Promise<object> {
   const user = await loadUser(orm.em, userId)
@@ -112,18 +102,4 @@ export async function* pagesOf<Row>(
     if (rows.length < pageRows) return
     after = keyOf(last)
   }
-}
-
-export async function* toJsonArray(pages: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {
-  let isFirst = true
-  for await (const page of pages) {
-    const rows = page.map((row) => JSON.stringify(row)).join(',\n')
-    yield Buffer.from(`${isFirst ? '[\n' : ',\n'}${rows}`)
-    isFirst = false
-  }
-  yield Buffer.from(isFirst ? '[]\n' : '\n]\n')
-}
-
-export async function* toJson(value: object): AsyncGenerator<Buffer> {
-  yield Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
 }

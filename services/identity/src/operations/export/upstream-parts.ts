@@ -1,8 +1,7 @@
 import { systemTimer } from '@gatehouse/runtime'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import type { ArchivePart } from './archive.ts'
-import { textPart, toJson, toJsonArray, type Judge } from './own-parts.ts'
+import { textPart, toJson, toJsonArray, type ArchivePart, type Judge } from './archive.ts'
 
 const notice = 'This service did not give all of its data. Ask for an export again later.'
 

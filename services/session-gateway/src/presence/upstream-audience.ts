@@ -4,12 +4,13 @@ import { delay, withTimeout } from '@gatehouse/runtime'
 import type { UpstreamQuestions } from '@gatehouse/service-kit'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import type { Audience } from '../presence/audience.ts'
-import type { RemotePresences } from '../presence/remote-presences.ts'
-import type { LiveUpstream, UpstreamSet } from './upstream-set.ts'
+import type { Audience } from './audience.ts'
+import type { RemotePresences } from './remote-presences.ts'
+
+type AskedUpstream = { readonly name: string }
 
 export type AudienceDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings'> & {
-  upstreams: Pick<UpstreamSet, 'withAudience'>
+  upstreams: { readonly withAudience: readonly AskedUpstream[] }
   questions: Pick<UpstreamQuestions, 'ask'>
 }
 
@@ -52,7 +53,7 @@ export class UpstreamPresences {
   async #read(userIds: readonly string[]): Promise<Map<string, Set<string>>> {
     const { orm, questions, remotePresences, timings, upstreams } = this.#deps
     const within = { timeoutMs: timings.audienceMs }
-    const ask = async ({ name }: LiveUpstream) =>
+    const ask = async ({ name }: AskedUpstream) =>
       (await questions.ask(name, 'audience', { users: userIds }, within))?.groups
     const groups = (await Promise.all(upstreams.withAudience.map(ask))).flatMap((answer) => answer ?? [])
     const ids = [...new Set(groups.flatMap(({ audience }) => audience))]
@@ -75,7 +76,7 @@ type Told<C> = { change: C; until: number }
 export class UpstreamAudience<C extends { userId: string }> implements Disposable {
   readonly #deps: AudienceDeps
   readonly #send: (changes: readonly C[], audience: Audience) => void
-  readonly #latest = new Map<LiveUpstream, Map<string, Told<C>>>()
+  readonly #latest = new Map<AskedUpstream, Map<string, Told<C>>>()
 
   constructor(deps: AudienceDeps, send: (changes: readonly C[], audience: Audience) => void) {
     this.#deps = deps
@@ -104,7 +105,7 @@ export class UpstreamAudience<C extends { userId: string }> implements Disposabl
     for (const latest of this.#latest.values()) latest.clear()
   }
 
-  async #run(upstream: LiveUpstream, latest: Map<string, Told<C>>): Promise<void> {
+  async #run(upstream: AskedUpstream, latest: Map<string, Told<C>>): Promise<void> {
     const { timer, timings, upstreams } = this.#deps
     while (latest.size > 0 && upstreams.withAudience.includes(upstream)) {
       const batch = [...latest.values()].slice(0, policy.usersPerQuestion * policy.audienceQuestionsAtOnce)
@@ -118,7 +119,7 @@ export class UpstreamAudience<C extends { userId: string }> implements Disposabl
   }
 
   /** False: not answered. Never rejects. */
-  async #tellPart({ name }: LiveUpstream, latest: Map<string, Told<C>>, part: readonly Told<C>[]): Promise<boolean> {
+  async #tellPart({ name }: AskedUpstream, latest: Map<string, Told<C>>, part: readonly Told<C>[]): Promise<boolean> {
     const { questions, timer, timings } = this.#deps
     const asked = { users: part.map(({ change }) => change.userId) }
     const answer = await questions.ask(name, 'audience', asked, { timeoutMs: timings.audienceMs })
