@@ -3,7 +3,15 @@ import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
 import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
-import { Client, DatabaseError, type ClientBase, type ClientConfig, type Pool, type PoolClient, type PoolConfig } from 'pg'
+import {
+  Client,
+  DatabaseError,
+  type ClientBase,
+  type ClientConfig,
+  type Pool,
+  type PoolClient,
+  type PoolConfig,
+} from 'pg'
 import { answerMarginMs, connectTimeoutMs, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
 
