@@ -121,7 +121,7 @@ describe('docker-compose.yml', () => {
     const open = Object.entries(compose.services).filter(([, { ports }]) => ports)
     expect(open.map(([name]) => name)).to.deep.equal(['gateway'])
     const outside = Object.entries(compose.services).filter(([, one]) => 'outside' in networksOf(one))
-    expect(outside.map(([name]) => name)).to.have.members(['identity', 'federation-fanout'])
+    expect(outside.map(([name]) => name)).to.have.members(['identity', 'federation-fanout', 'backup', 'restore'])
     const servers = { database: 'DATABASE_URL', bus: 'NATS_URL', cache: 'REDIS_URL' }
     for (const [network, variable] of Object.entries(servers)) {
       expect(compose.networks[network]).to.deep.equal({ internal: true })
@@ -137,12 +137,17 @@ describe('docker-compose.yml', () => {
   it('gives backup and restore the schema of its owner and the uploads of identity, and nothing else', () => {
     for (const name of ['backup', 'restore']) {
       const { environment, secrets, networks, volumes } = service(name)
+      const ofStore = Object.entries(service('identity').environment!).filter(([key]) => /^(UPLOAD|AWS)_/.test(key))
       expect(environment).to.deep.equal({
         DATABASE_URL_FILE: '/run/secrets/database_url',
-        UPLOAD_DIR: service('identity').environment!['UPLOAD_DIR'],
+        ...Object.fromEntries(ofStore),
       })
-      expect(secrets).to.deep.equal([{ source: 'migrate_database_url', target: 'database_url' }])
-      expect(networks).to.deep.equal(['database'])
+      expect(secrets).to.deep.equal([
+        { source: 'migrate_database_url', target: 'database_url' },
+        ...service('identity').secrets!.filter((secret) => String(secret).startsWith('aws_')),
+      ])
+      // The outside for an object store.
+      expect(networks).to.deep.equal(['database', 'outside'])
       expect(volumes![0]).to.equal(service('identity').volumes![0])
     }
   })
