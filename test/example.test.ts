@@ -342,6 +342,35 @@ describe('examples/chat', function () {
       expect(people.map(({ name }) => name)).to.include('Major Tom')
     })
 
+    it('answers who sees whom come and go, its part of an export, and that a deletion is done', async () => {
+      const olga = await register('olga')
+      await answered(call(olga.token, 'POST /api/rooms/hall', { text: 'for her archive' }))
+      const seen: string[] = []
+      clients[1]!.live.on('presence_update', ({ userId, status }) => seen.push(`${userId} ${status}`))
+
+      const hers = await signIn('olga')
+      await eventually('tess sees olga come', () => seen.includes(`${olga.id} online`))
+      expect(hers.live.getSnapshot().presences).to.have.property(tess.id, 'online')
+      const archive = await hers.fetch('/api/users/@me/export', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ password }),
+      })
+      const bytes = Buffer.from(await archive.arrayBuffer())
+      expect([bytes.includes('services/rooms.json'), bytes.includes('services/rooms.incomplete.json')]).to.deep.equal([
+        ...[true, false],
+      ])
+      await hers.deleteAccount({ username: 'olga', password })
+
+      await eventually('nothing is left of her', async () => !JSON.stringify(await readHall()).includes(olga.id))
+      await eventually('tess sees olga go', () => seen.includes(`${olga.id} offline`))
+      const isDone = async () => {
+        const { body } = await call(ada.token, 'GET /api/admin/upstream-deletions')
+        return !JSON.stringify(body).includes(olga.id)
+      }
+      await eventually('it is done for Gatehouse too', isDone)
+    })
+
     it('answers nobody who does not come through the gateway', async () => {
       const answer = await fetch(example.roomsUrl)
 

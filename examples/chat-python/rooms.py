@@ -17,7 +17,7 @@ from callers import Callers, InvalidCaller, KeysUnavailable  # noqa: E402
 from nats import Nats  # noqa: E402
 
 NAME = "rooms"
-MAX_TEXT, PAGE, AUDIENCE = 2000, 50, 1000
+MAX_TEXT, PAGE, AUDIENCE, EXPORT_PAGE = 2000, 50, 1000, 100
 CATCH_UP_SECONDS, ONLINE_SECONDS = 3600, 5
 SCHEMA = """
     create table if not exists people (id text primary key, name text not null, version integer not null default 0);
@@ -87,6 +87,13 @@ class Store:
         keys = ("id", "text", "at")
         return [dict(zip(keys, (str(row[0]), *row[1:3]))) | {"author": {"id": row[3], "name": row[4]}} for row in rows]
 
+    def messages_of(self, person, after):
+        """A page of the oldest beyond an id."""
+        sql = "select id, text, at from messages where person = ? and id > ? order by id limit ?"
+        with self.lock:
+            rows = self.database.execute(sql, [person, after, EXPORT_PAGE]).fetchall()
+        return [{"id": str(row[0]), "text": row[1], "at": row[2]} for row in rows]
+
     def people(self):
         """Names by ids."""
         with self.lock:
@@ -101,6 +108,8 @@ class Room:
         subject = f"gatehouse.upstream.{NAME}"
         nats.subscribe(f"{subject}.message", self.on_message, NAME)
         nats.subscribe(f"{subject}.ready", self.on_ready, NAME)
+        for question in (self.audience, self.export, self.deletion):
+            nats.subscribe(f"{subject}.{question.__name__}", self.answering(question), NAME)
         self.pull("gatehouse-events", "UserDeleted")
         self.pull("gatehouse-changes", "ProfileChanged")
         threading.Thread(target=self.follow, daemon=True).start()
@@ -159,6 +168,23 @@ class Room:
 
     def on_ready(self, message):
         self.nats.publish(message.reply, {"rooms": [{"id": "hall", "messages": self.store.messages()}]})
+
+    def answering(self, question):
+        return lambda message: self.nats.publish(message.reply, question(message.json()))
+
+    def audience(self, asked):
+        """Everybody in the room sees everybody come and go."""
+        people = list(self.store.people())[:10_000]
+        here = set(people)
+        return {"groups": [{"users": [person for person in asked["users"] if person in here], "audience": people}]}
+
+    def export(self, asked):
+        rows = self.store.messages_of(asked["userId"], int(asked.get("after", 0)))
+        return {"rows": rows} | ({"next": rows[-1]["id"]} if len(rows) == EXPORT_PAGE else {})
+
+    def deletion(self, asked):
+        self.store.forget(asked["userId"])
+        return {"done": True}
 
     def pull(self, stream, event):
         """An event comes to the inbox with its own subject, and again after 30 s unless it is acknowledged."""
