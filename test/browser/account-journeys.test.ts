@@ -219,6 +219,9 @@ describe('journeys through an account in the browser', function () {
     const status = page.getByRole('contentinfo').getByRole('status')
     await status.getByText('Connected').waitFor()
 
+    await actions.openSettings(page, 'sessions')
+    await page.getByText('This page').waitFor()
+    await page.goBack()
     online = false
     await page.context().setOffline(true)
     for (const socket of sockets) await socket.close()
@@ -233,6 +236,22 @@ describe('journeys through an account in the browser', function () {
     await page.getByText('This page').waitFor()
     await page.goBack()
     await page.getByRole('region', { name: 'Profile' }).getByText('Online').waitFor()
+    await page.context().close()
+  })
+
+  it('says that a page could not be fetched, instead of showing nothing, and fetches it again', async () => {
+    const page = await registered('otto')
+    const files = '**/*settings-page*'
+    await page.route(files, (route) => route.abort())
+    await page.reload()
+    await actions.waitForHomePage(page)
+    await actions.openSettings(page, 'profile')
+    await actions.waitForText(page, 'This page could not be loaded. Check your connection and try again.')
+
+    await page.unroute(files)
+    await actions.click(page, 'Try again')
+
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
     await page.context().close()
   })
 

@@ -50,7 +50,7 @@ describe('the administration in the browser', function () {
 
     const visitor = await actions.openPage(browser, instance, new URL(link).pathname + new URL(link).search)
 
-    await actions.waitForText(visitor, 'This invite is not valid.')
+    await actions.waitForText(visitor, /^No invite of this instance has this link/)
     await visitor.context().close()
   })
 

@@ -1,6 +1,6 @@
 import type { IdentityDeletions, User } from '@gatehouse/client'
 import { guardRoute, routes } from '@gatehouse/client/routes'
-import { lazy, Suspense, useEffect, useState, type ContextType } from 'react'
+import { lazy, Suspense, useEffect, useState, type ComponentType, type ContextType } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { Button } from './components/button.tsx'
 import { PageFrame } from './components/page-frame.tsx'
@@ -11,17 +11,38 @@ import { AuthFrame } from './pages/auth/auth-frame.tsx'
 import { loadHomePage, LoginPage } from './pages/auth/login-page.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
 
+const loadSettingsPage = () => import('./pages/home/settings-page.tsx')
+
 // A first visit needs the login page alone.
-const RegisterPage = lazy(() =>
-  import('./pages/auth/register-page.tsx').then((page) => ({ default: page.RegisterPage })),
-)
-const HomePage = lazy(() => loadHomePage().then((page) => ({ default: page.HomePage })))
-const NewPasswordPage = lazy(() => loadHomePage().then((page) => ({ default: page.NewPasswordPage })))
-const RecoverPage = lazy(() => import('./pages/auth/recover-page.tsx').then((page) => ({ default: page.RecoverPage })))
-const SettingsPage = lazy(() =>
-  import('./pages/home/settings-page.tsx').then((page) => ({ default: page.SettingsPage })),
-)
-const AdminPage = lazy(() => import('./pages/admin/admin-page.tsx').then((page) => ({ default: page.AdminPage })))
+const RegisterPage = lazyPage(() => import('./pages/auth/register-page.tsx').then((page) => page.RegisterPage))
+const HomePage = lazyPage(() => loadHomePage().then((page) => page.HomePage))
+const NewPasswordPage = lazyPage(() => loadHomePage().then((page) => page.NewPasswordPage))
+const RecoverPage = lazyPage(() => import('./pages/auth/recover-page.tsx').then((page) => page.RecoverPage))
+const SettingsPage = lazyPage(() => loadSettingsPage().then((page) => page.SettingsPage))
+const AdminPage = lazyPage(() => import('./pages/admin/admin-page.tsx').then((page) => page.AdminPage))
+
+/** Without an answer the page says so: React would remove everything. */
+function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  return lazy(() =>
+    load().then(
+      (page) => ({ default: page }),
+      () => ({ default: UnavailablePage }),
+    ),
+  )
+}
+
+function UnavailablePage() {
+  return (
+    <PageFrame user={null} title={t('Loading')}>
+      <Notice tone="warning">
+        <p>{t('This page could not be loaded. Check your connection and try again.')}</p>
+        <Button size="small" icon="refresh" onClick={() => location.reload()}>
+          {t('Try again')}
+        </Button>
+      </Notice>
+    </PageFrame>
+  )
+}
 
 const knownPaths =
   /^\/(?:login|register|channels\/@me|settings(?:\/[a-z]+)?|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/
@@ -97,6 +118,10 @@ function LoadingPage({ user, reconnecting = false }: { user: User | null; reconn
 }
 
 function Pages({ user }: { user: User | null }) {
+  // It is one click away, also while the network is gone.
+  useEffect(() => {
+    if (user) void loadSettingsPage().catch(() => undefined)
+  }, [user?.id])
   return (
     <Switch>
       <Route path="/">

@@ -17,7 +17,7 @@ const sections = [
   ['overview', 'Overview'],
   ['users', 'Users'],
   ['invites', 'Invites'],
-  ['settings', 'Settings'],
+  ['settings', 'Instance'],
   ['federation', 'Federation'],
   ['audit', 'Audit log'],
 ] as const satisfies ReadonlyArray<readonly [string, Text]>
