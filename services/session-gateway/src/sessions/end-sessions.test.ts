@@ -95,7 +95,7 @@ function openNode() {
     sessions,
     presence,
     peering: { read: async () => ({ pendingApprovalCount: 0 }) },
-    upstreams: { withReadyParts: [] },
+    upstreams: { withReadyParts: [], withAudience: [] },
     timeouts: createSocketTimeouts({ ...context, sessionMetrics, onReleased }),
     sessionMetrics,
   } as unknown as HandshakeDeps
