@@ -240,7 +240,9 @@ describe('journeys through an account in the browser', function () {
   })
 
   it('says that a page could not be fetched, instead of showing nothing, and fetches it again', async () => {
-    const page = await registered('otto')
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'lise', password })
+    await actions.waitForHomePage(page)
     const files = '**/*settings-page*'
     await page.route(files, (route) => route.abort())
     await page.reload()

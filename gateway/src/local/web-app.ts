@@ -25,7 +25,10 @@ export function serveWebApp(root: string, describe: Describe): LocalMiddleware {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       throw refuse.method_not_allowed({ headers: { Allow: 'GET, HEAD' } })
     }
-    if (!isFound && !(await sendFile(ctx, root, '/index.html', describe))) sendNotBuilt(ctx)
+    if (!isFound && !(await sendFile(ctx, root, '/index.html', describe))) {
+      if (!ctx.get('Accept').includes('text/html')) throw refuse.not_found()
+      sendNotBuilt(ctx)
+    }
     setHeaders(ctx, context.withPageHeaders([]))
   }
 }

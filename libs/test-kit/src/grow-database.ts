@@ -29,6 +29,7 @@ const values: Readonly<Record<string, string>> = {
   'invites.max_uses': 'null::int',
   'peers.status': `case when n <= 10 then 'unreachable' else 'active' end`,
   'peers.auto_rotate_interval_days': '90',
+  'upstream_deletions.given_at': `case when n <= 10 then ${earlier} else ${later} end`,
   'uploads.claimed_at': `case when n % 100 > 0 then ${earlier} end`,
 }
 const due = /^(expires|ends|next_|blocked|previous_secret_until|seen_at)/

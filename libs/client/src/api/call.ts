@@ -65,7 +65,7 @@ export function createCall(options: ApiOptions) {
   }
   const fetch = async (path: string, init: RequestInit = {}, attempt = 0): Promise<Response> => {
     // The token goes to no other origin.
-    if (!path.startsWith('/')) throw new TypeError('The path must begin with /')
+    if (!path.startsWith('/')) throw new TypeError('A path begins with /')
     try {
       const headers = Object.fromEntries(new Headers(init.headers).entries())
       return (await perform(path, { ...init, headers }, options.token?.(), true)) as Response
@@ -106,7 +106,7 @@ async function send(
     const body = isUnread && response.ok ? response : parseJson(await response.text())
     return { status: response.status, headers: response.headers, body }
   } catch (error) {
-    if (request.signal?.aborted) throw new DOMException('The call was aborted', 'AbortError')
+    if (request.signal?.aborted) throw new DOMException('Aborted', 'AbortError')
     throw new NetworkFailure(origin, timeout.signal.aborted, error)
   } finally {
     clock.clearTimeout(timer)
@@ -125,10 +125,10 @@ function readReply({ status, headers, body }: HttpResponse): unknown {
   const requestId = headers.get('x-request-id')
   if (status >= 200 && status < 300) {
     if (body !== undefined) return body
-    throw new ApiError(status, 'The server gave an answer that could not be read', {}, requestId)
+    throw new ApiError(status, 'The answer is no JSON', {}, requestId)
   }
   const { error, statusCode: _, ...fields } = isRecord(body) ? body : {}
-  const message = typeof error === 'string' && error ? error : `The server answered with status ${status}`
+  const message = typeof error === 'string' && error ? error : `The answer is a ${status}`
   if (status !== 429) throw new ApiError(status, message, fields, requestId)
   throw new RateLimited(retrySeconds(headers, fields['retryAfter']), message, fields, requestId)
 }

@@ -59,7 +59,7 @@ export type InviteRedemption = EndpointReply<'listRedemptions'>['redemptions'][n
 export type InstanceSettings = EndpointReply<'getSettings'>
 export type RecoveryLink = EndpointReply<'createRecoveryLink'>
 export type UserDescription = EndpointReply<'describeUser'>
-export type Overview = EndpointReply<'describeInstance'>
+export type Overview = EndpointReply<'overview'>
 export type AuditEntry = EndpointReply<'listAudit'>['entries'][number]
 
 export type Peer = EndpointReply<'initiatePeer'>['peer']

@@ -9,7 +9,7 @@ import type { EndpointName } from './table.ts'
 
 /** Contract: 5. */
 export const administrationDeclarations = {
-  describeInstance: {
+  overview: {
     summary: 'The instance in numbers: accounts, who is online, registrations a day, what waits for an admin',
     replies: { 200: admin.overviewReply },
   },

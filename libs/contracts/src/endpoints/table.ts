@@ -118,7 +118,7 @@ export const endpointTable = {
   listRedemptions: invite('GET', '/api/admin/invites/:id/redemptions', 'admin'),
 
   // Contract: 5, administration
-  describeInstance: identity('GET', '/api/admin/overview', 'admin'),
+  overview: identity('GET', '/api/admin/overview', 'admin'),
   listUsers: identity('GET', '/api/admin/users', 'admin'),
   describeUser: identity('GET', '/api/admin/users/:id', 'admin'),
   setRole: identity('PATCH', '/api/admin/users/:id/role', 'admin'),

@@ -7,7 +7,7 @@ import { countUsers } from './list-users.ts'
 import { loadSettings } from './load-settings.ts'
 
 /** What an admin sees first. Each count ends at a bound. Contract: 5, Overview; Design: invariant 13. */
-export async function describeInstance({ orm, clock }: Pick<Deps, 'orm' | 'clock'>) {
+export async function overview({ orm, clock }: Pick<Deps, 'orm' | 'clock'>) {
   const now = clock.now()
   const firstDay = new Date(now - (now % dayMs) - (limits.overviewDays - 1) * dayMs)
   const [{ total, ...exactness }, settings, [counts], registrations] = await Promise.all([

@@ -17,14 +17,14 @@ import { describeUser } from '../queries/describe-user.ts'
 import { auditReply, listAudit } from '../queries/list-audit.ts'
 import { listUserInstances, listUsers } from '../queries/list-users.ts'
 import { loadSettings } from '../queries/load-settings.ts'
-import { describeInstance } from '../queries/overview.ts'
+import { overview } from '../queries/overview.ts'
 import { settingsReply } from '../replies/instance-replies.ts'
 
 /** Contract: 5. */
 export function adminRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   addUserRoutes(router, deps)
-  answer(router, endpoints.describeInstance, () => describeInstance(deps))
+  answer(router, endpoints.overview, () => overview(deps))
   answer(router, endpoints.listAudit, async (query) => {
     const { rows, nextCursor } = await listAudit(deps.orm.em.fork(), query)
     return { entries: rows.map(auditReply), nextCursor }

@@ -13,7 +13,7 @@ import { FirstSteps } from './first-steps.tsx'
 /** Contract: 5, Overview. */
 export function OverviewSection() {
   const client = useClient()
-  const query = useQuery('overview', (signal) => client.call('describeInstance', { signal }), 'any')
+  const query = useQuery('overview', (signal) => client.call('overview', { signal }), 'any')
   return (
     <section className="stack stack--loose" aria-label={t('Overview')}>
       <h2 className="visually-hidden">{t('Overview')}</h2>
