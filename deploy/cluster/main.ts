@@ -96,11 +96,17 @@ function startMessage(cluster: Cluster, config: ClusterConfig): string {
   const others = cluster.processes.map(({ service, index, opsUrl, pid }) => {
     return `  ${`${service}-${index}`.padEnd(22)} ${opsUrl}/readyz  /metrics  (process ${pid})`
   })
+  const valueOf = (name: string) => cluster.environment[name] ?? 'none'
   return [
     'The cluster is up.',
     ...gateways,
     `  postgres   ${new URL(cluster.postgres.url).host}   nats ${new URL(cluster.nats.url).host}   redis ${new URL(cluster.redis.url).host}`,
     `  data       ${resolve(config.dataFolder, 'cluster')}`,
+    '  For services behind the gateway (docs/integrating.md 10):',
+    `  PUBLIC_ORIGIN=${valueOf('PUBLIC_ORIGIN')}   the issuer of statements`,
+    `  NATS_URL=${cluster.nats.url}   without a user`,
+    `  GATEHOUSE_UPSTREAMS=${valueOf('GATEHOUSE_UPSTREAMS')}`,
+    `  keys       ${cluster.gateways[0]}/api/upstream-keys`,
     ...others,
     'Ctrl-C stops all of it.',
   ].join('\n')

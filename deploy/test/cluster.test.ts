@@ -28,6 +28,9 @@ describe('npm run cluster', function () {
   it('answers on its port, exits with 0 and all its servers, and has the accounts at the next start', async () => {
     const port = await freePort()
     await using first = await startCluster(port)
+    expect(first.output.stdout).to.include(`PUBLIC_ORIGIN=http://localhost:${port} `)
+    expect(first.output.stdout).to.include(`${first.url}/api/upstream-keys`)
+    expect(first.output.stdout).to.match(/NATS_URL=nats:\/\/127\.0\.0\.1:\d+ .*\n +GATEHOUSE_UPSTREAMS=none\n/)
     const registered = await postJson(`${first.url}/api/auth/register`, account)
     expect(registered.status).to.equal(201)
     const gatehouse = (...args: string[]) => startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: folder }, args).exited
