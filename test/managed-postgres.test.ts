@@ -57,6 +57,11 @@ describe('a managed PostgreSQL behind a pooler', function () {
     const url = await createDatabase('chat')
     const migrated = await startProgram('deploy/migrate.ts', { DATABASE_URL: url }).exited
     expect(migrated.code, migrated.stderr).to.equal(0)
+    const refused = await startProgram('deploy/migrate.ts', { DATABASE_URL: url.replace(ownerPassword, 'another') })
+      .exited
+    expect(refused.stderr).to.match(
+      /cannot reach PostgreSQL at [^;]*: it refuses the connection: .*authentication failed/,
+    )
     expect(migrated.stdout)
       .to.include('searched by the start of their names')
       .and.not.include('without a database role')

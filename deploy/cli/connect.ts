@@ -12,6 +12,10 @@ export function isDistributed(environment: Environment): boolean {
   return ['DATABASE_URL', 'DATABASE_URL_FILE', ...urlNames].some((name) => environment[name])
 }
 
+export function namesUploads(environment: Environment): boolean {
+  return ['UPLOAD_DIR', 'UPLOAD_STORE', 'UPLOAD_STORE_FILE'].some((name) => environment[name])
+}
+
 /** `npm run cluster` has a folder of its own in the data folder. */
 export function dataFolderOf(environment: Environment): string {
   const folder = resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { UploadStoreConfig } from '@gatehouse/service-kit'
 import type pg from 'pg'
+import { makeFolder } from '../../tools/setup/make-folder.js'
 import { tempUploadDir } from '../../services/identity/src/uploads/upload-files.ts'
 import { openUploadStore } from '../../services/identity/src/uploads/open-upload-store.ts'
 import { type UploadStore } from '../../services/identity/src/uploads/upload-store.ts'
@@ -42,7 +43,7 @@ export type Moved = {
  * store of uploads".
  */
 export async function moveUploads({ client, from, to, scratch, isRemoving, progress }: Move): Promise<Moved> {
-  if ('folder' in to) await mkdir(tempUploadDir(to.folder), { recursive: true })
+  if ('folder' in to) makeFolder(tempUploadDir(to.folder))
   const [source, target] = [await openUploadStore(from), await openUploadStore(to)]
   await source.check()
   await target.check()

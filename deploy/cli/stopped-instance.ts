@@ -18,7 +18,7 @@ import {
 } from '@gatehouse/service-kit'
 import type { KeptSecrets } from './archive/secrets-file.ts'
 import { findRunningInstance } from '../calls/operator-calls.ts'
-import { configured, dataFolderOf, isDistributed } from './connect.ts'
+import { configured, dataFolderOf, isDistributed, namesUploads } from './connect.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
 
@@ -41,8 +41,7 @@ export type StoppedInstance = OpenInstance & {
 
 /** With its uploads. Throws as `openPresentDatabase` does. */
 export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
-  const names = ['UPLOAD_DIR', 'UPLOAD_STORE', 'UPLOAD_STORE_FILE']
-  if (isDistributed(environment) && !names.some((name) => environment[name]))
+  if (isDistributed(environment) && !namesUploads(environment))
     throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
   return await openPresentDatabase(environment)
 }

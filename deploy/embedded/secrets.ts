@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { ConfigurationError } from '@gatehouse/service-kit/start'
 import { z } from 'zod'
+import { makeFolder } from '../../tools/setup/make-folder.js'
 
 const secrets = z.object({
   jwtSecret: z.string().min(32),
@@ -21,7 +22,7 @@ export type KeptSecrets = Pick<Secrets, 'jwtSecret' | 'internalSecret'> & { encr
 export function loadOrCreateSecrets(dataFolder: string): Secrets {
   const file = join(dataFolder, 'secrets.json')
   try {
-    mkdirSync(dataFolder, { recursive: true })
+    makeFolder(dataFolder)
     const stored = readIfExists(file)
     if (stored !== undefined) return addMissing(file, JSON.parse(stored) as object)
     // Of parallel processes the first creates the file.

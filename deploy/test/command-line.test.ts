@@ -236,6 +236,7 @@ describe('the command line beside an embedded instance', function () {
     expect(checks.filter((found) => found.ok).map(({ check }) => check)).to.deep.equal([
       'configuration',
       'database',
+      'uploads',
       'own origin',
     ])
     expect([unhealthy.code, stopped.code, withoutDatabase.code]).to.deep.equal([7, 7, 0])

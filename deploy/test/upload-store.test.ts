@@ -91,6 +91,9 @@ describe('the command line with uploads in S3', function () {
     for (const name of names) s3.objects.set(`${prefix}${name}`, Buffer.from(contentOf(name)))
     await writeFile(at('new/someone-elses.txt'), 'x')
     const move = (to: string) => run(inS3(), 'uploads', 'move', '--to', to).exited
+    const impossible = await move('file:/proc/x')
+    expect(impossible.code).to.equal(2)
+    expect(impossible.stderr).to.match(/^[^\n]*\/proc\/x[^\n]*\n$/)
 
     const refused = await move(`file:${at('new')}`)
     const same = await move(s3.environment.UPLOAD_STORE)
@@ -130,6 +133,15 @@ describe('the command line with uploads in S3', function () {
 
   it('backs them up and restores them, and leaves neither archive nor object where a store is away or refuses', async () => {
     for (const name of names.slice(1)) s3.objects.set(`${prefix}${name}`, Buffer.from(contentOf(name)))
+    const look = async (environment: Record<string, string>) => {
+      const { stdout } = await run({ PUBLIC_ORIGIN: 'http://127.0.0.1:1', ...environment }, 'check').exited
+      return /^.*(?= +uploads) +uploads.*$/m.exec(stdout)?.[0].trim().replaceAll(/ +/g, ' ')
+    }
+    expect(await look(inS3())).to.equal(`ok uploads s3://test-bucket/${prefix} answers, with these keys`)
+    expect(await look({ ...inS3(), AWS_SECRET_ACCESS_KEY: 'another' })).to.match(/^WRONG uploads .* answered 403/)
+    expect(await look(inFolder())).to.equal(`ok uploads file:${at('old')} is there and writable`)
+    expect(await look(inFolder('absent'))).to.match(/^WRONG uploads .*ENOENT/)
+    expect(await look({})).to.equal('skipped uploads neither UPLOAD_STORE nor UPLOAD_DIR is in this environment')
     const backup = await run(inS3(), 'backup', at('archive')).exited
     const wrong = await run({ ...inS3(), AWS_SECRET_ACCESS_KEY: 'another' }, 'backup', at('wrong')).exited
     expect(backup.stdout, backup.stderr).to.match(/23 files, 1 files that rows name are missing/)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { dataFolder, root } from './project.js'
@@ -15,7 +15,6 @@ export async function ensureWebBuilt() {
   const hash = hashSources(root, sources)
   const isCurrent = existsSync(output) && existsSync(hashFile) && readFileSync(hashFile, 'utf8') === hash
   if (isCurrent) return
-  mkdirSync(dataFolder(), { recursive: true })
   const built = await runBuild({
     subject: 'the web app',
     output,

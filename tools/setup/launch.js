@@ -3,8 +3,9 @@ import './require-node.js'
 import { ensureProgramsBuilt } from './build-programs.js'
 import { ensureWebBuilt } from './build-web.js'
 import { ensureInstalled } from './install.js'
+import { makeFolder } from './make-folder.js'
 import { ensurePrograms } from './programs.js'
-import { log } from './project.js'
+import { dataFolder, log } from './project.js'
 import { runProgram } from './run-program.js'
 
 /** @type {Record<string, { file: string, programs: ('nats-server' | 'redis-server' | 'python3')[] }>} */
@@ -30,6 +31,12 @@ const [name = '', ...args] = process.argv.slice(2)
 const script = scripts[name]
 if (!script) {
   log(`unknown script "${name}": one of ${Object.keys(scripts).join(', ')}`)
+  process.exit(1)
+}
+try {
+  makeFolder(dataFolder())
+} catch (error) {
+  log(`GATEHOUSE_DATA: cannot make the folder ${dataFolder()} (${String(error)}); choose another one`)
   process.exit(1)
 }
 await ensureInstalled()

@@ -1,13 +1,25 @@
+import { access, constants } from 'node:fs/promises'
 import { connect } from 'node:tls'
 import { once } from 'node:events'
 import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache } from '@gatehouse/auth'
 import { connectDatabase, databaseTime, requireKnownSchema } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
-import { createLog, natsAddress, publicAddress, readVariables, redisAddress, settings } from '@gatehouse/service-kit'
+import {
+  createLog,
+  natsAddress,
+  publicAddress,
+  readVariables,
+  redisAddress,
+  settings,
+  uploadConfig,
+  uploadSettings,
+  type UploadStoreConfig,
+} from '@gatehouse/service-kit'
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { configured, dataFolderOf, isDistributed } from '../connect.ts'
+import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
+import { configured, dataFolderOf, isDistributed, namesUploads } from '../connect.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'
 import type { Define, Environment, Invocation, Result } from '../invocation.ts'
@@ -26,7 +38,9 @@ export function defineCheckCommand(program: Command, define: Define): void {
   define(
     program
       .command('check')
-      .description('Looks at configuration, connections, pending migrations, clock, certificate and the own origin'),
+      .description(
+        'Looks at configuration, connections, pending migrations, clock, uploads, certificate and the own origin',
+      ),
     async (invocation) => {
       const findings = await checkAll(invocation)
       const result = describe(findings)
@@ -76,13 +90,14 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
     }),
   ]
   const origin = instance?.origin ?? originOf(environment)
+  const uploads = await checkUploads(environment, instance)
   const certificate = await optional(
     'certificate',
     origin?.startsWith('https:') ? origin : undefined,
     checkCertificate(now),
   )
   const own = await optional('own origin', origin ?? undefined, checkOrigin)
-  return [configuration, database, ...servers, certificate, own]
+  return [configuration, database, ...servers, uploads, certificate, own]
 }
 
 /** The running instance knows its own addresses, whatever this environment says. */
@@ -154,6 +169,26 @@ async function checkDatabase(url: string, now: () => number): Promise<string> {
   } finally {
     await orm.close()
   }
+}
+
+async function checkUploads(environment: Environment, instance: RunningInstance | null): Promise<Finding> {
+  const check = 'uploads'
+  if (!instance && !namesUploads(environment))
+    return { check, ok: null, detail: 'neither UPLOAD_STORE nor UPLOAD_DIR is in this environment' }
+  return await finding(check, async () => await lookAtStore(instance?.uploadStore ?? readStore(environment)))
+}
+
+function readStore(environment: Environment): UploadStoreConfig {
+  const given = configured(() => readVariables(environment, uploadSettings))
+  return configured(() => uploadConfig(given, dataFolderOf(environment))).uploadStore
+}
+
+async function lookAtStore(config: UploadStoreConfig): Promise<string> {
+  const store = await openUploadStore(config)
+  await store.check()
+  if (!('folder' in config)) return `${store.name} answers, with these keys`
+  await access(config.folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  return `${store.name} is there and writable`
 }
 
 function checkCertificate(now: () => number) {

@@ -58,10 +58,17 @@ async function connect({ url }: DatabaseOptions, options: Options): Promise<Mikr
     return orm
   } catch (cause) {
     await orm.close(true)
-    const why = explainTls(cause)
+    const why = explainTls(cause) ?? explainRefusal(cause)
     const remedy = why === undefined ? '; check the variable and that the server runs' : `: ${why}`
     throw new DatabaseUnavailable(`DATABASE_URL: cannot reach PostgreSQL at ${addressOf(url)}${remedy}`, { cause })
   }
+}
+
+/** What a server or a pooler answered; undefined where none did. */
+function explainRefusal(error: unknown): string | undefined {
+  for (let fault = error; fault instanceof Error; fault = fault.cause)
+    if ('severity' in fault && fault.severity) return `it refuses the connection: ${fault.message}`
+  return undefined
 }
 
 /** Refuses pending migrations and a schema of another time. Throws DatabaseUnavailable. Contract: 8. */

@@ -13,7 +13,6 @@ const tlsRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]).toString('latin1')
 export async function startPgbouncer(options: {
   postgresPort: number
   passwords: Readonly<Record<string, string>>
-  mode?: 'session' | 'transaction'
 }): Promise<LocalServer> {
   const file = findProgram('pgbouncer')
   if (!file) throw new Error(missingProgram('pgbouncer'))
@@ -25,11 +24,7 @@ export async function startPgbouncer(options: {
     [
       ...['[databases]', `* = host=127.0.0.1 port=${options.postgresPort}`],
       ...['[pgbouncer]', 'listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir ='],
-      ...[
-        'auth_type = scram-sha-256',
-        `auth_file = ${join(folder, 'users')}`,
-        `pool_mode = ${options.mode ?? 'session'}`,
-      ],
+      ...['auth_type = scram-sha-256', `auth_file = ${join(folder, 'users')}`, 'pool_mode = session'],
       'default_pool_size = 60',
     ].join('\n')
   return await startServer({
