@@ -110,6 +110,26 @@ describe('lists and numbers of the administration in the browser', function () {
     expect(await page.getByRole('alert').count()).to.equal(0)
   })
 
+  it('say that a page is slow, beside the rows of the page before', async () => {
+    await open('/admin/users?sort=az&q=user')
+    await rows().filter({ hasText: '@user_001' }).waitFor()
+    const state = page.getByRole('group', { name: 'Users' }).getByRole('status')
+    await state.getByText('60 accounts').waitFor()
+    let answer: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (answer = resolve))
+    await page.route('**/api/admin/users?*cursor*', (route) => held.then(() => route.continue()))
+
+    await actions.click(page, 'Next')
+    await state.getByText('Loading…').waitFor()
+    await page.locator('ul.list[aria-busy=true]').waitFor()
+    expect(await firstRow()).to.include('@user_001')
+    answer()
+
+    await rows().filter({ hasText: '@user_021' }).waitFor()
+    await state.getByText('Loading…').waitFor({ state: 'detached' })
+    await page.unroute('**/api/admin/users?*cursor*')
+  })
+
   it('suspend several accounts, and take it back', async () => {
     await open('/admin/users?sort=az&q=user')
     await page.getByRole('checkbox', { name: 'Select user_001' }).check()

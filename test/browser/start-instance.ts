@@ -12,6 +12,9 @@ export type Instance = AsyncDisposable & {
   origin: string
   host: string
   port: number
+  /** Ends its services, and starts them again on the same data. */
+  stop: () => Promise<void>
+  start: () => Promise<void>
   /** Runs a statement in the instance's database, for what no endpoint can set up. */
   runSql: (sql: string, values?: unknown[]) => Promise<unknown>
   /** Makes two users friends, as the friend service of the chat system would. */
@@ -33,8 +36,10 @@ export async function startPair(
   ]
 }
 
+type Options = { port?: number; peers?: Record<string, number>; natsUrl?: string }
+
 /** Starts an instance with its web app and its own database. `peers`: the ports of the instances it can resolve. */
-export async function startInstance(name: string, options: { port?: number; peers?: Record<string, number> } = {}) {
+export async function startInstance(name: string, options: Options = {}) {
   await using starting = new AsyncDisposableStack()
   await ensureWebBuilt()
   const database = starting.use(await migratedDatabase())
@@ -49,10 +54,17 @@ export async function startInstance(name: string, options: { port?: number; peer
     GATEHOUSE_DATA: folder,
     TRUST_PROXY: 'loopback',
     WEB_ROOT: join(dataFolder(), 'web'),
+    ...(options.natsUrl && { NATS_URL: options.natsUrl }),
     FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
     FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
   })
-  starting.use(await startEmbedded(config, database.url, { log: capturedLog().log }))
+  const startProcess = () => startEmbedded(config, database.url, { log: capturedLog().log })
+  let running: AsyncDisposable | null = await startProcess()
+  const stop = async () => {
+    await running?.[Symbol.asyncDispose]()
+    running = null
+  }
+  starting.defer(stop)
   const owner = starting.adopt(await connectDatabase({ url: database.url, connections: 1 }), (orm) => orm.close(true))
   const runSql = (sql: string, values: unknown[] = []) => owner.em.fork().getConnection().execute(sql, values)
   // Test databases are copies of one template, and with it of one instanceId.
@@ -67,6 +79,8 @@ export async function startInstance(name: string, options: { port?: number; peer
     origin: `http://${host}:${port}`,
     host,
     port,
+    stop,
+    start: async () => void (running ??= await startProcess()),
     runSql,
     addFriendship,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -49,6 +49,41 @@ export function useToast(): (message: string) => void {
   return use(ToastContext)
 }
 
+/** True from the loss of the live connection until it is there again. */
+export function useConnectionLost(): boolean {
+  const { phase } = useStore(useClient().live)
+  const [isLost, setLost] = useState(false)
+  useEffect(() => {
+    if (phase !== 'connecting') setLost(phase === 'waiting')
+  }, [phase])
+  return isLost
+}
+
+const kept = new Map<string, unknown>()
+
+/** Whether the session was ended, and not by the user here. */
+export function isEnded(client: Client): boolean {
+  const { ended } = client.session.getSnapshot()
+  return ended !== null && ended.reason !== 'logged_out'
+}
+
+/** State that the end of a session does not drop: the next login finds it under the same `key`. Null: usual state. */
+export function useKeptState<T>(key: string | null, initial: T) {
+  const client = useClient()
+  const state = useState<T>(() => (key !== null && kept.has(key) ? (kept.get(key) as T) : initial))
+  const latest = useRef(initial)
+  latest.current = state[0]
+  useEffect(() => {
+    if (key === null) return
+    kept.delete(key)
+    return () => void (isEnded(client) && kept.set(key, latest.current))
+  }, [])
+  return state
+}
+
+/** What became of the entries in a dialog that was open when the session ended. */
+export const openEntries: { outcome: 'kept' | 'lost' | null } = { outcome: null }
+
 const toError = (failure: unknown) => (failure instanceof Error ? failure : new Error(String(failure)))
 
 type Fetched<T> = { data: T | null; error: Error | null; loading: boolean }
@@ -198,8 +233,9 @@ export function useMutation(): Mutation {
 
 export type ImageFile = { blob: Blob | null; src: string | null; set: (blob: Blob | null) => void }
 
-export function useImageFile(): ImageFile {
-  const [blob, set] = useState<Blob | null>(null)
+/** `key`: as in `useKeptState`. */
+export function useImageFile(key: string | null = null): ImageFile {
+  const [blob, set] = useKeptState<Blob | null>(key, null)
   const [src, setSrc] = useState<string | null>(null)
   useEffect(() => {
     const url = blob && URL.createObjectURL(blob)

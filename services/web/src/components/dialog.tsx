@@ -1,6 +1,6 @@
 import '../styles/dialog.css'
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
-import { type Mutation, useMutation } from '../hooks.ts'
+import { isEnded, type Mutation, openEntries, useClient, useConnectionLost, useMutation } from '../hooks.ts'
 import { t } from '../language/language.ts'
 import { Button, IconButton } from './button.tsx'
 import { MutationError, SubmitButton } from './error-message.tsx'
@@ -24,6 +24,8 @@ type Props = {
   focus?: 'field' | 'submit'
   /** Whether closing loses something. By default, whether a field has changed. */
   changed?: boolean | undefined
+  /** What was entered outlives the session. */
+  kept?: boolean
 }
 
 /** A modal dialog. It asks before it drops what was entered. */
@@ -31,9 +33,14 @@ export function Dialog(props: Props) {
   const { title, children, wide = false, onClose, onSubmit, mutation, focus = 'field', changed } = props
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
+  const client = useClient()
+  const isConnectionLost = useConnectionLost()
   const initialFields = useRef('')
   const [isAsking, setAsking] = useState(false)
   const locked = mutation?.busy === true && !props.interruptible
+
+  const hasEntries = useRef<() => boolean>(() => false)
+  hasEntries.current = () => changed ?? (ref.current !== null && readFields(ref.current) !== initialFields.current)
 
   useLayoutEffect(() => {
     const dialog = ref.current
@@ -45,6 +52,7 @@ export function Dialog(props: Props) {
     return () => {
       // The outer dialog has closed it already.
       if (!dialog.open) return
+      if (isEnded(client) && hasEntries.current()) openEntries.outcome = props.kept ? 'kept' : 'lost'
       for (const inner of dialog.querySelectorAll('dialog')) inner.close()
       dialog.close()
       const target = opener?.isConnected ? opener : document.getElementById('main')
@@ -54,14 +62,16 @@ export function Dialog(props: Props) {
 
   const close = () => {
     if (locked) return
-    if (changed ?? (ref.current !== null && readFields(ref.current) !== initialFields.current)) setAsking(true)
+    if (hasEntries.current()) setAsking(true)
     else onClose()
   }
   const body = (
     <>
       {children}
       <div className="dialog__actions">
-        {mutation && <MutationError mutation={mutation} />}
+        {mutation && (
+          <MutationError mutation={mutation} note={isConnectionLost && t('Connection lost, reconnecting…')} />
+        )}
         <div className="dialog__buttons">
           <Button className="dialog__close" onClick={close} disabled={locked}>
             {props.closeLabel ?? (onSubmit ? t('Cancel') : t('Done'))}

@@ -7,12 +7,15 @@ import { formatCountdown } from './format.ts'
 import { Icon } from './icon.tsx'
 import { Notice } from './status.tsx'
 
-/** Takes its space without an error too, so that the layout does not shift. */
-export function MutationError({ mutation }: { mutation: Mutation }) {
+/** Takes its space without an error too, so that the layout does not shift. `note`: shown while there is no error. */
+export function MutationError({ mutation, note }: { mutation: Mutation; note?: string | false }) {
   const waiting = mutation.waitSeconds > 0
-  const text = waiting ? t('Too many attempts. Wait a moment.') : mutation.error && formatError(mutation.error)
+  const text = waiting ? t('Too many attempts. Wait a moment.') : mutation.error ? formatError(mutation.error) : note
   return (
-    <div className={waiting ? 'form-message form-message--wait' : 'form-message form-message--error'} role="alert">
+    <div
+      className={waiting || !mutation.error ? 'form-message form-message--wait' : 'form-message form-message--error'}
+      role="alert"
+    >
       {text && <Icon name="alert" />}
       {text}
     </div>

@@ -1,5 +1,5 @@
 import { type ReactNode, useCallback, useRef, useState } from 'react'
-import { ToastContext, useAppContext } from '../hooks.ts'
+import { ToastContext, useAppContext, useConnectionLost } from '../hooks.ts'
 import { t } from '../language/language.ts'
 import { formatDateTime, formatRelativeTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -63,7 +63,9 @@ export function Skeleton({ rows = 4, of = 'row' }: { rows?: number; of?: 'row' |
   )
 }
 
+/** The footer says a lost connection to screen readers. */
 export function Toaster({ children }: { children: ReactNode }) {
+  const isLost = useConnectionLost()
   const [message, setMessage] = useState('')
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const showToast = useCallback((next: string) => {
@@ -75,6 +77,12 @@ export function Toaster({ children }: { children: ReactNode }) {
     <ToastContext value={showToast}>
       {children}
       <div className="toast" role="status">
+        {isLost && (
+          <p className="toast__message toast__message--lost" aria-hidden="true">
+            <Icon name="refresh" />
+            {t('Connection lost, reconnecting…')}
+          </p>
+        )}
         {message && (
           <p className="toast__message">
             <Icon name="check" />

@@ -6,7 +6,7 @@ import { DeletionResults } from '../../components/deletion-results.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, PasswordField } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
-import { useClient, useDeletionReport, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
+import { openEntries, useClient, useDeletionReport, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { canUsePasskeys, choosePasskey, logInByPasskey, offerPasskeys } from '../../passkeys.ts'
@@ -163,11 +163,20 @@ function SessionEndNotice() {
   const client = useClient()
   const { ended } = useStore(client.session)
   const [deletionReport] = useDeletionReport()
+  const [{ outcome }] = useState(() => ({ ...openEntries }))
+  useEffect(() => () => void (openEntries.outcome = null), [])
   if (!deletionReport && (!ended || ended.reason === 'logged_out')) return null
   return (
     <div className="session-end">
       <Notice tone={deletionReport ? 'good' : 'warning'}>
         <p>{deletionReport ? t('Your account was deleted.') : ended && translate(ended.message)}</p>
+        {!deletionReport && outcome && (
+          <p>
+            {outcome === 'kept'
+              ? t('What you were entering is kept: log in to go on with it.')
+              : t('What you were entering was not saved.')}
+          </p>
+        )}
         {deletionReport && <DeletionResults results={deletionReport} />}
       </Notice>
     </div>

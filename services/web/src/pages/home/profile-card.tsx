@@ -1,16 +1,15 @@
 import type { User } from '@gatehouse/client'
-import { useState } from 'react'
 import { displayNameOf, UserAvatar, UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { formatDate } from '../../components/format.ts'
 import { Badge, StatusDot } from '../../components/status.tsx'
-import { useClient, useStore } from '../../hooks.ts'
+import { useClient, useKeptState, useStore } from '../../hooks.ts'
 import { ProfileDialog } from './profile-dialog.tsx'
 import { t } from '../../language/language.ts'
 
 export function ProfileCard({ user }: { user: User }) {
   const client = useClient()
-  const [editing, setEditing] = useState(false)
+  const [editing, setEditing] = useKeptState(`editing ${user.id}`, false)
   const { phase } = useStore(client.live)
   const banner = client.uploadUrl(user.banner)
   return (

@@ -7,7 +7,7 @@ import { Notice } from '../../components/status.tsx'
 import { useClient } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { changedFields, useProfileDraft } from './profile-draft.ts'
+import { changedFields, useProfileDraft, valuesOf } from './profile-draft.ts'
 import { ProfileFields } from './profile-fields.tsx'
 
 /** Name and pictures of a federated account are edited at its home. Contract: 3, PATCH. */
@@ -17,7 +17,10 @@ export function ProfileDialog({ user, onClose }: { user: User; onClose: () => vo
   const [submitted, setSubmitted] = useState(false)
   const { values, set } = draft
   const pictures = [draft.avatar.src, draft.banner.src].join()
-  const [initial] = useState({ values, pictures })
+  const [initial] = useState({
+    values: valuesOf(user),
+    pictures: [user.avatar, user.banner].map(client.uploadUrl).join(),
+  })
   const isChanged = pictures !== initial.pictures || Object.keys(changedFields(initial.values, values)).length > 0
 
   const check = () => {
@@ -30,6 +33,7 @@ export function ProfileDialog({ user, onClose }: { user: User; onClose: () => vo
       wide
       submit={t('Save')}
       changed={isChanged}
+      kept
       check={check}
       act={async (signal) => client.updateProfile(await draft.toChange(signal), { signal })}
       done={t('Your profile was saved.')}

@@ -6,12 +6,12 @@ import {
   type ProfileFieldName,
 } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
-import { useClient, useImageFile } from '../../hooks.ts'
+import { useClient, useImageFile, useKeptState } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
-function useProfilePicture(saved: string | null) {
+function useProfilePicture(key: string, saved: string | null) {
   const client = useClient()
-  const selected = useImageFile()
+  const selected = useImageFile(key)
   const [removed, setRemoved] = useState(false)
   return {
     src: selected.src ?? (removed ? null : client.uploadUrl(saved)),
@@ -26,9 +26,9 @@ function useProfilePicture(saved: string | null) {
 }
 
 export function useProfileDraft(user: User) {
-  const [values, setValues] = useState<ProfileValues>(() => valuesOf(user))
-  const avatar = useProfilePicture(user.avatar)
-  const banner = useProfilePicture(user.banner)
+  const [values, setValues] = useKeptState(`profile ${user.id}`, valuesOf(user))
+  const avatar = useProfilePicture(`avatar ${user.id}`, user.avatar)
+  const banner = useProfilePicture(`banner ${user.id}`, user.banner)
   const set = (change: Partial<ProfileValues>) => setValues((before) => ({ ...before, ...change }))
 
   const toChange = async (signal: AbortSignal): Promise<ProfileChange> => {
@@ -55,7 +55,7 @@ export type ProfileValues = {
   [N in DraftName]: (typeof profileFields)[N]['kind'] extends 'text' ? string : Exclude<User[N], undefined>
 }
 
-function valuesOf(user: User): ProfileValues {
+export function valuesOf(user: User): ProfileValues {
   return Object.fromEntries(draftNames.map((name) => [name, draftValue(user, name)])) as ProfileValues
 }
 

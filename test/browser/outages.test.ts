@@ -1,0 +1,158 @@
+import { answered, launchChromium, startNats, type LocalServer } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Page, WebSocketRoute } from 'playwright-core'
+import * as actions from './actions.ts'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+
+const password = 'a long password'
+
+describe('an outage while somebody types', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let nats: LocalServer
+  let instance: Instance
+  let browser: Browser
+  let adminToken: string
+  let userId: string
+
+  before(async () => {
+    nats = resources.use(await startNats())
+    instance = resources.use(await startInstance('outages', { natsUrl: nats.url }))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    const register = async (username: string) => {
+      const reply = await answered(postJson(instance, '/api/auth/register', { username, password }))
+      return (await reply.json()) as { token: string; user: { id: string } }
+    }
+    adminToken = (await register('alice')).token
+    userId = (await register('grace')).user.id
+  })
+
+  after(() => resources.disposeAsync())
+
+  const lost = (page: Page) => page.locator('.toast').getByText('Connection lost, reconnecting…')
+  const connected = (page: Page) => page.getByRole('contentinfo').getByText('Connected', { exact: true }).waitFor()
+  const name = (page: Page) => page.getByLabel(/^Display name/)
+  const inDialog = (page: Page, text: string) => page.getByRole('dialog').getByText(text).waitFor()
+
+  /** A connected page whose profile is being edited. */
+  async function edit(page: Page, displayName: string): Promise<void> {
+    await actions.logIn(page, { username: 'grace', password })
+    await actions.waitForHomePage(page)
+    await connected(page)
+    expect(await lost(page).count()).to.equal(0)
+    await actions.click(page, 'Edit profile')
+    await actions.fillField(page, 'Display name', displayName)
+  }
+
+  /** What was typed is there, is saved, and is shown afterwards. */
+  async function saveWhatWasTyped(page: Page, displayName: string): Promise<void> {
+    expect(await name(page).inputValue()).to.equal(displayName)
+    await actions.clickInDialog(page, 'Save')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Profile' }).getByRole('heading', { name: displayName }).waitFor()
+    await page.reload()
+    await page.getByRole('region', { name: 'Profile' }).getByRole('heading', { name: displayName }).waitFor()
+  }
+
+  it('of the browser is said above the page and in the dialog, and the failed act says so beside itself', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    const sockets: WebSocketRoute[] = []
+    let isOnline = true
+    await page.routeWebSocket('**/ws', (socket) => {
+      if (!isOnline) return void socket.close()
+      socket.connectToServer()
+      sockets.push(socket)
+    })
+    await edit(page, 'Grace offline')
+
+    isOnline = false
+    await page.context().setOffline(true)
+    for (const socket of sockets) await socket.close()
+    await lost(page).waitFor()
+    await inDialog(page, 'Connection lost, reconnecting…')
+    await actions.clickInDialog(page, 'Save')
+    await inDialog(page, 'This instance could not be reached.')
+
+    isOnline = true
+    await page.context().setOffline(false)
+    await lost(page).waitFor({ state: 'detached' })
+    await saveWhatWasTyped(page, 'Grace offline')
+    await page.context().close()
+  })
+
+  it('that is a restart of the server is said, and what was typed is saved after it', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await edit(page, 'Grace restarted')
+
+    await instance.stop()
+    await lost(page).waitFor()
+    await actions.clickInDialog(page, 'Save')
+    await inDialog(page, 'This instance could not be reached.')
+    await instance.start()
+
+    await lost(page).waitFor({ state: 'detached' })
+    await connected(page)
+    await saveWhatWasTyped(page, 'Grace restarted')
+    await page.context().close()
+  })
+
+  it('of NATS keeps the open page connected and saves; a page opened meanwhile says it, and connects by itself', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await edit(page, 'Grace without NATS')
+    await nats.kill()
+
+    await saveWhatWasTyped(page, 'Grace without NATS')
+    const other = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(other, { username: 'grace', password })
+    await lost(other).waitFor()
+    await nats.start()
+
+    await lost(other).waitFor({ state: 'detached' })
+    await connected(other)
+    await Promise.all([page.context().close(), other.context().close()])
+  })
+
+  it('that ends the session leads to the login, which says so, and back to the profile with what was typed', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await edit(page, 'Grace revoked')
+
+    await endSessions()
+
+    await page.waitForURL('**/login')
+    await actions.waitForText(page, 'Your session has ended. Please log in again.')
+    await actions.waitForText(page, 'What you were entering is kept: log in to go on with it.')
+    expect(await page.getByRole('dialog').count()).to.equal(0)
+    await actions.logIn(page, { username: 'grace', password })
+    await page.getByRole('dialog', { name: 'Edit profile' }).waitFor()
+    await saveWhatWasTyped(page, 'Grace revoked')
+    await page.context().close()
+  })
+
+  it('that ends the session says of another dialog that its entries were not saved, and of an untouched one nothing', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'grace', password })
+    await actions.waitForHomePage(page)
+    await connected(page)
+    await actions.openSettings(page, 'leave')
+    await actions.click(page, 'Delete account')
+    await page.getByLabel('Your username').fill('grace')
+    await endSessions()
+    await page.waitForURL('**/login?redirect=%2Fsettings%2Fleave')
+    await actions.waitForText(page, 'What you were entering was not saved.')
+
+    await actions.logIn(page, { username: 'grace', password })
+    await page.getByRole('button', { name: 'Delete account' }).click()
+    await page.getByRole('dialog').waitFor()
+    expect(await page.getByLabel('Your username').inputValue()).to.equal('')
+    await connected(page)
+    await endSessions()
+    await actions.waitForText(page, 'Your session has ended. Please log in again.')
+    expect(await page.getByText('What you were entering').count()).to.equal(0)
+    await page.context().close()
+  })
+
+  async function endSessions(): Promise<void> {
+    await answered(postJson(instance, `/api/admin/users/${userId}/sessions/end`, {}, adminToken))
+  }
+})
