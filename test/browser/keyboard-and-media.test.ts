@@ -1,6 +1,6 @@
 import { launchChromium, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -96,6 +96,44 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     expect(await motion('no-preference')).to.deep.equal({ endless: 1, transition: '0.14s' })
   })
 
+  it('shows avatars, the current page and what is on in the colors that a person forces', async () => {
+    const page = await openMedia({ forcedColors: 'active' })
+    const styleOf = (selector: string, property: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, name) => getComputedStyle(element).getPropertyValue(name), property)
+
+    expect(await styleOf('.avatar', 'border-block-start-width')).to.equal('2px')
+    expect(await styleOf('.nav-link[aria-current=page]', 'text-decoration-line')).to.equal('underline')
+    expect(await styleOf('.nav-link:not([aria-current])', 'text-decoration-line')).to.equal('none')
+    const background = await styleOf('body', 'background-color')
+    expect(await styleOf('.status-dot--on', 'background-color')).to.not.equal(background)
+    await actions.click(page, 'Edit profile')
+    await page.getByRole('switch', { name: 'Show me in searches' }).click()
+    const track = (on: boolean) => styleOf(`.switch[aria-checked=${on}] .switch__track`, 'background-color')
+    expect(await track(true)).to.not.equal(await track(false))
+    await page.context().close()
+  })
+
+  it('hides no focused field of a dialog behind its header and buttons at 400 % of 1280 × 1024', async () => {
+    const page = await openMedia({ viewport: { width: 320, height: 256 } })
+    await actions.click(page, 'Edit profile')
+    const hidden: string[] = []
+    for (const field of await page.locator('dialog[open] :is(input:not([type=file]), textarea, [role=switch])').all()) {
+      await field.focus()
+      const isSeen = await field.evaluate((element) => {
+        const { left, top, width, height } = element.getBoundingClientRect()
+        const at = document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 20))
+        return !!at && (element.contains(at) || !!at.closest('label')?.contains(element))
+      })
+      if (!isSeen) hidden.push(await field.evaluate((element) => element.outerHTML.slice(0, 120)))
+    }
+
+    expect(hidden).to.deep.equal([])
+    await page.context().close()
+  })
+
   it('prints no password, no link of an invite and no token', async () => {
     const page = await actions.openPage(browser, instance, '/login?redirect=/admin/invites')
     await actions.logIn(page, { username: 'alice', password })
@@ -123,6 +161,15 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     expect(await token.isVisible()).to.equal(false)
     await page.context().close()
   })
+
+  /** The first page of alice. */
+  async function openMedia(options: BrowserContextOptions): Promise<Page> {
+    const page = await (await browser.newContext({ reducedMotion: 'reduce', ...options })).newPage()
+    await page.goto(`${instance.origin}/login`)
+    await actions.logIn(page, { username: 'alice', password })
+    await actions.waitForHomePage(page)
+    return page
+  }
 })
 
 /** The name of what has the focus, as far as labels and texts tell it. */

@@ -1,12 +1,12 @@
 import { callerHeader } from '@gatehouse/auth'
-import { endpoints } from '@gatehouse/contracts'
+import { endpoints, type EndpointReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
-type Described = { name: string }
+type Described = Pick<EndpointReply<'instanceInfo'>, 'name' | 'description' | 'logo'>
 
 /**
- * Writes the name of the instance into pages, for the programs that preview links: they run no script. Without an
+ * Writes what the instance says of itself into pages, for the programs that preview links: they run no script. Without an
  * answer of identity the last name stands, and before the first one the page stays as it is.
  */
 export function createLinkPreviews(deps: Pick<Deps, 'replicas' | 'signers' | 'clock' | 'log' | 'config'>) {
@@ -51,11 +51,15 @@ const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '
 
 type Address = { origin: string; path: string; isInvite: boolean }
 
-function describePage(page: string, { name }: Described, { origin, path, isInvite }: Address): string {
+function describePage(
+  page: string,
+  { name, description, logo }: Described,
+  { origin, path, isInvite }: Address,
+): string {
   const shown = {
     title: name,
-    description: isInvite ? `You are invited to ${name}.` : `Log in to ${name}, or create an account.`,
-    image: `${origin}/preview.png`,
+    description: isInvite ? `You are invited to ${name}.` : (description ?? `Log in to ${name}, or create an account.`),
+    image: origin + (logo ? `/api/uploads/${logo}` : '/preview.png'),
     url: origin + path,
     type: 'website',
   }

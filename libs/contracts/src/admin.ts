@@ -4,7 +4,7 @@ import * as limits from './constants/limits.ts'
 import { pageQuery } from './invites.ts'
 import { socketsReply } from './sockets.ts'
 import { optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
-import { userReply } from './users.ts'
+import { clearableColor, clearableFile, instanceProfile, userReply } from './users.ts'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
@@ -60,7 +60,7 @@ export const resetPasswordReply = z.object({ temporaryPassword: z.string() })
 export const settingsReply = z
   .object({
     instanceName: z.string(),
-    contact: z.string().nullable(),
+    ...instanceProfile.shape,
     registrationOpen: z.boolean().nullable(),
     federatedRegistrationOpen: z.boolean(),
     autoAcceptPeering: z.boolean(),
@@ -81,6 +81,11 @@ export const settingsBody = z.object({
     .meta({ minLength: 1 })
     .optional(),
   contact: optionalText('contact', limits.contactMax, 'one').optional(),
+  description: optionalText('description', limits.descriptionMax, 'one').optional(),
+  rules: optionalText('rules', limits.rulesMax).optional(),
+  accentColor: clearableColor('accentColor'),
+  /** An upload of one's own. */
+  logo: clearableFile,
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
   federatedRegistrationOpen: z.boolean({ error: 'federatedRegistrationOpen must be true or false' }).optional(),
   autoAcceptPeering: z.boolean({ error: 'autoAcceptPeering must be true or false' }).optional(),

@@ -154,22 +154,24 @@ const fileName = z
 
 export const uploadParams = z.object({ filename: fileName })
 
-const clearableFile = z
+export const clearableFile = z
   .union([fileName, z.literal('')], { error: 'must be the filename of an upload' })
   .transform((value) => value || null)
   .nullable()
   .optional()
 
+export const clearableColor = (name: string) =>
+  z
+    .string({ error: `${name} must look like #rrggbb` })
+    .regex(/^(#[0-9a-fA-F]{6})?$/, { error: `${name} must look like #rrggbb` })
+    .transform((value) => value || null)
+    .nullable()
+    .optional()
+
 const editedValues = {
   text: (name: string, max: number, lines: 'one' | 'many') => optionalText(name, max, lines).optional(),
   picture: () => clearableFile,
-  accentColor: (name: string) =>
-    z
-      .string({ error: `${name} must look like #rrggbb` })
-      .regex(/^(#[0-9a-fA-F]{6})?$/, { error: `${name} must look like #rrggbb` })
-      .transform((value) => value || null)
-      .nullable()
-      .optional(),
+  accentColor: clearableColor,
   avatarColor: (name: string) =>
     z
       .enum([...avatarColors, ''], { error: `${name} must be one of ${avatarColors.join(', ')}` })
@@ -261,9 +263,19 @@ export const uploadReply = z.object({
   mimetype: z.string(),
 })
 
+/** What an instance says of itself. `logo`: the filename of an upload. Contract: 5, Settings. */
+export const instanceProfile = z.object({
+  contact: z.string().nullable(),
+  description: z.string().nullable(),
+  rules: z.string().nullable(),
+  accentColor: z.string().nullable(),
+  logo: z.string().nullable(),
+})
+export const instanceProfileNames = instanceProfile.keyof().options
+
 export const instanceInfoReply = z.object({
   name: z.string(),
-  contact: z.string().nullable(),
+  ...instanceProfile.shape,
   version: z.string(),
   registrationOpen: z.boolean(),
   federatedRegistrationOpen: z.boolean(),

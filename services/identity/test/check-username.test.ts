@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { instanceProfileNames } from '@gatehouse/contracts'
 import { version } from '@gatehouse/service-kit'
 import { buildUser, setGates } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -74,7 +75,7 @@ describe('The checks of the register page', () => {
 
     const gates = ['registrationOpen', 'federatedRegistrationOpen']
     const features = ['directoryConfigured', 'directoryAvailable', 'directoryEnabled', 'supportCardEnabled']
-    expect(known).to.have.all.keys('name', 'version', 'instanceId', 'contact', ...gates, ...features)
+    expect(known).to.have.all.keys('name', 'version', 'instanceId', ...instanceProfileNames, ...gates, ...features)
     expect(features.map((feature) => known[feature])).to.deep.equal([false, false, false, false])
     expect(known).to.include({ name: 'Gatehouse', version, registrationOpen: true, federatedRegistrationOpen: true })
     expect(known['instanceId']).to.match(/^[0-9a-f-]{36}$/)

@@ -2,8 +2,18 @@ import { expect } from 'chai'
 import { settingsChanged } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
 import { eventually } from '@gatehouse/test-kit'
+import sharp from 'sharp'
 import { buildUser, collectEvents } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
+
+async function pictureForm(): Promise<FormData> {
+  const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#aa3355' } })
+    .png()
+    .toBuffer()
+  const form = new FormData()
+  form.set('file', new File([new Uint8Array(picture)], 'logo.png', { type: 'image/png' }))
+  return form
+}
 
 describe('instance settings and the audit log', () => {
   let identity: TestIdentity
@@ -53,6 +63,54 @@ describe('instance settings and the audit log', () => {
     expect((await settings({ contact: 'x'.repeat(201) })).status).to.equal(400)
     expect((await settings({ contact: '' })).body['contact']).to.equal(null)
     expect(await info()).to.equal(null)
+  })
+
+  it('has what an instance says of itself, and refuses what is too long and what is no color, by the name of the field', async () => {
+    const profile = { description: 'A place for choirs', rules: 'Be kind.\nSing in tune.', accentColor: '#aa3355' }
+
+    const { body } = await settings(profile)
+
+    expect(body).to.include(profile)
+    expect((await identity.call('GET', '/api/instance/info')).body).to.include(profile)
+    for (const [field, value] of [
+      ['description', 'x'.repeat(301)],
+      ['rules', 'x'.repeat(2001)],
+      ['accentColor', 'red'],
+      ['logo', '../etc/passwd'],
+      ['logo', 'of-nobody.webp'],
+    ] as const) {
+      const answer = await settings({ [field]: value })
+      expect(answer.status, field).to.equal(400)
+      expect(answer.body['details'], field).to.include({ field })
+    }
+    expect((await settings()).body).to.deep.equal(body)
+  })
+
+  it('keeps its logo until another replaces it, although the admin goes who uploaded it', async () => {
+    const other = await buildUser(identity, { username: 'painter', isAdmin: true })
+    const upload = async () => {
+      const answer = await identity.call('POST', '/api/uploads', { as: other, body: await pictureForm() })
+      expect(answer.status).to.equal(201)
+      return answer.body['filename'] as string
+    }
+    const set = (logo: string | null, as = other) =>
+      identity.call('PATCH', '/api/settings/instance', { as, body: { logo } })
+    const fileStatus = async (name: string) => (await identity.call('GET', `/api/uploads/${name}`)).status
+    const [first, second] = [await upload(), await upload()]
+
+    expect((await set(first, admin)).body['details']).to.deep.include({ field: 'logo' })
+    expect((await set(first)).body['logo']).to.equal(first)
+    expect(((await audit('limit=1')).body.entries as { detail: unknown }[])[0]?.detail).to.deep.equal({ logo: first })
+    expect((await set(second)).body['logo']).to.equal(second)
+    await eventually('the first is gone', async () => (await fileStatus(first)) === 404)
+    const gone = await identity.call('DELETE', `/api/admin/users/${other.id}`, { as: admin })
+    expect(gone.status).to.equal(200)
+    identity.clock.advance(3 * 86_400_000)
+    await identity.deps.uploadCleanup.runNow()
+
+    expect(await fileStatus(second)).to.equal(200)
+    expect((await set(null, admin)).body['logo']).to.equal(null)
+    await eventually('the second is gone', async () => (await fileStatus(second)) === 404)
   })
 
   /** Contract: 5, Settings. */

@@ -171,6 +171,11 @@ export function usePages<T>(key: string, fetchPage: FetchPage<T>, watched?: Watc
 }
 
 let cached: InstanceInfo | null = null
+const infoListeners = new Set<() => void>()
+
+/** After a change of the settings: titles and the logo follow. */
+export const refetchInstanceInfo = (): void => infoListeners.forEach((refetch) => refetch())
+
 let running: Promise<InstanceInfo> | null = null
 
 /** Cached between pages. `settled`: answered or failed. */
@@ -180,6 +185,11 @@ export function useInstanceInfo(): { info: InstanceInfo | null; settled: boolean
     running ??= client.call('instanceInfo').finally(() => (running = null))
     return (cached = await running)
   })
+  const { refetch } = query
+  useEffect(() => {
+    infoListeners.add(refetch)
+    return () => void infoListeners.delete(refetch)
+  }, [refetch])
   return { info: query.data ?? cached, settled: !query.loading }
 }
 

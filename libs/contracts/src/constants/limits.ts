@@ -25,6 +25,8 @@ export const passkeyNameMax = 64
 export const suspensionReasonMax = 500
 /** Contract: 5, Settings. */
 export const contactMax = 200
+export const descriptionMax = 300
+export const rulesMax = 2_000
 export const inviteNameMax = 64
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999

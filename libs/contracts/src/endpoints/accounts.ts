@@ -174,7 +174,7 @@ export const accountDeclarations = {
     refusals: ['upload_unknown', 'range_not_satisfiable'],
   },
   instanceInfo: {
-    summary: 'The name of this instance, and which registrations are open',
+    summary: 'The name of this instance, what it says of itself, and which registrations are open',
     replies: { 200: users.instanceInfoReply },
   },
   endSessions: {

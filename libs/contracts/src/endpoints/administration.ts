@@ -83,6 +83,7 @@ export const administrationDeclarations = {
     summary: 'Change the instance settings',
     body: admin.settingsBody,
     replies: { 200: admin.settingsReply },
+    refusals: ['accent_color_invalid'],
   },
   listOpenOrders: {
     summary: 'Deletions ordered at peers that have not ended, newest first',

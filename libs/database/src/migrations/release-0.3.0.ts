@@ -249,4 +249,10 @@ export const release030 = {
     'create index upstream_deletions_due on upstream_deletions (upstream, next_attempt_at)',
     'create index upstream_deletions_given on upstream_deletions (given_at)',
   ],
+  /** The logo stays when the admin goes who uploaded it. Contract: 5, Settings. */
+  Migration20261206InstanceProfile: [
+    `alter table instance_settings add column description text, add column rules text, add column accent_color text,
+      add column logo text`,
+    'alter table uploads alter column user_id drop not null',
+  ],
 }

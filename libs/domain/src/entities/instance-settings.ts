@@ -9,6 +9,11 @@ const InstanceSettingsSchema = defineEntity({
     instanceName: p.text(),
     /** Whom people ask who cannot log in. */
     contact: p.text().nullable(),
+    description: p.text().nullable(),
+    rules: p.text().nullable(),
+    accentColor: p.text().nullable(),
+    /** An upload without a user. */
+    logo: p.text().nullable(),
     /** Null: the environment decides. Spec: Registration 3. */
     registrationOpen: p.boolean().nullable(),
     federatedRegistrationOpen: p.boolean(),

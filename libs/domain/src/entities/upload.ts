@@ -5,7 +5,8 @@ const UploadSchema = defineEntity({
   tableName: 'uploads',
   properties: {
     filename: p.text().primary(),
-    userId: p.bigint('string'),
+    /** Null: the instance's. */
+    userId: p.bigint('string').nullable(),
     size: p.integer(),
     mimetype: p.text(),
     createdAt: p.datetime(),

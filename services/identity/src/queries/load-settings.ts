@@ -1,3 +1,4 @@
+import { instanceProfileNames } from '@gatehouse/contracts'
 import { batchedRead } from '@gatehouse/database'
 import { InstanceSettings } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -14,7 +15,7 @@ const gates = [
 const readById = batchedRead({
   name: 'instance_settings',
   entity: InstanceSettings,
-  properties: [...gates, 'id', 'instanceId', 'instanceName', 'contact'],
+  properties: [...gates, 'id', 'instanceId', 'instanceName', ...instanceProfileNames],
   key: 'id',
 })
 

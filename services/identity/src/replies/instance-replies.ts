@@ -6,7 +6,7 @@ import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings
 export function instanceReply(settings: PlainSettings, config: Pick<IdentityConfig, 'registrationOpen'>) {
   return {
     name: settings.instanceName,
-    contact: settings.contact ?? null,
+    ...profileOf(settings),
     version,
     registrationOpen: isRegistrationOpen(settings, config),
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
@@ -14,6 +14,14 @@ export function instanceReply(settings: PlainSettings, config: Pick<IdentityConf
     ...chatFeatures,
   }
 }
+
+const profileOf = ({ contact, description, rules, accentColor, logo }: PlainSettings) => ({
+  contact: contact ?? null,
+  description: description ?? null,
+  rules: rules ?? null,
+  accentColor: accentColor ?? null,
+  logo: logo ?? null,
+})
 
 /** Of chat servers. federation-wire-2.md 5, info. */
 const chatFeatures = {
@@ -39,7 +47,7 @@ export function settingsReply(settings: PlainSettings) {
   const { autoAcceptPeering, stubUpgradesNeedProof, requireSecondFactorForAdmins } = settings
   return {
     instanceName,
-    contact: settings.contact ?? null,
+    ...profileOf(settings),
     registrationOpen: registrationOpen ?? null,
     federatedRegistrationOpen,
     autoAcceptPeering,

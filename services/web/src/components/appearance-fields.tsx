@@ -129,6 +129,31 @@ export function ColorPicker({ value, onPick }: { value: string | null; onPick: (
   )
 }
 
+export function AccentField({ value, onPick }: { value: string | null; onPick: (color: string | null) => void }) {
+  return (
+    <div className="field">
+      <label className="field__label" htmlFor="accent-color">
+        {t('Accent color')} <span className="field__optional">{t('(optional)')}</span>
+      </label>
+      <div className="accent-picker">
+        <input
+          id="accent-color"
+          name="accent-color"
+          type="color"
+          value={value ?? '#0b6659'}
+          onChange={(event) => onPick(event.target.value)}
+        />
+        {value ? <code>{value}</code> : <span className="muted">{t('none')}</span>}
+        {value && (
+          <Button size="small" variant="plain" onClick={() => onPick(null)}>
+            {t('Remove')}
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}
+
 type DisplayNameProps = { value: string; username: string; onText: (text: string) => void }
 
 export function DisplayNameField({ username, ...field }: DisplayNameProps) {

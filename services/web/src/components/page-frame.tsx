@@ -15,6 +15,15 @@ for (const type of ['keydown', 'pointerdown']) {
   addEventListener(type, () => void (isUsed = true), { capture: true, once: true })
 }
 
+/** `--accent` is in styles/tokens.css. */
+function useAccent(color: string | null | undefined): void {
+  useEffect(() => {
+    const { style } = document.documentElement
+    if (color) style.setProperty('--accent', color)
+    else style.removeProperty('--accent')
+  }, [color])
+}
+
 /**
  * `target` takes the focus of the page before, so that screen readers announce the new page. Before any input nothing
  * takes it: the first Tab goes to the first link.
@@ -22,6 +31,7 @@ for (const type of ['keydown', 'pointerdown']) {
 export function useNewPage(target: RefObject<HTMLElement | null>, title: string): void {
   const { info } = useInstanceInfo()
   const name = info?.name ?? 'Gatehouse'
+  useAccent(info?.accentColor)
   useEffect(() => void (document.title = `${title} · ${name}`), [title, name])
   useEffect(() => {
     window.scrollTo(0, 0)

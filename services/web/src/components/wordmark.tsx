@@ -1,5 +1,10 @@
-/** The product name. */
+import { useClient, useInstanceInfo } from '../hooks.ts'
+
+/** The logo of the instance, else the product name: of one width, so that nothing shifts. */
 export function Wordmark() {
+  const { info } = useInstanceInfo()
+  const client = useClient()
+  if (info?.logo) return <img className="wordmark wordmark--logo" src={client.uploadUrl(info.logo)} alt={info.name} />
   return (
     <svg className="wordmark" viewBox="0 0 165 36" role="img" aria-label="Gatehouse">
       <path className="wordmark__highlight" d="M78 28v-7a6 6 0 0 1 12 0v7z" />

@@ -1,7 +1,7 @@
 import { pictureFields, type ProfileBody } from '@gatehouse/contracts'
-import { FileRemoval, Upload, type User } from '@gatehouse/domain'
+import { FileRemoval, Upload, type ActingAdmin, type InstanceSettings, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { refuse } from '@gatehouse/runtime'
+import { invalidInput, refuse } from '@gatehouse/runtime'
 
 type ReferenceUpdate = {
   /** Locked and unchanged. */
@@ -25,6 +25,27 @@ export async function updateUploadReferences(
   return removed.size
 }
 
+type LogoChange = { settings: InstanceSettings; logo: string | null; actor: ActingAdmin; now: Date }
+
+/**
+ * The upload becomes the instance's, so that it stays when the account goes. Returns how many files are recorded for
+ * removal. Throws invalid_input. Contract: 5, Settings.
+ */
+export async function replaceLogo(em: EntityManager, { settings, logo, actor, now }: LogoChange): Promise<number> {
+  const before = settings.logo ?? null
+  if (logo === before) return 0
+  if (logo) {
+    const own = { filename: logo, userId: 'userId' in actor ? actor.userId : '0', claimedAt: null }
+    const claimed = await em.nativeUpdate(Upload, own, { userId: null, claimedAt: now })
+    if (claimed !== 1) {
+      throw invalidInput({ field: 'logo', reason: 'invalid' }, { text: 'logo must name an upload of your own' })
+    }
+  }
+  if (!before) return 0
+  await releaseUpload(em, { filename: before, userId: null, now })
+  return 1
+}
+
 type OwnUpload = { filename: string; userId: string; now: Date }
 
 /** The cleanup deletes by one statement too: whichever commits first decides. */
@@ -33,7 +54,9 @@ async function claimUpload(em: EntityManager, { filename, userId, now }: OwnUplo
   if (claimed !== 1) throw refuse.file_not_own()
 }
 
-async function releaseUpload(em: EntityManager, { filename, userId, now }: OwnUpload): Promise<void> {
+type ReleasedUpload = { filename: string; userId: string | null; now: Date }
+
+async function releaseUpload(em: EntityManager, { filename, userId, now }: ReleasedUpload): Promise<void> {
   await em.nativeDelete(Upload, { filename, userId })
   await em.insert(FileRemoval, { filename, createdAt: now })
 }

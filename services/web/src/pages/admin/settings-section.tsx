@@ -1,11 +1,13 @@
 import type { InstanceSettings } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useState } from 'react'
+import { AccentField, PicturePicker } from '../../components/appearance-fields.tsx'
+import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
-import { Field, RadioGroup, Switch } from '../../components/field.tsx'
+import { Field, RadioGroup, Switch, TextArea } from '../../components/field.tsx'
 import { Skeleton, StatusDot } from '../../components/status.tsx'
-import { useClient, useMutation, useQuery } from '../../hooks.ts'
+import { refetchInstanceInfo, useClient, useMutation, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 
 const registrationOptions = [
@@ -47,47 +49,53 @@ export function SettingsSection() {
   if (!query.data) return query.error ? <QueryError query={query} /> : <Skeleton rows={5} />
   const { settings, registrationOpen } = query.data
   const shown = { ...settings, ...pending }
-  const save = (next: InstanceSettings) => query.setData({ settings: next, registrationOpen })
+  const save = (next: InstanceSettings) => {
+    query.setData({ settings: next, registrationOpen })
+    refetchInstanceInfo()
+  }
   return (
     <div className="settings-grid">
-      <Card title={t('Registration and federation')}>
-        <RadioGroup
-          legend={t('New accounts')}
-          name="registration"
-          value={toOption(shown.registrationOpen)}
-          options={registrationOptions}
-          onPick={(option) => void change({ registrationOpen: fromOption[option] })}
-        />
-        <div className="list">
-          <Switch
-            label={t('Allow users from other instances')}
-            hint={t('Users of other instances can get an identity here. Invites do not affect this.')}
-            on={shown.federatedRegistrationOpen}
-            onChange={(on) => void change({ federatedRegistrationOpen: on })}
+      <div className="stack">
+        <Card title={t('Registration and federation')}>
+          <RadioGroup
+            legend={t('New accounts')}
+            name="registration"
+            value={toOption(shown.registrationOpen)}
+            options={registrationOptions}
+            onPick={(option) => void change({ registrationOpen: fromOption[option] })}
           />
-          <Switch
-            label={t('Accept peering requests automatically')}
-            hint={t('When off, an admin approves or denies each request under Federation.')}
-            on={shown.autoAcceptPeering}
-            onChange={(on) => void change({ autoAcceptPeering: on })}
-          />
-          <Switch
-            label={t('Demand a second factor of admins')}
-            hint={t(
-              'Admins without one cannot use this administration until they have turned one on, on their home page.',
-            )}
-            on={shown.requireSecondFactorForAdmins}
-            onChange={(on) => void change({ requireSecondFactorForAdmins: on })}
-          />
-          <Switch
-            label={t('Ask for a proof before a known user gets an account')}
-            hint={t('When off, users that peers have told of can register while their own instance does not answer.')}
-            on={shown.stubUpgradesNeedProof}
-            onChange={(on) => void change({ stubUpgradesNeedProof: on })}
-          />
-        </div>
-        {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
-      </Card>
+          <div className="list">
+            <Switch
+              label={t('Allow users from other instances')}
+              hint={t('Users of other instances can get an identity here. Invites do not affect this.')}
+              on={shown.federatedRegistrationOpen}
+              onChange={(on) => void change({ federatedRegistrationOpen: on })}
+            />
+            <Switch
+              label={t('Accept peering requests automatically')}
+              hint={t('When off, an admin approves or denies each request under Federation.')}
+              on={shown.autoAcceptPeering}
+              onChange={(on) => void change({ autoAcceptPeering: on })}
+            />
+            <Switch
+              label={t('Demand a second factor of admins')}
+              hint={t(
+                'Admins without one cannot use this administration until they have turned one on, on their home page.',
+              )}
+              on={shown.requireSecondFactorForAdmins}
+              onChange={(on) => void change({ requireSecondFactorForAdmins: on })}
+            />
+            <Switch
+              label={t('Ask for a proof before a known user gets an account')}
+              hint={t('When off, users that peers have told of can register while their own instance does not answer.')}
+              on={shown.stubUpgradesNeedProof}
+              onChange={(on) => void change({ stubUpgradesNeedProof: on })}
+            />
+          </div>
+          {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
+        </Card>
+        <LookForm settings={settings} onSaved={save} />
+      </div>
       <div className="stack">
         <RegistrationRules local={registrationOpen} federated={settings.federatedRegistrationOpen} />
         <TextSettingForm
@@ -111,6 +119,27 @@ export function SettingsSection() {
           )}
           max={limits.contactMax}
           submit={t('Save contact')}
+          onSaved={save}
+        />
+        <TextSettingForm
+          setting="description"
+          value={settings.description ?? ''}
+          title={t('Description')}
+          label={t('What this instance is')}
+          hint={t('Shown on the pages for logging in and registering, and where a link is previewed.')}
+          max={limits.descriptionMax}
+          submit={t('Save description')}
+          onSaved={save}
+        />
+        <TextSettingForm
+          setting="rules"
+          value={settings.rules ?? ''}
+          title={t('Rules')}
+          label={t('What holds for everybody here')}
+          hint={t('Shown on the pages for logging in and registering.')}
+          max={limits.rulesMax}
+          submit={t('Save rules')}
+          isLong
           onSaved={save}
         />
       </div>
@@ -164,7 +193,7 @@ function RegistrationRules({ local, federated }: { local: boolean; federated: bo
 }
 
 type TextSettingProps = {
-  setting: 'instanceName' | 'contact'
+  setting: 'instanceName' | 'contact' | 'description' | 'rules'
   value: string
   title: string
   label: string
@@ -172,14 +201,24 @@ type TextSettingProps = {
   max: number
   submit: string
   isNeeded?: boolean
+  isLong?: boolean
   onSaved: (settings: InstanceSettings) => void
 }
 
-function TextSettingForm({ setting, value, isNeeded = false, onSaved, max, ...texts }: TextSettingProps) {
+function TextSettingForm({
+  setting,
+  value,
+  isNeeded = false,
+  isLong = false,
+  onSaved,
+  max,
+  ...texts
+}: TextSettingProps) {
   const client = useClient()
   const mutation = useMutation()
   const [typed, setTyped] = useState(value)
   const text = typed.trim()
+  const Input = isLong ? TextArea : Field
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (isNeeded && !text) return
@@ -191,7 +230,7 @@ function TextSettingForm({ setting, value, isNeeded = false, onSaved, max, ...te
   return (
     <Card title={texts.title}>
       <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
-        <Field
+        <Input
           label={texts.label}
           name={setting}
           optional={!isNeeded}
@@ -209,6 +248,50 @@ function TextSettingForm({ setting, value, isNeeded = false, onSaved, max, ...te
           </SubmitButton>
         </div>
       </form>
+    </Card>
+  )
+}
+
+type LookProps = { settings: InstanceSettings; onSaved: (settings: InstanceSettings) => void }
+
+function LookForm({ settings, onSaved }: LookProps) {
+  const client = useClient()
+  const mutation = useMutation()
+  const [color, setColor] = useState(settings.accentColor)
+  const change = (body: (signal: AbortSignal) => Promise<Partial<InstanceSettings>>) =>
+    mutation.run(
+      async (signal) => onSaved(await client.call('patchSettings', { body: await body(signal), signal })),
+      t('Saved.'),
+    )
+  return (
+    <Card title={t('Look')}>
+      <div className="stack">
+        <div className="field">
+          <span className="field__label">{t('Logo')}</span>
+          {settings.logo && <img className="wordmark--logo" src={client.uploadUrl(settings.logo)} alt="" />}
+          <PicturePicker
+            name="logo"
+            label={t('Logo')}
+            accept="image/png,image/jpeg,image/webp,image/gif,image/avif"
+            choose={settings.logo ? t('Change picture') : t('Choose picture')}
+            onRemove={settings.logo ? () => void change(async () => ({ logo: null })) : null}
+            onFile={(file) =>
+              void change(async (signal) => ({ logo: (await client.upload(file, { signal })).filename }))
+            }
+            hint={t('Takes the place of the word Gatehouse, and is the picture where a link is previewed.')}
+          />
+        </div>
+        <AccentField value={color} onPick={setColor} />
+        <p className="muted small">
+          {t('Of buttons and links: darker or lighter than chosen where a text could not be read otherwise.')}
+        </p>
+        {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
+        <div className="button-row">
+          <Button busy={mutation.busy} onClick={() => void change(async () => ({ accentColor: color }))}>
+            {t('Save color')}
+          </Button>
+        </div>
+      </div>
     </Card>
   )
 }

@@ -2,6 +2,9 @@ import { type ReactNode, useRef } from 'react'
 import { useNewPage } from '../../components/page-frame.tsx'
 import { LanguageSelect, ThemeToggle } from '../../components/preferences.tsx'
 import { Wordmark } from '../../components/wordmark.tsx'
+import { useInstanceInfo } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 import { AuthIllustration } from './auth-illustration.tsx'
 
 type Props = { title: string; subtitle?: ReactNode; above?: ReactNode; children: ReactNode }
@@ -33,7 +36,34 @@ export function AuthFrame({ title, subtitle, above, children }: Props) {
           </div>
           {children}
         </div>
+        <About />
       </main>
+    </div>
+  )
+}
+
+/** What the instance says of itself. Contract: 5, Settings. */
+function About() {
+  const { info } = useInstanceInfo()
+  if (!info?.description && !info?.rules && !info?.contact) return null
+  return (
+    <div className="auth__about stack stack--tight">
+      {info.description && (
+        <p>
+          <bdi>{info.description}</bdi>
+        </p>
+      )}
+      {info.contact && (
+        <p>
+          <Phrase text="Contact: {contact}" values={{ contact: <bdi>{info.contact}</bdi> }} />
+        </p>
+      )}
+      {info.rules && (
+        <details>
+          <summary>{t('Rules')}</summary>
+          <p dir="auto">{info.rules}</p>
+        </details>
+      )}
     </div>
   )
 }

@@ -8,7 +8,6 @@ import { Field, PasswordField } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
 import { openEntries, useClient, useDeletionReport, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
-import { Phrase } from '../../language/phrase.tsx'
 import { canUsePasskeys, choosePasskey, logInByPasskey, offerPasskeys } from '../../passkeys.ts'
 import { AuthFrame } from './auth-frame.tsx'
 
@@ -144,10 +143,7 @@ export function LoginPage() {
           </Button>
         )}
       </form>
-      <p className="auth__alternative">
-        {t('Forgot your password? Ask an admin of this instance for a link.')}{' '}
-        {info?.contact && <Phrase text="Contact: {contact}" values={{ contact: <bdi>{info.contact}</bdi> }} />}
-      </p>
+      <p className="auth__alternative">{t('Forgot your password? Ask an admin of this instance for a link.')}</p>
       <p className="auth__alternative">
         {info?.registrationOpen === false ? t('New accounts need an invite.') : t('New here?')}{' '}
         <Link href={search ? `/register?${search}` : '/register'}>

@@ -1,6 +1,11 @@
 import { limits } from '@gatehouse/contracts/constants'
-import { AvatarPicker, ColorPicker, DisplayNameField, PicturePicker } from '../../components/appearance-fields.tsx'
-import { Button } from '../../components/button.tsx'
+import {
+  AccentField,
+  AvatarPicker,
+  ColorPicker,
+  DisplayNameField,
+  PicturePicker,
+} from '../../components/appearance-fields.tsx'
 import { TextArea } from '../../components/field.tsx'
 import { t } from '../../language/language.ts'
 import type { ProfileDraft } from './profile-draft.ts'
@@ -36,31 +41,6 @@ export function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem
         error={problem}
       />
     </>
-  )
-}
-
-function AccentField({ value, onPick }: { value: string | null; onPick: (color: string | null) => void }) {
-  return (
-    <div className="field">
-      <label className="field__label" htmlFor="accent-color">
-        {t('Accent color')} <span className="field__optional">{t('(optional)')}</span>
-      </label>
-      <div className="accent-picker">
-        <input
-          id="accent-color"
-          name="accent-color"
-          type="color"
-          value={value ?? '#0b6659'}
-          onChange={(event) => onPick(event.target.value)}
-        />
-        {value ? <code>{value}</code> : <span className="muted">{t('none')}</span>}
-        {value && (
-          <Button size="small" variant="plain" onClick={() => onPick(null)}>
-            {t('Remove')}
-          </Button>
-        )}
-      </div>
-    </div>
   )
 }
 
