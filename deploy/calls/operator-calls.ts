@@ -117,6 +117,8 @@ const runningInstance = z.object({
   origin: z.string(),
   secrets: z.object({ jwtSecret: z.string(), internalSecret: z.string(), encryptionSecret: z.string().optional() }),
   previousEncryptionSecrets: z.array(z.string()).readonly().default([]),
+  /** Of a cluster. */
+  servers: z.object({ nats: z.string(), redis: z.string() }).optional(),
 })
 export type RunningInstance = z.infer<typeof runningInstance>
 

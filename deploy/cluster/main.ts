@@ -63,7 +63,10 @@ async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig)
 }
 
 /** `gatehouse` finds the cluster by its folder, as it finds an embedded instance. */
-async function openCommandLine({ environment, postgres }: Cluster, folder: string): Promise<AsyncDisposable> {
+async function openCommandLine(
+  { environment, postgres, nats, redis }: Cluster,
+  folder: string,
+): Promise<AsyncDisposable> {
   const valueOf = (name: string): string => environment[name] ?? ''
   const urlsOf = (name: string): string[] => valueOf(name).split(',')
   const secrets = {
@@ -81,6 +84,7 @@ async function openCommandLine({ environment, postgres }: Cluster, folder: strin
     },
     instance: {
       databaseUrl: postgres.url,
+      servers: { nats: nats.url, redis: redis.url },
       ...uploadConfig(readVariables(environment, uploadSettings), folder),
       origin: valueOf('PUBLIC_ORIGIN'),
       secrets,

@@ -76,9 +76,10 @@ export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeRun> {
   const users = await registerUsers(instance)
   const { returnLimitMs, socketsOfEachUser, log, betweenReplacementsMs = defaultBetweenReplacementsMs } = options
   const sockets = await watchSockets({ balancer, history, returnLimitMs }, users.online, socketsOfEachUser)
+  resources.defer(() => sockets.stop())
   log(`started: ${cluster.processes.length} processes, ${users.online.length * socketsOfEachUser} sockets`)
   const writers = users.writers.slice(0, options.writers)
-  const load = startLoad(instance, history, { ...users, writers })
+  const load = resources.use(startLoad(instance, history, { ...users, writers }))
   const replacements: Replacement[] = []
   for (let round = 1; round <= options.rounds; round += 1) {
     for (const process of chooseProcesses(cluster, options.replacedOfEach)) {
@@ -191,6 +192,11 @@ function startLoad(instance: InstanceClient, history: History, users: TestUsers)
       await Promise.all(working)
       for (const { checkAtTheEnd } of await Promise.all(writing)) await checkAtTheEnd()
       await (await redeeming).check()
+    },
+    /** Before the client ends: requests that fail at once would never let the loops see that they have to stop. */
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await Promise.allSettled([...working, ...writing, redeeming])
     },
   }
 }

@@ -109,7 +109,7 @@ async function readSubjects(environment: Environment) {
   try {
     const instance = await findRunningInstance(dataFolderOf(environment))
     const unreadable = instance ? undefined : 'no instance runs on this data folder, and there is no DATABASE_URL'
-    return { ...urls, database: instance?.databaseUrl, instance, unreadable }
+    return { ...urls, ...instance?.servers, database: instance?.databaseUrl, instance, unreadable }
   } catch (error) {
     return { ...urls, instance: null, unreadable: (error as Error).message }
   }
@@ -145,7 +145,8 @@ const readAddress = (environment: Environment) => publicAddress(given(environmen
 
 function readConfiguration(environment: Environment, instance: RunningInstance | null): string {
   const origin = instance?.origin ?? configured(() => readAddress(environment)).origin
-  return `${isDistributed(environment) ? 'distributed' : `embedded in ${dataFolderOf(environment)}`}, known as ${origin}`
+  const form = instance?.servers ? 'a cluster' : 'embedded'
+  return `${isDistributed(environment) ? 'distributed' : `${form} in ${dataFolderOf(environment)}`}, known as ${origin}`
 }
 
 function originOf(environment: Environment): string | null {
