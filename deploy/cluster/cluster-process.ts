@@ -44,6 +44,7 @@ export class ClusterProcess extends ManagedProcess {
       isReady: () => isReady(opsUrl),
       lastLines: view.lastLines,
       restarts,
+      onRestarted: (pid) => view.tell(`is up again (process ${pid})`),
       onEnded: (reason) => view.tell(`ended with ${reason}${restarts ? ': it is started again' : ''}`),
       spawn() {
         const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env

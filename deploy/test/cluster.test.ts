@@ -64,6 +64,7 @@ describe('npm run cluster', function () {
     await cluster.waitForOutput(/identity-0 ended with SIGKILL: it is started again/)
     const line = cluster.output.stdout.split('\n').find((text) => text.includes('ended with SIGKILL'))
     expect(JSON.parse(line!)).to.include({ process: 'identity-0', level: 'warn' })
+    await cluster.waitForOutput(/identity-0 is up again \(process \d+\)/)
     const info = async () => (await fetch(`${cluster.url}/api/instance/info`)).status
     await eventually('it answers again', async () => (await info()) === 200, 60_000)
     expect((await postJson(`${cluster.url}/api/auth/register`, account)).status).to.equal(201)

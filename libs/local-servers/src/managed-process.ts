@@ -19,6 +19,7 @@ export type ProcessOptions = {
   restarts?: boolean
   /** Nobody asked for it to end. */
   onEnded?: (reason: string) => void
+  onRestarted?: (pid: number) => void
   /** For the error of a failed start. */
   lastLines: () => string
 }
@@ -101,6 +102,7 @@ export class ManagedProcess implements AsyncDisposable {
       if (this.#isStopRequested) return
       await this.#run().catch(() => undefined)
     } while (hasEnded(this.#child))
+    this.#options.onRestarted?.(this.pid)
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

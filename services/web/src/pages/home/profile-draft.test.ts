@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { changedFields, type ProfileValues } from './profile-draft.ts'
 
@@ -24,5 +26,16 @@ describe('the changes of a profile edit', () => {
       customStatus: null,
       discoverable: false,
     })
+  })
+})
+
+describe('the form of a profile edit', () => {
+  it('has a control for each field but the pictures, which have pickers of their own', () => {
+    const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.tsx'))
+    const sources = files.map((file) => readFileSync(join(import.meta.dirname, file), 'utf8')).join('')
+    const missing = (names: readonly string[]) => names.filter((name) => !sources.includes(`set({ ${name} })`))
+
+    expect(missing(Object.keys(saved))).to.deep.equal([])
+    expect(missing(['unheardOf'])).to.deep.equal(['unheardOf'])
   })
 })
