@@ -49,6 +49,7 @@ export async function loadLanguage(language: Language = preferredLanguage()): Pr
   refusalTexts = refusals ?? {}
   current = language
   document.documentElement.lang = language
+  document.documentElement.dir = german?.direction ?? 'ltr'
   for (const listener of [...listeners]) listener()
 }
 

@@ -1,0 +1,221 @@
+import { answered, launchChromium } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import german from '../../services/web/src/language/german.json' with { type: 'json' }
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+import * as actions from './actions.ts'
+
+type Text = keyof typeof german.texts
+/** `ready` is shown once the page has loaded; `open`: what to open then. */
+type Target = { path: string; ready: string; open?: (page: Page) => Promise<void> }
+
+const password = 'a long password'
+const accents = 'áƀćđéƒǵĥíĵķĺɱńóƥɋŕśţúṽŵẋýž'
+
+/** A text of a language that is not there: accented, a third longer, in brackets; its places stay. */
+function pseudo(text: string): string {
+  let letters = 0
+  const long = text.replace(/\{\w+\}|[a-z]/gi, (found) => {
+    if (found.length > 1) return found
+    const small = accents.charAt(found.toLowerCase().charCodeAt(0) - 97)
+    const accented = found === found.toLowerCase() ? small : small.toUpperCase()
+    return ++letters % 3 === 0 ? accented + small : accented
+  })
+  return `⟦${long}⟧`
+}
+
+const say = (text: Text) => pseudo(text)
+
+function pseudoCatalogue(): string {
+  const { texts, answers, refusals } = german
+  const fromKeys = (part: object) => Object.fromEntries(Object.keys(part).map((text) => [text, pseudo(text)]))
+  const catalogue = {
+    direction: 'rtl',
+    texts: fromKeys(texts),
+    answers: fromKeys(answers),
+    refusals: fromKeys(refusals),
+  }
+  return `export default ${JSON.stringify(catalogue)}`
+}
+
+const publicPages: Target[] = [
+  { path: '/login', ready: say('Create an account') },
+  { path: '/register', ready: say('Continue') },
+  {
+    path: '/register',
+    ready: say('Continue'),
+    open: async (page) => {
+      await page.locator('input[name=username]').fill('dora')
+      for (const field of await page.locator('input[type=password]').all()) await field.fill(password)
+      await actions.click(page, say('Continue'))
+      await page.getByRole('button', { name: say('Create account') }).waitFor()
+    },
+  },
+  { path: '/recover#1.x', ready: say('New password again') },
+  { path: '/no-such-page', ready: say('Page not found') },
+]
+
+const accountPages: Target[] = [
+  { path: '/channels/@me', ready: say('Online') },
+  { path: '/channels/@me', ready: say('Online'), open: (page) => actions.click(page, say('Your account')) },
+  { path: '/settings/profile', ready: say('Edit profile') },
+  { path: '/settings/profile', ready: say('Edit profile'), open: (page) => actions.click(page, say('Edit profile')) },
+  { path: '/settings/security', ready: say('No passkeys yet.') },
+  { path: '/settings/sessions', ready: say('This page') },
+  { path: '/settings/instances', ready: say('No connected instances yet. Connect one to use this account there.') },
+  { path: '/settings/data', ready: say('Download') },
+  { path: '/settings/leave', ready: say('Delete account') },
+  { path: '/settings/leave', ready: say('Delete account'), open: (page) => actions.click(page, say('Delete account')) },
+  { path: '/admin', ready: say('Registrations a day') },
+  { path: '/admin/users', ready: '@bert' },
+  {
+    path: '/admin/users',
+    ready: '@bert',
+    open: async (page) => {
+      await page.getByRole('link', { name: '@bert' }).click()
+      await page.getByRole('heading', { name: say('Latest acts') }).waitFor()
+    },
+  },
+  { path: '/admin/invites', ready: 'Friends' },
+  { path: '/admin/audit', ready: 'alice' },
+  { path: '/admin/federation', ready: 'b.example' },
+  { path: '/admin/settings', ready: say('Current rules') },
+]
+
+describe('a language that is longer and runs from right to left', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+  let page: Page
+  let token: string
+
+  before(async () => {
+    instance = resources.use(await startInstance('languages'))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    const reply = await postJson(instance, '/api/auth/register', { username: 'alice', password })
+    token = ((await reply.json()) as { token: string }).token
+    await answered(postJson(instance, '/api/auth/register', { username: 'bert', password }))
+    await instance.addFriendship('alice', 'bert')
+    await instance.runSql(
+      `insert into peers (id, origin, host, secret, status, activated_at)
+       values (1, 'https://b.example', 'b.example', 'none', 'active', now())`,
+    )
+    await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
+    page = await (await browser.newContext({ locale: 'de', reducedMotion: 'reduce' })).newPage()
+    await page.route('**/assets/german-*.js', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: pseudoCatalogue() }),
+    )
+  })
+
+  after(() => resources.disposeAsync())
+
+  it('is everywhere: no text bypasses the catalogue, is clipped or makes the page wider than the window', async () => {
+    const faults = new Set<string>()
+    for (const target of publicPages) for (const fault of await findFaultsOf(target)) faults.add(fault)
+    await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
+    for (const target of accountPages) for (const fault of await findFaultsOf(target)) faults.add(fault)
+
+    expect([...faults]).to.deep.equal([])
+    expect(await page.evaluate(() => [document.documentElement.lang, document.documentElement.dir])).to.deep.equal([
+      'de',
+      'rtl',
+    ])
+  })
+
+  it('would show a text that is clipped or bypasses the catalogue, and a page that is too wide', async () => {
+    await page.setViewportSize({ width: 390, height: 800 })
+    await show({ path: '/no-such-page', ready: say('Page not found') })
+    expect(await findFaults(page)).to.deep.equal([])
+    await page.evaluate((text) => {
+      const add = (words: string, style: Partial<CSSStyleDeclaration>) => {
+        const added = document.body.appendChild(document.createElement('p'))
+        added.append(words)
+        Object.assign(added.style, style)
+      }
+      add('Bypassed', {})
+      add(text, { width: '20px', overflow: 'hidden', whiteSpace: 'nowrap' })
+      add(text, { width: '500px' })
+    }, say('Page not found'))
+
+    expect(await findFaults(page)).to.have.members([
+      'untranslated: Bypassed',
+      `clipped: ${say('Page not found')}`,
+      `out of its box: ${say('Page not found')}`,
+      'a horizontal scroll bar: html',
+    ])
+  })
+
+  async function show({ path, ready, open }: Target): Promise<void> {
+    if (page.url() !== instance.origin + path) await page.goto(instance.origin + path)
+    await actions.waitForText(page, ready)
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+    await open?.(page)
+  }
+
+  async function findFaultsOf(target: Target): Promise<string[]> {
+    await show(target)
+    const faults: string[] = []
+    for (const width of [1366, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      for (const fault of await findFaults(page)) faults.push(`${target.path} at ${width}: ${fault}`)
+    }
+    return faults
+  }
+})
+
+/** In what is visible. */
+function findFaults(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const kept = [
+      /^Gatehouse$/, // the brand
+      /^(English|Deutsch)$/, // languages by their own names
+      /^@?(alice|bert|dora|Friends|a|b|d)$/, // names that people chose, and their initials
+      /^(https?:\/\/)?(languages\.localhost|[a-z]+\.example)(:\d+)?(\/\S*)?$/, // addresses
+      /^\d+\. \p{L}+ \d{4}$|^vor \d+ \p{L}+$/u, // dates, which the browser writes
+      /^Chrome · Linux$|^Mozilla\//, // devices
+    ]
+    const shown = [...document.querySelectorAll<HTMLElement>('body *')].filter(
+      (element) => element.matches('option') || element.checkVisibility({ visibilityProperty: true }),
+    )
+    const isBypass = (text: string) => {
+      let left = text
+      for (let before = ''; before !== left;) [before, left] = [left, left.replace(/⟦[^⟦⟧]*⟧/g, '')]
+      left = left.replace(/⟦.*$|^.*⟧/gs, '').trim()
+      return /[a-z]/i.test(left) && !kept.some((reason) => reason.test(left))
+    }
+    const texts = shown.flatMap((element) => [
+      ...[...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.nodeValue ?? ''),
+      ...['aria-label', 'title', 'placeholder', 'alt'].map((name) => element.getAttribute(name) ?? ''),
+    ])
+    const root = document.documentElement
+    // A link to copy ends in an ellipsis.
+    const mayOverflow = '.visually-hidden, input[readonly]'
+    const tooWide = [root, ...shown].filter(
+      (element) => element.scrollWidth > element.clientWidth && !element.matches(mayOverflow),
+    )
+    const overflows = tooWide.flatMap((element) => {
+      const { overflowX, scrollbarWidth } = getComputedStyle(element)
+      if (/hidden|clip/.test(overflowX)) return [`clipped: ${element.textContent || element.outerHTML}`]
+      // A strip of tabs is moved without a bar.
+      const hasBar = element === root || (/auto|scroll/.test(overflowX) && scrollbarWidth !== 'none')
+      return hasBar ? [`a horizontal scroll bar: ${element.className || element.localName}`] : []
+    })
+    const isOutOfItsBox = (element: HTMLElement) => {
+      const { parentElement: parent } = element
+      if (!parent || !element.matches('a, button, p, span')) return false
+      if (getComputedStyle(element).position !== 'static' || getComputedStyle(parent).overflowX !== 'visible')
+        return false
+      const [inner, outer] = [element.getBoundingClientRect(), parent.getBoundingClientRect()]
+      return inner.left < outer.left - 1 || inner.right > outer.right + 1
+    }
+    return [
+      ...[document.title.replace(/ · Gatehouse$/, ''), ...texts]
+        .filter(isBypass)
+        .map((text) => `untranslated: ${text.trim()}`),
+      ...shown.filter(isOutOfItsBox).map((element) => `out of its box: ${element.textContent}`),
+      ...overflows,
+    ]
+  })
+}
