@@ -1,14 +1,18 @@
 import { parseArgs } from 'node:util'
 import type { Run } from './rounds.ts'
 
-export type Chosen = { names: string[]; run: Run; isMarkdown: boolean }
+export type Chosen = { names: string[]; run: Run; isMarkdown: boolean; isWriting: boolean }
 
-/** Reads `[name …] [--rounds <n>] [--markdown]`; no name is all of them. Throws with a sentence that a person can act on. */
+/** Reads `[name …] [--rounds <n>] [--markdown] [--write]`; no name is all of them. Throws with a sentence that a person can act on. */
 export function readArguments(args: string[], known: readonly string[]): Chosen {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { rounds: { type: 'string' }, markdown: { type: 'boolean', default: false } },
+    options: {
+      rounds: { type: 'string' },
+      markdown: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
+    },
   })
   const unknown = positionals.filter((name) => !known.includes(name))
   if (unknown.length > 0) {
@@ -19,6 +23,7 @@ export function readArguments(args: string[], known: readonly string[]): Chosen 
     names: positionals.length > 0 ? positionals : [...known],
     run: { rounds: (usual) => rounds ?? usual },
     isMarkdown: values.markdown,
+    isWriting: values.write,
   }
 }
 

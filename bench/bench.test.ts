@@ -7,6 +7,9 @@ import { WebSocketServer } from 'ws'
 import { readArguments } from './arguments.ts'
 import { compare } from './compare/compare.ts'
 import { readCompareOptions } from './compare/options.ts'
+import { formatCosts, formatSummary, replacePart } from './pages.ts'
+import { planPeople } from './people.ts'
+import { drawPicture } from './picture.ts'
 import { absoluteLine, ratioLine } from './report.ts'
 import { measureInRounds } from './rounds.ts'
 
@@ -59,9 +62,57 @@ describe('npm run bench', () => {
     const chosen = readArguments(['start', '--rounds', '2'], ['login', 'start'])
 
     expect([chosen.names, chosen.run.rounds(7)]).to.eql([['start'], 2])
-    expect(readArguments([], ['login', 'start'])).to.deep.include({ names: ['login', 'start'], isMarkdown: false })
+    expect(readArguments([], ['login', 'start'])).to.deep.include({
+      names: ['login', 'start'],
+      isMarkdown: false,
+      isWriting: false,
+    })
     expect(() => readArguments(['stort'], ['start'])).to.throw('no benchmark called stort; there are start')
     expect(() => readArguments(['--rounds', '0'], [])).to.throw('from 1 to 100')
+  })
+
+  it('writes between the markers of a page, and nowhere else', () => {
+    const page = 'before\n<!-- bench: costs -->old<!-- /bench: costs -->\nafter'
+
+    const written = replacePart(page, 'costs', 'new')
+
+    expect(written).to.equal('before\n<!-- bench: costs -->\n\nnew\n\n<!-- /bench: costs -->\nafter')
+    expect(replacePart(written, 'costs', 'new')).to.equal(written)
+    expect(() => replacePart(page, 'people', 'new')).to.throw('no part between')
+  })
+
+  it('shows newcomers the lines with a headline, and draws those with a ratio', () => {
+    const compared = ratioLine({
+      ...{ headline: 'Reads & more', what: 'reads', ours: [20], peer: { name: 'theirs, tuned', values: [10] } },
+      ...{ format: (value: number) => `${value}/s`, bound: null },
+    })
+    const plain = absoluteLine({ what: 'x', values: [1], peer: '', format: String, bound: { atMost: 1 } })
+
+    const [summary, picture] = [formatSummary([compared, plain]), drawPicture([compared, plain])]
+
+    expect(summary.split('\n')).to.have.length(3)
+    expect(summary).to.include('| Reads & more | 20/s | theirs, tuned 10/s | 2.00 × |')
+    expect(picture.match(/<text[^>]*font-weight/g)).to.have.length(1)
+    expect(picture).to.include('Reads &amp; more').and.include('>theirs 10/s<')
+    expect(picture)
+      .to.match(/width="320" height="14" fill="#3b5bdb"/)
+      .and.match(/width="160" height="14" fill="#adb5bd"/)
+  })
+
+  it('computes cores for many people from the costs of the last fleet', () => {
+    const line = (what: string, micros: number) => {
+      const rest = { measured: '', peer: '', ratio: null, limit: '', within: true }
+      return { what, ...rest, cpu: { gateway: micros } }
+    }
+    const names = ['GET @me', 'login', 'a socket comes', 'a presence change', 'a message, delivered to 500 sockets']
+    const costs = [...names.map((name) => line(name, 9e9)), ...names.map((name) => line(name, 1_000))]
+
+    const plan = planPeople(costs)
+
+    // 60 + 0.05 + 0.5 + 0.5 + 600 / 500 ms an hour; twice that in cores.
+    expect(plan).to.match(/\| gateway \| 62.3 \| 3.46 \| 345.83 \|/)
+    expect(formatCosts(costs.slice(-1))).to.include('| 1000 |')
+    expect(() => planPeople(costs.slice(0, 4))).to.throw('nothing was measured')
   })
 })
 

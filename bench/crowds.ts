@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
+import { cpuOfOne, formatCpu, readCpu } from './cluster-cpu.ts'
 import type { Connection, CrowdCommand, CrowdReport } from './crowd-client.ts'
 import { absoluteLine, type Line } from './report.ts'
 import { peakMiB } from './reconnect.ts'
@@ -9,7 +10,8 @@ import { sessionTarget } from './socket-targets.ts'
 import { createUsers, type BenchUser } from './socket-users.ts'
 
 const usualRounds = 3
-const crowds = [5_000, 10_000, 20_000]
+/** One for a first look: `CROWD=10000 npm run bench -- crowds`. */
+const crowds = process.env.CROWD ? [Number(process.env.CROWD)] : [5_000, 10_000, 20_000]
 const backMs = 30_000
 const nodes = 2
 /** More clients than one process may have file descriptors. */
@@ -35,13 +37,18 @@ async function measureCrowd(rounds: number, size: number): Promise<Line[]> {
   const secret = cluster.environment.INTERNAL_SECRET!
   await tell((client) => ({ open: connections.filter(({ place }) => place % clients === client), secret }))
   const back: number[][] = []
+  const cpu = () => readCpu(cluster, { client: children.map(({ pid }) => pid!) })
+  const before = cpu()
   for (let round = 0; round < rounds; round += 1) back.push(await tell(() => ({ dropForMs: backMs })))
+  console.log(`${size}: CPU in µs for each socket: ${formatCpu(cpuOfOne(before, cpu(), size * rounds))}`)
+  console.log(`handshakes of all rounds: ${await outcomesOf(cluster)}`)
   const peaks = await Promise.all(
     cluster.processes.filter(({ service }) => service === 'session-gateway').map(({ pid }) => peakMiB(pid)),
   )
   const last = back.map((times) => Math.max(...times) / 1000)
   return [
     absoluteLine({
+      headline: `Of ${size} sockets that are dropped at once, back within ${backMs / 1000} s`,
       what: `${size} sockets on two session gateways, all dropped at once: back within ${backMs / 1000} s`,
       values: back.map((times) => (100 * times.length) / size),
       judge: (values) => Math.min(...values),
@@ -57,6 +64,19 @@ function connect(cluster: Cluster, users: readonly BenchUser[]): Connection[] {
   return users.map(({ token }, place) => {
     return { url: targets[(place >> 1) % nodes]!.url, place, token }
   })
+}
+
+/** How they ended at both nodes: `ready 12, unavailable 3`. */
+async function outcomesOf({ processes }: Cluster): Promise<string> {
+  const outcomes: Record<string, number> = {}
+  for (const { opsUrl } of processes.filter(({ service }) => service === 'session-gateway')) {
+    const text = await (await fetch(`${opsUrl}/metrics`)).text()
+    for (const [, outcome = '', count] of text.matchAll(/^\w*handshakes\w*\{.*outcome="(\w+)".*\} (\d+)/gm))
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + Number(count)
+  }
+  return Object.entries(outcomes)
+    .map((each) => each.join(' '))
+    .join(', ')
 }
 
 async function ask(child: ChildProcess, command: CrowdCommand): Promise<number[]> {

@@ -16,7 +16,7 @@ const usualRounds = 7
 const receivers = 1_000
 const nodes = 2
 /** As many as a user may send at once. */
-const messagesEachRound = 20
+export const messagesEachRound = 20
 const deliveryLimitMs = 20_000
 
 const upstreamsFile = {
@@ -26,11 +26,7 @@ const upstreamsFile = {
 /** A message from one socket, by an upstream, to 1,000 other members of a space on two session gateways. */
 export async function benchmark(run: Run): Promise<Line[]> {
   await using opening = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-live-'))
-  opening.defer(() => rm(folder, { recursive: true }))
-  const file = join(folder, 'upstreams.json')
-  await writeFile(file, JSON.stringify(upstreamsFile))
-  const environment = { LOG_LEVEL: 'error', GATEHOUSE_UPSTREAMS: file }
+  const environment = { LOG_LEVEL: 'error', GATEHOUSE_UPSTREAMS: await writeUpstreamsFile(opening) }
   const cluster = opening.use(await startCluster({ replicas: { 'session-gateway': nodes }, environment }))
   await startUpstream(opening, cluster)
   const rounds = run.rounds(usualRounds)
@@ -60,8 +56,17 @@ export async function benchmark(run: Run): Promise<Line[]> {
   ]
 }
 
+/** Its path. */
+export async function writeUpstreamsFile(opening: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-live-'))
+  opening.defer(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'upstreams.json')
+  await writeFile(file, JSON.stringify(upstreamsFile))
+  return file
+}
+
 /** Sends one message after the other, each when all have the one before; gives the p99 of all receipts in ms. */
-async function measureMessages(sockets: readonly RawSocket[], name: string, send: (text: string) => void) {
+export async function measureMessages(sockets: readonly RawSocket[], name: string, send: (text: string) => void) {
   const waits: number[] = []
   for (let n = 0; n < messagesEachRound; n += 1) {
     const text = `${name}_${n}.`
@@ -95,7 +100,7 @@ async function awaitText(sockets: readonly RawSocket[], text: string): Promise<n
   return receipts
 }
 
-async function startUpstream(opening: AsyncDisposableStack, cluster: Cluster): Promise<void> {
+export async function startUpstream(opening: AsyncDisposableStack, cluster: Cluster): Promise<void> {
   const environment = { ...process.env, NATS_URL: cluster.nats.url }
   const child = fork(new URL('./live-upstream.ts', import.meta.url), { env: environment })
   opening.defer(async () => {

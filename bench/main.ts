@@ -1,5 +1,7 @@
 import { availableParallelism, cpus, totalmem } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
 import { readArguments } from './arguments.ts'
+import { writePages } from './pages.ts'
 import { formatLines, formatMarkdown, type Benchmark, type Line } from './report.ts'
 import type { Run } from './rounds.ts'
 
@@ -23,26 +25,35 @@ const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   fanout: () => import('./fanout.ts'),
   start: () => import('./start.ts'),
   paint: () => import('./paint.ts'),
+  fleet: () => import('./fleet.ts'),
 }
+
+/** For each of them. */
+const limitMs = 15 * 60_000
 
 const [first, ...rest] = process.argv.slice(2)
 if (first === 'compare') {
   const { compare } = await import('./compare/compare.ts')
   process.exit(await compare(rest))
 }
-const { names, run, isMarkdown } = chooseOrExit()
+// A server that ends late fails its own line.
+process.on('unhandledRejection', (error) => console.error(error))
+const { names, run, isMarkdown, isWriting } = chooseOrExit()
 console.log(describeMachine())
 const lines: Line[] = []
+const startedAt = performance.now()
 for (const name of names) {
   console.log(`\n${name}`)
   const measured = await measure(name, run)
   console.log(formatLines(measured))
+  console.log(`${minutesSince(startedAt)} minutes so far`)
   lines.push(...measured)
 }
 if (isMarkdown) console.log(`\n${describeMachine()}\n\n${formatMarkdown(lines)}`)
+if (isWriting) await writeOrTell()
 const missed = lines.filter((line) => !line.within).length
 console.log(`\n${lines.length - missed} within their limits, ${missed} not`)
-process.exit(0)
+process.exit()
 
 function chooseOrExit() {
   try {
@@ -53,16 +64,33 @@ function chooseOrExit() {
   }
 }
 
-/** One that breaks off is a line too, so that the others still run. */
+/** The results stand above, should a page have lost its markers. */
+async function writeOrTell(): Promise<void> {
+  try {
+    await writePages(lines, `${describeMachine()}, in ${minutesSince(startedAt)} minutes`)
+  } catch (error) {
+    console.error(error)
+    process.exitCode = 1
+  }
+}
+
+/** One that breaks off, or takes too long, is a line too, so that the others still run. */
 async function measure(name: string, how: Run): Promise<Line[]> {
   try {
     const { benchmark } = await benchmarks[name]!()
-    return await benchmark(how)
+    const late = pause(limitMs, undefined, { ref: false }).then(() =>
+      Promise.reject(new Error(`not done in ${limitMs} ms`)),
+    )
+    return await Promise.race([benchmark(how), late])
   } catch (error) {
     console.error(error)
     const measured = `broke off: ${(error as Error).message}`
     return [{ what: name, measured, peer: '', ratio: null, limit: '', within: false }]
   }
+}
+
+function minutesSince(startedAt: number): string {
+  return ((performance.now() - startedAt) / 60_000).toFixed(1)
 }
 
 function describeMachine(): string {

@@ -1,3 +1,4 @@
+import type { CpuTimes } from './cluster-cpu.ts'
 import { median, type Run } from './rounds.ts'
 
 /** One budget, measured beside its peer in the same run. */
@@ -14,13 +15,17 @@ export type Line = {
   /** As in the budget: `≥ 0.95`, `≤ 3 s`. */
   limit: string
   within: boolean
+  /** Its words in the short table and the picture for newcomers. */
+  headline?: string
+  /** Microseconds of each process for one operation. */
+  cpu?: CpuTimes
 }
 
 export type Benchmark = (run: Run) => Promise<Line[]>
 
 type Bound = { atLeast: number } | { atMost: number }
 
-type Comparison = {
+type Comparison = Pick<Line, 'headline'> & {
   what: string
   /** One value for each round, in the same order as those of the peer. */
   ours: readonly number[]
@@ -36,7 +41,7 @@ type Comparison = {
  * A line whose limit is a share of the peer's: the ratio of both medians, or of what `whole` gives, with the ratios of the
  * single rounds as its spread.
  */
-export function ratioLine({ what, ours, peer, whole, format, bound }: Comparison): Line {
+export function ratioLine({ what, ours, peer, whole, format, bound, headline }: Comparison): Line {
   const counted = whole ?? { ours: median(ours), peer: median(peer.values) }
   const ratio = counted.ours / counted.peer
   const ratios = ours.map((value, round) => value / peer.values[round]!)
@@ -48,10 +53,11 @@ export function ratioLine({ what, ours, peer, whole, format, bound }: Comparison
     spread: spreadOf(ratios, (value) => value.toFixed(2)),
     limit: bound === null ? 'for information' : formatBound(bound, String),
     within: bound === null || isWithin(bound, ratio),
+    ...(headline !== undefined && { headline }),
   }
 }
 
-type Measurement = {
+type Measurement = Pick<Line, 'headline'> & {
   what: string
   values: readonly number[]
   /** What counts of the values; the median unless told. */
@@ -62,7 +68,7 @@ type Measurement = {
 }
 
 /** A line whose limit is absolute. */
-export function absoluteLine({ what, values, judge = median, peer, format, bound }: Measurement): Line {
+export function absoluteLine({ what, values, judge = median, peer, format, bound, headline }: Measurement): Line {
   const value = judge(values)
   return {
     what,
@@ -72,6 +78,7 @@ export function absoluteLine({ what, values, judge = median, peer, format, bound
     spread: spreadOf(values, format),
     limit: formatBound(bound, format),
     within: isWithin(bound, value),
+    ...(headline !== undefined && { headline }),
   }
 }
 

@@ -1,6 +1,28 @@
 import { WebSocket } from 'ws'
 
-export type SocketTarget = { url: string; headers: (place: number) => Record<string, string> }
+export type SocketTarget = {
+  url: string
+  headers: (place: number) => Record<string, string>
+  /** By default the protocol of docs/live.md. */
+  protocol?: SocketProtocol
+}
+
+/** What a client answers to the opened socket (the text undefined) and to each text; null once it is ready. */
+type SocketProtocol = (token: string, text: string | undefined) => string | null | undefined
+
+const ours: SocketProtocol = (token, text) => {
+  if (text === undefined) return JSON.stringify({ type: 'auth', token })
+  if (text.startsWith('{"type":"ready"')) return null
+  throw new Error(text)
+}
+
+/** Engine.IO 4 and Socket.IO 5: open, connect with the token, connected, then the event. */
+export const socketIo: SocketProtocol = (token, text) => {
+  if (text?.startsWith('0')) return `40${JSON.stringify({ token })}`
+  if (text === undefined || text.startsWith('40')) return undefined
+  if (text.startsWith('42["ready"')) return null
+  throw new Error(text)
+}
 
 /** Opens sockets, `atOnce` at a time, each up to its first message. Gives them with the time in ms. */
 export async function openSocketPool(
@@ -16,7 +38,7 @@ export async function openSocketPool(
     while (next < tokens.length) {
       const place = next
       next += 1
-      sockets.push(await openOne(target.url, tokens[place]!, headers[place]!))
+      sockets.push(await openOne(target, tokens[place]!, headers[place]!))
     }
   }
   await Promise.all(Array.from({ length: atOnce }, lane))
@@ -30,15 +52,23 @@ export async function closeSocketPool(pool: SocketPool): Promise<void> {
   await Promise.all(closed)
 }
 
-async function openOne(url: string, token: string, headers: Record<string, string>): Promise<WebSocket> {
-  return await new Promise((resolve, reject) => {
+async function openOne({ url, protocol = ours }: SocketTarget, token: string, headers: Record<string, string>) {
+  return await new Promise<WebSocket>((resolve, reject) => {
     const socket = new WebSocket(url, { perMessageDeflate: false, headers })
-    socket.once('open', () => socket.send(JSON.stringify({ type: 'auth', token })))
-    socket.once('message', (data) => {
-      const text = String(data)
-      if (text.startsWith('{"type":"ready"')) resolve(socket)
-      else reject(new Error(text))
-    })
+    const answer = (text?: string) => {
+      try {
+        const reply = protocol(token, text)
+        if (reply) socket.send(reply)
+        if (reply !== null) return
+        socket.off('message', onMessage)
+        resolve(socket)
+      } catch (error) {
+        reject(new Error('refused before ready', { cause: error }))
+      }
+    }
+    const onMessage = (data: Buffer) => answer(String(data))
+    socket.once('open', () => answer())
+    socket.on('message', onMessage)
     socket.once('close', (code, reason) => reject(new Error(`closed with ${code} ${String(reason)}`)))
     socket.once('error', reject)
   })

@@ -31,7 +31,7 @@ export async function measureReset(run: Run, { cluster, users: [admin, ...others
     judge: (values) => Math.max(...values),
     peer: `median of ${all.length} resets ${median(all).toFixed(0)} ms`,
     format: (ms) => `${ms.toFixed(0)} ms`,
-    bound: { atMost: 100 },
+    bound: { atMost: 50 },
   })
 }
 

@@ -28,6 +28,6 @@ export async function benchmark(run: Run): Promise<Line[]> {
   const bare = opening.use(await startPeer('./bare-sockets.ts', { ...measured, CANNED_READY: ready }))
   // Memory first, while the processes are fresh: freed memory that a process keeps would hide what a socket takes.
   const memory = await measureMemory({ cluster, users, memoryFolder, bare })
-  const handshakes = await measureHandshakes(run, { cluster, users, bare: bare.target })
+  const handshakes = await measureHandshakes(run, { cluster, users, bare: bare.target, ready })
   return [...handshakes, ...memory, await measureReset(run, { cluster, users })]
 }

@@ -9,7 +9,8 @@ export type Round = Measured & { cpuMicros: number; megabytes: number }
 
 export type Contender = { name: string; child: Pick<Child, 'port' | 'cpuSeconds' | 'megabytes'> }
 
-type Order = { token: string; seconds: number; path?: string }
+/** With several tokens each request has the next one. */
+type Order = { token: string | readonly string[]; seconds: number; path?: string }
 
 /** GETs of @me, or of `path`, on 64 connections for so long, each with one request at a time. Throws when one is not answered with 200. */
 export async function driveRound(
@@ -19,7 +20,12 @@ export async function driveRound(
 ): Promise<Round> {
   const before = child.cpuSeconds()
   const answered = once(load.process, 'message')
-  load.process.send({ port: child.port, connections, seconds, request: requestOf(token, path) })
+  load.process.send({
+    port: child.port,
+    connections,
+    seconds,
+    requests: [token].flat().map((each) => requestOf(each, path)),
+  })
   const [measured] = (await answered) as [Measured]
   if (measured.errors > 0) throw new Error(`${name}: ${measured.errors} errors`)
   const cpuMicros = ((child.cpuSeconds() - before) * 1e6) / measured.requests

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { tell } from './child.ts'
 
-type Order = { port: number; connections: number; seconds: number; request: string }
+type Order = { port: number; connections: number; seconds: number; requests: string[] }
 export type Measured = { requests: number; perSecond: number; p50Ms: number; p99Ms: number; errors: number }
 
 /** Keeps so many connections busy for so long, each with one request at a time, and tells what it saw. */
@@ -10,12 +10,13 @@ process.on('message', (order: Order) => {
 })
 tell({ port: 0 })
 
-async function run({ port, connections, seconds, request }: Order): Promise<Measured> {
+async function run({ port, connections, seconds, requests }: Order): Promise<Measured> {
   const latencies: number[] = []
   let errors = 0
   const started = performance.now()
   const endsAt = started + seconds * 1000
-  const bytes = Buffer.from(request)
+  const texts = requests.map((request) => Buffer.from(request))
+  let next = 0
   const keepBusy = (): Promise<void> =>
     new Promise((resolve) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -28,7 +29,7 @@ async function run({ port, connections, seconds, request }: Order): Promise<Meas
         }
         askedAt = performance.now()
         missing = -1
-        socket.write(bytes)
+        socket.write(texts[next++ % texts.length]!)
       }
       socket.on('connect', ask)
       socket.on('data', (piece: Buffer) => {

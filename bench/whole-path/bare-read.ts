@@ -4,7 +4,9 @@ import { adminFieldNames, userReply } from '@gatehouse/contracts'
 import { tell } from '../gateway/child.ts'
 
 /** The least that answers GET @me from PostgreSQL: node:http and one prepared statement, no token, no check, no other header. */
-const { DATABASE_URL, USER_ID } = process.env as Record<string, string>
+const { DATABASE_URL, USER_IDS } = process.env as Record<string, string>
+const userIds = USER_IDS!.split(',')
+let next = 0
 const milliseconds = ['profileUpdatedAt', 'passwordChangedAt']
 const namedOtherwise: Record<string, string> = { detachedHomeInstance: 'former_home_instance' }
 const notOwn: readonly string[] = ['isDeleted', ...adminFieldNames]
@@ -22,7 +24,7 @@ const text = `select ${Object.keys(userReply.shape)
 type Row = { createdAt: Date; replicatedInstances: string }
 
 const server = createServer((_, response) => {
-  void pool.query<Row>({ name: 'self', text, values: [USER_ID] }).then(({ rows: [row] }) => {
+  void pool.query<Row>({ name: 'self', text, values: [userIds[next++ % userIds.length]] }).then(({ rows: [row] }) => {
     const replicatedInstances = JSON.parse(row!.replicatedInstances) as unknown
     const body = JSON.stringify({ ...row, createdAt: row!.createdAt.getTime(), replicatedInstances })
     response.writeHead(200, {
