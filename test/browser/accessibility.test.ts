@@ -108,7 +108,7 @@ const accountPages: Target[] = [
     ready: 'Friends',
     open: (page: Page) => actions.clickInMenu(page, 'Friends', act),
   })),
-  { name: 'settings', path: '/admin/settings', ready: 'Current rules' },
+  { name: 'settings', path: '/admin/settings', ready: 'Who gets an account' },
   { name: 'federation', path: '/admin/federation', ready: 'b.example' },
   ...['Secret of b.example', 'Revoke b.example'].map((act) => ({
     name: act,

@@ -31,7 +31,7 @@ describe('the look of an instance', function () {
     await actions.fillField(page, 'Name of this instance', 'The Choir')
     await actions.click(page, 'Save name')
     await page.waitForFunction(() => document.title.endsWith('· The Choir'))
-    await actions.fillField(page, 'What this instance is', 'Songs for four voices')
+    await actions.fillField(page, 'What this instance is', 'Songs for\nfour voices')
     await actions.click(page, 'Save description')
     await actions.fillField(page, 'What holds for everybody here', 'Be kind.\nSing in tune.')
     await actions.click(page, 'Save rules')

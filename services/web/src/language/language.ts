@@ -81,7 +81,7 @@ export function formatName(name: string): string {
 }
 
 /** Isolates a value that is written from right to left. */
-function isolate(value: string): string {
+export function isolate(value: string): string {
   return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(value) ? `\u2068${value}\u2069` : value
 }
 

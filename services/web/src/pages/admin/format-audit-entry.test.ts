@@ -34,6 +34,14 @@ describe('formatAuditEntry', () => {
     )
   })
 
+  it('keeps a text inside its place, and shows the start of a long one', () => {
+    const detail = { rules: 'evil \u202egnp.exe', contact: 'שלום', description: '👍'.repeat(201) }
+
+    const { details } = formatAuditEntry({ action: 'settings.changed', targetId: null, detail })
+
+    expect(details).to.equal(`Rules: evil gnp.exe, Contact: \u2068שלום\u2069, Description: ${'👍'.repeat(200)}…`)
+  })
+
   it('has a text for every action that is written down', () => {
     const root = join(import.meta.dirname, '../../../../..')
     const sources = ['services', 'deploy'].flatMap((folder) =>

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@gatehouse/client'
 import type { AuditAction } from '@gatehouse/contracts/constants'
 import { formatDateTime, formatNumber, hostOf } from '../../components/format.ts'
-import { t, type Text } from '../../language/language.ts'
+import { formatName, isolate, t, type Text } from '../../language/language.ts'
 
 const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'settings.changed': '{actor} changed the settings',
@@ -95,5 +95,13 @@ function formatDetail(key: string, value: unknown): string {
 function formatValue(key: string, value: unknown): string {
   if (value === null) return t('none')
   if (typeof value === 'number') return key.endsWith('At') ? formatDateTime(value) : formatNumber(value)
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? isolate(formatName(shorten(value))) : JSON.stringify(value)
+}
+
+const shownCharacters = 200
+
+/** The download has the whole text. */
+function shorten(text: string): string {
+  const characters = [...text]
+  return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join('')}…` : text
 }

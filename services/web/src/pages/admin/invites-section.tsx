@@ -47,7 +47,7 @@ export function InvitesSection() {
           {info?.registrationOpen && (
             <p className="small muted">
               {t(
-                'Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite, choose “Invite only” under Settings.',
+                'Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite, choose “Invite only” under Instance.',
               )}
             </p>
           )}

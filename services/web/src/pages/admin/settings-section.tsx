@@ -129,6 +129,7 @@ export function SettingsSection() {
           hint={t('Shown on the pages for logging in and registering, and where a link is previewed.')}
           max={limits.descriptionMax}
           submit={t('Save description')}
+          isLong
           onSaved={save}
         />
         <TextSettingForm
@@ -157,7 +158,7 @@ const rows = [
 /** Spec: POST register, toggle matrix. */
 function RegistrationRules({ local, federated }: { local: boolean; federated: boolean }) {
   return (
-    <Card title={t('Current rules')} text={t('Existing accounts can always log in.')}>
+    <Card title={t('Who gets an account')} text={t('Existing accounts can always log in.')}>
       <table className="rules-table">
         <thead>
           <tr>
@@ -237,7 +238,7 @@ function TextSettingForm({
           autoComplete="off"
           maxLength={max}
           value={typed}
-          onText={setTyped}
+          onText={(next) => setTyped(setting === 'rules' ? next : next.replaceAll('\n', ' '))}
           error={isNeeded && !text ? t('Enter a name.') : null}
           hint={texts.hint}
         />
@@ -268,7 +269,18 @@ function LookForm({ settings, onSaved }: LookProps) {
       <div className="stack">
         <div className="field">
           <span className="field__label">{t('Logo')}</span>
-          {settings.logo && <img className="wordmark--logo" src={client.uploadUrl(settings.logo)} alt="" />}
+          {settings.logo && (
+            <div className="button-row">
+              {['light', 'dark'].map((ground) => (
+                <img
+                  key={ground}
+                  className="wordmark wordmark--logo logo-preview"
+                  src={client.uploadUrl(settings.logo ?? '')}
+                  alt=""
+                />
+              ))}
+            </div>
+          )}
           <PicturePicker
             name="logo"
             label={t('Logo')}
@@ -278,13 +290,17 @@ function LookForm({ settings, onSaved }: LookProps) {
             onFile={(file) =>
               void change(async (signal) => ({ logo: (await client.upload(file, { signal })).filename }))
             }
-            hint={t('Takes the place of the word Gatehouse, and is the picture where a link is previewed.')}
+            hint={t(
+              'Takes the place of the word Gatehouse, on light and on dark, and is the picture where a link is previewed.',
+            )}
           />
         </div>
-        <AccentField value={color} onPick={setColor} />
-        <p className="muted small">
-          {t('Of buttons and links: darker or lighter than chosen where a text could not be read otherwise.')}
-        </p>
+        <div className="stack stack--tight">
+          <AccentField value={color} onPick={setColor} />
+          <p className="muted small">
+            {t('Of buttons and links: darker or lighter than chosen where a text could not be read otherwise.')}
+          </p>
+        </div>
         {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
         <div className="button-row">
           <Button busy={mutation.busy} onClick={() => void change(async () => ({ accentColor: color }))}>

@@ -30,9 +30,13 @@ export function HomePage({ user }: { user: User }) {
               <UserName>{info?.name ?? t('Home')}</UserName>
             </h1>
             <p className="muted">
-              {t(
-                'This is where your account lives: your name, your password, and who may use them. Chat in the apps of this instance.',
-              )}
+              {user.homeInstance
+                ? t('Your name and your password are managed on {host}. Chat in the apps of this instance.', {
+                    host: user.homeInstance,
+                  })
+                : t(
+                    'This is where your account lives: your name, your password, and who may use them. Chat in the apps of this instance.',
+                  )}
             </p>
           </header>
           <SecondFactorDemand user={user} isDemanded={isDemanded} />
