@@ -17,7 +17,7 @@ const people = [
   ['hedy', 'Hedy Lamarr', 'coral'],
   ['emmy', 'Emmy Noether', 'mint'],
   ['lise', 'Lise Meitner', 'amber'],
-  ['rear_admiral', 'A name that goes on, and on, and on, for as long as it may', 'rose'],
+  ['rear_admiral', 'A name as long as one may choose', 'rose'],
   ['fatima', 'فاطمة الفهرية', 'teal'],
 ] as const
 
@@ -73,7 +73,8 @@ process.stdout.write(`${files.length} pictures: ${join(folder, 'index.html')}\n`
 async function fill(instance: Instance): Promise<string[]> {
   const tokens: string[] = []
   for (const [username, displayName, avatarColor] of people) {
-    const reply = await postJson(instance, '/api/auth/register', { username, password, displayName, avatarColor })
+    const person = { username, password, displayName, avatarColor }
+    const reply = await answered(postJson(instance, '/api/auth/register', person))
     tokens.push(((await reply.json()) as { token: string }).token)
   }
   for (const [friend] of people.slice(1)) await instance.addFriendship('ada', friend)
