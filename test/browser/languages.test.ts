@@ -79,7 +79,7 @@ const accountPages: Target[] = [
   { path: '/admin/invites', ready: 'Friends' },
   { path: '/admin/audit', ready: 'alice' },
   { path: '/admin/federation', ready: 'b.example' },
-  { path: '/admin/settings', ready: say('Current rules') },
+  { path: '/admin/settings', ready: say('Who gets an account') },
 ]
 
 describe('a language that is longer and runs from right to left', function () {

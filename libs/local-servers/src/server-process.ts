@@ -27,6 +27,7 @@ const stopLimitMs = 10_000
 const retryDelayMs = 500
 /** As long as the last server of a folder may take to stop. */
 const maxStartAttempts = stopLimitMs / retryDelayMs
+const portTaken = /address already in use/i
 /** A port taken since the search, or data of the last server. */
 const transientFault = /address already in use|lock file .* already exists|shared memory block .* is still in use/i
 
@@ -67,8 +68,10 @@ export class LocalServer extends ManagedProcess {
 
 /** Waits until it is ready. Throws with the end of its log. */
 export async function startServer(program: ServerProgram): Promise<LocalServer> {
+  // A port that `freePort` has given once it gives to nobody else for a while.
+  let port = program.port ?? (await freePort())
   for (let attempt = 1; ; attempt += 1) {
-    const server = new LocalServer(program, await freePort(program.port))
+    const server = new LocalServer(program, port)
     try {
       await server.start()
       return server
@@ -76,6 +79,7 @@ export async function startServer(program: ServerProgram): Promise<LocalServer> 
       const isLast = !transientFault.test(String(error)) || attempt === maxStartAttempts
       if (isLast) await server[Symbol.asyncDispose]()
       if (isLast) throw error
+      if (portTaken.test(String(error))) port = await freePort()
       await pause(retryDelayMs)
     }
   }
