@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { listTree } from '@gatehouse/local-servers'
 import type { Cluster } from '../deploy/cluster/cluster.ts'
+import { cpuOf } from './gateway/child.ts'
 
 /** CPU seconds by the name of a service or server; replicas count together. */
 export type CpuTimes = Record<string, number>
@@ -39,15 +39,10 @@ export function formatCpu(times: CpuTimes): string {
     .join(', ')
 }
 
-/** With the children that it has waited for. A process that ended meanwhile counts in its parent. */
+/** A process that ended meanwhile counts in its parent. */
 function cpuWithEnded(pid: number): number {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const ticks = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 15)
-    return ticks.reduce((sum, each) => sum + Number(each), 0) / 100
+    return cpuOf(pid, { withEnded: true })
   } catch {
     return 0
   }

@@ -4,7 +4,7 @@ import { format, resolveConfig } from 'prettier'
 import type { CpuTimes } from './cluster-cpu.ts'
 import { drawPicture } from './picture.ts'
 import { formatMarkdown, formatMarkdownTable, type Line } from './report.ts'
-import { operationsOfFleet, planPeople } from './people.ts'
+import { operationsOfFleet, planPeople, processesOf } from './people.ts'
 
 const docs = join(import.meta.dirname, '../docs')
 
@@ -47,10 +47,6 @@ export function formatReplicas(lines: readonly Line[]): string {
 
 /** Below a tick of the kernel's clock for some hundred operations nothing was measured. */
 const perCore = (micros: number): string => (micros < 5 ? '' : Math.round(1e6 / micros).toLocaleString('en'))
-
-export function processesOf(lines: readonly Line[]): string[] {
-  return [...new Set(lines.flatMap(({ cpu = {} }) => Object.keys(cpu)))]
-}
 
 const inMicros = (cpu: CpuTimes, name: string): string => (cpu[name] ?? 0).toFixed(0)
 

@@ -15,6 +15,10 @@ const crowds = [100_000, 10_000_000]
 /** Of a core, so that the rest is for peaks. */
 const busyShare = 0.5
 
+export function processesOf(lines: readonly Line[]): string[] {
+  return [...new Set(lines.flatMap(({ cpu = {} }) => Object.keys(cpu)))]
+}
+
 /** Cores of each process for so many people online, from the run with the most replicas. Throws when an operation is missing. */
 export function planPeople(lines: readonly Line[]): string {
   const latest = lines.slice(-operationsOfFleet)
@@ -25,7 +29,7 @@ export function planPeople(lines: readonly Line[]): string {
   }
   const delivery = find('a message')
   const receivers = Number(/delivered to (\d+)/.exec(delivery.what)?.[1])
-  const names = [...new Set(latest.flatMap(({ cpu = {} }) => Object.keys(cpu)))]
+  const names = processesOf(latest)
   const microsOf = (name: string): number =>
     perHour.reduce((sum, { operation, times }) => sum + times * (find(operation).cpu![name] ?? 0), 0) +
     (deliveriesPerHour * (delivery.cpu![name] ?? 0)) / receivers

@@ -26,12 +26,13 @@ export async function startChild(file: string, settings: Record<string, string>,
   }
 }
 
-/** User and system time in seconds, in the kernel's ticks of 10 ms. */
-export function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+/** User and system time in seconds, in the kernel's ticks of 10 ms. `withEnded`: and of the children that it has waited for. */
+export function cpuOf(pid: number, { withEnded = false } = {}): number {
+  const ticks = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
+    .slice(11, withEnded ? 15 : 13)
+  return ticks.reduce((sum, each) => sum + Number(each), 0) / 100
 }
 
 export function residentMegabytes(pid: number): number {

@@ -6,7 +6,7 @@ import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
 
-describe('an outage while somebody types', function () {
+describe('outages in the browser', function () {
   this.timeout(120_000)
   const resources = new AsyncDisposableStack()
   let nats: LocalServer

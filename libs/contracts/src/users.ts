@@ -271,6 +271,7 @@ export const instanceProfile = z.object({
   accentColor: z.string().nullable(),
   logo: z.string().nullable(),
 })
+export type InstanceProfile = z.infer<typeof instanceProfile>
 export const instanceProfileNames = instanceProfile.keyof().options
 
 export const instanceInfoReply = z.object({

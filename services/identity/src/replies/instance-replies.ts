@@ -1,3 +1,4 @@
+import { instanceProfileNames, type InstanceProfile } from '@gatehouse/contracts'
 import { version } from '@gatehouse/service-kit'
 import type { IdentityConfig } from '../config.ts'
 import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings.ts'
@@ -15,13 +16,8 @@ export function instanceReply(settings: PlainSettings, config: Pick<IdentityConf
   }
 }
 
-const profileOf = ({ contact, description, rules, accentColor, logo }: PlainSettings) => ({
-  contact: contact ?? null,
-  description: description ?? null,
-  rules: rules ?? null,
-  accentColor: accentColor ?? null,
-  logo: logo ?? null,
-})
+const profileOf = (settings: PlainSettings) =>
+  Object.fromEntries(instanceProfileNames.map((name) => [name, settings[name] ?? null])) as InstanceProfile
 
 /** Of chat servers. federation-wire-2.md 5, info. */
 const chatFeatures = {
