@@ -53,9 +53,9 @@ describe('A change of the contract', function () {
       { file: 'admin.ts', from: 'roleBody = z.object({ isAdmin:', to: 'roleBody = z.object({ role:' },
       { file: 'constants/close-codes.ts', from: 'passwordReset =', to: 'adminReset =' },
       {
-        file: 'constants/closures.ts',
-        from: 'passwordReset: { code: closeCodes.passwordReset',
-        to: 'adminReset: { code: closeCodes.adminReset',
+        file: 'constants/socket-errors.ts',
+        from: 'passwordReset: closing(closeCodes.passwordReset',
+        to: 'adminReset: closing(closeCodes.adminReset',
       },
     ])
 

@@ -3,7 +3,7 @@ import { auditActions } from './constants/audit-actions.ts'
 import * as limits from './constants/limits.ts'
 import { pageQuery } from './invites.ts'
 import { socketsReply } from './sockets.ts'
-import { optionalText, snowflake, text, timestampMs, trimmedText } from './text.ts'
+import { namedObject, optionalText, requiredText, shapeOf, snowflake, text, timestampMs } from './text.ts'
 import { clearableColor, clearableFile, instanceProfile, userReply } from './users.ts'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
@@ -57,29 +57,27 @@ export const suspendBody = z.object({ reason: optionalText('reason', limits.susp
 export const recoveryLinkReply = z.object({ url: z.string(), expiresAt: timestampMs })
 export const resetPasswordReply = z.object({ temporaryPassword: z.string() })
 
-export const settingsReply = z
-  .object({
-    instanceName: z.string(),
-    ...instanceProfile.shape,
-    registrationOpen: z.boolean().nullable(),
-    federatedRegistrationOpen: z.boolean(),
-    autoAcceptPeering: z.boolean(),
-    stubUpgradesNeedProof: z.boolean(),
-    requireSecondFactorForAdmins: z.boolean(),
-    // Existing clients need these fields. Contract: 5.
-    discoveryEnabled: z.literal(false),
-    gifEnabled: z.literal(false),
-    federationRelayEnabled: z.literal(true),
-    federationRelayTtlDays: z.literal(30),
-    defaultAutoRotateIntervalDays: z.literal(90),
-    maxUploadSizeMb: z.literal(8),
-  })
-  .meta({ id: 'InstanceSettings' })
+const switches = [
+  'federatedRegistrationOpen',
+  'autoAcceptPeering',
+  'stubUpgradesNeedProof',
+  'requireSecondFactorForAdmins',
+] as const
+export const settingsReply = namedObject('InstanceSettings', {
+  instanceName: z.string(),
+  ...instanceProfile.shape,
+  registrationOpen: z.boolean().nullable(),
+  ...shapeOf(switches, () => z.boolean()),
+  // Existing clients need these fields. Contract: 5.
+  discoveryEnabled: z.literal(false),
+  gifEnabled: z.literal(false),
+  federationRelayEnabled: z.literal(true),
+  federationRelayTtlDays: z.literal(30),
+  defaultAutoRotateIntervalDays: z.literal(90),
+  maxUploadSizeMb: z.literal(8),
+})
 export const settingsBody = z.object({
-  instanceName: trimmedText('instanceName', 64, 'one')
-    .refine((value) => value.length > 0, { error: 'instanceName is required' })
-    .meta({ minLength: 1 })
-    .optional(),
+  instanceName: requiredText('instanceName', 64).optional(),
   contact: optionalText('contact', limits.contactMax, 'one').optional(),
   description: optionalText('description', limits.descriptionMax, 'one').optional(),
   rules: optionalText('rules', limits.rulesMax).optional(),
@@ -87,27 +85,22 @@ export const settingsBody = z.object({
   /** An upload of one's own. */
   logo: clearableFile,
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
-  federatedRegistrationOpen: z.boolean({ error: 'federatedRegistrationOpen must be true or false' }).optional(),
-  autoAcceptPeering: z.boolean({ error: 'autoAcceptPeering must be true or false' }).optional(),
-  stubUpgradesNeedProof: z.boolean({ error: 'stubUpgradesNeedProof must be true or false' }).optional(),
-  requireSecondFactorForAdmins: z.boolean({ error: 'requireSecondFactorForAdmins must be true or false' }).optional(),
+  ...shapeOf(switches, (name) => z.boolean({ error: `${name} must be true or false` }).optional()),
 })
 
 /** Contract: 5. */
-export const auditEntryReply = z
-  .object({
-    id: snowflake,
-    action: z.string(),
-    actorId: snowflake.nullable(),
-    actorUsername: z.string().nullable(),
-    targetType: z.string(),
-    targetId: z.string().nullable(),
-    /** Of a user, as it was then. */
-    targetName: z.string().nullable(),
-    detail: z.record(z.string(), z.unknown()),
-    createdAt: timestampMs,
-  })
-  .meta({ id: 'AuditEntry' })
+export const auditEntryReply = namedObject('AuditEntry', {
+  id: snowflake,
+  action: z.string(),
+  actorId: snowflake.nullable(),
+  actorUsername: z.string().nullable(),
+  targetType: z.string(),
+  targetId: z.string().nullable(),
+  /** Of a user, as it was then. */
+  targetName: z.string().nullable(),
+  detail: z.record(z.string(), z.unknown()),
+  createdAt: timestampMs,
+})
 /** `actor`: an id, or `operator`. `after` and `before`: days as in the list of users. Contract: 5, audit. */
 export const auditQuery = pageQuery.extend({
   actor: z.union([z.literal('operator'), snowflake]).optional(),
@@ -119,37 +112,30 @@ export const auditQuery = pageQuery.extend({
 export const auditReply = z.object({ entries: z.array(auditEntryReply), nextCursor: z.string().nullable() })
 
 /** Counts but `accounts` end at their bound. Contract: 5, Overview. */
-export const overviewReply = z
-  .object({
-    version: z.string(),
-    accounts: listUsersReply.pick({ total: true, totalIsEstimate: true }),
-    /** Accounts with an open socket. */
-    online: z.int(),
-    waitingApprovals: z.int(),
-    peersInTrouble: z.int(),
-    ordersOverdue: z.int(),
-    /** Of this instance, a day (UTC) each, the oldest first. */
-    registrations: z.array(z.object({ day: z.iso.date(), count: z.int() })),
-    firstSteps: z.object({
-      isNamed: z.boolean(),
-      isRegistrationDecided: z.boolean(),
-      hasInvited: z.boolean(),
-      hasSecondAdmin: z.boolean(),
-    }),
-  })
-  .meta({ id: 'Overview' })
+export const overviewReply = namedObject('Overview', {
+  version: z.string(),
+  accounts: listUsersReply.pick({ total: true, totalIsEstimate: true }),
+  /** Accounts with an open socket. */
+  online: z.int(),
+  waitingApprovals: z.int(),
+  peersInTrouble: z.int(),
+  ordersOverdue: z.int(),
+  /** Of this instance, a day (UTC) each, the oldest first. */
+  registrations: z.array(z.object({ day: z.iso.date(), count: z.int() })),
+  firstSteps: z.object({
+    isNamed: z.boolean(),
+    isRegistrationDecided: z.boolean(),
+    hasInvited: z.boolean(),
+    hasSecondAdmin: z.boolean(),
+  }),
+})
 
 /** Contract: 5, A user. */
 export const describeUserReply = socketsReply.extend({
   user: userReply,
   /** The invite, and its creator as far as known. */
   invitedBy: z
-    .object({
-      inviteId: snowflake,
-      name: z.string(),
-      userId: snowflake.nullable(),
-      username: z.string().nullable(),
-    })
+    .object({ inviteId: snowflake, name: z.string(), userId: snowflake.nullable(), username: z.string().nullable() })
     .nullable(),
   passkeys: z.number().int(),
   secondFactor: z.boolean(),

@@ -3,25 +3,18 @@ import { accountState } from './users.ts'
 import { homeFields, isNewField } from './constants/profile-fields.ts'
 import { defineCall } from './define.ts'
 import { deleteIdentityBody, deletionMode, fanoutResult, resolveStubBody } from './federation.ts'
-import { shapeOf } from './relay.ts'
 import { socketsReply } from './sockets.ts'
-import { snowflake, timestampMs } from './text.ts'
-
-const profileText = z.string().nullable()
-const optionalProfileText = profileText.default(null)
+import { shapeOf, snowflake, timestampMs } from './text.ts'
 
 /** With the longest tokens a message has 200 KiB. */
 export const maxTokensPerCall = 100
-
-/** Times in seconds since the epoch. */
-const tokenClaims = z.object({ userId: z.string(), iat: z.int(), exp: z.int() })
 
 /** What a peer reports of the profile of one of its users. Wire: 3, profile_update. */
 const remoteProfile = z.object({
   homeUserId: z.string(),
   profileUpdatedAt: timestampMs,
   username: z.string(),
-  ...shapeOf(homeFields, (name) => (isNewField(name) ? optionalProfileText : profileText)),
+  ...shapeOf(homeFields, (name) => (isNewField(name) ? z.string().nullable().default(null) : z.string().nullable())),
 })
 export type RemoteProfile = z.infer<typeof remoteProfile>
 
@@ -127,7 +120,8 @@ export const listOpenSockets = defineCall({
 export const readTokenClaims = defineCall({
   subject: 'call.identity.read-token-claims.v1',
   request: z.object({ tokens: z.array(z.string()).min(1).max(maxTokensPerCall) }),
-  reply: z.object({ claims: z.array(tokenClaims.nullable()) }),
+  /** Times in seconds since the epoch. */
+  reply: z.object({ claims: z.array(z.object({ userId: z.string(), iat: z.int(), exp: z.int() }).nullable()) }),
 })
 
 /**

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import type { RefusalCode } from './refusals.ts'
 
 /**
  * docs/events.md. Subject: `event.`, then the name and a version. `kept` is the stream: `events` is for what decides over
@@ -24,9 +23,9 @@ export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType 
 
 type Definition<N extends string, P extends z.ZodType> = { name: N; subject: `event.${string}`; payload: P }
 
-type Keeping = { kept?: 'events'; lastOf?: string }
-
-export function defineEvent<N extends string, P extends z.ZodType>(definition: Definition<N, P> & Keeping) {
+export function defineEvent<N extends string, P extends z.ZodType>(
+  definition: Definition<N, P> & { kept?: 'events'; lastOf?: string },
+) {
   return { kind: 'event', kept: 'changes', ...definition } satisfies EventDefinition<P, N>
 }
 
@@ -40,14 +39,4 @@ export function defineCall<Q extends z.ZodType, A extends z.ZodType>(definition:
   reply: A
 }) {
   return { kind: 'call', ...definition } satisfies CallDefinition<Q, A>
-}
-
-export type EndpointDeclaration = {
-  summary: string
-  params?: z.ZodObject
-  query?: z.ZodObject
-  body?: z.ZodType | 'multipart'
-  /** By status. `'file'`: an image, `'archive'`: a ZIP archive. */
-  replies: Record<number, z.ZodType | 'file' | 'archive'>
-  refusals?: readonly RefusalCode[]
 }

@@ -6,119 +6,86 @@ import { accountState, publicProfile, userStatus } from './users.ts'
 
 // Subjects get the prefix `gatehouse.`. All but broadcasts go through the outbox. See docs/events.md.
 
-const actor = z.object({ userId: snowflake.nullable(), username: z.string() }).nullable()
+type Subject = `event.${string}`
 
+const event = <N extends string, Shape extends z.ZodRawShape>(name: N, subject: Subject, shape: Shape) =>
+  defineEvent({ name, subject, payload: z.object(shape) })
+
+/** Of the stream for what decides over tokens. */
+const tokenEvent = <N extends string, Shape extends z.ZodRawShape>(name: N, subject: Subject, shape: Shape) =>
+  defineEvent({ name, subject, kept: 'events', payload: z.object(shape) })
+
+const broadcast = <N extends string, Shape extends z.ZodRawShape>(name: N, subject: Subject, shape: Shape) =>
+  defineBroadcast({ name, subject, payload: z.object(shape) })
+
+const actor = z.object({ userId: snowflake.nullable(), username: z.string() }).nullable()
 const ofAccount = { userId: snowflake, at: timestampMs, state: accountState }
+const byActor = { ...ofAccount, actor }
 
 /** Spec: Registration 9, 10. */
-export const userCreated = defineEvent({
-  name: 'UserCreated',
-  subject: 'event.user.created.v1',
-  payload: z.object({ ...ofAccount, origin: z.enum(['local', 'federated', 'stub_upgrade']) }),
+export const userCreated = event('UserCreated', 'event.user.created.v1', {
+  ...ofAccount,
+  origin: z.enum(['local', 'federated', 'stub_upgrade']),
 })
 
 /** Sockets stay open. Spec: change-password 4. */
-export const passwordChanged = defineEvent({
-  name: 'PasswordChanged',
-  subject: 'event.user.password-changed.v1',
-  kept: 'events',
-  payload: z.object(ofAccount),
-})
+export const passwordChanged = tokenEvent('PasswordChanged', 'event.user.password-changed.v1', ofAccount)
 
 /** All sockets close. Spec: Admin reset 2, 3. */
-export const passwordReset = defineEvent({
-  name: 'PasswordReset',
-  subject: 'event.user.password-reset.v1',
-  kept: 'events',
-  payload: z.object({ ...ofAccount, actor }),
-})
+export const passwordReset = tokenEvent('PasswordReset', 'event.user.password-reset.v1', byActor)
 
 /** All sockets close. Contract: 3, sessions/end. */
-export const sessionsEnded = defineEvent({
-  name: 'SessionsEnded',
-  subject: 'event.user.sessions-ended.v1',
-  kept: 'events',
-  payload: z.object({ ...ofAccount, actor }),
-})
+export const sessionsEnded = tokenEvent('SessionsEnded', 'event.user.sessions-ended.v1', byActor)
 
 /** All sockets close. Contract: 5, suspend. */
-export const userSuspended = defineEvent({
-  name: 'UserSuspended',
-  subject: 'event.user.suspended.v1',
-  kept: 'events',
-  payload: z.object({ ...ofAccount, actor, reason: z.string().nullable() }),
+export const userSuspended = tokenEvent('UserSuspended', 'event.user.suspended.v1', {
+  ...byActor,
+  reason: z.string().nullable(),
 })
 
 /** Tokens stay revoked. Contract: 5, suspend. */
-export const userUnsuspended = defineEvent({
-  name: 'UserUnsuspended',
-  subject: 'event.user.unsuspended.v1',
-  payload: z.object({ ...ofAccount, actor }),
-})
+export const userUnsuspended = event('UserUnsuspended', 'event.user.unsuspended.v1', byActor)
 
 /** Keeps the message under the limit of NATS. */
 export const audiencePerEvent = 20_000
 
 /** All sockets close. Spec: DELETE self 4. */
-export const userDeleted = defineEvent({
-  name: 'UserDeleted',
-  subject: 'event.user.deleted.v1',
-  kept: 'events',
-  payload: z.object({
-    ...ofAccount,
-    actor,
-    /** `soft` keeps the message history. Spec: Tombstone. */
-    mode: z.enum(['full', 'soft']),
-    /** DeletedPresence names the rest. */
-    audience: z.array(snowflake),
-  }),
+export const userDeleted = tokenEvent('UserDeleted', 'event.user.deleted.v1', {
+  ...byActor,
+  /** `soft` keeps the message history. Spec: Tombstone. */
+  mode: z.enum(['full', 'soft']),
+  /** DeletedPresence names the rest. */
+  audience: z.array(snowflake),
 })
 
 /** Contract: 6. */
-export const deletedPresence = defineEvent({
-  name: 'DeletedPresence',
-  subject: 'event.user.deleted-presence.v1',
-  payload: z.object({ userId: snowflake, at: timestampMs, audience: z.array(snowflake) }),
+export const deletedPresence = event('DeletedPresence', 'event.user.deleted-presence.v1', {
+  userId: snowflake,
+  at: timestampMs,
+  audience: z.array(snowflake),
 })
 
 /** Contract: 5. */
-export const roleChanged = defineEvent({
-  name: 'RoleChanged',
-  subject: 'event.user.role-changed.v1',
-  kept: 'events',
-  payload: z.object({ ...ofAccount, actor, isAdmin: z.boolean() }),
-})
+export const roleChanged = tokenEvent('RoleChanged', 'event.user.role-changed.v1', { ...byActor, isAdmin: z.boolean() })
 
 /** `due`, `optional`: an admin must set one up before acting as one, or no longer. Contract: 3, Second factor. */
-export const secondFactorChanged = defineEvent({
-  name: 'SecondFactorChanged',
-  subject: 'event.user.second-factor-changed.v1',
-  kept: 'events',
-  payload: z.object({ ...ofAccount, actor, change: z.enum(['on', 'off', 'due', 'optional']) }),
+export const secondFactorChanged = tokenEvent('SecondFactorChanged', 'event.user.second-factor-changed.v1', {
+  ...byActor,
+  change: z.enum(['on', 'off', 'due', 'optional']),
 })
 
 /** Contract: 3, Second factor. */
-export const secondFactorBlocked = defineEvent({
-  name: 'SecondFactorBlocked',
-  subject: 'event.user.second-factor-blocked.v1',
-  payload: z.object({ userId: snowflake, at: timestampMs, until: timestampMs }),
+export const secondFactorBlocked = event('SecondFactorBlocked', 'event.user.second-factor-blocked.v1', {
+  userId: snowflake,
+  at: timestampMs,
+  until: timestampMs,
 })
 
 const ofPasskey = { userId: snowflake, at: timestampMs, passkeyId: snowflake, name: z.string() }
-
 /** Contract: 3, Passkeys. */
-export const passkeyAdded = defineEvent({
-  name: 'PasskeyAdded',
-  subject: 'event.user.passkey-added.v1',
-  payload: z.object(ofPasskey),
-})
-
+export const passkeyAdded = event('PasskeyAdded', 'event.user.passkey-added.v1', ofPasskey)
 /** By its person. A reset and a deletion, which remove all, say so themselves. Contract: 3, Passkeys. */
-export const passkeyRemoved = defineEvent({
-  name: 'PasskeyRemoved',
-  subject: 'event.user.passkey-removed.v1',
-  payload: z.object(ofPasskey),
-})
+export const passkeyRemoved = event('PasskeyRemoved', 'event.user.passkey-removed.v1', ofPasskey)
 
 /** `profile` is all that everybody sees, since earlier events may be gone. 0.2.0 does not say it. Contract: 3, PATCH. */
 export const profileChanged = defineEvent({
@@ -134,123 +101,79 @@ export const profileChanged = defineEvent({
 })
 
 /** Statuses were changed by the session gateway `by`. The others read which. Contract: 6, presence_update. */
-export const presenceRecorded = defineBroadcast({
-  name: 'PresenceRecorded',
-  subject: 'event.user.presence-recorded.v1',
-  payload: z.object({ by: z.string() }),
-})
-
+export const presenceRecorded = broadcast('PresenceRecorded', 'event.user.presence-recorded.v1', { by: z.string() })
 /** For session gateways of 0.2.0. They publish it without `isRecorded`. */
-export const presenceChanged = defineBroadcast({
-  name: 'PresenceChanged',
-  subject: 'event.user.presence-changed.v1',
-  payload: z.object({
-    userId: snowflake,
-    status: userStatus,
-    version: z.number().int(),
-    isRecorded: z.literal(true).optional(),
-  }),
+export const presenceChanged = broadcast('PresenceChanged', 'event.user.presence-changed.v1', {
+  userId: snowflake,
+  status: userStatus,
+  version: z.number().int(),
+  isRecorded: z.literal(true).optional(),
 })
 
 /** Contract: 6. */
-export const remotePresenceReported = defineBroadcast({
-  name: 'RemotePresenceReported',
-  subject: 'event.user.remote-presence-reported.v1',
-  payload: z.object({ userId: snowflake, status: z.enum(['online', 'offline']), until: timestampMs }),
+export const remotePresenceReported = broadcast('RemotePresenceReported', 'event.user.remote-presence-reported.v1', {
+  userId: snowflake,
+  status: userStatus,
+  until: timestampMs,
 })
 
 /** Contract: 3, sockets. */
-export const socketsAsked = defineBroadcast({
-  name: 'SocketsAsked',
-  subject: 'event.user.sockets-asked.v1',
-  payload: z.object({ userId: snowflake, questionId: z.string(), askedBy: z.string() }),
+export const socketsAsked = broadcast('SocketsAsked', 'event.user.sockets-asked.v1', {
+  userId: snowflake,
+  questionId: z.string(),
+  askedBy: z.string(),
 })
-
-export const socketsTold = defineBroadcast({
-  name: 'SocketsTold',
-  subject: 'event.user.sockets-told.v1',
-  payload: z.object({ questionId: z.string(), nodeId: z.string(), sockets: z.array(openSocket) }),
+export const socketsTold = broadcast('SocketsTold', 'event.user.sockets-told.v1', {
+  questionId: z.string(),
+  nodeId: z.string(),
+  sockets: z.array(openSocket),
 })
 
 const ofInvite = { inviteId: snowflake, name: z.string(), at: timestampMs }
-
 /** Spec: Invite status; Contract: 4. */
-export const inviteCreated = defineEvent({
-  name: 'InviteCreated',
-  subject: 'event.invite.created.v1',
-  payload: z.object({ ...ofInvite, actor }),
-})
-
+export const inviteCreated = event('InviteCreated', 'event.invite.created.v1', { ...ofInvite, actor })
 /** Identity publishes it: the transaction is its own. Spec: Registration 11. */
-export const inviteRedeemed = defineEvent({
-  name: 'InviteRedeemed',
-  subject: 'event.invite.redeemed.v1',
-  payload: z.object({ ...ofInvite, userId: snowflake, usedCount: z.number().int() }),
+export const inviteRedeemed = event('InviteRedeemed', 'event.invite.redeemed.v1', {
+  ...ofInvite,
+  userId: snowflake,
+  usedCount: z.number().int(),
 })
-
 /** Contract: 4, PATCH. */
-export const inviteChanged = defineEvent({
-  name: 'InviteChanged',
-  subject: 'event.invite.changed.v1',
-  payload: z.object({ ...ofInvite, actor }),
+export const inviteChanged = event('InviteChanged', 'event.invite.changed.v1', { ...ofInvite, actor })
+export const inviteRevoked = event('InviteRevoked', 'event.invite.revoked.v1', { ...ofInvite, actor })
+export const inviteReinstated = event('InviteReinstated', 'event.invite.reinstated.v1', {
+  ...ofInvite,
+  actor,
+  tokenRotated: z.boolean(),
 })
-
-export const inviteRevoked = defineEvent({
-  name: 'InviteRevoked',
-  subject: 'event.invite.revoked.v1',
-  payload: z.object({ ...ofInvite, actor }),
-})
-
-export const inviteReinstated = defineEvent({
-  name: 'InviteReinstated',
-  subject: 'event.invite.reinstated.v1',
-  payload: z.object({ ...ofInvite, actor, tokenRotated: z.boolean() }),
-})
-
-export const inviteDeleted = defineEvent({
-  name: 'InviteDeleted',
-  subject: 'event.invite.deleted.v1',
-  payload: z.object({ ...ofInvite, actor }),
-})
+export const inviteDeleted = event('InviteDeleted', 'event.invite.deleted.v1', { ...ofInvite, actor })
 
 /** Contract: 5. */
-export const settingsChanged = defineEvent({
-  name: 'SettingsChanged',
-  subject: 'event.instance.settings-changed.v1',
-  payload: z.object({ at: timestampMs, actor, changed: z.array(z.string()) }),
+export const settingsChanged = event('SettingsChanged', 'event.instance.settings-changed.v1', {
+  at: timestampMs,
+  actor,
+  changed: z.array(z.string()),
 })
 
 /** Contract: 7. */
-export const peerChanged = defineEvent({
-  name: 'PeerChanged',
-  subject: 'event.instance.peer-changed.v1',
-  payload: z.object({ at: timestampMs, actor, origin: z.string(), status: z.string() }),
+export const peerChanged = event('PeerChanged', 'event.instance.peer-changed.v1', {
+  at: timestampMs,
+  actor,
+  origin: z.string(),
+  status: z.string(),
 })
 
 /** Design: invariant 1. */
 export const accountEvents = [
-  userCreated,
-  passwordChanged,
-  passwordReset,
-  sessionsEnded,
-  userSuspended,
-  userUnsuspended,
-  userDeleted,
-  roleChanged,
-  secondFactorChanged,
-  profileChanged,
+  ...[userCreated, passwordChanged, passwordReset, sessionsEnded, userSuspended, userUnsuspended, userDeleted],
+  ...[roleChanged, secondFactorChanged, profileChanged],
 ] as const
 
 /** Contract: 6, forced disconnect. */
 export const sessionEndingEvents = [passwordReset, sessionsEnded, userSuspended, userDeleted] as const
 
 export const inviteEvents = [
-  inviteCreated,
-  inviteRedeemed,
-  inviteChanged,
-  inviteRevoked,
-  inviteReinstated,
-  inviteDeleted,
+  ...[inviteCreated, inviteRedeemed, inviteChanged, inviteRevoked, inviteReinstated, inviteDeleted],
 ] as const
 
 export const durableEvents = [...accountEvents, ...inviteEvents, settingsChanged, peerChanged] as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
-import { snowflake, text, timestampMs } from './text.ts'
+import { hexadecimal, namedObject, snowflake, text, timestampMs } from './text.ts'
 import { ownedSpaces, successReply } from './users.ts'
 
 export const deletionMode = z
@@ -8,29 +8,30 @@ export const deletionMode = z
   .meta({ id: 'DeletionMode' })
 export type DeletionMode = z.infer<typeof deletionMode>
 
-const host = text('homeInstance').min(1).max(limits.hostMax)
-const homeUserId = text('homeUserId').min(1, { error: 'homeUserId is required' }).max(64)
+const ofHome = {
+  homeUserId: text('homeUserId').min(1, { error: 'homeUserId is required' }).max(64),
+  homeInstance: text('homeInstance').min(1).max(limits.hostMax),
+}
 
 /** What an instance says that it deleted, at `deletedAt` (ms). `origin` is its own. Contract: 7, Receipts. */
 const receipt = z
   .object({ homeUserId: z.string().max(64), mode: deletionMode, deletedAt: timestampMs, origin: z.string().max(300) })
   .meta({ id: 'Receipt' })
 export type Receipt = z.infer<typeof receipt>
-export const signedReceipt = z.object({ receipt, signature: z.string().max(100) }).meta({ id: 'SignedReceipt' })
+export const signedReceipt = namedObject('SignedReceipt', { receipt, signature: z.string().max(100) })
 /** `publicKey` was published by the instance when it signed. */
 export const keptReceipt = signedReceipt.extend({ publicKey: z.string().max(64) }).meta({ id: 'KeptReceipt' })
 export type KeptReceipt = z.infer<typeof keptReceipt>
 export const deleteIdentityReply = successReply.extend(signedReceipt.shape)
-export const receiptKeysReply = z.object({ keys: z.array(z.string()).max(100) }).meta({ id: 'ReceiptKeys' })
+export const receiptKeysReply = namedObject('ReceiptKeys', { keys: z.array(z.string()).max(100) })
 
-export const deleteIdentityBody = z.object({ homeUserId, homeInstance: host, mode: deletionMode })
+export const deleteIdentityBody = z.object({ ...ofHome, mode: deletionMode })
 export const resolveStubBody = z.object({
-  homeUserId,
-  homeInstance: host,
+  ...ofHome,
   username: text('username').max(limits.federatedUsernameMax).nullish(),
   displayName: text('displayName').max(200).nullish(),
 })
-export const resolveStubReply = z.object({ id: snowflake }).meta({ id: 'Stub' })
+export const resolveStubReply = namedObject('Stub', { id: snowflake })
 
 export const acceptPeerBody = z.object({
   sourceOrigin: text('sourceOrigin').max(300),
@@ -39,68 +40,51 @@ export const acceptPeerBody = z.object({
   instanceId: text('instanceId').max(128).nullish(),
   approvalToken: text('approvalToken').max(256).nullish(),
 })
-export const acceptPeerReply = z.object({
-  accepted: z.literal(true),
-  instanceName: z.string(),
-  instanceId: z.string(),
-})
+export const acceptPeerReply = z.object({ accepted: z.literal(true), instanceName: z.string(), instanceId: z.string() })
 export const acceptPeerPendingReply = z.object({
   queued: z.literal(true),
   message: z.string(),
   approvalToken: z.string(),
 })
-export const remoteOriginBody = z.object({ remoteOrigin: text('remoteOrigin').max(300) }).meta({ id: 'RemoteOrigin' })
+export const remoteOriginBody = namedObject('RemoteOrigin', { remoteOrigin: text('remoteOrigin').max(300) })
 /** Absent: `instance_connect`. */
 export const ensurePeerBody = remoteOriginBody
   .extend({ reason: z.literal('instance_connect', { error: 'reason must be instance_connect' }).optional() })
   .meta({ id: 'EnsuredPeer' })
 export const deniedBody = z.object({ reason: z.string().max(64).nullish(), message: z.string().max(2_000).nullish() })
 export const deniedReply = z.object({ acknowledged: z.literal(true) })
-export const rotateBody = z.object({
-  newSecret: z.string({ error: 'newSecret is required' }).regex(/^[0-9a-f]{64}$/, {
-    error: 'newSecret must be 64 lower-case hexadecimal digits',
-  }),
-})
+export const rotateBody = z.object({ newSecret: hexadecimal('newSecret') })
 export const rotateReply = z.object({ accepted: z.literal(true), gracePeriodMs: z.number().int() })
-
 export const epochReply = z.object({ instanceId: z.uuid() })
 
 export const peerStatus = z.enum([
-  'pending',
-  'awaiting_approval',
-  'active',
-  'unreachable',
-  'needs_attention',
-  'rejected',
-  'revoked',
-])
-export const peerReply = z
-  .object({
-    id: snowflake,
-    origin: z.string(),
-    status: peerStatus,
-    reason: z.string().nullable(),
-    /** `reason` in the words of existing instances. */
-    statusReason: z.string().nullable(),
-    instanceName: z.string().nullable(),
-    instanceId: z.string().nullable(),
-    createdAt: timestampMs,
-    activatedAt: timestampMs.nullable(),
-    revokedAt: timestampMs.nullable(),
-    rotatedAt: timestampMs.nullable(),
-    autoRotateIntervalDays: z.number().int(),
-    /** Its last signed request, or its last answer to one of ours; to a minute. */
-    lastSeenAt: timestampMs.nullable().optional(),
-    /** When all its profiles were read last. */
-    lastSyncedAt: timestampMs.nullable().optional(),
-    /** Deliveries in a row that failed or were refused. */
-    failuresInRow: z.int().optional(),
-    /** Deletion orders without an answer in 30 days. In lists only. */
-    ordersOverdue: z.int().optional(),
-  })
-  .meta({ id: 'Peer' })
+  ...['pending', 'awaiting_approval', 'active', 'unreachable', 'needs_attention', 'rejected', 'revoked'],
+] as const)
+export const peerReply = namedObject('Peer', {
+  id: snowflake,
+  origin: z.string(),
+  status: peerStatus,
+  reason: z.string().nullable(),
+  /** `reason` in the words of existing instances. */
+  statusReason: z.string().nullable(),
+  instanceName: z.string().nullable(),
+  instanceId: z.string().nullable(),
+  createdAt: timestampMs,
+  activatedAt: timestampMs.nullable(),
+  revokedAt: timestampMs.nullable(),
+  rotatedAt: timestampMs.nullable(),
+  autoRotateIntervalDays: z.number().int(),
+  /** Its last signed request, or its last answer to one of ours; to a minute. */
+  lastSeenAt: timestampMs.nullable().optional(),
+  /** When all its profiles were read last. */
+  lastSyncedAt: timestampMs.nullable().optional(),
+  /** Deliveries in a row that failed or were refused. */
+  failuresInRow: z.int().optional(),
+  /** Deletion orders without an answer in 30 days. In lists only. */
+  ordersOverdue: z.int().optional(),
+})
 export type PeerReply = z.infer<typeof peerReply>
-export const onePeerReply = z.object({ peer: peerReply }).meta({ id: 'OnePeer' })
+export const onePeerReply = namedObject('OnePeer', { peer: peerReply })
 export const peersReply = z.object({ peers: z.array(peerReply) })
 export const patchPeerBody = z.object({
   autoRotateIntervalDays: z
@@ -116,16 +100,14 @@ export const ensurePeerReply = z.object({
   error: z.string().optional(),
 })
 
-export const approvalRequestReply = z
-  .object({
-    id: snowflake,
-    origin: z.string(),
-    direction: z.enum(['inbound', 'outbound']),
-    instanceName: z.string().nullable(),
-    requestedAt: timestampMs,
-    expiresAt: timestampMs,
-  })
-  .meta({ id: 'ApprovalRequest' })
+export const approvalRequestReply = namedObject('ApprovalRequest', {
+  id: snowflake,
+  origin: z.string(),
+  direction: z.enum(['inbound', 'outbound']),
+  instanceName: z.string().nullable(),
+  requestedAt: timestampMs,
+  expiresAt: timestampMs,
+})
 export const approvalRequestsReply = z.object({ requests: z.array(approvalRequestReply) })
 
 export const fanoutMode = z.enum(['leave', 'soft', 'full'], { error: 'mode must be leave, soft or full' })

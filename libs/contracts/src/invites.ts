@@ -1,55 +1,45 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
-import { requiredName, snowflake, timestampMs } from './text.ts'
+import { namedObject, requiredText, snowflake, timestampMs } from './text.ts'
 
 /** Never stored. Spec: Invite status. */
 export const inviteStatus = z.enum(['active', 'exhausted', 'expired', 'revoked'])
 export type InviteStatus = z.infer<typeof inviteStatus>
 
-export const inviteReply = z
-  .object({
-    id: snowflake,
-    token: z.string(),
-    name: z.string(),
-    status: inviteStatus,
-    maxUses: z.number().int().nullable(),
-    usedCount: z.number().int(),
-    expiresAt: timestampMs.nullable(),
-    revokedAt: timestampMs.nullable(),
-    createdBy: snowflake.nullable(),
-    createdByUsername: z.string().nullable(),
-    createdAt: timestampMs,
-    lastRedeemedAt: timestampMs.nullable(),
-    url: z.string(),
-  })
-  .meta({ id: 'Invite' })
+export const inviteReply = namedObject('Invite', {
+  id: snowflake,
+  token: z.string(),
+  name: z.string(),
+  status: inviteStatus,
+  maxUses: z.number().int().nullable(),
+  usedCount: z.number().int(),
+  expiresAt: timestampMs.nullable(),
+  revokedAt: timestampMs.nullable(),
+  createdBy: snowflake.nullable(),
+  createdByUsername: z.string().nullable(),
+  createdAt: timestampMs,
+  lastRedeemedAt: timestampMs.nullable(),
+  url: z.string(),
+})
 export type InviteReply = z.infer<typeof inviteReply>
 
-export const redemptionReply = z
-  .object({
-    id: snowflake,
-    userId: snowflake.nullable(),
-    registrantUsername: z.string(),
-    currentUsername: z.string().nullable(),
-    isDeleted: z.boolean(),
-    redeemedAt: timestampMs,
-  })
-  .meta({ id: 'InviteRedemption' })
+export const redemptionReply = namedObject('InviteRedemption', {
+  id: snowflake,
+  userId: snowflake.nullable(),
+  registrantUsername: z.string(),
+  currentUsername: z.string().nullable(),
+  isDeleted: z.boolean(),
+  redeemedAt: timestampMs,
+})
 export type RedemptionReply = z.infer<typeof redemptionReply>
 
-const inviteName = requiredName(limits.inviteNameMax)
-const maxUses = z
-  .number({ error: 'maxUses must be null or a positive integer' })
-  .int({ error: 'maxUses must be null or a positive integer' })
-  .positive({ error: 'maxUses must be null or a positive integer' })
-  .max(2_147_483_647, { error: 'maxUses is too large' })
-  .nullable()
-const expiresAt = z
-  .number({ error: 'expiresAt must be null or an integer in milliseconds' })
-  .int({ error: 'expiresAt must be null or an integer in milliseconds' })
-  .min(0, { error: 'expiresAt is out of range' })
-  .max(limits.inviteExpiresAtMaxMs, { error: 'expiresAt is out of range' })
-  .nullable()
+const inviteName = requiredText('name', limits.inviteNameMax)
+const noCount = { error: 'maxUses must be null or a positive integer' }
+const tooMany = { error: 'maxUses is too large' }
+const maxUses = z.number(noCount).int(noCount).positive(noCount).max(2_147_483_647, tooMany).nullable()
+const noTime = { error: 'expiresAt must be null or an integer in milliseconds' }
+const outside = { error: 'expiresAt is out of range' }
+const expiresAt = z.number(noTime).int(noTime).min(0, outside).max(limits.inviteExpiresAtMaxMs, outside).nullable()
 
 export const createInviteBody = z.object({
   name: inviteName,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
-import { requiredName, snowflake, timestampMs } from './text.ts'
+import { namedObject, requiredText, snowflake, timestampMs } from './text.ts'
 
 // The forms in JSON of https://www.w3.org/TR/webauthn-3/, which browsers read and write. Contract: 3, Passkeys.
 
@@ -12,25 +12,23 @@ export const requestOptions = z
   .object({ challenge: z.string(), timeout: z.number(), rpId: z.string(), userVerification: z.literal('required') })
   .meta({ id: 'PasskeyRequestOptions' })
 
-export const creationOptions = z
-  .object({
-    rp: z.object({ id: z.string(), name: z.string() }),
-    user: z.object({ id: z.string(), name: z.string(), displayName: z.string() }),
-    challenge: z.string(),
-    pubKeyCredParams: z.array(z.object({ type, alg: z.number() })),
-    timeout: z.number(),
-    excludeCredentials: z.array(z.object({ type, id: z.string() })),
-    authenticatorSelection: z.object({
-      residentKey: z.literal('required'),
-      requireResidentKey: z.literal(true),
-      userVerification: z.literal('required'),
-    }),
-    attestation: z.literal('none'),
-  })
-  .meta({ id: 'PasskeyCreationOptions' })
+export const creationOptions = namedObject('PasskeyCreationOptions', {
+  rp: z.object({ id: z.string(), name: z.string() }),
+  user: z.object({ id: z.string(), name: z.string(), displayName: z.string() }),
+  challenge: z.string(),
+  pubKeyCredParams: z.array(z.object({ type, alg: z.number() })),
+  timeout: z.number(),
+  excludeCredentials: z.array(z.object({ type, id: z.string() })),
+  authenticatorSelection: z.object({
+    residentKey: z.literal('required'),
+    requireResidentKey: z.literal(true),
+    userVerification: z.literal('required'),
+  }),
+  attestation: z.literal('none'),
+})
 
 export const addPasskeyBody = z.object({
-  name: requiredName(limits.passkeyNameMax),
+  name: requiredText('name', limits.passkeyNameMax),
   response: z
     .object({ ...credential, response: z.object({ clientDataJSON: bytes, attestationObject: bytes }) })
     .meta({ id: 'PasskeyRegistration' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { homeFields, lookupFields, profileFields } from './constants/profile-fields.ts'
-import { text, timestampMs } from './text.ts'
+import { hexadecimal, namedObject, shapeOf, text, timestampMs } from './text.ts'
 
 // Contract: 7; federation-wire.md 3, 4.
 
@@ -12,7 +12,7 @@ export const relayBody = z.object({
   sourceInstanceId: z.string().max(128).nullish(),
   events: z.array(z.unknown(), { error: 'events must be an array' }).max(50, { error: 'at most 50 events are taken' }),
 })
-export const relayVerdict = z.object({ messageId: z.string(), reason: z.string() }).meta({ id: 'RelayVerdict' })
+export const relayVerdict = namedObject('RelayVerdict', { messageId: z.string(), reason: z.string() })
 export const relayReply = z.object({
   accepted: z.array(z.string()),
   rejected: z.array(relayVerdict),
@@ -21,24 +21,16 @@ export const relayReply = z.object({
 })
 const profileText = (max: number) => z.string().max(max).nullish()
 
-export function shapeOf<N extends string, S>(names: readonly N[], schemaOf: (name: N) => S): Record<N, S> {
-  return Object.fromEntries(names.map((name) => [name, schemaOf(name)])) as Record<N, S>
-}
-
 /** Other instances have other limits. Longer texts are cut. */
 const relayedMax = { text: 4_000, picture: 2_048, accentColor: 64, avatarColor: 64 } as const
+const ofHome = { homeUserId: z.string().min(1).max(64), homeInstance: z.string().max(300) }
 export const profileUpdate = z.object({
-  homeUserId: z.string().min(1).max(64),
-  homeInstance: z.string().max(300),
+  ...ofHome,
   profileUpdatedAt: timestampMs,
   username: profileText(200),
   ...shapeOf(homeFields, (name) => profileText(relayedMax[profileFields[name].kind])),
 })
-export const presenceUpdate = z.object({
-  homeUserId: z.string().min(1).max(64),
-  homeInstance: z.string().max(300),
-  status: z.enum(['online', 'idle', 'dnd', 'offline']),
-})
+export const presenceUpdate = z.object({ ...ofHome, status: z.enum(['online', 'idle', 'dnd', 'offline']) })
 export const syncBody = z.object({
   sinceTimestamp: z
     .number({ error: 'sinceTimestamp must be a time in milliseconds' })
@@ -61,28 +53,20 @@ export const syncReply = z.object({
 
 export const lookupBody = z.object({ username: text('username').min(1).max(limits.federatedUsernameMax) })
 export const byHomeIdBody = z.object({ homeUserId: text('homeUserId').min(1).max(64) })
-export const remoteUser = z
-  .object({
-    homeUserId: z.string(),
-    username: z.string(),
-    profile: z.object({
-      ...shapeOf(lookupFields, () => z.string().nullable().default(null)),
-      status: z.string(),
-      /** When it was created, for one that was never changed. */
-      profileUpdatedAt: timestampMs.optional(),
-    }),
-  })
-  .meta({ id: 'RemoteUser' })
+export const remoteUser = namedObject('RemoteUser', {
+  homeUserId: z.string(),
+  username: z.string(),
+  profile: z.object({
+    ...shapeOf(lookupFields, () => z.string().nullable().default(null)),
+    status: z.string(),
+    /** When it was created, for one that was never changed. */
+    profileUpdatedAt: timestampMs.optional(),
+  }),
+})
 export type RemoteUser = z.infer<typeof remoteUser>
-export const lookupReply = z.object({ found: z.literal(true), user: remoteUser }).meta({ id: 'FoundUser' })
+export const lookupReply = namedObject('FoundUser', { found: z.literal(true), user: remoteUser })
 export const byHomeIdReply = z.union([lookupReply, z.object({ found: z.literal(false) })])
-export const attachTokenBody = z
-  .object({
-    token: z.string({ error: 'token is required' }).regex(/^[0-9a-f]{64}$/, {
-      error: 'token must be 64 lower-case hexadecimal digits',
-    }),
-  })
-  .meta({ id: 'AttachToken' })
+export const attachTokenBody = namedObject('AttachToken', { token: hexadecimal('token') })
 export const attachProofReply = z.union([
   z.object({ valid: z.literal(true), homeUserId: z.string(), username: z.string() }),
   z.object({ valid: z.literal(false) }),

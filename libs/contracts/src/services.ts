@@ -1,19 +1,14 @@
-type Service = {
-  /** Where it listens, /healthz, /readyz and /metrics included. */
-  port: number
-  /** Flags of Node. */
-  flags: readonly string[]
-}
-
-/** Every service behind the gateway, in the order of starts. docs/contributing.md, "A service". */
+/**
+ * Every service behind the gateway, in the order of starts: where it listens, /healthz, /readyz and /metrics included, and
+ * flags of Node. docs/contributing.md, "A service".
+ */
 export const services = {
   identity: { port: 8081, flags: [] },
   invite: { port: 8082, flags: [] },
   'federation-fanout': { port: 8084, flags: [] },
   // Sockets live long: docs/decisions/garbage-collection.md.
   'session-gateway': { port: 8083, flags: ['--max-semi-space-size=16'] },
-} as const satisfies Record<string, Service>
-
+} as const satisfies Record<string, { port: number; flags: readonly string[] }>
 export type ServiceName = keyof typeof services
 
 export const serviceNames = Object.keys(services) as readonly ServiceName[]

@@ -1,26 +1,26 @@
 import { z } from 'zod'
-import { closures, type Closure } from './constants/closures.ts'
-import { socketErrors } from './constants/socket-errors.ts'
 import { watchedUsers } from './constants/limits.ts'
-import { snowflake, timestampMs } from './text.ts'
+import { closures, socketErrors, type Closure, type SocketErrorCode } from './constants/socket-errors.ts'
+import { namedObject, shapeOf, snowflake, timestampMs } from './text.ts'
 import { userReply, userStatus } from './users.ts'
 
 export const clientKind = z.enum(['web', 'desktop', 'mobile'])
 export type ClientKind = z.infer<typeof clientKind>
 
+const message = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
+  z.object({ type: z.literal(type), ...shape })
+
 /**
  * Other values of `client` and `presences` are left out. `watched`: of its spaces the client hears of the users that it watches.
  * Spec: WebSocket handshake 2; federation-wire-2.md 5, socket; docs/live.md.
  */
-export const authMessage = z.object({
-  type: z.literal('auth'),
+export const authMessage = message('auth', {
   token: z.string(),
   client: clientKind.optional().catch(undefined),
   presences: z.literal('watched').optional().catch(undefined),
 })
 
-export const readyMessage = z.object({
-  type: z.literal('ready'),
+export const readyMessage = message('ready', {
   user: userReply,
   sessionId: z.string(),
   serverTime: timestampMs,
@@ -33,88 +33,66 @@ export const readyMessage = z.object({
   pendingApprovalCount: z.number().int().optional(),
   /** Upstreams whose `ready_part` follows. docs/integrating.md */
   incomplete: z.array(z.string()).optional(),
-  spaces: z.array(z.unknown()),
-  dmChannels: z.array(z.unknown()),
-  folders: z.array(z.unknown()),
+  ...shapeOf(['spaces', 'dmChannels', 'folders', 'readStates', 'activeCalls'], () => z.array(z.unknown())),
   spaceLayout: z.unknown(),
   layoutUpdatedAt: z.number(),
-  readStates: z.array(z.unknown()),
-  activeCalls: z.array(z.unknown()),
-  voiceStates: z.record(z.string(), z.unknown()),
-  voiceUserStates: z.record(z.string(), z.unknown()),
-  spaceVoiceStates: z.record(z.string(), z.unknown()),
-  userActivities: z.record(z.string(), z.unknown()),
+  ...shapeOf(['voiceStates', 'voiceUserStates', 'spaceVoiceStates', 'userActivities'], () =>
+    z.record(z.string(), z.unknown()),
+  ),
 })
 export type ReadyMessage = z.infer<typeof readyMessage>
 
 /** The home is null for users of this instance. */
-export const presenceMessage = z.object({
-  type: z.literal('presence_update'),
+export const presenceMessage = message('presence_update', {
   userId: snowflake,
   status: userStatus,
   homeUserId: z.string().nullable(),
   homeInstance: z.string().nullable(),
 })
 export type PresenceMessage = z.infer<typeof presenceMessage>
-
 /** Those of the watched users who are online. docs/live.md */
-export const presencesMessage = z.object({
-  type: z.literal('presences'),
-  presences: z.record(snowflake, z.literal('online')),
-})
+export const presencesMessage = message('presences', { presences: z.record(snowflake, z.literal('online')) })
 export type PresencesMessage = z.infer<typeof presencesMessage>
-
 /** In the own sockets the own view. Contract: 6, user_updated. */
-export const userUpdatedMessage = z.object({ type: z.literal('user_updated'), user: userReply })
+export const userUpdatedMessage = message('user_updated', { user: userReply })
 export type UserUpdatedMessage = z.infer<typeof userUpdatedMessage>
 
 /** `users` with `presence`: all that the client watches from now on. Contract: 6, watch; docs/live.md. */
-export const watchMessage = z
-  .object({
-    type: z.literal('watch'),
-    topic: z.enum(['admin', 'presence']),
-    users: z.array(snowflake).max(watchedUsers).optional(),
-  })
-  .refine(({ topic, users }) => (topic === 'presence') === (users !== undefined))
+export const watchMessage = message('watch', {
+  topic: z.enum(['admin', 'presence']),
+  users: z.array(snowflake).max(watchedUsers).optional(),
+}).refine(({ topic, users }) => (topic === 'presence') === (users !== undefined))
 
 /** Contract: 6, unwatch. */
-export const unwatchMessage = z.object({ type: z.literal('unwatch'), topic: z.literal('admin').optional() })
-
+export const unwatchMessage = message('unwatch', { topic: z.literal('admin').optional() })
 /** Contract: 6, watch. */
-export const adminChangedMessage = z.object({
-  type: z.literal('admin_changed'),
+export const adminChangedMessage = message('admin_changed', {
   what: z.enum(['users', 'invites', 'peers', 'settings']),
   id: snowflake.optional(),
 })
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
 
 /** To all sockets of the account. Contract: 3, Second factor, Passkeys; 6. */
-export const securityNoticeMessage = z.object({
-  type: z.literal('security_notice'),
+export const securityNoticeMessage = message('security_notice', {
   what: z.enum(['second_factor_on', 'second_factor_off', 'second_factor_blocked', 'passkey_added', 'passkey_removed']),
   at: timestampMs,
 })
 export type SecurityNoticeMessage = z.infer<typeof securityNoticeMessage>
 
 /** Contract: 6. */
-export const pingMessage = z.object({ type: z.literal('ping') })
-
-export const pongMessage = z.object({ type: z.literal('pong') })
-
+export const pingMessage = message('ping', {})
+export const pongMessage = message('pong', {})
 /** The fields of the upstream, with any names. docs/integrating.md */
 export const readyPartMessage = z.looseObject({ type: z.literal('ready_part'), upstream: z.string() })
-
 /** To a message for an upstream that has a `ref`, when the upstream took it: what it replied. Contract: 6. */
-export const replyMessage = z.object({ type: z.literal('reply'), ref: z.string(), reply: z.looseObject({}) })
+export const replyMessage = message('reply', { ref: z.string(), reply: z.looseObject({}) })
 export type ReplyMessage = z.infer<typeof replyMessage>
 
-const errorCodes = [...Object.keys(socketErrors), ...Object.values(closures).map(({ error }) => error)] as [
-  keyof typeof socketErrors | Closure['error'],
-]
+const closing = Object.values(closures).map(({ error }) => error)
+const errorCodes = [...Object.keys(socketErrors), ...closing] as [SocketErrorCode | Closure['error']]
 
 /** `about`: the unknown type. `requestType`, `ref`: those of a message that nothing came of. Contract: 6. */
-export const socketErrorMessage = z.object({
-  type: z.literal('error'),
+export const socketErrorMessage = message('error', {
   message: z.string(),
   code: z.enum(errorCodes),
   about: z.string().optional(),
@@ -126,30 +104,18 @@ export type SocketErrorMessage = z.infer<typeof socketErrorMessage>
 /** All but those of upstreams. docs/live.md */
 export const clientMessages = [authMessage, pingMessage, watchMessage, unwatchMessage] as const
 export const serverMessages = [
-  ...[
-    readyMessage,
-    readyPartMessage,
-    presenceMessage,
-    presencesMessage,
-    userUpdatedMessage,
-    adminChangedMessage,
-    securityNoticeMessage,
-    replyMessage,
-    pongMessage,
-  ],
-  socketErrorMessage,
+  ...[readyMessage, readyPartMessage, presenceMessage, presencesMessage, userUpdatedMessage],
+  ...[adminChangedMessage, securityNoticeMessage, replyMessage, pongMessage, socketErrorMessage],
 ] as const
 
 /** The address is cut to its /24 or /48. Contract: 3, sockets. */
-export const openSocket = z
-  .object({
-    sessionId: z.string(),
-    connectedAt: timestampMs,
-    network: z.string(),
-    userAgent: z.string(),
-    client: clientKind.optional(),
-  })
-  .meta({ id: 'OpenSocket' })
+export const openSocket = namedObject('OpenSocket', {
+  sessionId: z.string(),
+  connectedAt: timestampMs,
+  network: z.string(),
+  userAgent: z.string(),
+  client: clientKind.optional(),
+})
 export type OpenSocket = z.infer<typeof openSocket>
 
 /** `incomplete`: a session gateway did not answer in time. Contract: 3, sockets. */

@@ -2,17 +2,24 @@ import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { countCodePoints, fitsHash, inOneLine, isStorableText } from './constants/text.ts'
 
+/** The description of the API names it. */
+export const namedObject = <Shape extends z.ZodRawShape>(id: string, shape: Shape) => z.object(shape).meta({ id })
+
+export function shapeOf<const N extends string, S>(names: readonly N[], schemaOf: (name: N) => S): Record<N, S> {
+  return Object.fromEntries(names.map((name) => [name, schemaOf(name)])) as Record<N, S>
+}
+
+/** Any text. For one that is a text other faults have their own messages. */
+export function anyText(name: string) {
+  const describe = (input: unknown) => (input === undefined ? `${name} is required` : `${name} must be a string`)
+  return z.string({ error: ({ input }) => (typeof input === 'string' ? undefined : describe(input)) })
+}
+
 export function text(name: string) {
-  return z.string({ error: ({ input }) => describeType(name, input) }).refine(isStorableText, {
+  return anyText(name).refine(isStorableText, {
     error: `${name} contains characters that are not allowed`,
     params: { reason: 'characters' },
   })
-}
-
-/** Undefined for a text: other faults have their own messages. */
-export function describeType(name: string, input: unknown): string | undefined {
-  if (typeof input === 'string') return undefined
-  return input === undefined ? `${name} is required` : `${name} must be a string`
 }
 
 /** `max` in code points. `lines`: of one, whatever would break or turn it is removed. */
@@ -26,10 +33,10 @@ export function trimmedText(name: string, max: number, lines: 'one' | 'many' = '
     .meta({ maxLength: max })
 }
 
-/** Of an invite or a passkey. */
-export function requiredName(max: number) {
-  return trimmedText('name', max, 'one')
-    .refine((value) => value.length > 0, { error: 'name is required' })
+/** In one line, and not empty. */
+export function requiredText(name: string, max: number) {
+  return trimmedText(name, max, 'one')
+    .refine((value) => value.length > 0, { error: `${name} is required` })
     .meta({ minLength: 1 })
 }
 
@@ -39,6 +46,12 @@ export function optionalText(name: string, max: number, lines?: 'one' | 'many') 
     .nullable()
     .transform((value) => value || null)
 }
+
+/** 32 bytes: a secret or a token. */
+export const hexadecimal = (name: string) =>
+  z
+    .string({ error: `${name} is required` })
+    .regex(/^[0-9a-f]{64}$/, { error: `${name} must be 64 lower-case hexadecimal digits` })
 
 /** A 64-bit Snowflake in decimal. Contract: 1. */
 export const snowflake = z
@@ -66,6 +79,4 @@ export function newPassword(name: 'password' | 'newPassword') {
 }
 
 /** Any text: an overlong one is simply wrong. Contract: 1. */
-export function passwordAttempt(name: 'password' | 'currentPassword') {
-  return z.string({ error: ({ input }) => describeType(name, input) })
-}
+export const passwordAttempt = anyText('password')

@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { deletionMode } from './federation.ts'
-import { snowflake, timestampMs } from './text.ts'
+import { namedObject, snowflake, timestampMs } from './text.ts'
 import { ownedSpaces } from './users.ts'
 
 // For people: docs/integrating.md, "Questions that Gatehouse asks"
 
 /** `users` of the question, and who shares something with each of them. */
-const audienceGroup = z.object({
-  users: z.array(snowflake).max(100),
-  audience: z.array(snowflake).max(10_000),
-})
+const audienceGroup = z.object({ users: z.array(snowflake).max(100), audience: z.array(snowflake).max(10_000) })
+export type AudienceGroup = z.infer<typeof audienceGroup>
 
 /** What an upstream may declare in `answers`. A larger reply counts as none. `bytes` is below the largest message of NATS. */
 export const upstreamQuestions = {
@@ -39,28 +37,24 @@ export const upstreamQuestions = {
   },
   deletion: { subject: 'deletion', timeoutMs: 10_000, bytes: 4 * 1024, reply: z.object({ done: z.boolean() }) },
 } as const
+export type UpstreamQuestionName = keyof typeof upstreamQuestions
+export const upstreamQuestionNames = Object.keys(upstreamQuestions) as UpstreamQuestionName[]
 
 /** `not_declared`: the file does not name it any more. */
 const upstreamDeletionError = z.enum(['no_answer', 'not_done', 'not_declared']).meta({ id: 'UpstreamDeletionError' })
 export type UpstreamDeletionError = z.infer<typeof upstreamDeletionError>
 
-const upstreamDeletion = z
-  .object({
-    id: snowflake,
-    userId: snowflake,
-    upstream: z.string(),
-    mode: deletionMode,
-    error: upstreamDeletionError.nullable(),
-    attempts: z.int(),
-    givenAt: timestampMs,
-    nextAttemptAt: timestampMs,
-  })
-  .meta({ id: 'UpstreamDeletion' })
+const upstreamDeletion = namedObject('UpstreamDeletion', {
+  id: snowflake,
+  userId: snowflake,
+  upstream: z.string(),
+  mode: deletionMode,
+  error: upstreamDeletionError.nullable(),
+  attempts: z.int(),
+  givenAt: timestampMs,
+  nextAttemptAt: timestampMs,
+})
 export const upstreamDeletionsReply = z.object({
   deletions: z.array(upstreamDeletion),
   nextCursor: snowflake.nullable(),
 })
-
-export type UpstreamQuestionName = keyof typeof upstreamQuestions
-export const upstreamQuestionNames = Object.keys(upstreamQuestions) as UpstreamQuestionName[]
-export type AudienceGroup = z.infer<typeof audienceGroup>

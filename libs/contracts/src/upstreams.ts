@@ -9,15 +9,11 @@ import { upstreamQuestionNames, upstreamQuestions, type UpstreamQuestionName } f
 // For people: docs/integrating.md
 
 const ownNames: readonly string[] = ['gateway', ...serviceNames]
-
 const ownReadyFields: readonly string[] = [
   ...['type', 'user', 'sessionId', 'serverTime', 'instance', 'presences', 'incomplete', 'upstream'],
   ...['activePeerOrigins', 'rejectedPeerOrigins', 'awaitingApprovalPeerOrigins', 'pendingApprovalCount'],
 ]
-
-const ownMessageWords: readonly string[] = [
-  ...['auth', 'ping', 'pong', 'watch', 'unwatch', 'error', 'ready', 'presence', 'admin', 'gatehouse'],
-]
+const ownMessageWords = 'auth ping pong watch unwatch error ready presence admin gatehouse'.split(' ')
 
 const origin = z
   .string()
@@ -122,7 +118,6 @@ export type UpstreamCaller = {
 }
 
 export const upstreamMessageReply = z.looseObject({ error: z.string().optional() })
-
 export const upstreamReadyReply = z.record(z.string(), z.unknown())
 
 const sessionIds = z.array(z.string().min(1).max(64)).max(upstreamLimits.audienceIds)

@@ -1,19 +1,13 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
+import { avatarColors, fieldsWith, profileFieldNames, profileFields } from './constants/profile-fields.ts'
 import {
-  avatarColors,
-  fieldsWith,
-  profileFieldNames,
-  profileFields,
-  type AvatarColor,
-  type ProfileFieldName,
-  type ProfileKind,
-} from './constants/profile-fields.ts'
-import {
-  describeType,
+  anyText,
+  namedObject,
   newPassword,
   optionalText,
   passwordAttempt,
+  shapeOf,
   snowflake,
   text,
   timestampMs,
@@ -22,15 +16,15 @@ import {
 
 export const userStatus = z.enum(['online', 'offline'])
 
-export const replicatedInstance = z
-  .object({
-    origin: text('origin').max(300),
-    username: trimmedText('username', limits.replicatedUsernameMax),
-  })
-  .meta({ id: 'ReplicatedInstance' })
+export const replicatedInstance = namedObject('ReplicatedInstance', {
+  origin: text('origin').max(300),
+  username: trimmedText('username', limits.replicatedUsernameMax),
+})
 
 type Fields = typeof profileFields
-type ByKind<Schemas extends Record<ProfileKind, unknown>> = { [N in ProfileFieldName]: Schemas[Fields[N]['kind']] }
+type ByKind<Schemas extends Record<Fields[keyof Fields]['kind'], unknown>> = {
+  [N in keyof Fields]: Schemas[Fields[N]['kind']]
+}
 
 const repliedValues = {
   text: z.string().nullable(),
@@ -39,17 +33,12 @@ const repliedValues = {
   avatarColor: z.enum(avatarColors).nullable(),
   flag: z.boolean(),
 }
-type RepliedFields = {
-  [N in ProfileFieldName]: Fields[N]['shownTo'] extends 'self'
-    ? z.ZodOptional<ByKind<typeof repliedValues>[N]>
-    : ByKind<typeof repliedValues>[N]
-}
-const repliedFields = Object.fromEntries(
-  profileFieldNames.map((name) => {
-    const { kind, shownTo } = profileFields[name]
-    return [name, shownTo === 'self' ? repliedValues[kind].optional() : repliedValues[kind]]
-  }),
-) as RepliedFields
+type Replied = ByKind<typeof repliedValues>
+type Shown = { [N in keyof Fields]: Fields[N]['shownTo'] extends 'self' ? z.ZodOptional<Replied[N]> : Replied[N] }
+const repliedFields = shapeOf(profileFieldNames, (name) => {
+  const { kind, shownTo } = profileFields[name]
+  return shownTo === 'self' ? repliedValues[kind].optional() : repliedValues[kind]
+}) as Shown
 
 /** For admins alone. Contract: 2. */
 const adminFields = {
@@ -59,27 +48,25 @@ const adminFields = {
 export const adminFieldNames = Object.keys(adminFields) as (keyof typeof adminFields)[]
 
 /** The other optional fields but `isDeleted` are the caller's own. Contract: 2. */
-export const userReply = z
-  .object({
-    id: snowflake,
-    username: z.string(),
-    ...repliedFields,
-    status: userStatus,
-    isAdmin: z.boolean(),
-    isDeleted: z.literal(true).optional(),
-    profileUpdatedAt: timestampMs,
-    createdAt: timestampMs,
-    homeInstance: z.string().nullable(),
-    homeUserId: z.string().nullable(),
-    replicatedInstances: z.array(replicatedInstance),
-    passwordChangeRequired: z.boolean().optional(),
-    passwordChangedAt: timestampMs.nullable().optional(),
-    secondFactor: z.boolean().optional(),
-    federationHomeOrphaned: z.boolean().optional(),
-    detachedHomeInstance: z.string().nullable().optional(),
-    ...adminFields,
-  })
-  .meta({ id: 'User' })
+export const userReply = namedObject('User', {
+  id: snowflake,
+  username: z.string(),
+  ...repliedFields,
+  status: userStatus,
+  isAdmin: z.boolean(),
+  isDeleted: z.literal(true).optional(),
+  profileUpdatedAt: timestampMs,
+  createdAt: timestampMs,
+  homeInstance: z.string().nullable(),
+  homeUserId: z.string().nullable(),
+  replicatedInstances: z.array(replicatedInstance),
+  passwordChangeRequired: z.boolean().optional(),
+  passwordChangedAt: timestampMs.nullable().optional(),
+  secondFactor: z.boolean().optional(),
+  federationHomeOrphaned: z.boolean().optional(),
+  detachedHomeInstance: z.string().nullable().optional(),
+  ...adminFields,
+})
 export type UserReply = z.infer<typeof userReply>
 
 const publicNames = ['username', ...fieldsWith({ shownTo: 'everybody' })] as const
@@ -104,7 +91,7 @@ export const registerBody = z.object({
   username: text('username').meta({ minLength: limits.localUsernameMin, maxLength: limits.federatedUsernameMax }),
   password: newPassword('password'),
   displayName: optionalText('displayName', limits.displayNameMax, 'one').optional(),
-  avatarColor: anyValue<AvatarColor>(),
+  avatarColor: anyValue<(typeof avatarColors)[number]>(),
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: anyValue<string>(),
   inviteToken: anyValue<string>(),
@@ -118,7 +105,7 @@ const loginCode = z.string({ error: 'code must be a string' }).nullish()
 
 export const loginBody = z.object({
   username: z.string({ error: 'username is required' }),
-  password: passwordAttempt('password').min(1, { error: 'password is required' }),
+  password: passwordAttempt.min(1, { error: 'password is required' }),
   code: loginCode,
 })
 
@@ -129,7 +116,7 @@ export const recoverBody = z.object({
   code: loginCode,
 })
 
-export const credentialsReply = z.object({ token: z.string(), user: userReply }).meta({ id: 'SignedIn' })
+export const credentialsReply = namedObject('SignedIn', { token: z.string(), user: userReply })
 
 /** A repeated name reads as none. */
 export const checkUsernameQuery = z.object({ username: z.string().optional().catch(undefined) })
@@ -144,8 +131,6 @@ export const checkInviteReply = z.union([
   z.object({ valid: z.literal(true), name: z.string() }),
   z.object({ valid: z.literal(false), reason: z.enum(['expired', 'exhausted', 'invalid']) }),
 ])
-
-export const userParams = z.object({ id: snowflake })
 
 const fileName = z
   .string({ error: 'must be the filename of an upload' })
@@ -180,16 +165,11 @@ const editedValues = {
       .optional(),
   flag: (name: string) => z.boolean({ error: `${name} must be true or false` }).optional(),
 }
-type EditedValues = { [K in ProfileKind]: ReturnType<(typeof editedValues)[K]> }
-const editedFields = Object.fromEntries(
-  profileFieldNames.map((name) => {
-    const field = profileFields[name]
-    return [
-      name,
-      field.kind === 'text' ? editedValues.text(name, field.max, field.lines) : editedValues[field.kind](name),
-    ]
-  }),
-) as ByKind<EditedValues>
+type EditedValues = { [K in keyof typeof editedValues]: ReturnType<(typeof editedValues)[K]> }
+const editedFields = shapeOf(profileFieldNames, (name) => {
+  const field = profileFields[name]
+  return field.kind === 'text' ? editedValues.text(name, field.max, field.lines) : editedValues[field.kind](name)
+}) as ByKind<EditedValues>
 
 /** Contract: 3, PATCH. Absent fields stay; an empty text clears. */
 export const profileBody = z.object({
@@ -205,7 +185,7 @@ export const profileBody = z.object({
 })
 export type ProfileBody = z.infer<typeof profileBody>
 
-export const verifyPasswordBody = z.object({ password: passwordAttempt('password') })
+export const verifyPasswordBody = z.object({ password: passwordAttempt })
 export const verifyPasswordReply = z.object({ valid: z.boolean() })
 
 export const changePasswordBody = z.object({
@@ -214,17 +194,16 @@ export const changePasswordBody = z.object({
   newPassword: newPassword('newPassword'),
 })
 /** Contract: 3, sessions/end and export. */
-export const ownPasswordBody = z.object({ password: anyValue<string>() }).meta({ id: 'OwnPassword' })
+export const ownPasswordBody = namedObject('OwnPassword', { password: anyValue<string>() })
 
-const code = z.string({ error: ({ input }) => describeType('code', input) }).min(1, { error: 'code is required' })
+const code = anyText('code').min(1, { error: 'code is required' })
 
-/** Contract: 3, Second factor. */
-/** `since`: null while none is on. */
+/** `since`: null while none is on. Contract: 3, Second factor. */
 export const secondFactorState = z.object({ since: timestampMs.nullable(), recoveryCodesLeft: z.number().int() })
 export const secondFactorReply = z.object({ secret: z.string(), otpauthUri: z.string() })
 export const confirmSecondFactorBody = z.object({ code })
-export const ownSecondFactorBody = z.object({ password: anyValue<string>(), code }).meta({ id: 'OwnSecondFactor' })
-export const recoveryCodesReply = z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: 'RecoveryCodes' })
+export const ownSecondFactorBody = namedObject('OwnSecondFactor', { password: anyValue<string>(), code })
+export const recoveryCodesReply = namedObject('RecoveryCodes', { recoveryCodes: z.array(z.string()) })
 
 const signInMethods = ['password', 'second_factor', 'passkey', 'home', 'recovery', 'registration'] as const
 export type SignInMethod = (typeof signInMethods)[number]
@@ -232,19 +211,17 @@ export type SignInMethod = (typeof signInMethods)[number]
 /** Contract: 3, Sign-ins. */
 export const signInsReply = z.object({
   signIns: z.array(
-    z
-      .object({
-        id: snowflake,
-        signedInAt: timestampMs,
-        method: z.enum(signInMethods),
-        network: z.string(),
-        device: z.string().nullable(),
-      })
-      .meta({ id: 'SignIn' }),
+    namedObject('SignIn', {
+      id: snowflake,
+      signedInAt: timestampMs,
+      method: z.enum(signInMethods),
+      network: z.string(),
+      device: z.string().nullable(),
+    }),
   ),
 })
 
-export const tokenReply = z.object({ token: z.string() }).meta({ id: 'Token' })
+export const tokenReply = namedObject('Token', { token: z.string() })
 
 export const deleteSelfBody = z.object({
   username: z.string({ error: 'username_confirmation_required' }),
@@ -252,9 +229,11 @@ export const deleteSelfBody = z.object({
 })
 /** Ids of further services are texts of any kind. */
 export const ownedSpaces = z.array(
-  z.object({ id: z.string().min(1).max(64), name: z.string().max(100) }).meta({ id: 'OwnedSpace' }),
+  namedObject('OwnedSpace', { id: z.string().min(1).max(64), name: z.string().max(100) }),
 )
-export const successReply = z.object({ success: z.literal(true) }).meta({ id: 'Success' })
+export const successReply = namedObject('Success', { success: z.literal(true) })
+/** The replies of an endpoint that tells no more. */
+export const done = { 200: successReply } as const
 
 export const uploadReply = z.object({
   filename: z.string(),
@@ -264,15 +243,9 @@ export const uploadReply = z.object({
 })
 
 /** What an instance says of itself. `logo`: the filename of an upload. Contract: 5, Settings. */
-export const instanceProfile = z.object({
-  contact: z.string().nullable(),
-  description: z.string().nullable(),
-  rules: z.string().nullable(),
-  accentColor: z.string().nullable(),
-  logo: z.string().nullable(),
-})
+export const instanceProfileNames = ['contact', 'description', 'rules', 'accentColor', 'logo'] as const
+export const instanceProfile = z.object(shapeOf(instanceProfileNames, () => z.string().nullable()))
 export type InstanceProfile = z.infer<typeof instanceProfile>
-export const instanceProfileNames = instanceProfile.keyof().options
 
 export const instanceInfoReply = z.object({
   name: z.string(),

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { endpoints } from '../endpoints/endpoints.ts'
 import type { Endpoint } from '../endpoints/endpoints.ts'
 import { avatarColors } from './profile-fields.ts'
-import { closures } from './closures.ts'
 import * as limits from './limits.ts'
+import { closures } from './socket-errors.ts'
 
 describe('Limits', () => {
   it('Limits: each limited endpoint has the number and the window of the specification', () => {

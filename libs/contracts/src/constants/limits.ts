@@ -37,7 +37,6 @@ export const pageSizeMax = 100
 export const socketAuthTimeoutMs = 10_000
 export const socketFirstMessageBytes = 4 * 1024
 export const socketMessageBytes = 16 * 1024
-/** Characters. */
 /** A frame of 16 KiB has room for their ids. */
 export const watchedUsers = 500
 export const socketRefMax = 64
@@ -75,10 +74,8 @@ export const upstreamLimits = {
   readyDeadlineMs: 500,
   lateReadyMs: 30_000,
 } as const
-
 /** The first millisecond of ids. Contract: 1. */
 export const idEpochMs = 1_704_067_200_000
-
 /** Contract: 5, Overview. Counts of an overview end there, but those of accounts. */
 export const overviewMax = 1_000
 export const onlineMax = 10_000

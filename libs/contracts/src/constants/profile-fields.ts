@@ -18,51 +18,37 @@ export type ProfileField = {
   | { kind: 'flag'; managedBy: 'person' }
 )
 
+const ofHome = { managedBy: 'home', inLookup: true, shownTo: 'everybody' } as const
+const ofPerson = { managedBy: 'person', inLookup: false, shownTo: 'everybody' } as const
+
 /**
  * What a person says of themselves. `managedBy: 'home'`: its home instance decides it for a federated account and relays
  * it to peers. The column, the entity's property and the input of the web app's form are written by hand.
  * Contract: 2, 3, 7; federation-wire.md 3, 4.
  */
 export const profileFields = {
-  displayName: {
-    kind: 'text',
-    lines: 'one',
-    max: limits.displayNameMax,
-    managedBy: 'home',
-    inLookup: true,
-    shownTo: 'everybody',
-  },
-  avatar: { kind: 'picture', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
-  banner: { kind: 'picture', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
-  accentColor: { kind: 'accentColor', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
-  avatarColor: { kind: 'avatarColor', managedBy: 'home', inLookup: true, shownTo: 'everybody' },
-  bio: { kind: 'text', lines: 'many', max: limits.bioMax, managedBy: 'home', inLookup: true, shownTo: 'everybody' },
-  customStatus: {
-    kind: 'text',
-    lines: 'one',
-    max: limits.customStatusMax,
-    managedBy: 'person',
-    inLookup: false,
-    shownTo: 'everybody',
-  },
-  discoverable: { kind: 'flag', managedBy: 'person', inLookup: false, shownTo: 'everybody' },
-  showActivity: { kind: 'flag', managedBy: 'person', inLookup: false, shownTo: 'self' },
+  displayName: { kind: 'text', lines: 'one', max: limits.displayNameMax, ...ofHome },
+  avatar: { kind: 'picture', ...ofHome },
+  banner: { kind: 'picture', ...ofHome },
+  accentColor: { kind: 'accentColor', ...ofHome },
+  avatarColor: { kind: 'avatarColor', ...ofHome },
+  bio: { kind: 'text', lines: 'many', max: limits.bioMax, ...ofHome },
+  customStatus: { kind: 'text', lines: 'one', max: limits.customStatusMax, ...ofPerson },
+  discoverable: { kind: 'flag', ...ofPerson },
+  showActivity: { kind: 'flag', ...ofPerson, shownTo: 'self' },
 } as const satisfies Record<string, ProfileField>
 
 type Fields = typeof profileFields
 export type ProfileFieldName = keyof Fields
-export type ProfileKind = ProfileField['kind']
 type NamesWith<Part> = { [N in ProfileFieldName]: Fields[N] extends Part ? N : never }[ProfileFieldName]
 
 export const profileFieldNames = /* @__PURE__ */ Object.keys(profileFields) as ProfileFieldName[]
 
 /** The names of the fields that are declared so, in the order of their declaration. */
 export function fieldsWith<const Part extends Partial<ProfileField>>(part: Part): NamesWith<Part>[] {
-  const isSo = (name: ProfileFieldName) =>
-    Object.entries(part).every(
-      ([key, value]) => (profileFields[name] as ProfileField)[key as keyof ProfileField] === value,
-    )
-  return profileFieldNames.filter(isSo) as NamesWith<Part>[]
+  const isSo = (field: ProfileField) =>
+    Object.entries(part).every(([key, value]) => field[key as keyof ProfileField] === value)
+  return profileFieldNames.filter((name) => isSo(profileFields[name])) as NamesWith<Part>[]
 }
 
 export const isNewField = (name: ProfileFieldName): boolean => 'isNew' in profileFields[name]

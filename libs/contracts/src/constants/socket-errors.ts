@@ -1,3 +1,5 @@
+import * as closeCodes from './close-codes.ts'
+
 /** Text of each error after which the socket stays open. Those that end it are `closures`. Contract: 6. */
 export const socketErrors = {
   rate_limited: 'Rate limited',
@@ -14,3 +16,26 @@ export const socketErrors = {
   message_refused: 'Message refused',
 } as const
 export type SocketErrorCode = keyof typeof socketErrors
+
+const closing = <Code extends string>(code: number, message: string, error: Code) => ({ code, message, error })
+
+/** Code and message of the error sent before closing. Contract: 6. */
+export const closures = {
+  authenticationTimeout: closing(closeCodes.authenticationTimeout, 'Authentication timeout', 'authentication_timeout'),
+  firstMessageNotAuth: closing(closeCodes.firstMessageNotAuth, 'First message must be auth', 'first_message_not_auth'),
+  invalidToken: closing(closeCodes.invalidToken, 'Invalid token', 'invalid_token'),
+  tokenRevoked: closing(closeCodes.tokenRevoked, 'Token has been revoked', 'token_revoked'),
+  accountDeletedAtHandshake: closing(
+    closeCodes.accountDeletedAtHandshake,
+    'This account has been deleted',
+    'account_deleted',
+  ),
+  tooManyConnections: closing(closeCodes.tooManyConnections, 'Too many connections', 'too_many_connections'),
+  passwordReset: closing(closeCodes.passwordReset, 'Password reset', 'password_reset'),
+  accountDeleted: closing(closeCodes.accountDeleted, 'Account deleted', 'account_deleted'),
+  accountSuspended: closing(closeCodes.accountSuspended, 'Account suspended', 'account_suspended'),
+  messageTooBig: closing(closeCodes.messageTooBig, 'Message too big', 'message_too_big'),
+  unavailable: closing(closeCodes.unavailable, 'Service temporarily unavailable, please try again', 'unavailable'),
+  goingAway: closing(closeCodes.goingAway, 'Server is restarting', 'going_away'),
+} satisfies Record<keyof typeof closeCodes, object>
+export type Closure = (typeof closures)[keyof typeof closures]

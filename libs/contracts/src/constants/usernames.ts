@@ -12,11 +12,8 @@ export function normalizeUsername(username: string): string {
 
 /** Spec: Registration 1. */
 export function isLocalUsername(username: string): boolean {
-  return (
-    username.length >= limits.localUsernameMin &&
-    username.length <= limits.localUsernameMax &&
-    localPattern.test(username)
-  )
+  const { length } = username
+  return length >= limits.localUsernameMin && length <= limits.localUsernameMax && localPattern.test(username)
 }
 
 /** Also for the domain of a federated username. Spec: Registration. */
@@ -28,12 +25,8 @@ export function isHost(host: string): boolean {
 export function isFederatedUsername(username: string): boolean {
   if (username.length > limits.federatedUsernameMax) return false
   const { baseName, domain } = parseFederatedUsername(username)
-  return (
-    domain !== null &&
-    baseName.length <= limits.localUsernameMax &&
-    isLocalUsername(handleOf(baseName)) &&
-    isHost(domain)
-  )
+  if (domain === null || baseName.length > limits.localUsernameMax) return false
+  return isLocalUsername(handleOf(baseName)) && isHost(domain)
 }
 
 /** Splits at the first `@`. Spec: Client session behaviour, identity helpers. */

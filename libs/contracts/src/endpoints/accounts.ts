@@ -1,309 +1,187 @@
-import type { EndpointDeclaration } from '../define.ts'
 import { deletionOrdersReply, fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
 import * as passkeys from '../passkeys.ts'
 import { attachTokenBody } from '../relay.ts'
 import { socketsReply } from '../sockets.ts'
-import { idParams } from '../text.ts'
 import * as users from '../users.ts'
-import type { EndpointName } from './table.ts'
+import { created, endpoint, ok, okOrCreated, type Declarations } from './declaration.ts'
 
-const ofOwnFactor = ['second_factor_local_only', 'hashing_busy'] as const
-const ofCode = ['second_factor_off', 'second_factor_incorrect', 'second_factor_blocked'] as const
+const ofLoginCode = ['second_factor_required', 'second_factor_wrong', 'second_factor_blocked'] as const
+const ofOwnPassword = ['password_required', 'password_incorrect', 'hashing_busy'] as const
+const ofOwnCode = ['second_factor_off', 'second_factor_incorrect', 'second_factor_blocked'] as const
 
 /** Contract: 3. */
 export const accountDeclarations = {
-  register: {
-    summary: 'Register an account',
+  register: endpoint('Register an account', okOrCreated(users.credentialsReply), {
     body: users.registerBody,
-    replies: { 200: users.credentialsReply, 201: users.credentialsReply },
     refusals: [
-      'username_length_invalid',
-      'username_characters_invalid',
-      'username_local_part_invalid',
-      'username_domain_part_invalid',
-      'username_too_long',
-      'replicated_username_format_required',
-      'username_required',
-      'password_required',
-      'password_too_short',
-      'display_name_too_long',
-      'home_instance_invalid',
-      'home_instance_is_here',
-      'username_taken',
-      'federated_account_exists',
-      'invite_required',
-      'invite_invalid',
-      'federated_registration_closed',
-      'hashing_busy',
-    ],
-  },
-  checkUsername: {
-    summary: 'Whether a username is free',
+      ...['username_length_invalid', 'username_characters_invalid', 'username_local_part_invalid'],
+      ...['username_domain_part_invalid', 'username_too_long', 'replicated_username_format_required'],
+      ...['username_required', 'password_required', 'password_too_short', 'display_name_too_long'],
+      ...['home_instance_invalid', 'home_instance_is_here', 'username_taken', 'federated_account_exists'],
+      ...['invite_required', 'invite_invalid', 'federated_registration_closed', 'hashing_busy'],
+    ] as const,
+  }),
+  checkUsername: endpoint('Whether a username is free', ok(users.checkUsernameReply), {
     query: users.checkUsernameQuery,
-    replies: { 200: users.checkUsernameReply },
     refusals: ['username_required', 'registration_closed'],
-  },
-  checkInvite: {
-    summary: 'Whether an invite can still be used',
+  }),
+  checkInvite: endpoint('Whether an invite can still be used', ok(users.checkInviteReply), {
     query: users.checkInviteQuery,
-    replies: { 200: users.checkInviteReply },
-  },
-  login: {
-    summary: 'Log in with username and password',
+  }),
+  login: endpoint('Log in with username and password', ok(users.credentialsReply), {
     body: users.loginBody,
-    replies: { 200: users.credentialsReply },
     refusals: [
-      'username_required',
-      'password_required',
-      'invalid_credentials',
-      'account_deleted',
-      'account_suspended',
-      'second_factor_required',
-      'second_factor_wrong',
-      'second_factor_blocked',
-      'home_second_factor',
-      'federated_registration_closed',
-      'hashing_busy',
-    ],
-  },
-  recover: {
-    summary: 'Choose a new password by a link of an admin, and log in',
+      ...['username_required', 'password_required', 'invalid_credentials', 'account_deleted', 'account_suspended'],
+      ...ofLoginCode,
+      ...['home_second_factor', 'federated_registration_closed', 'hashing_busy'],
+    ] as const,
+  }),
+  recover: endpoint('Choose a new password by a link of an admin, and log in', ok(users.credentialsReply), {
     body: users.recoverBody,
-    replies: { 200: users.credentialsReply },
-    refusals: [
-      'password_too_short',
-      'recovery_link_invalid',
-      'second_factor_required',
-      'second_factor_wrong',
-      'second_factor_blocked',
-      'hashing_busy',
-    ],
-  },
-  getSelf: { summary: 'The current user', replies: { 200: users.userReply }, refusals: ['user_unknown'] },
-  patchSelf: {
-    summary: 'Change the own profile',
+    refusals: ['password_too_short', 'recovery_link_invalid', ...ofLoginCode, 'hashing_busy'],
+  }),
+  getSelf: endpoint('The current user', ok(users.userReply), { refusals: ['user_unknown'] }),
+  patchSelf: endpoint('Change the own profile', ok(users.userReply), {
     body: users.profileBody,
-    replies: { 200: users.userReply },
     refusals: [
-      'display_name_too_long',
-      'bio_too_long',
-      'custom_status_too_long',
-      'accent_color_invalid',
-      'avatar_color_invalid',
-      'avatar_url_invalid',
-      'banner_url_invalid',
-      'no_fields_to_update',
-      'file_not_own',
-      'profile_managed_by_home',
-      'identity_is_local',
-      'identity_fixed',
-      'identity_unconfirmed',
-      'identity_held',
-    ],
-  },
-  getUser: {
-    summary: 'Another user',
-    params: users.userParams,
-    replies: { 200: users.userReply },
-    refusals: ['user_unknown'],
-  },
-  verifyPassword: {
-    summary: 'Verify the own password',
+      ...['display_name_too_long', 'bio_too_long', 'custom_status_too_long', 'accent_color_invalid'],
+      ...['avatar_color_invalid', 'avatar_url_invalid', 'banner_url_invalid', 'no_fields_to_update', 'file_not_own'],
+      ...['profile_managed_by_home', 'identity_is_local', 'identity_fixed', 'identity_unconfirmed', 'identity_held'],
+    ] as const,
+  }),
+  getUser: endpoint('Another user', ok(users.userReply), { refusals: ['user_unknown'] }),
+  verifyPassword: endpoint('Verify the own password', ok(users.verifyPasswordReply), {
     body: users.verifyPasswordBody,
-    replies: { 200: users.verifyPasswordReply },
     refusals: ['password_required', 'hashing_busy'],
-  },
-  changePassword: {
-    summary: 'Change the own password; every earlier token is revoked',
+  }),
+  changePassword: endpoint('Change the own password; every earlier token is revoked', ok(users.tokenReply), {
     body: users.changePasswordBody,
-    replies: { 200: users.tokenReply },
     refusals: [
-      'password_required',
-      'password_too_short',
-      'current_password_required',
-      'current_password_incorrect',
-      'password_changed_meanwhile',
-      'hashing_busy',
-    ],
-  },
-  deleteSelf: {
-    summary: 'Delete the own account for good',
+      ...['password_required', 'password_too_short', 'current_password_required', 'current_password_incorrect'],
+      ...['password_changed_meanwhile', 'hashing_busy'],
+    ] as const,
+  }),
+  deleteSelf: endpoint('Delete the own account for good', users.done, {
     body: users.deleteSelfBody,
-    replies: { 200: users.successReply },
     refusals: [
-      'username_confirmation_required',
-      'username_confirmation_mismatch',
-      'password_required',
-      'account_deletion_password_incorrect',
-      'account_deletion_blocked_owned_spaces',
-      'upstream_unavailable',
+      ...['username_confirmation_required', 'username_confirmation_mismatch', 'password_required'],
+      ...['account_deletion_password_incorrect', 'account_deletion_blocked_owned_spaces', 'upstream_unavailable'],
       'hashing_busy',
-    ],
-  },
-  deleteFederationIdentity: {
-    summary: 'Delete the own identity on other instances',
+    ] as const,
+  }),
+  deleteFederationIdentity: endpoint('Delete the own identity on other instances', ok(fanoutReply), {
     body: fanoutBody,
-    replies: { 200: fanoutReply },
     refusals: ['not_at_home'],
-  },
-  listDeletionOrders: {
-    summary: 'What became of the deletions of the own identity that were ordered',
-    replies: { 200: deletionOrdersReply },
-  },
-  upload: {
-    summary: 'Upload an image for the own profile',
+  }),
+  listDeletionOrders: endpoint(
+    'What became of the deletions of the own identity that were ordered',
+    ok(deletionOrdersReply),
+  ),
+  upload: endpoint('Upload an image for the own profile', created(users.uploadReply), {
     body: 'multipart',
-    replies: { 201: users.uploadReply },
     refusals: [
-      'form_required',
-      'file_missing',
-      'image_unreadable',
-      'image_too_large',
-      'image_too_costly',
-      'too_many_unclaimed_uploads',
-      'too_many_uploads',
-      'disk_full',
-      'images_busy',
-    ],
-  },
-  getUpload: {
-    summary: 'An uploaded image',
-    params: users.uploadParams,
-    replies: { 200: 'file', 206: 'file' },
-    refusals: ['upload_unknown', 'range_not_satisfiable'],
-  },
-  instanceInfo: {
-    summary: 'The name of this instance, what it says of itself, and which registrations are open',
-    replies: { 200: users.instanceInfoReply },
-  },
-  endSessions: {
-    summary: 'End all own sessions: every earlier token is revoked and every socket closes',
+      ...['form_required', 'file_missing', 'image_unreadable', 'image_too_large', 'image_too_costly'],
+      ...['too_many_unclaimed_uploads', 'too_many_uploads', 'disk_full', 'images_busy'],
+    ] as const,
+  }),
+  getUpload: endpoint(
+    'An uploaded image',
+    { 200: 'file', 206: 'file' },
+    { params: users.uploadParams, refusals: ['upload_unknown', 'range_not_satisfiable'] },
+  ),
+  instanceInfo: endpoint(
+    'The name of this instance, what it says of itself, and which registrations are open',
+    ok(users.instanceInfoReply),
+  ),
+  endSessions: endpoint(
+    'End all own sessions: every earlier token is revoked and every socket closes',
+    ok(users.tokenReply),
+    { body: users.ownPasswordBody, refusals: ofOwnPassword },
+  ),
+  listSockets: endpoint('The own sockets that are open now', ok(socketsReply)),
+  listSignIns: endpoint('The own sign-ins of the last 90 days', ok(users.signInsReply)),
+  exportData: endpoint('Everything of the own account, as a ZIP archive', ok('archive'), {
     body: users.ownPasswordBody,
-    replies: { 200: users.tokenReply },
-    refusals: ['password_required', 'password_incorrect', 'hashing_busy'],
-  },
-  listSockets: { summary: 'The own sockets that are open now', replies: { 200: socketsReply } },
-  listSignIns: { summary: 'The own sign-ins of the last 90 days', replies: { 200: users.signInsReply } },
-  exportData: {
-    summary: 'Everything of the own account, as a ZIP archive',
-    body: users.ownPasswordBody,
-    replies: { 200: 'archive' },
-    refusals: ['password_required', 'password_incorrect', 'export_under_way', 'exports_busy', 'hashing_busy'],
-  },
-  getRegistry: {
-    summary: 'The instances to which the own clients have connected',
-    replies: { 200: identities.registryReply },
-  },
-  putRegistry: {
-    summary: 'Replace the list of connected instances',
+    refusals: ['export_under_way', 'exports_busy', ...ofOwnPassword],
+  }),
+  getRegistry: endpoint('The instances to which the own clients have connected', ok(identities.registryReply)),
+  putRegistry: endpoint('Replace the list of connected instances', ok(identities.putRegistryReply), {
     body: identities.registryBody,
-    replies: { 200: identities.putRegistryReply },
     refusals: ['registry_conflict'],
-  },
-  federationCredential: {
-    summary: 'The password of the own account at another instance, made once',
-    body: identities.federationCredentialBody,
-    replies: { 200: identities.federationCredentialReply },
-    refusals: [
-      'origin_required',
-      'origin_invalid',
-      'federation_credential_remote_only',
-      'federation_credential_home_only',
-      'too_many_federation_credentials',
-    ],
-  },
-  attachProof: {
-    summary: 'A proof for another instance that the own account is the home of an account there',
-    body: identities.attachProofBody,
-    replies: { 200: users.tokenReply },
-    refusals: ['target_domain_required', 'target_domain_invalid', 'native_account_required'],
-  },
-  reattach: {
-    summary: 'Bind the own detached account to its new home account',
+  }),
+  federationCredential: endpoint(
+    'The password of the own account at another instance, made once',
+    ok(identities.federationCredentialReply),
+    {
+      body: identities.federationCredentialBody,
+      refusals: [
+        ...['origin_required', 'origin_invalid', 'federation_credential_remote_only'],
+        ...['federation_credential_home_only', 'too_many_federation_credentials'],
+      ] as const,
+    },
+  ),
+  attachProof: endpoint(
+    'A proof for another instance that the own account is the home of an account there',
+    ok(users.tokenReply),
+    {
+      body: identities.attachProofBody,
+      refusals: ['target_domain_required', 'target_domain_invalid', 'native_account_required'],
+    },
+  ),
+  reattach: endpoint('Bind the own detached account to its new home account', ok(identities.reattachReply), {
     body: attachTokenBody,
-    replies: { 200: identities.reattachReply },
     refusals: [
-      'not_detached',
-      'admin_stays_local',
-      'home_not_peered',
-      'home_unreachable',
-      'proof_invalid',
-      'identity_held',
+      ...['not_detached', 'admin_stays_local', 'home_not_peered', 'home_unreachable', 'proof_invalid', 'identity_held'],
       'second_factor_on',
-    ],
-  },
-  readSecondFactor: { summary: 'Since when the own second factor is on', replies: { 200: users.secondFactorState } },
-  beginSecondFactor: {
-    summary: 'A secret for a second factor, which waits ten minutes for its confirmation',
-    body: users.ownPasswordBody,
-    replies: { 200: users.secondFactorReply },
-    refusals: [
-      ...ofOwnFactor,
-      'password_required',
-      'password_incorrect',
-      'second_factor_on',
-      'second_factor_upgrading',
-    ],
-  },
-  confirmSecondFactor: {
-    summary: 'Turn the second factor on, by a code of the secret',
+    ] as const,
+  }),
+  readSecondFactor: endpoint('Since when the own second factor is on', ok(users.secondFactorState)),
+  beginSecondFactor: endpoint(
+    'A secret for a second factor, which waits ten minutes for its confirmation',
+    ok(users.secondFactorReply),
+    {
+      body: users.ownPasswordBody,
+      refusals: ['second_factor_local_only', ...ofOwnPassword, 'second_factor_on', 'second_factor_upgrading'],
+    },
+  ),
+  confirmSecondFactor: endpoint('Turn the second factor on, by a code of the secret', ok(users.recoveryCodesReply), {
     body: users.confirmSecondFactorBody,
-    replies: { 200: users.recoveryCodesReply },
     refusals: [
-      ...ofOwnFactor,
-      'second_factor_on',
-      'second_factor_not_waiting',
-      'second_factor_incorrect',
-      'second_factor_upgrading',
-    ],
-  },
-  renewRecoveryCodes: {
-    summary: 'New recovery codes in place of the old ones',
+      ...['second_factor_local_only', 'hashing_busy', 'second_factor_on', 'second_factor_not_waiting'],
+      ...['second_factor_incorrect', 'second_factor_upgrading'],
+    ] as const,
+  }),
+  renewRecoveryCodes: endpoint('New recovery codes in place of the old ones', ok(users.recoveryCodesReply), {
     body: users.ownSecondFactorBody,
-    replies: { 200: users.recoveryCodesReply },
-    refusals: [...ofOwnFactor, ...ofCode, 'password_required', 'password_incorrect'],
-  },
-  endSecondFactor: {
-    summary: 'Turn the second factor off',
+    refusals: ['second_factor_local_only', ...ofOwnCode, ...ofOwnPassword],
+  }),
+  endSecondFactor: endpoint('Turn the second factor off', users.done, {
     body: users.ownSecondFactorBody,
-    replies: { 200: users.successReply },
-    refusals: [...ofOwnFactor, ...ofCode, 'password_required', 'password_incorrect'],
-  },
-  passkeyOptions: {
-    summary: 'What a browser needs to log in with a passkey, the same for everybody',
-    replies: { 200: passkeys.requestOptions },
-  },
-  logInByPasskey: {
-    summary: 'Log in with a passkey, which is both factors',
+    refusals: ['second_factor_local_only', ...ofOwnCode, ...ofOwnPassword],
+  }),
+  passkeyOptions: endpoint(
+    'What a browser needs to log in with a passkey, the same for everybody',
+    ok(passkeys.requestOptions),
+  ),
+  logInByPasskey: endpoint('Log in with a passkey, which is both factors', ok(users.credentialsReply), {
     body: passkeys.passkeyLoginBody,
-    replies: { 200: users.credentialsReply },
     refusals: ['passkey_challenge_invalid', 'passkey_rejected', 'passkey_cloned', 'account_suspended'],
-  },
-  beginPasskey: {
-    summary: 'What a browser needs to make a passkey for the own account',
+  }),
+  beginPasskey: endpoint('What a browser needs to make a passkey for the own account', ok(passkeys.creationOptions), {
     body: users.ownPasswordBody,
-    replies: { 200: passkeys.creationOptions },
-    refusals: ['passkeys_local_only', 'password_required', 'password_incorrect', 'too_many_passkeys', 'hashing_busy'],
-  },
-  addPasskey: {
-    summary: 'Add a passkey that the browser made',
+    refusals: ['passkeys_local_only', ...ofOwnPassword, 'too_many_passkeys'],
+  }),
+  addPasskey: endpoint('Add a passkey that the browser made', created(passkeys.passkeyReply), {
     body: passkeys.addPasskeyBody,
-    replies: { 201: passkeys.passkeyReply },
     refusals: [
-      'passkeys_local_only',
-      'passkey_challenge_invalid',
-      'passkey_response_invalid',
-      'passkey_known',
+      ...['passkeys_local_only', 'passkey_challenge_invalid', 'passkey_response_invalid', 'passkey_known'],
       'too_many_passkeys',
-    ],
-  },
-  listPasskeys: { summary: 'The own passkeys, oldest first', replies: { 200: passkeys.passkeysReply } },
-  removePasskey: {
-    summary: 'Remove an own passkey',
-    params: idParams,
+    ] as const,
+  }),
+  listPasskeys: endpoint('The own passkeys, oldest first', ok(passkeys.passkeysReply)),
+  removePasskey: endpoint('Remove an own passkey', users.done, {
     body: users.ownPasswordBody,
-    replies: { 200: users.successReply },
-    refusals: ['passkey_unknown', 'password_required', 'password_incorrect', 'hashing_busy'],
-  },
-} as const satisfies Partial<Record<EndpointName, EndpointDeclaration>>
+    refusals: ['passkey_unknown', ...ofOwnPassword],
+  }),
+} satisfies Declarations

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
-import type { EndpointDeclaration } from '../define.ts'
 import type { RefusalCode } from '../refusals.ts'
+import { idParams } from '../text.ts'
 import { accountDeclarations } from './accounts.ts'
 import { administrationDeclarations } from './administration.ts'
+import type { EndpointDeclaration } from './declaration.ts'
 import { federationDeclarations } from './federation.ts'
 import { inviteDeclarations } from './invites.ts'
 import { upstreamDeclarations } from './upstreams.ts'
@@ -19,20 +20,22 @@ const declarations = {
   ...inviteDeclarations,
   ...administrationDeclarations,
   ...federationDeclarations,
-} as const satisfies Record<EndpointName, EndpointDeclaration>
+} satisfies Record<EndpointName, EndpointDeclaration>
 
 type Rows = typeof endpointTable
 type Schemas = typeof declarations
 type Endpoints = {
-  [N in EndpointName]: Omit<Rows[N], 'limit'> & Schemas[N] & { name: N; limit?: RateLimit }
+  [N in EndpointName]: Omit<Rows[N], 'limit'> & Schemas[N] & ParamsOf<Rows[N]['path']> & { name: N; limit?: RateLimit }
 }
+type ParamsOf<Path> = Path extends `${string}/:id${string}` ? { params: typeof idParams } : unknown
 
 export const endpoints = Object.fromEntries(Object.keys(endpointTable).map(join)) as Endpoints
 
 function join(key: string): [string, Endpoint] {
   const name = key as EndpointName
   const { limit, ...row }: EndpointRow = endpointTable[name]
-  return [name, { name, ...row, ...(limit && { limit: { name, ...limit } }), ...declarations[name] }]
+  const params = row.path.includes('/:id') && { params: idParams }
+  return [name, { name, ...row, ...(limit && { limit: { name, ...limit } }), ...params, ...declarations[name] }]
 }
 
 const everywhere = ['validation_failed', 'internal', 'unavailable', 'busy', 'too_many_connections'] as const
@@ -59,25 +62,16 @@ export type RefusalCodeOf<N extends EndpointName> =
   | 'rate_limited'
   | (Schemas[N] extends { refusals: readonly (infer Code extends RefusalCode)[] } ? Code : never)
 
-type PathParameter<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
-  ? Name | PathParameter<`/${Rest}`>
-  : Path extends `${string}:${infer Name}`
-    ? Name
-    : never
-
-type ParamsInput<N extends EndpointName> = [PathParameter<Rows[N]['path']>] extends [never]
-  ? unknown
-  : { params: Record<PathParameter<Rows[N]['path']>, string> }
+type ParamsInput<N extends EndpointName> = Endpoints[N] extends { params: infer Params extends z.ZodType }
+  ? { params: z.input<Params> }
+  : unknown
 type QueryInput<N extends EndpointName> = Schemas[N] extends { query: z.ZodType }
   ? { query?: EndpointQuery<N> | undefined }
   : unknown
 type BodyInput<N extends EndpointName> = Schemas[N] extends { body: unknown } ? { body: EndpointBody<N> } : unknown
 
-export type EndpointBody<N extends EndpointName> = Schemas[N] extends { body: infer Body }
-  ? Body extends z.ZodType
-    ? z.input<Body>
-    : FormData
-  : never
+type BodyOf<Body> = Body extends z.ZodType ? z.input<Body> : FormData
+export type EndpointBody<N extends EndpointName> = Schemas[N] extends { body: infer Body } ? BodyOf<Body> : never
 
 export type EndpointQuery<N extends EndpointName> = Schemas[N] extends { query: infer Query extends z.ZodType }
   ? Partial<z.output<Query>>

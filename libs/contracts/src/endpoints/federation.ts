@@ -1,174 +1,88 @@
-import type { EndpointDeclaration } from '../define.ts'
 import * as federation from '../federation.ts'
 import * as relay from '../relay.ts'
-import { idParams } from '../text.ts'
-import { successReply } from '../users.ts'
-import type { EndpointName } from './table.ts'
+import { done } from '../users.ts'
+import { endpoint, ok, okOrCreated, type Declarations } from './declaration.ts'
+
+const ofOrigin = ['origin_invalid', 'origin_is_own'] as const
+const ofHandshake = ['peer_exists', 'peer_needs_reset', 'handshake_overtaken', 'remote_refused'] as const
+const ofRemote = ['remote_unresolved', 'remote_unreachable', 'remote_unproven', 'remote_clock'] as const
 
 /** Contract: 7. */
 export const federationDeclarations = {
-  deleteIdentity: {
-    summary: 'Delete the account of a user of the calling peer',
+  deleteIdentity: endpoint('Delete the account of a user of the calling peer', ok(federation.deleteIdentityReply), {
     body: federation.deleteIdentityBody,
-    replies: { 200: federation.deleteIdentityReply },
     refusals: ['foreign_identity', 'owns_spaces', 'upstream_unavailable'],
-  },
-  receiptKeys: {
-    summary: 'The Ed25519 keys of receipts, the one in force first',
-    replies: { 200: federation.receiptKeysReply },
-  },
-  epoch: {
-    summary: 'Prove that this instance holds the shared secret',
-    replies: { 200: federation.epochReply },
+  }),
+  receiptKeys: endpoint('The Ed25519 keys of receipts, the one in force first', ok(federation.receiptKeysReply)),
+  epoch: endpoint('Prove that this instance holds the shared secret', ok(federation.epochReply), {
     refusals: ['signature_headers_missing'],
-  },
-  resolveStub: {
-    summary: 'Find or create the local stub of a remote user',
+  }),
+  resolveStub: endpoint('Find or create the local stub of a remote user', okOrCreated(federation.resolveStubReply), {
     body: federation.resolveStubBody,
-    replies: { 200: federation.resolveStubReply, 201: federation.resolveStubReply },
     refusals: ['not_found', 'home_instance_invalid', 'foreign_identity', 'username_taken', 'rate_limited'],
-  },
-  acceptPeer: {
-    summary: 'Offer a peering to this instance',
-    body: federation.acceptPeerBody,
-    replies: { 200: federation.acceptPeerReply, 202: federation.acceptPeerPendingReply },
-    refusals: [
-      'origin_invalid',
-      'origin_is_own',
-      'offer_exists',
-      'peering_final',
-      'origin_not_proven',
-      'too_many_offers',
-    ],
-  },
-  initiatePeer: {
-    summary: 'Offer a peering to another instance',
-    body: federation.remoteOriginBody,
-    replies: { 200: federation.onePeerReply, 202: federation.onePeerReply },
-    refusals: [
-      'origin_invalid',
-      'origin_is_own',
-      'peer_exists',
-      'peer_needs_reset',
-      'handshake_overtaken',
-      'remote_refused',
-      'remote_unresolved',
-      'remote_unreachable',
-      'remote_unproven',
-      'remote_clock',
-    ],
-  },
-  listPeers: { summary: 'The peers, without their secrets', replies: { 200: federation.peersReply } },
-  revokePeer: {
-    summary: 'Revoke a peer',
-    params: idParams,
-    replies: { 200: successReply },
-    refusals: ['not_found', 'peer_state'],
-  },
-  listApprovalRequests: {
-    summary: 'Peering requests that wait for an admin',
-    replies: { 200: federation.approvalRequestsReply },
-  },
-  approveRequest: {
-    summary: 'Approve a peering request',
-    params: idParams,
-    replies: { 200: successReply },
-    refusals: [
-      'not_found',
-      'request_decided',
-      'peer_exists',
-      'peer_needs_reset',
-      'handshake_overtaken',
-      'origin_invalid',
-      'remote_refused',
-      'remote_unresolved',
-      'remote_unreachable',
-      'remote_unproven',
-      'remote_clock',
-    ],
-  },
-  denyRequest: {
-    summary: 'Deny a peering request',
-    params: idParams,
-    replies: { 200: successReply },
-    refusals: ['not_found', 'request_decided'],
-  },
-  patchPeer: {
-    summary: 'Set how often the secret of a peer is rotated',
-    params: idParams,
+  }),
+  acceptPeer: endpoint(
+    'Offer a peering to this instance',
+    { 200: federation.acceptPeerReply, 202: federation.acceptPeerPendingReply },
+    {
+      body: federation.acceptPeerBody,
+      refusals: [...ofOrigin, 'offer_exists', 'peering_final', 'origin_not_proven', 'too_many_offers'],
+    },
+  ),
+  initiatePeer: endpoint(
+    'Offer a peering to another instance',
+    { 200: federation.onePeerReply, 202: federation.onePeerReply },
+    { body: federation.remoteOriginBody, refusals: [...ofOrigin, ...ofHandshake, ...ofRemote] },
+  ),
+  listPeers: endpoint('The peers, without their secrets', ok(federation.peersReply)),
+  revokePeer: endpoint('Revoke a peer', done, { refusals: ['not_found', 'peer_state'] }),
+  listApprovalRequests: endpoint('Peering requests that wait for an admin', ok(federation.approvalRequestsReply)),
+  approveRequest: endpoint('Approve a peering request', done, {
+    refusals: ['not_found', 'request_decided', 'origin_invalid', ...ofHandshake, ...ofRemote],
+  }),
+  denyRequest: endpoint('Deny a peering request', done, { refusals: ['not_found', 'request_decided'] }),
+  patchPeer: endpoint('Set how often the secret of a peer is rotated', ok(federation.onePeerReply), {
     body: federation.patchPeerBody,
-    replies: { 200: federation.onePeerReply },
     refusals: ['not_found'],
-  },
-  forgetPeer: {
-    summary: 'Forget a revoked or rejected peer',
-    params: idParams,
-    replies: { 200: successReply },
-    refusals: ['not_found', 'peer_state'],
-  },
-  resetPeer: {
-    summary: 'Forget a peer that needs attention',
-    params: idParams,
-    replies: { 200: successReply },
-    refusals: ['not_found', 'peer_state'],
-  },
-  recheckPeer: {
-    summary: 'Check now whether a stopped peer can go on',
-    params: idParams,
-    replies: { 200: federation.onePeerReply },
+  }),
+  forgetPeer: endpoint('Forget a revoked or rejected peer', done, { refusals: ['not_found', 'peer_state'] }),
+  resetPeer: endpoint('Forget a peer that needs attention', done, { refusals: ['not_found', 'peer_state'] }),
+  recheckPeer: endpoint('Check now whether a stopped peer can go on', ok(federation.onePeerReply), {
     refusals: ['not_found', 'peer_state', 'remote_unreachable', 'remote_unproven', 'remote_clock'],
-  },
-  rotatePeer: {
-    summary: 'Rotate the secret of a peer',
-    params: idParams,
-    replies: { 200: federation.onePeerReply },
+  }),
+  rotatePeer: endpoint('Rotate the secret of a peer', ok(federation.onePeerReply), {
     refusals: ['not_found', 'peer_state', 'rotation_running', 'rotation_refused', 'remote_unreachable'],
-  },
-  ensurePeer: {
-    summary: 'Ask for a peering with an instance to which the caller has connected',
-    body: federation.ensurePeerBody,
-    replies: { 200: federation.ensurePeerReply },
-    refusals: ['origin_invalid', 'origin_is_own', 'too_many_peering_requests', 'rate_limited'],
-  },
-  peerDenied: {
-    summary: 'Tell this instance that its offer was denied or has expired',
+  }),
+  ensurePeer: endpoint(
+    'Ask for a peering with an instance to which the caller has connected',
+    ok(federation.ensurePeerReply),
+    { body: federation.ensurePeerBody, refusals: [...ofOrigin, 'too_many_peering_requests', 'rate_limited'] },
+  ),
+  peerDenied: endpoint('Tell this instance that its offer was denied or has expired', ok(federation.deniedReply), {
     body: federation.deniedBody,
-    replies: { 200: federation.deniedReply },
     refusals: ['not_found', 'peer_state'],
-  },
-  rotatePeerSecret: {
-    summary: 'Give this instance a new shared secret',
+  }),
+  rotatePeerSecret: endpoint('Give this instance a new shared secret', ok(federation.rotateReply), {
     body: federation.rotateBody,
-    replies: { 200: federation.rotateReply },
     refusals: ['rotation_running'],
-  },
-  relay: {
-    summary: 'Relay events to this instance',
+  }),
+  relay: endpoint('Relay events to this instance', ok(relay.relayReply), {
     body: relay.relayBody,
-    replies: { 200: relay.relayReply },
     refusals: ['source_mismatch', 'rate_limited', 'relay_busy', 'body_too_slow'],
-  },
-  sync: {
-    summary: 'The events that concern the calling peer since a time',
+  }),
+  sync: endpoint('The events that concern the calling peer since a time', ok(relay.syncReply), {
     body: relay.syncBody,
-    replies: { 200: relay.syncReply },
-  },
-  lookUpUser: {
-    summary: 'A user of this instance by name',
+  }),
+  lookUpUser: endpoint('A user of this instance by name', ok(relay.lookupReply), {
     body: relay.lookupBody,
-    replies: { 200: relay.lookupReply },
     refusals: ['user_not_found', 'rate_limited'],
-  },
-  lookUpByHomeId: {
-    summary: 'A user of this instance by id',
+  }),
+  lookUpByHomeId: endpoint('A user of this instance by id', ok(relay.byHomeIdReply), {
     body: relay.byHomeIdBody,
-    replies: { 200: relay.byHomeIdReply },
     refusals: ['rate_limited'],
-  },
-  verifyAttachProof: {
-    summary: 'Verify and use up an attach proof; the answer is signed',
+  }),
+  verifyAttachProof: endpoint('Verify and use up an attach proof; the answer is signed', ok(relay.attachProofReply), {
     body: relay.attachTokenBody,
-    replies: { 200: relay.attachProofReply },
     refusals: ['rate_limited'],
-  },
-} as const satisfies Partial<Record<EndpointName, EndpointDeclaration>>
+  }),
+} satisfies Declarations

@@ -9,9 +9,9 @@ export type UpstreamRight = (typeof upstreamRights)[number]
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+type Limit = { requests: number; windowSeconds: number; by?: 'account' | 'upstream' }
 /** Spec: Limits; Contract: 3. */
-export type RateLimit = { name: string; requests: number; windowSeconds: number; by?: 'account' | 'upstream' }
-type Limit = Omit<RateLimit, 'name'>
+export type RateLimit = Limit & { name: string }
 
 export type EndpointRow = {
   method: Method
@@ -43,48 +43,42 @@ const sessionGateway = rowsOf('session-gateway')
 /** Each endpoint counts alone. Contract: 3. */
 const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
 
-const ofUpstream = { requests: 600, windowSeconds: 60, by: 'upstream' } as const
-
 const likeLogin = { requests: 15, windowSeconds: 120 } as const
+const checks = { requests: 30, windowSeconds: 60 } as const
+const twiceADay = { requests: 2, windowSeconds: 86_400, by: 'account' } as const
+const seldom = { requests: 5, windowSeconds: 900 } as const
+const ofUpstream = { requests: 600, windowSeconds: 60, by: 'upstream' } as const
+const ofAccounts = { right: 'accounts' } as const
+const ofPresence = { right: 'presence' } as const
 
 /** In the order of the contract. Plain data: loads no package. */
 export const endpointTable = {
   // Contract: 3, accounts
   register: identity('POST', '/api/auth/register', 'anyone', { requests: 10, windowSeconds: 120 }),
-  checkUsername: identity('GET', '/api/auth/check-username', 'anyone', { requests: 30, windowSeconds: 60 }),
-  checkInvite: {
-    ...invite('GET', '/api/auth/check-invite', 'anyone', { requests: 30, windowSeconds: 60 }),
-    anyQuery: true,
-  },
+  checkUsername: identity('GET', '/api/auth/check-username', 'anyone', checks),
+  checkInvite: { ...invite('GET', '/api/auth/check-invite', 'anyone', checks), anyQuery: true },
   login: identity('POST', '/api/auth/login', 'anyone', likeLogin),
   recover: identity('POST', '/api/auth/recover', 'anyone', likeLogin),
   getSelf: identity('GET', '/api/users/@me', 'bearer'),
   patchSelf: identity('PATCH', '/api/users/@me', 'bearer', ownWrites),
   getUser: identity('GET', '/api/users/:id', 'bearer'),
   verifyPassword: identity('POST', '/api/users/@me/verify-password', 'bearer', likeLogin),
-  changePassword: identity('POST', '/api/users/@me/change-password', 'bearer', { requests: 5, windowSeconds: 900 }),
+  changePassword: identity('POST', '/api/users/@me/change-password', 'bearer', seldom),
   deleteSelf: identity('DELETE', '/api/users/@me', 'bearer', { requests: 3, windowSeconds: 900 }),
-  deleteFederationIdentity: identity('POST', '/api/users/@me/federation-identity/delete', 'bearer', {
-    requests: 5,
-    windowSeconds: 900,
-  }),
+  deleteFederationIdentity: identity('POST', '/api/users/@me/federation-identity/delete', 'bearer', seldom),
   listDeletionOrders: identity('GET', '/api/users/@me/federation-identity/orders', 'bearer'),
   upload: identity('POST', '/api/uploads', 'bearer', { requests: 30, windowSeconds: 3600, by: 'account' }),
   getUpload: identity('GET', '/api/uploads/:filename', 'anyone'),
   instanceInfo: identity('GET', '/api/instance/info', 'anyone'),
-  endSessions: identity('POST', '/api/users/@me/sessions/end', 'bearer', { requests: 5, windowSeconds: 900 }),
+  endSessions: identity('POST', '/api/users/@me/sessions/end', 'bearer', seldom),
   listSockets: sessionGateway('GET', '/api/users/@me/sockets', 'bearer'),
   listSignIns: identity('GET', '/api/users/@me/sign-ins', 'bearer'),
-  exportData: identity('POST', '/api/users/@me/export', 'bearer', {
-    requests: 2,
-    windowSeconds: 86_400,
-    by: 'account',
-  }),
+  exportData: identity('POST', '/api/users/@me/export', 'bearer', twiceADay),
   getRegistry: identity('GET', '/api/users/@me/federation-registry', 'bearer'),
   putRegistry: identity('PUT', '/api/users/@me/federation-registry', 'bearer', ownWrites),
   federationCredential: identity('POST', '/api/users/@me/federation-credential', 'bearer'),
-  attachProof: identity('POST', '/api/auth/attach-proof', 'bearer', { requests: 5, windowSeconds: 900 }),
-  reattach: identity('POST', '/api/users/@me/reattach', 'bearer', { requests: 5, windowSeconds: 900 }),
+  attachProof: identity('POST', '/api/auth/attach-proof', 'bearer', seldom),
+  reattach: identity('POST', '/api/users/@me/reattach', 'bearer', seldom),
   readSecondFactor: identity('GET', '/api/users/@me/second-factor', 'bearer'),
   beginSecondFactor: identity('POST', '/api/users/@me/second-factor', 'bearer', likeLogin),
   confirmSecondFactor: identity('POST', '/api/users/@me/second-factor/confirm', 'bearer', likeLogin),
@@ -98,15 +92,9 @@ export const endpointTable = {
   removePasskey: identity('DELETE', '/api/users/@me/passkeys/:id', 'bearer', likeLogin),
 
   // Contract: 3, upstreams
-  readAccounts: { ...identity('POST', '/api/upstream/accounts', 'upstream', ofUpstream), right: 'accounts' as const },
-  listAccountChanges: {
-    ...identity('GET', '/api/upstream/accounts/changes', 'upstream', ofUpstream),
-    right: 'accounts' as const,
-  },
-  readPresences: {
-    ...sessionGateway('POST', '/api/upstream/presence', 'upstream', ofUpstream),
-    right: 'presence' as const,
-  },
+  readAccounts: { ...identity('POST', '/api/upstream/accounts', 'upstream', ofUpstream), ...ofAccounts },
+  listAccountChanges: { ...identity('GET', '/api/upstream/accounts/changes', 'upstream', ofUpstream), ...ofAccounts },
+  readPresences: { ...sessionGateway('POST', '/api/upstream/presence', 'upstream', ofUpstream), ...ofPresence },
 
   // Contract: 4, invites
   createInvite: invite('POST', '/api/admin/invites', 'admin'),
