@@ -7,16 +7,21 @@ import { endpointTable, openPeerEndpoints } from '@gatehouse/contracts/endpoints
 import { build, type Plugin } from 'vite'
 import ts from 'typescript'
 
-const libraries = resolve(import.meta.dirname, '../..')
+const source = resolve(import.meta.dirname, '..')
+const libraries = join(source, '..')
 const contracts = join(libraries, 'contracts/src')
-const records = join(libraries, 'client/src/api/records.ts')
+const records = join(source, 'src/api/records.ts')
+type Module = { path: string; file: string; entry: string }
+
+const run = promisify(execFile)
 const published = /^(client\/src|contracts\/src\/constants)\//
 
 /**
  * Writes the declarations of the client and of the constants below `output`. Those of `records.ts` come from zod schemas
  * and are written out, because the package has no dependencies.
  */
-function writeDeclarations(entries: string[], output: string): void {
+function writeDeclarations(modules: readonly Module[], output: string): void {
+  const entries = modules.map(({ entry }) => join(source, entry))
   const config = ts.readConfigFile(join(libraries, '../tsconfig.json'), ts.sys.readFile)
   const program = ts.createProgram(entries, {
     ...ts.parseJsonConfigFileContent(config.config, ts.sys, join(libraries, '..')).options,
@@ -36,7 +41,7 @@ function writeDeclarations(entries: string[], output: string): void {
     if (!published.test(relative(output, file))) return
     const constants = relative(dirname(file), join(output, 'contracts/src/constants/index.js'))
     const text = sources?.[0]?.fileName === records ? writeOutTypes(program) : declaration
-    ts.sys.writeFile(file, text.replace(/\.ts'/g, ".js'").replaceAll('@gatehouse/contracts/constants', constants))
+    ts.sys.writeFile(file, text.replace(/\.ts(?=['"])/g, '.js').replaceAll('@gatehouse/contracts/constants', constants))
   }
   const { diagnostics } = program.emit(undefined, write, undefined, true)
   const [problem] = [...ts.getPreEmitDiagnostics(program), ...diagnostics]
@@ -67,37 +72,24 @@ function writeOutTypes(program: ts.Program): string {
     .join('')
 }
 
-const source = resolve(import.meta.dirname, '..')
-const run = promisify(execFile)
-
-const modules = [
-  { path: '.', file: 'index.js', entry: 'src/index.ts' },
-  { path: './identity', file: 'identity.js', entry: 'src/identity/index.ts' },
-  { path: './registration', file: 'registration.js', entry: 'src/registration/index.ts' },
-  { path: './routes', file: 'routes.js', entry: 'src/session/index.ts' },
-  { path: './export', file: 'export.js', entry: 'src/export/index.ts' },
-  { path: './react', file: 'react.js', entry: 'src/react/index.ts' },
-]
-
 /** Contracts are bundled: no dependencies. `gzipBytes`: of each module. */
 export async function buildClient(folder: string): Promise<{ tarball: string; gzipBytes: Record<string, number> }> {
   const output = resolve(folder, 'package')
   await rm(output, { recursive: true, force: true })
   await mkdir(output, { recursive: true })
+  const manifest = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as Record<string, unknown>
+  const modules = Object.entries(manifest['exports'] as Record<string, string>).map(([path, entry]) => {
+    return { path, file: `${path.slice(2) || 'index'}.js`, entry }
+  })
   for (const module of modules) await bundle(module, output)
-  writeDeclarations(
-    modules.map(({ entry }) => join(source, entry)),
-    join(output, 'types'),
-  )
-  await writePackageJson(output)
+  writeDeclarations(modules, join(output, 'types'))
+  await writePackageJson(manifest, modules, output)
   await cp(join(source, 'README.md'), join(output, 'README.md'))
   const packed = await run('npm', ['pack', '--json', '--pack-destination', resolve(folder)], { cwd: output })
   const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }]
-  const gzipBytes: Record<string, number> = {}
-  for (const { file } of modules) {
-    gzipBytes[file] = gzipSync(await readFile(join(output, file)), { level: 9 }).length
-  }
-  return { tarball: join(resolve(folder), filename), gzipBytes }
+  const sizeOf = async (file: string) => gzipSync(await readFile(join(output, file)), { level: 9 }).length
+  const sizes = await Promise.all(modules.map(async ({ file }) => [file, await sizeOf(file)] as const))
+  return { tarball: join(resolve(folder), filename), gzipBytes: Object.fromEntries(sizes) }
 }
 
 /** The table of the endpoints without what a client does not use: services, limits and the endpoints of peers and upstreams. */
@@ -121,7 +113,7 @@ const tableOfClients: Plugin = {
   },
 }
 
-async function bundle({ file, entry }: { file: string; entry: string }, output: string): Promise<void> {
+async function bundle({ file, entry }: Module, output: string): Promise<void> {
   await build({
     root: source,
     configFile: false,
@@ -134,26 +126,29 @@ async function bundle({ file, entry }: { file: string; entry: string }, output: 
       sourcemap: true,
       lib: { entry, formats: ['es'], fileName: () => file },
       // Vite keeps whitespace in libraries by default.
-      rolldownOptions: { external: ['react'], output: { minify: true, comments: false } },
+      rolldownOptions: {
+        external: ['react'],
+        output: { minify: true, comments: false },
+        // No getter does more than read: tables that spread others go where nothing uses them.
+        treeshake: { propertyReadSideEffects: false },
+      },
     },
   })
 }
 
-async function writePackageJson(output: string): Promise<void> {
-  const { name, version, description, sideEffects, peerDependencies, peerDependenciesMeta } = JSON.parse(
-    await readFile(join(source, 'package.json'), 'utf8'),
-  ) as Record<string, unknown>
+async function writePackageJson(of: Record<string, unknown>, modules: Module[], output: string): Promise<void> {
+  const { name, version, description, sideEffects, peerDependencies, peerDependenciesMeta } = of
+  const typesOf = (entry: string): string => `./types/client/${entry.slice(2).replace(/\.ts$/, '.d.ts')}`
+  const exported = modules.map(
+    ({ path, file, entry }) => [path, { types: typesOf(entry), default: `./${file}` }] as const,
+  )
   const manifest = {
     ...{ name, version, description, sideEffects },
     type: 'module',
-    exports: Object.fromEntries(
-      modules.map(({ path, file, entry }) => [path, { types: typesOf(entry), default: `./${file}` }]),
-    ),
-    types: typesOf('src/index.ts'),
+    exports: Object.fromEntries(exported),
+    types: typesOf('./src/index.ts'),
     engines: { node: '>=22' },
     ...{ peerDependencies, peerDependenciesMeta },
   }
   await writeFile(join(output, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }
-
-const typesOf = (entry: string): string => `./types/client/${entry.replace(/\.ts$/, '.d.ts')}`

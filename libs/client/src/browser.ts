@@ -42,12 +42,11 @@ function browserStorage(): KeyValueStorage {
   return {
     getItem: (key) => memory.getItem(key) ?? attempt(() => localStorage.getItem(key)),
     setItem: (key, value) => {
-      const stored = attempt(() => {
+      memory.setItem(key, value)
+      attempt(() => {
         localStorage.setItem(key, value)
-        return true
+        memory.removeItem(key)
       })
-      if (stored) memory.removeItem(key)
-      else memory.setItem(key, value)
     },
     removeItem: (key) => {
       memory.removeItem(key)

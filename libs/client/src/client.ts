@@ -1,14 +1,7 @@
-import { createApi, type Api } from './api/api.ts'
-import type { ApiOptions, CallOptions } from './api/call.ts'
+import { createApi, type Api, type ApiOptions, type CallOptions } from './api/api.ts'
 import { ApiError } from './api/errors.ts'
-import type {
-  Credentials,
-  IdentityDeletionRequest,
-  IdentityDeletions,
-  PasswordUpdate,
-  ProfileChange,
-  User,
-} from './api/records.ts'
+import type { Credentials, IdentityDeletionRequest, IdentityDeletions } from './api/records.ts'
+import type { PasswordUpdate, ProfileChange, User } from './api/records.ts'
 import { deleteAccount, type AccountDeletion } from './connections/account-deletion.ts'
 import { createConnections, verifyHomePassword, type Connections } from './connections/connections.ts'
 import { createPasswordPropagation, type PasswordPropagation } from './connections/password-propagation.ts'
@@ -18,31 +11,12 @@ import { createCountdown, type Countdown } from './countdown.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { isReady, isSecurityNotice, tokenRefused, type AnyLive, type LiveTypes } from './live/frames.ts'
 import { createLiveConnection, type LiveConnection, type LiveDeps } from './live/live-connection.ts'
-import {
-  memoryStorage,
-  systemClock,
-  systemJitter,
-  type ClientClock,
-  type Fetch,
-  type Jitter,
-  type KeyValueStorage,
-  type OpenSocket,
-  type Socket,
-  type WatchStorage,
-} from './platform.ts'
-import {
-  completeRegistration,
-  type RegistrationInput,
-  type RegistrationOutcome,
-} from './registration/registration-flow.ts'
-import {
-  createPasswordChange,
-  createSession,
-  createUserScopedStores,
-  type Session,
-  type SessionEnd,
-  type UserScopedStores,
-} from './session/session.ts'
+import { memoryStorage, systemClock, systemJitter, type ClientClock, type Fetch, type Jitter } from './platform.ts'
+import type { KeyValueStorage, OpenSocket, Socket, WatchStorage } from './platform.ts'
+import { completeRegistration } from './registration/registration-flow.ts'
+import type { RegistrationInput, RegistrationOutcome } from './registration/registration-flow.ts'
+import { createPasswordChange, createSession, createUserScopedStores } from './session/session.ts'
+import type { Session, SessionEnd, UserScopedStores } from './session/session.ts'
 
 export type ClientOptions = {
   /** For example `https://chat.example`. */
@@ -117,10 +91,8 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
   })
   const token = () => session.getSnapshot().token
   /** A password change revokes the old token early. */
-  const invalidate = (refused: string, end: SessionEnd) => {
-    if (!passwordChange.defer(() => session.invalidateToken(refused, end))) return session.invalidateToken(refused, end)
-    return false
-  }
+  const invalidate = (refused: string, end: SessionEnd) =>
+    passwordChange.afterwards(() => session.invalidateToken(refused, end)) ?? false
   const api = apiAt({ origin, token, onTokenRefused: (refused) => void invalidate(refused, tokenRefused) })
   const live = liveAt({ origin, token, onRefused: invalidate })
   live.onEvent((event) => {
@@ -135,23 +107,12 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
 
   const remotes = createRemoteList(storage)
   const sessions = createRemoteSessions({ remotes, selfIds, createLive: liveAt, createRemoteApi: apiAt })
-  const connections = createConnections({
-    homeOrigin: origin,
-    homeApi: api,
-    remotes,
-    sessions,
-    session,
-    createRemoteApi: apiAt,
-  })
-  const passwordPropagation = createPasswordPropagation({
-    remotes,
-    createRemoteApi: apiAt,
-    clock,
-    verifyPassword: async (password, options) => {
-      const { user } = session.getSnapshot()
-      if (user?.homeInstance === null) await verifyHomePassword(api, password, options)
-    },
-  })
+  const connections = createConnections({ homeApi: api, remotes, sessions, session, createRemoteApi: apiAt })
+  const verifyPassword = async (password: string, options?: CallOptions) => {
+    const { user } = session.getSnapshot()
+    if (user?.homeInstance === null) await verifyHomePassword(api, password, options)
+  }
+  const passwordPropagation = createPasswordPropagation({ remotes, createRemoteApi: apiAt, clock, verifyPassword })
 
   userScopedStores.register({ reset: passwordPropagation.cancelAll })
   userScopedStores.register(connections)
@@ -162,7 +123,7 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
     else live.close()
   })
   const stopWatching = options.watchStorage?.(() => {
-    if (!passwordChange.defer(session.readStorage)) session.readStorage()
+    passwordChange.afterwards(session.readStorage)
     void connections.readStorage()
   })
 
@@ -184,50 +145,45 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
     userScopedStores,
     identity,
     createCountdown: () => createCountdown(clock),
-    logIn: async (credentials, options = {}) => {
+    logIn: async (body, options = {}) => {
       try {
-        const { token, user } = await api.call('login', { body: credentials, ...options })
-        session.initSession(token, user, { password: credentials.password })
+        const { token, user } = await api.call('login', { body, ...options })
+        session.initSession(token, user, { password: body.password })
         return { next: null, user }
       } catch (error) {
-        const isAsked = error instanceof ApiError && error.code === 'second_factor_required'
-        if (isAsked) return { next: 'second_factor', user: null }
-        throw error
+        if (!(error instanceof ApiError) || error.code !== 'second_factor_required') throw error
+        return { next: 'second_factor', user: null }
       }
     },
-    recover: async (recovery, options = {}) => {
-      const { token, user } = await api.call('recover', { body: recovery, ...options })
-      session.initSession(token, user, { password: recovery.newPassword })
+    recover: async (body, options = {}) => {
+      const { token, user } = await api.call('recover', { body, ...options })
+      session.initSession(token, user, { password: body.newPassword })
       return user
     },
     logOut: session.logout,
     register: (input, options) => completeRegistration({ api, apiWithToken, storage, session }, input, options),
-    updateProfile: async (change, options = {}) => {
-      const user = await api.call('patchSelf', { body: change, ...options })
+    updateProfile: async (body, options = {}) => {
+      const user = await api.call('patchSelf', { body, ...options })
       session.setUser(user)
       return user
     },
-    changePassword: async (passwords, options = {}) => {
+    changePassword: async (body, options = {}) => {
       const { homeInstance } = currentUser()
-      await replaceToken(() => api.call('changePassword', { body: passwords, ...options }))
+      await replaceToken(() => api.call('changePassword', { body, ...options }))
       // Only at home. Spec: password propagation.
-      if (homeInstance === null) void passwordPropagation.propagate(passwords.newPassword)
+      if (homeInstance === null) void passwordPropagation.propagate(body.newPassword)
     },
     endSessions: (password, options = {}) =>
       replaceToken(() => api.call('endSessions', { body: { password }, ...options })),
     deleteAccount: async (credentials, options) => {
-      const user = currentUser()
-      if (credentials.username !== user.username) throw new ApiError(400, 'This is not your username')
-      const verifyPassword = async () => {
-        if (user.homeInstance === null) await verifyHomePassword(api, credentials.password, options)
-      }
+      if (credentials.username !== currentUser().username) throw new ApiError(400, 'This is not your username')
       const outcome = await deleteAccount({ api, connections, verifyPassword }, credentials, options)
       const remaining = token() // null when the socket was closed for the deletion before
       if (outcome.deleted && remaining) session.invalidateToken(remaining, accountDeleted)
       return outcome
     },
-    deleteFederationIdentities: async (request, options = {}) => {
-      const { results } = await api.call('deleteFederationIdentity', { body: request, ...options })
+    deleteFederationIdentities: async (body, options = {}) => {
+      const { results } = await api.call('deleteFederationIdentity', { body, ...options })
       connections.removeLocally(Object.keys(results).filter((origin) => results[origin]?.success))
       return results
     },

@@ -1,28 +1,25 @@
 import type { ClientClock } from './platform.ts'
-import { createStore, type Store } from './store.ts'
+import { createStore } from './store.ts'
 
-export type Countdown = Store<number> & {
-  start(seconds: number): void
-  stop(): void
-}
+export type Countdown = ReturnType<typeof createCountdown>
 
 /** By the clock: right after a tab was suspended. Spec: Errors, rate limits. */
-export function createCountdown(clock: ClientClock): Countdown {
-  const left = createStore(0)
+export function createCountdown(clock: ClientClock) {
+  const { set, ...left } = createStore(0)
   let timer: unknown
-  const stop = () => {
+  const stop = (): void => {
     clock.clearTimeout(timer)
-    left.set(0)
+    set(0)
   }
-  const start = (seconds: number) => {
+  const start = (seconds: number): void => {
     stop()
     const endsAt = clock.now() + seconds * 1000
     const tick = () => {
       const remaining = endsAt - clock.now()
-      left.set(Math.max(0, Math.ceil(remaining / 1000)))
+      set(Math.max(0, Math.ceil(remaining / 1000)))
       if (remaining > 0) timer = clock.setTimeout(tick, remaining % 1000 || 1000)
     }
     tick()
   }
-  return { subscribe: left.subscribe, getSnapshot: left.getSnapshot, start, stop }
+  return { ...left, start, stop }
 }

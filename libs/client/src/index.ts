@@ -3,24 +3,11 @@ export { avatarColors, parseFederatedUsername } from '@gatehouse/contracts/const
 
 export { createBrowserClient } from './browser.ts'
 export { createClient, type Client, type ClientOptions, type LogInStep } from './client.ts'
-
-export { createApi, type Api } from './api/api.ts'
-export type { ApiOptions, Call, CallOptions } from './api/call.ts'
-export {
-  ApiError,
-  LiveError,
-  NetworkFailure,
-  RateLimited,
-  isAborted,
-  listOwnedSpaces,
-  type InvalidInput,
-} from './api/errors.ts'
+export { createApi, type Api, type ApiOptions, type Call, type CallOptions } from './api/api.ts'
+export * from './api/errors.ts'
 export type * from './api/records.ts'
-
 export { createCountdown, type Countdown } from './countdown.ts'
-
 export type { Session, SessionEnd, SessionEndReason, SessionState, UserScopedStores } from './session/session.ts'
-
 export type { RegistrationInput, RegistrationOutcome } from './registration/registration-flow.ts'
 
 export type { Connections } from './connections/connections.ts'
@@ -29,23 +16,11 @@ export type { PasswordPropagation } from './connections/password-propagation.ts'
 export type { AccountDeletion } from './connections/account-deletion.ts'
 
 export type { LiveConnection, LiveState } from './live/live-connection.ts'
-export {
-  isPresenceUpdate,
-  isReady,
-  isSecurityNotice,
-  type AdminChange,
-  type AnyLive,
-  type LiveTypes,
-  type OtherEvent,
-  type OwnEvents,
-  type PresenceUpdate,
-  type ReadyEvent,
-  type SecurityNotice,
-  type ServerEvent,
-} from './live/frames.ts'
+export { isPresenceUpdate, isReady, isSecurityNotice } from './live/frames.ts'
+export type { AdminChange, AnyLive, LiveTypes, OtherEvent, OwnEvents, PresenceUpdate } from './live/frames.ts'
+export type { ReadyEvent, SecurityNotice, ServerEvent } from './live/frames.ts'
 
 export { canonicalUserMatch, type Identity, type KnownUser, type SelfIds } from './identity/identity.ts'
-
 export type { Store } from './store.ts'
 export { memoryStorage } from './platform.ts'
 export type { ClientClock, Fetch, Jitter, KeyValueStorage, OpenSocket, Socket, WatchStorage } from './platform.ts'

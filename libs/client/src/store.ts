@@ -5,18 +5,18 @@ export type Store<T> = {
   getSnapshot(): T
 }
 
-export type WritableStore<T> = Store<T> & { set(next: T): void }
+/** Returns the function that takes it out again. */
+export function addTo<T>(members: Set<T>, member: T): () => void {
+  members.add(member)
+  return () => void members.delete(member)
+}
 
 /** A subscriber that throws does not stop the others. */
-export function createStore<T>(initial: T): WritableStore<T> {
+export function createStore<T>(initial: T): Store<T> & { set(next: T): void } {
   const subscribers = new Set<() => void>()
   let current = initial
   return {
-    subscribe: (changed) => {
-      const subscriber = () => changed()
-      subscribers.add(subscriber)
-      return () => void subscribers.delete(subscriber)
-    },
+    subscribe: (changed) => addTo(subscribers, () => changed()),
     getSnapshot: () => current,
     set: (next) => {
       if (Object.is(next, current)) return

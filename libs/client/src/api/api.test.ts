@@ -5,8 +5,7 @@ import { createFakeClock, settle } from '../../test/fake-clock.ts'
 import { createFakeNetwork } from '../../test/fake-network.ts'
 import { home } from '../../test/harness.ts'
 import { exportData } from '../export/index.ts'
-import { createApi } from './api.ts'
-import type { Call } from './call.ts'
+import { createApi, type Call } from './api.ts'
 import { ApiError, NetworkFailure, RateLimited, isAborted, listOwnedSpaces } from './errors.ts'
 
 function buildApi(token: string | null = 't') {

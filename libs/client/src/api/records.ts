@@ -1,28 +1,14 @@
-import type {
-  ClientEndpointName,
-  EndpointBody,
-  EndpointInput,
-  EndpointReply,
-  FanoutResult,
-  UserReply,
-} from '@gatehouse/contracts'
+import type { ClientEndpointName, EndpointBody, EndpointInput, EndpointReply } from '@gatehouse/contracts'
 
 // The build writes these types out: the package needs no schema library.
 
-export type {
-  AdminChangedMessage,
-  AvatarColor,
-  DeletionMode,
-  InviteStatus,
-  PresenceMessage,
-  ReadyMessage,
-  SecurityNoticeMessage,
-} from '@gatehouse/contracts'
+export type { AdminChangedMessage, AvatarColor, DeletionMode, InviteStatus } from '@gatehouse/contracts'
+export type { PresenceMessage, ReadyMessage, SecurityNoticeMessage } from '@gatehouse/contracts'
 
 export type Endpoints = { [N in ClientEndpointName]: { input: EndpointInput<N>; reply: EndpointReply<N> } }
 
 /** Times in ms. */
-export type User = UserReply
+export type User = EndpointReply<'getSelf'>
 export type Status = User['status']
 export type ReplicatedInstance = User['replicatedInstances'][number]
 
@@ -43,9 +29,9 @@ export type Upload = EndpointReply<'upload'>
 export type InstanceInfo = EndpointReply<'instanceInfo'>
 
 export type IdentityDeletionRequest = EndpointBody<'deleteFederationIdentity'>
-export type IdentityDeletion = FanoutResult
 /** By origin. */
 export type IdentityDeletions = EndpointReply<'deleteFederationIdentity'>['results']
+export type IdentityDeletion = IdentityDeletions[string]
 export type FederationCredential = EndpointReply<'federationCredential'>
 /** A later `updatedAt` replaces the whole list. */
 export type Registry = EndpointReply<'getRegistry'>

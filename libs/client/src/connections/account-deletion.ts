@@ -1,6 +1,5 @@
-import type { Api } from '../api/api.ts'
+import type { Api, CallOptions } from '../api/api.ts'
 import { listOwnedSpaces } from '../api/errors.ts'
-import type { CallOptions } from '../api/call.ts'
 import type { Credentials, IdentityDeletion, IdentityDeletions } from '../api/records.ts'
 import type { Connections } from './connections.ts'
 
@@ -12,17 +11,30 @@ export type AccountDeletion =
  * wrong password throws before any deletion. Spec: Client session behaviour, deletion propagation.
  */
 export async function deleteAccount(
-  deps: { api: Pick<Api, 'call'>; connections: Connections; verifyPassword: () => Promise<void> },
+  deps: {
+    api: Pick<Api, 'call'>
+    connections: Connections
+    verifyPassword: (password: string, options: CallOptions) => Promise<void>
+  },
   credentials: Credentials,
   options: CallOptions = {},
 ): Promise<AccountDeletion> {
-  const { api, connections } = deps
+  const { api, connections, verifyPassword } = deps
+  const deleteOn = async (origin: string, username: string): Promise<IdentityDeletion> => {
+    try {
+      const there = connections.apiOf(origin)
+      if (!there) return { success: false, error: 'not_connected' }
+      await there.call('deleteSelf', { body: { username, password: '' }, ...options })
+      return { success: true }
+    } catch (error) {
+      const ownedSpaces = listOwnedSpaces(error)
+      return { success: false, error: (error as Error).message, ...(ownedSpaces.length ? { ownedSpaces } : {}) }
+    }
+  }
   const listed = connections.getSnapshot()
-  if (listed.some(({ token }) => token !== null)) await deps.verifyPassword()
-  const results = await Promise.all(
-    listed.map(async ({ origin, username }) => [origin, await deleteOn(connections, origin, username, options)]),
-  )
-  const remotes = Object.fromEntries(results) as IdentityDeletions
+  if (listed.some(({ token }) => token !== null)) await verifyPassword(credentials.password, options)
+  const deletions = listed.map(async ({ origin, username }) => [origin, await deleteOn(origin, username)] as const)
+  const remotes: IdentityDeletions = Object.fromEntries(await Promise.all(deletions))
   const failed = Object.entries(remotes).filter(([, result]) => !result.success && !result.ownedSpaces)
   // The home goes on asking, also when the account is gone.
   const body = { origins: failed.map(([origin]) => origin), mode: 'full' as const, durable: true }
@@ -39,22 +51,5 @@ export async function deleteAccount(
     const gone = Object.keys(remotes).filter((origin) => remotes[origin]?.success)
     await Promise.allSettled(gone.map((origin) => connections.remove(origin)))
     return { deleted: false, remotes, error: error as Error }
-  }
-}
-
-async function deleteOn(
-  connections: Connections,
-  origin: string,
-  username: string,
-  options: CallOptions,
-): Promise<IdentityDeletion> {
-  const api = connections.apiOf(origin)
-  if (!api) return { success: false, error: 'not_connected' }
-  try {
-    await api.call('deleteSelf', { body: { username, password: '' }, ...options })
-    return { success: true }
-  } catch (error) {
-    const ownedSpaces = listOwnedSpaces(error)
-    return { success: false, error: (error as Error).message, ...(ownedSpaces.length ? { ownedSpaces } : {}) }
   }
 }

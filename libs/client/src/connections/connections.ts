@@ -1,126 +1,104 @@
-import type { Api } from '../api/api.ts'
-import type { CallOptions } from '../api/call.ts'
+import type { Api, CallOptions } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
 import type { ReplicatedInstance, User } from '../api/records.ts'
 import type { Session } from '../session/session.ts'
-import type { Store } from '../store.ts'
 import type { CreateRemoteApi, RemoteSessions } from './remote-sessions.ts'
 import { newRemote, originOfAddress, type RemoteInstance, type RemoteList, type StoredRemote } from './remotes.ts'
 import { createSignIns } from './sign-ins.ts'
 
-export type ConnectOptions = CallOptions & { remotePassword?: string | undefined }
+export type Connections = ReturnType<typeof createConnections>
+type ConnectOptions = CallOptions & { remotePassword?: string | undefined }
 
-/** Ordered by origin. */
-export type Connections = Store<readonly RemoteInstance[]> & {
-  find(origin: string): RemoteInstance | null
-  apiOf(origin: string): Api | null
-  /**
-   * Adds the origin to replicatedInstances. `password` is the home's, and verified there; `remotePassword` that of an account
-   * that exists at the origin. Throws the API's errors, 400 for a bad address, 401 where only `remotePassword` helps.
-   */
-  connect(address: string, password: string, options?: ConnectOptions): Promise<RemoteInstance>
-  retry(origin: string): Promise<void>
-  /** The instance stays listed. */
-  disconnect(origin: string): void
-  /** Also from replicatedInstances. */
-  remove(origin: string): Promise<void>
-  /** After the own instance has removed them. */
-  removeLocally(origins: readonly string[]): void
-  /** Tries stored tokens first. Never rejects. Without a password it may leave `needs_password`. */
-  connectAll(user: User, password: string | null, stored: readonly StoredRemote[]): Promise<void>
-  /** Never rejects. */
-  readStorage(): Promise<void>
-  reset(): void
-}
-
-/** Spec: Client session behaviour, initSession. */
+/** Ordered by origin. Spec: Client session behaviour, initSession. */
 export function createConnections(deps: {
-  homeOrigin: string
-  homeApi: Pick<Api, 'call'>
+  homeApi: Pick<Api, 'call' | 'origin'>
   remotes: RemoteList
   sessions: RemoteSessions
   createRemoteApi: CreateRemoteApi
   session: Pick<Session, 'getSnapshot' | 'setUser'>
-}): Connections {
-  const { remotes, sessions } = deps
+}) {
+  const { homeApi, remotes, sessions, session } = deps
+  const { subscribe, getSnapshot, find } = remotes
   const { identityOf, homeApiOf, signIn, provision } = createSignIns(deps)
-  const allowHttp = deps.homeOrigin.startsWith('http:')
+  const allowHttp = homeApi.origin.startsWith('http:')
   let sessionEnd = new AbortController()
   let lastChange: Promise<void> = Promise.resolve()
 
   /** One after the other: each change sends the whole list. */
   const changeReplicatedInstances = (change: (instances: ReplicatedInstance[]) => ReplicatedInstance[]) => {
     const sent = lastChange.then(async () => {
-      const { user } = deps.session.getSnapshot()
+      const { user } = session.getSnapshot()
       const replicatedInstances = change(user?.replicatedInstances ?? [])
       if (!user || JSON.stringify(replicatedInstances) === JSON.stringify(user.replicatedInstances)) return
-      deps.session.setUser(await deps.homeApi.call('patchSelf', { body: { replicatedInstances } }))
+      session.setUser(await homeApi.call('patchSelf', { body: { replicatedInstances } }))
     })
     lastChange = sent.catch(() => undefined)
     return sent
   }
   /** Not awaited: an admin may have to decide. */
   const ensurePeering = (remoteOrigin: string) =>
-    void deps.homeApi.call('ensurePeer', { body: { remoteOrigin, reason: 'instance_connect' } }).catch(() => undefined)
-  const listOthers = (user: User): ReplicatedInstance[] =>
-    user.replicatedInstances.flatMap(({ origin: address, username }) => {
-      const origin = originOfAddress(address, { allowHttp })
-      return origin && origin !== deps.homeOrigin ? [{ origin, username }] : []
-    })
-  const removeLocally = (origins: readonly string[]) => {
+    void homeApi.call('ensurePeer', { body: { remoteOrigin, reason: 'instance_connect' } }).catch(() => undefined)
+  const removeLocally = (origins: readonly string[]): void => {
     for (const origin of origins) {
       sessions.close(origin)
       remotes.remove(origin)
     }
-    const { user } = deps.session.getSnapshot()
-    if (user) deps.session.setUser({ ...user, replicatedInstances: withoutOrigins(user.replicatedInstances, origins) })
-  }
-  const connect = async (address: string, password: string, options: ConnectOptions = {}) => {
-    const { user } = deps.session.getSnapshot()
-    const origin = originOfAddress(address, { allowHttp })
-    if (!origin || origin === deps.homeOrigin) throw new ApiError(400, 'Enter the address of another instance')
-    if (!user) throw new ApiError(401, 'Log in first')
-    const ended = sessionEnd.signal
-    const cancelled = options.signal ? AbortSignal.any([options.signal, ended]) : ended
-    const home = homeApiOf(user)
-    if (home) await verifyHomePassword(home, password, { signal: cancelled })
-    const isNew = !remotes.find(origin)
-    if (isNew) remotes.put(newRemote(origin, identityOf(user).username))
-    const given = { password, remotePassword: options.remotePassword, isListed: !isNew }
-    const username = await signIn(origin, user, given, { ended, cancelled }).catch((error: unknown) => {
-      if (isNew && !ended.aborted) remotes.remove(origin)
-      throw error
-    })
-    await changeReplicatedInstances((instances) => [
-      ...withoutOrigins(instances, [origin]),
-      { origin, username },
-    ]).catch(() => remotes.change(origin, { error: 'Connected, but your account could not be updated' }))
-    ensurePeering(origin)
-    return remotes.find(origin) ?? newRemote(origin, username)
+    const { user } = session.getSnapshot()
+    if (user) session.setUser({ ...user, replicatedInstances: withoutOrigins(user.replicatedInstances, origins) })
   }
 
   return {
-    subscribe: remotes.subscribe,
-    getSnapshot: remotes.getSnapshot,
-    find: remotes.find,
-    apiOf: (origin) => (remotes.find(origin)?.token ? sessions.apiFor(origin) : null),
-    connect,
-    retry: async (origin) => {
-      if (remotes.find(origin)?.token) await sessions.restore(origin, sessionEnd.signal)
+    ...{ subscribe, getSnapshot, find },
+    apiOf: (origin: string): Api | null => (find(origin)?.token ? sessions.apiFor(origin) : null),
+    /**
+     * Adds the origin to replicatedInstances. `password` is the home's, and verified there; `remotePassword` that of an account
+     * that exists at the origin. Throws the API's errors, 400 for a bad address, 401 where only `remotePassword` helps.
+     */
+    connect: async (address: string, password: string, options: ConnectOptions = {}): Promise<RemoteInstance> => {
+      const { user } = session.getSnapshot()
+      const origin = originOfAddress(address, { allowHttp })
+      if (!origin || origin === homeApi.origin) throw new ApiError(400, 'Enter the address of another instance')
+      if (!user) throw new ApiError(401, 'Log in first')
+      const ended = sessionEnd.signal
+      const cancelled = options.signal ? AbortSignal.any([options.signal, ended]) : ended
+      const home = homeApiOf(user)
+      if (home) await verifyHomePassword(home, password, { signal: cancelled })
+      const isNew = !find(origin)
+      if (isNew) remotes.put(newRemote(origin, identityOf(user).username))
+      const given = { password, remotePassword: options.remotePassword, isListed: !isNew }
+      const username = await signIn(origin, user, given, { ended, cancelled }).catch((error: unknown) => {
+        if (isNew && !ended.aborted) remotes.remove(origin)
+        throw error
+      })
+      const added = { origin, username }
+      await changeReplicatedInstances((instances) => [...withoutOrigins(instances, [origin]), added]).catch(() =>
+        remotes.change(origin, { error: 'Connected, but your account could not be updated' }),
+      )
+      ensurePeering(origin)
+      return find(origin) ?? newRemote(origin, username)
     },
-    disconnect: (origin) => {
+    retry: async (origin: string): Promise<void> => {
+      if (find(origin)?.token) await sessions.restore(origin, sessionEnd.signal)
+    },
+    /** The instance stays listed. */
+    disconnect: (origin: string): void => {
       sessions.close(origin)
       remotes.change(origin, { token: null, state: 'disconnected', error: null, online: false })
     },
-    remove: async (origin) => {
+    /** Also from replicatedInstances. */
+    remove: async (origin: string): Promise<void> => {
       await changeReplicatedInstances((instances) => withoutOrigins(instances, [origin]))
       removeLocally([origin])
     },
+    /** After the own instance has removed them. */
     removeLocally,
-    connectAll: async (user, password, stored) => {
+    /** Tries stored tokens first. Never rejects. Without a password it may leave `needs_password`. */
+    connectAll: async (user: User, password: string | null, stored: readonly StoredRemote[]): Promise<void> => {
       remotes.setOwner(user.id)
       const ended = sessionEnd.signal
-      const others = listOthers(user).map(({ origin, username }) => {
+      const others = user.replicatedInstances.flatMap(({ origin: address, username }) => {
+        const origin = originOfAddress(address, { allowHttp })
+        if (!origin || origin === homeApi.origin) return []
         const kept = stored.find((remote) => remote.origin === origin)
         const { token = null, ownPassword = false, pendingPasswordSync = false } = kept ?? {}
         // A session that ended on this device needs its person.
@@ -133,7 +111,7 @@ export function createConnections(deps: {
           await sessions.restore(origin, ended)
           await provision(origin, user, ended)
         }
-        const remote = remotes.find(origin)
+        const remote = find(origin)
         if (ended.aborted || !remote || state !== 'connecting' || (remote.token && !remote.pendingPasswordSync)) return
         if (token && password === null) return
         await signIn(origin, user, { password, isListed: true }, { ended, cancelled: ended })
@@ -141,11 +119,12 @@ export function createConnections(deps: {
       }
       await Promise.allSettled(others.map(connectOne))
     },
-    readStorage: async () => {
+    /** Never rejects. */
+    readStorage: async (): Promise<void> => {
       const ended = sessionEnd.signal
       await Promise.all(remotes.readStoredTokens().map((origin) => sessions.restore(origin, ended)))
     },
-    reset: () => {
+    reset: (): void => {
       sessionEnd.abort()
       sessionEnd = new AbortController()
       remotes.clear() // first: closing connections must not overwrite the stored list of the next user

@@ -1,17 +1,11 @@
+import type { CallOptions } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
-import type { CallOptions } from '../api/call.ts'
 import type { ClientClock } from '../platform.ts'
 import { wait } from '../wait.ts'
 import type { CreateRemoteApi } from './remote-sessions.ts'
 import type { RemoteInstance, RemoteList } from './remotes.ts'
 
-export type PasswordPropagation = {
-  /** Cancels running retries. Resolves before the background retries. */
-  propagate(newPassword: string): Promise<void>
-  /** Verifies the password at home first. Throws the API's errors. */
-  resend(origin: string, password: string, options?: CallOptions): Promise<void>
-  cancelAll(): void
-}
+export type PasswordPropagation = ReturnType<typeof createPasswordPropagation>
 
 const firstRetriesMs = [2_000, 4_000, 8_000]
 const backgroundRetriesMs = [...Array<number>(10).fill(30_000), ...Array<number>(12).fill(300_000)]
@@ -28,7 +22,7 @@ export function createPasswordPropagation(deps: {
   clock: ClientClock
   /** Throws a 403 for a wrong password. */
   verifyPassword: (password: string, options: CallOptions) => Promise<void>
-}): PasswordPropagation {
+}) {
   const { remotes, clock } = deps
   const loops = new Map<string, RetryLoop>()
 
@@ -36,67 +30,57 @@ export function createPasswordPropagation(deps: {
     const token = await changePasswordOn(deps.createRemoteApi, remote, newPassword, options)
     remotes.change(remote.origin, { token, pendingPasswordSync: false })
   }
-  const attempt = async (origin: string, newPassword: string, loop: RetryLoop) => {
-    const remote = remotes.find(origin)
-    if (!remote?.token || remote.ownPassword) return true
-    try {
-      await send(remote, newPassword, { signal: loop.calls.signal })
-      return true
-    } catch {
-      return false
-    }
-  }
-  const retry = async (origin: string, newPassword: string, loop: RetryLoop, delaysMs: readonly number[]) => {
-    for (const delayMs of delaysMs) {
-      if (!(await wait(clock, delayMs, loop.retries.signal))) return true
-      if (await attempt(origin, newPassword, loop)) return true
-      if (loop.retries.signal.aborted) return true
-    }
-    return false
-  }
-  const sendFirst = async (origin: string, newPassword: string, loop: RetryLoop) => {
-    if (loop.retries.signal.aborted || (await attempt(origin, newPassword, loop))) return true
-    return retry(origin, newPassword, loop, firstRetriesMs)
-  }
-  const finish = (origin: string, loop: RetryLoop, part: Partial<RemoteInstance>) => {
-    if (loops.get(origin) !== loop) return
-    loops.delete(origin)
-    remotes.change(origin, { passwordSync: 'idle', ...part })
-  }
-  /** Resolves before the background retries. */
   const start = (origin: string, newPassword: string) => {
     const previous = loops.get(origin)
     previous?.retries.abort()
-    const loop: RetryLoop = {
-      retries: new AbortController(),
-      calls: new AbortController(),
-      finished: Promise.resolve(),
-    }
+    const finished = previous?.finished ?? Promise.resolve()
+    const loop: RetryLoop = { retries: new AbortController(), calls: new AbortController(), finished }
+    const stopped = loop.retries.signal
     loops.set(origin, loop)
     remotes.change(origin, { passwordSync: 'sending' })
+
+    /** False: it failed. */
+    const attempt = async () => {
+      const remote = remotes.find(origin)
+      if (!remote?.token || remote.ownPassword) return true
+      const sent = send(remote, newPassword, { signal: loop.calls.signal })
+      return await sent.then(() => true).catch(() => false)
+    }
+    const retry = async (delaysMs: readonly number[]) => {
+      for (const delayMs of delaysMs) {
+        if (!(await wait(clock, delayMs, stopped)) || (await attempt()) || stopped.aborted) return true
+      }
+      return false
+    }
+    const finish = (part: Partial<RemoteInstance>) => {
+      if (loops.get(origin) !== loop) return
+      loops.delete(origin)
+      remotes.change(origin, { passwordSync: 'idle', ...part })
+    }
     // Not aborted: the running call may return the token that the next one needs.
-    const first = (previous?.finished ?? Promise.resolve()).then(() => sendFirst(origin, newPassword, loop))
+    const first = finished.then(async () => stopped.aborted || (await attempt()) || (await retry(firstRetriesMs)))
     loop.finished = first.then(async (isDone) => {
-      if (isDone) return finish(origin, loop, {})
+      if (isDone) return finish({})
       if (loops.get(origin) === loop) remotes.change(origin, { passwordSync: 'retrying' })
-      const isSent = await retry(origin, newPassword, loop, backgroundRetriesMs)
-      finish(origin, loop, isSent ? {} : { pendingPasswordSync: true })
+      finish((await retry(backgroundRetriesMs)) ? {} : { pendingPasswordSync: true })
     })
     return first
   }
 
   return {
-    propagate: async (newPassword) => {
+    /** Cancels running retries. Resolves before the background retries. */
+    propagate: async (newPassword: string): Promise<void> => {
       const connected = remotes.getSnapshot().filter(({ token, ownPassword }) => token !== null && !ownPassword)
       await Promise.all(connected.map(({ origin }) => start(origin, newPassword)))
     },
-    resend: async (origin, password, options = {}) => {
+    /** Verifies the password at home first. Throws the API's errors. */
+    resend: async (origin: string, password: string, options: CallOptions = {}): Promise<void> => {
       const remote = remotes.find(origin)
       if (!remote?.token) throw new ApiError(400, 'Connect to this instance first')
       await deps.verifyPassword(password, options)
       await send(remote, password, options)
     },
-    cancelAll: () => {
+    cancelAll: (): void => {
       for (const loop of loops.values()) {
         loop.retries.abort()
         loop.calls.abort()

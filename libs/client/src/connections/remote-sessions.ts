@@ -1,8 +1,6 @@
-import { normalizeHost, parseFederatedUsername } from '@gatehouse/contracts/constants'
-import type { Api } from '../api/api.ts'
-import type { ApiOptions, CallOptions } from '../api/call.ts'
-import { ApiError, isAborted } from '../api/errors.ts'
-import type { Registration, SignedIn, User } from '../api/records.ts'
+import type { Api, ApiOptions, CallOptions } from '../api/api.ts'
+import { isAborted } from '../api/errors.ts'
+import type { SignedIn } from '../api/records.ts'
 import type { SelfIds } from '../identity/identity.ts'
 import { isReady } from '../live/frames.ts'
 import type { LiveConnection, LiveDeps } from '../live/live-connection.ts'
@@ -25,12 +23,13 @@ export function createRemoteSessions(deps: {
   const { remotes } = deps
   const connections = new Map<string, LiveConnection>()
 
+  const tokenFor = (origin: string) => remotes.find(origin)?.token ?? null
   const createLive = (origin: string) => {
     const live = deps.createLive({
       origin,
-      token: () => remotes.find(origin)?.token ?? null,
+      token: () => tokenFor(origin),
       onRefused: (token, end) => {
-        if (remotes.find(origin)?.token !== token) return false
+        if (tokenFor(origin) !== token) return false
         remotes.change(origin, { token: null, state: 'needs_password', error: end.message, online: false })
         return true
       },
@@ -44,13 +43,10 @@ export function createRemoteSessions(deps: {
       const online = live.getSnapshot().phase === 'ready'
       if (remotes.find(origin)?.online !== online) remotes.change(origin, { online })
     })
+    connections.set(origin, live)
     return live
   }
-  const open = (origin: string) => {
-    const live = connections.get(origin) ?? createLive(origin)
-    connections.set(origin, live)
-    live.open()
-  }
+  const open = (origin: string) => (connections.get(origin) ?? createLive(origin)).open()
   const close = (origin: string) => {
     connections.get(origin)?.close()
     connections.delete(origin)
@@ -58,28 +54,26 @@ export function createRemoteSessions(deps: {
   const apiFor = (origin: string) =>
     deps.createRemoteApi({
       origin,
-      token: () => remotes.find(origin)?.token ?? null,
+      token: () => tokenFor(origin),
       onTokenRefused: (token) => {
-        if (remotes.find(origin)?.token !== token) return
+        if (tokenFor(origin) !== token) return
         close(origin)
         remotes.change(origin, { token: null, state: 'needs_password', error: 'The session there has ended' })
       },
     })
   /** Returns the username there. Throws the API's errors. */
-  const signIn = async (origin: string, attempt: SignInAttempt, { ended, cancelled }: SignInSignals) => {
+  const signIn = async (origin: string, { ended, cancelled }: SignInSignals, attempt: SignInAttempt) => {
     remotes.change(origin, { state: 'connecting', error: null })
     try {
       const { token, user, ownPassword } = await attempt(apiFor(origin), { signal: cancelled })
       ended.throwIfAborted()
-      const username = user.username
+      const { username } = user
       // The remote has verified the password.
       remotes.change(origin, { token, user, username, ownPassword, state: 'connected', pendingPasswordSync: false })
       open(origin)
       return username
     } catch (error) {
-      if (!ended.aborted) {
-        remotes.change(origin, isAborted(error) ? { state: 'needs_password' } : stateAfter(error))
-      }
+      if (!ended.aborted) remotes.change(origin, isAborted(error) ? { state: 'needs_password' } : stateAfter(error))
       throw error
     }
   }
@@ -90,64 +84,10 @@ export function createRemoteSessions(deps: {
       const user = await apiFor(origin).call('getSelf', { signal: ended })
       if (!ended.aborted) remotes.change(origin, { user, state: 'connected' })
     } catch (error) {
-      if (!ended.aborted && remotes.find(origin)?.token) remotes.change(origin, stateAfter(error))
+      if (!ended.aborted && tokenFor(origin)) remotes.change(origin, stateAfter(error))
     }
     // An unreachable instance too: the connection retries.
-    if (!ended.aborted && remotes.find(origin)?.token) open(origin)
+    if (!ended.aborted && tokenFor(origin)) open(origin)
   }
   return { apiFor, signIn, restore, close, closeAll: () => [...connections.keys()].forEach(close) }
-}
-
-export type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> & { homeInstance: string }
-
-/** `currentHost`: the default home. Spec: Registration 2. */
-export function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity {
-  const homeInstance = normalizeHost(user.homeInstance ?? currentHost)
-  return {
-    username: `${parseFederatedUsername(user.username).baseName}@${homeInstance}`,
-    homeInstance,
-    homeUserId: user.homeInstance ? user.homeUserId : user.id,
-    ...(user.displayName ? { displayName: user.displayName } : {}),
-    ...(user.avatarColor ? { avatarColor: user.avatarColor } : {}),
-  }
-}
-
-type SignInSecrets = { passwords: readonly string[]; knownUsername: string | undefined; isRegistered: boolean }
-
-/**
- * Registers with the first password. Logs in with each after a 409 or the text `already taken`: instances differ in the
- * status. Contract: 3. Also after a 403: closed registration does not exclude existing accounts. `knownUsername`: a
- * different name there. Returns the password that was taken. Spec: Registration 6 and 10; federation-wire-2.md 3.2.
- * Throws the API's errors.
- */
-export async function signInByIdentity(
-  api: Pick<Api, 'call'>,
-  { username, ...identity }: FederatedIdentity,
-  { passwords, knownUsername, isRegistered }: SignInSecrets,
-  options: CallOptions = {},
-): Promise<SignedIn & { password: string }> {
-  const [first] = passwords
-  if (first === undefined) throw new ApiError(401, 'Enter your password.')
-  let refusal: unknown
-  if (!isRegistered) {
-    try {
-      const signedIn = await api.call('register', { body: { username, ...identity, password: first }, ...options })
-      return { ...signedIn, password: first }
-    } catch (error) {
-      const status = error instanceof ApiError ? error.status : null
-      const exists = status === 409 || (status !== null && /already taken/i.test((error as ApiError).message))
-      if (!exists && status !== 403) throw error
-      if (!exists) refusal = error
-    }
-  }
-  for (const password of passwords) {
-    try {
-      const signedIn = await api.call('login', { body: { username: knownUsername ?? username, password }, ...options })
-      return { ...signedIn, password }
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 401) throw error
-      refusal ??= error
-    }
-  }
-  throw refusal
 }

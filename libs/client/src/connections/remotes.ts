@@ -10,35 +10,22 @@ export type RemoteState = 'connecting' | 'connected' | 'needs_password' | 'unrea
 /** sending: the first attempts. retrying: the background retries. */
 export type PasswordSync = 'idle' | 'sending' | 'retrying'
 
-export type RemoteInstance = {
-  origin: string
-  username: string
-  token: string | null
-  user: User | null
-  state: RemoteState
-  error: string | null
-  online: boolean
+const unconnected = {
+  token: null as string | null,
+  user: null as User | null,
+  state: 'connecting' as RemoteState,
+  error: null as string | null,
+  online: false,
   /** The password of the account there is the one that the home issued for it. */
-  ownPassword: boolean
-  passwordSync: PasswordSync
+  ownPassword: false,
+  passwordSync: 'idle' as PasswordSync,
   /** Send it again with passwordPropagation.resend(). */
-  pendingPasswordSync: boolean
+  pendingPasswordSync: false,
 }
+export type RemoteInstance = { origin: string; username: string } & typeof unconnected
 
 export function newRemote(origin: string, username: string, part: Partial<RemoteInstance> = {}): RemoteInstance {
-  return {
-    origin,
-    username,
-    token: null,
-    user: null,
-    state: 'connecting',
-    error: null,
-    online: false,
-    ownPassword: false,
-    passwordSync: 'idle',
-    pendingPasswordSync: false,
-    ...part,
-  }
+  return { origin, username, ...unconnected, ...part }
 }
 
 export function stateAfter(error: unknown): Pick<RemoteInstance, 'state' | 'error'> {
@@ -62,19 +49,18 @@ export type RemoteList = ReturnType<typeof createRemoteList>
 
 /** The instances of one user, kept in the storage. */
 export function createRemoteList(storage: KeyValueStorage) {
-  const store = createStore<readonly RemoteInstance[]>([])
+  const { set: show, ...store } = createStore<readonly RemoteInstance[]>([])
   let userId: string | null = null
 
   const find = (origin: string) => store.getSnapshot().find((remote) => remote.origin === origin) ?? null
   const set = (remotes: readonly RemoteInstance[]) => {
     if (userId !== null) storeRemotes(storage, userId, remotes)
-    store.set(remotes)
+    show(remotes)
   }
   const without = (origin: string) => store.getSnapshot().filter((remote) => remote.origin !== origin)
 
   return {
-    subscribe: store.subscribe,
-    getSnapshot: store.getSnapshot,
+    ...store,
     setOwner: (owner: string) => void (userId = owner),
     find,
     put: (remote: RemoteInstance) =>
@@ -93,7 +79,7 @@ export function createRemoteList(storage: KeyValueStorage) {
       })
       if (newer.length === 0) return []
       const tokens = new Map(newer.map((remote) => [remote.origin, remote]))
-      store.set(
+      show(
         store.getSnapshot().map((remote) => {
           const { token, ownPassword = false, pendingPasswordSync } = tokens.get(remote.origin) ?? remote
           return { ...remote, token, ownPassword, pendingPasswordSync }
@@ -102,9 +88,9 @@ export function createRemoteList(storage: KeyValueStorage) {
       return [...tokens.keys()]
     },
     clear: () => {
-      if (userId !== null) deleteStoredRemotes(storage, userId)
+      if (userId !== null && readStorage(storage)?.userId === userId) storage.removeItem(remotesKey)
       userId = null
-      store.set([])
+      show([])
     },
   }
 }
@@ -136,10 +122,6 @@ function storeRemotes(storage: KeyValueStorage, userId: string, remotes: readonl
     })),
   }
   storage.setItem(remotesKey, JSON.stringify(stored))
-}
-
-function deleteStoredRemotes(storage: KeyValueStorage, userId: string): void {
-  if (readStorage(storage)?.userId === userId) storage.removeItem(remotesKey)
 }
 
 function readStorage(storage: KeyValueStorage): StoredRemotes | null {

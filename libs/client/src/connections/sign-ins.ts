@@ -1,22 +1,15 @@
 import { baseUsername, normalizeHost } from '@gatehouse/contracts/constants'
-import type { Api } from '../api/api.ts'
-import type { CallOptions } from '../api/call.ts'
+import type { Api, CallOptions } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
-import type { User } from '../api/records.ts'
+import type { Registration, SignedIn, User } from '../api/records.ts'
 import { changePasswordOn } from './password-propagation.ts'
-import {
-  federatedIdentityOf,
-  signInByIdentity,
-  type CreateRemoteApi,
-  type RemoteSessions,
-  type SignInSignals,
-} from './remote-sessions.ts'
+import type { CreateRemoteApi, RemoteSessions, SignInSignals } from './remote-sessions.ts'
 import type { RemoteInstance, RemoteList } from './remotes.ts'
 
 type Caller = Pick<Api, 'call'>
 type There = Pick<RemoteInstance, 'origin' | 'username' | 'token'>
 
-export type GivenPasswords = {
+type GivenPasswords = {
   /** Of the home. */
   password: string | null
   /** Of an account that exists there. */
@@ -27,18 +20,17 @@ export type GivenPasswords = {
 
 /** With the password that the home issues for the instance, where it issues one. federation-wire-2.md 3. */
 export function createSignIns(deps: {
-  homeOrigin: string
-  homeApi: Caller
+  homeApi: Pick<Api, 'call' | 'origin'>
   remotes: RemoteList
   sessions: RemoteSessions
   createRemoteApi: CreateRemoteApi
 }) {
-  const { remotes, sessions } = deps
-  const identityOf = (user: User) => federatedIdentityOf(user, hostOf(deps.homeOrigin))
+  const { homeApi, remotes, sessions } = deps
+  const identityOf = (user: User) => federatedIdentityOf(user, hostOf(homeApi.origin))
 
   /** Of a replica the session at its home. Null: there is none. */
   const homeApiOf = ({ homeInstance }: User): Caller | null => {
-    if (homeInstance === null) return deps.homeApi
+    if (homeInstance === null) return homeApi
     const session = remotes.getSnapshot().find(({ origin, token }) => token && hostOf(origin) === homeInstance)
     return session ? sessions.apiFor(session.origin) : null
   }
@@ -64,8 +56,8 @@ export function createSignIns(deps: {
     identityOf,
     homeApiOf,
     /** Returns the username there. Throws the API's errors. */
-    signIn: (origin: string, user: User, given: GivenPasswords, signals: SignInSignals) => {
-      const attempt = async (api: Api, options: CallOptions) => {
+    signIn: (origin: string, user: User, given: GivenPasswords, signals: SignInSignals) =>
+      sessions.signIn(origin, signals, async (api, options) => {
         const identity = identityOf(user)
         const isHome = hostOf(origin) === identity.homeInstance
         const home = homeApiOf(user)
@@ -86,9 +78,7 @@ export function createSignIns(deps: {
         }
         if (!issued.provisioned) mark(home, origin)
         return { ...signedIn, ownPassword: true }
-      }
-      return sessions.signIn(origin, attempt, signals)
-    },
+      }),
     /** For a session that began without the issued password. Never rejects. */
     provision: async (origin: string, user: User, signal: AbortSignal) => {
       const there = remotes.find(origin)
@@ -113,3 +103,56 @@ export function createSignIns(deps: {
 }
 
 const hostOf = (origin: string) => normalizeHost(new URL(origin).host)
+
+type FederatedIdentity = Omit<Registration, 'password' | 'inviteToken'> & { homeInstance: string }
+
+/** `currentHost`: the default home. Spec: Registration 2. */
+function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity {
+  const homeInstance = normalizeHost(user.homeInstance ?? currentHost)
+  return {
+    username: `${baseUsername(user.username)}@${homeInstance}`,
+    homeInstance,
+    homeUserId: user.homeInstance ? user.homeUserId : user.id,
+    ...(user.displayName ? { displayName: user.displayName } : {}),
+    ...(user.avatarColor ? { avatarColor: user.avatarColor } : {}),
+  }
+}
+
+/**
+ * Registers with the first password. Logs in with each after a 409 or the text `already taken`: instances differ in the
+ * status. Contract: 3. Also after a 403: closed registration does not exclude existing accounts. `knownUsername`: a
+ * different name there. Returns the password that was taken. Spec: Registration 6 and 10; federation-wire-2.md 3.2.
+ * Throws the API's errors.
+ */
+async function signInByIdentity(
+  api: Caller,
+  { username, ...identity }: FederatedIdentity,
+  secrets: { passwords: readonly string[]; knownUsername: string | undefined; isRegistered: boolean },
+  options: CallOptions,
+): Promise<SignedIn & { password: string }> {
+  const { passwords, knownUsername, isRegistered } = secrets
+  const [first] = passwords
+  if (first === undefined) throw new ApiError(401, 'Enter your password.')
+  let refusal: unknown
+  if (!isRegistered) {
+    try {
+      const signedIn = await api.call('register', { body: { username, ...identity, password: first }, ...options })
+      return { ...signedIn, password: first }
+    } catch (error) {
+      const status = error instanceof ApiError ? error.status : null
+      const exists = status === 409 || (status !== null && /already taken/i.test((error as ApiError).message))
+      if (!exists && status !== 403) throw error
+      if (!exists) refusal = error
+    }
+  }
+  for (const password of passwords) {
+    try {
+      const signedIn = await api.call('login', { body: { username: knownUsername ?? username, password }, ...options })
+      return { ...signedIn, password }
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error
+      refusal ??= error
+    }
+  }
+  throw refusal
+}

@@ -1,5 +1,4 @@
-import type { Api } from '../api/api.ts'
-import type { CallOptions } from '../api/call.ts'
+import type { Api, CallOptions } from '../api/api.ts'
 import type { DataExport } from '../api/records.ts'
 import { systemClock, type ClientClock } from '../platform.ts'
 

@@ -1,4 +1,7 @@
+// The entry `@gatehouse/client/identity`: usable without a client.
 import { parseFederatedUsername } from '@gatehouse/contracts/constants'
+
+export { parseFederatedUsername }
 
 export type KnownUser = {
   id: string
@@ -35,12 +38,7 @@ function haveSameBaseName(a: KnownUser, b: KnownUser): boolean {
 /** One for each connected instance, from `ready` events. */
 export type SelfIds = { add(id: string): void; has(id: string): boolean; clear(): void }
 
-/** Spec: Client session behaviour, identity helpers. */
-export type Identity = {
-  selfIds: SelfIds
-  isSelf(user: KnownUser, homeUser: KnownUser | null): boolean
-  resolveDisplayIdentity<U extends KnownUser>(user: U, homeUser: U | null): U
-}
+export type Identity = ReturnType<typeof createIdentity>
 
 /** Deleted users never match by name. Spec: Client session behaviour, identity helpers. */
 export function canonicalUserMatch(a: KnownUser, b: KnownUser): boolean {
@@ -50,20 +48,21 @@ export function canonicalUserMatch(a: KnownUser, b: KnownUser): boolean {
   return homeHostOf(a) === homeHostOf(b) && haveSameBaseName(a, b)
 }
 
-/** `currentHost` includes the port. */
-export function createIdentity(currentHost: string): Identity {
+/** `currentHost` includes the port. Spec: Client session behaviour, identity helpers. */
+export function createIdentity(currentHost: string) {
   const host = normalizeOriginToHost(currentHost)
   const ids = new Set<string>()
-  const isSelf = (user: KnownUser, homeUser: KnownUser | null) => {
+  const isSelf = (user: KnownUser, homeUser: KnownUser | null): boolean => {
     if (ids.has(user.id)) return true
     if (!homeUser) return false
     if (user.id === homeUser.id) return true
     return !!user.homeInstance && normalizeOriginToHost(user.homeInstance) === host && haveSameBaseName(user, homeUser)
   }
   return {
-    selfIds: { add: (id) => void ids.add(id), has: (id) => ids.has(id), clear: () => ids.clear() },
+    selfIds: { add: (id) => void ids.add(id), has: (id) => ids.has(id), clear: () => ids.clear() } as SelfIds,
     isSelf,
-    resolveDisplayIdentity: (user, homeUser) => (homeUser && isSelf(user, homeUser) ? homeUser : user),
+    resolveDisplayIdentity: <U extends KnownUser>(user: U, homeUser: U | null): U =>
+      homeUser && isSelf(user, homeUser) ? homeUser : user,
   }
 }
 

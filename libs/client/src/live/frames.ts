@@ -11,10 +11,7 @@ export type OtherEvent = { type: string; [field: string]: unknown }
 export type ServerEvent = ReadyEvent | PresenceUpdate | SecurityNotice | OtherEvent
 
 /** What an application's upstreams send, and what they take: `{ events: { 'chat.said': { text: string } }, requests: { 'chat.say': { body: …, reply: … } } }`. */
-export type LiveTypes = {
-  events: Record<string, object>
-  requests: Record<string, { body: object; reply: object }>
-}
+export type LiveTypes = { events: Record<string, object>; requests: Record<string, { body: object; reply: object }> }
 type Fields = Record<string, unknown>
 export type AnyLive = { events: Record<string, Fields>; requests: Record<string, { body: Fields; reply: Fields }> }
 

@@ -1,22 +1,11 @@
-import { LiveError } from '../api/errors.ts'
 import { closeCodes } from '@gatehouse/contracts/constants'
+import { LiveError } from '../api/errors.ts'
 import type { ClientClock, Jitter, OpenSocket, Socket } from '../platform.ts'
 import type { SessionEnd } from '../session/session.ts'
 import { reconnectDelayMs } from '../wait.ts'
-import { createStore, type Store } from '../store.ts'
-import {
-  findSessionEnd,
-  isPresenceUpdate,
-  isReady,
-  readFrame,
-  type AdminChange,
-  type AnyLive,
-  type LiveTypes,
-  type OtherEvent,
-  type OwnEvents,
-  type ReadyEvent,
-  type ServerEvent,
-} from './frames.ts'
+import { addTo, createStore, type Store } from '../store.ts'
+import { findSessionEnd, isPresenceUpdate, isReady, readFrame } from './frames.ts'
+import type { AdminChange, AnyLive, LiveTypes, OtherEvent, OwnEvents, ReadyEvent, ServerEvent } from './frames.ts'
 
 export type LiveState = {
   /** `retryAt` in clock ms. Null: on `retryNow` only, there are too many connections. Contract: 6. */
@@ -70,11 +59,11 @@ const watchRetryMs = 5_000
 /** Twice what the server waits for an upstream. */
 const replyTimeoutMs = 10_000
 const abnormalClosure = 1006
-const off: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
+export const noConnection: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
 
 export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const { clock } = deps
-  const state = createStore<LiveState>(off)
+  const { set, ...state } = createStore<LiveState>(noConnection)
   const listeners = new Set<(event: ServerEvent) => void>()
   const watchers = new Set<Parameters<LiveConnection['watchAdmin']>[0]>()
   const waiting = new Map<string, (reply: object | LiveError) => void>()
@@ -85,7 +74,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   let hasBeenReady = false
   let timer: unknown
 
-  const change = (part: Partial<LiveState>) => state.set({ ...state.getSnapshot(), ...part })
+  const change = (part: Partial<LiveState>) => set({ ...state.getSnapshot(), ...part })
   const after = (ms: number, run: () => void) => {
     clock.clearTimeout(timer)
     timer = clock.setTimeout(run, ms)
@@ -106,10 +95,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const onDisconnected = (token: string, code: number) => {
     disconnect()
     const end = findSessionEnd(code)
-    if (end && deps.onRefused(token, end)) {
-      close()
-      return
-    }
+    if (end && deps.onRefused(token, end)) return close()
     if (!isOpen) return
     if (code === closeCodes.tooManyConnections) return change({ phase: 'waiting', retryAt: null, sessionId: null })
     const delay = reconnectDelayMs(attempt, deps.jitter())
@@ -119,17 +105,13 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   }
   const connect = () => {
     const token = deps.token()
-    if (!token) {
-      close()
-      return
-    }
+    if (!token) return close()
     change({ phase: 'connecting', retryAt: null })
     let opened: Socket
     try {
       opened = deps.openSocket(`${deps.origin.replace(/^http/, 'ws')}/ws`)
     } catch {
-      onDisconnected(token, abnormalClosure)
-      return
+      return onDisconnected(token, abnormalClosure)
     }
     socket = opened
     opened.onopen = () => opened.send(JSON.stringify({ type: 'auth', token }))
@@ -138,7 +120,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     }
     opened.onmessage = ({ data }) => {
       const event = socket === opened ? readFrame(data) : null
-      if (event) onEvent(event, opened, token)
+      if (event) receive(event, opened, token)
     }
     after(readyTimeoutMs, () => onDisconnected(token, abnormalClosure))
   }
@@ -149,7 +131,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       after(pongTimeoutMs, () => onDisconnected(token, abnormalClosure))
     })
   }
-  const onEvent = (event: OtherEvent, opened: Socket, token: string) => {
+  const receive = (event: OtherEvent, opened: Socket, token: string) => {
     if (isReady(event)) {
       const { sessionId, instance, presences } = event
       change({ phase: 'ready', retryAt: null, sessionId, instance, presences })
@@ -159,9 +141,8 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       hasBeenReady = true
     }
     if (event.type === 'admin_changed') tellWatchers(event as AdminChange)
-    if (isPresenceUpdate(event)) {
+    if (isPresenceUpdate(event))
       change({ presences: { ...state.getSnapshot().presences, [event.userId]: event.status } })
-    }
     if (event.type === 'pong') {
       attempt = 0 // not at `ready`: the backoff must still grow for a server that fails right after each handshake
       schedulePing(opened, token)
@@ -179,11 +160,11 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
     if (code !== 'service_unavailable' || requestType !== 'watch') return
     clock.setTimeout(() => (watchers.size ? sendWhenReady('watch') : undefined), watchRetryMs)
   }
-  const close = () => {
+  const close = (): void => {
     isOpen = hasBeenReady = false
     attempt = 0
     disconnect()
-    state.set(off)
+    set(noConnection)
   }
 
   const send = (type: string, body: object) =>
@@ -200,17 +181,13 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       waiting.set(ref, settle)
       socket.send(JSON.stringify({ ...body, type, ref }))
     })
-  const onEvery = (listener: (event: ServerEvent) => void) => {
-    listeners.add(listener)
-    return () => void listeners.delete(listener)
-  }
+  const onEvent = (listener: (event: ServerEvent) => void) => addTo(listeners, listener)
 
   return {
     send: send as LiveConnection['send'],
-    on: (type, listener) => onEvery((event) => void (event.type === type && listener(event as never))),
-    onEvent: onEvery,
-    subscribe: state.subscribe,
-    getSnapshot: state.getSnapshot,
+    on: (type, listener) => onEvent((event) => void (event.type === type && listener(event as never))),
+    onEvent,
+    ...state,
     open: () => {
       if (isOpen) return
       isOpen = true

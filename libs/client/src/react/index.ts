@@ -1,14 +1,10 @@
 import { createContext, createElement, useContext, useSyncExternalStore, type ReactNode } from 'react'
 import type { Client } from '../client.ts'
-import type { LiveState } from '../live/live-connection.ts'
-import type { SessionState } from '../session/session.ts'
+import { noConnection, type LiveState } from '../live/live-connection.ts'
+import { noSession, type SessionState } from '../session/session.ts'
 import type { Store } from '../store.ts'
 
 const ClientContext = createContext<Client | null>(null)
-
-/** Server rendering, and the first rendering in a browser, are those of nobody. */
-const nobody: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
-const noConnection: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
 
 /** The components below it use this client. */
 export function ClientProvider({ client, children }: { client: Client; children?: ReactNode }) {
@@ -27,7 +23,8 @@ export function useStore<T>({ subscribe, getSnapshot }: Store<T>, onServer: T = 
   return useSyncExternalStore(subscribe, getSnapshot, () => onServer)
 }
 
-export const useSession = (): SessionState => useStore(useClient().session, nobody)
+/** Server rendering, and the first rendering in a browser, are those of nobody. */
+export const useSession = (): SessionState => useStore(useClient().session, noSession)
 
 export const useLive = (): LiveState => useStore(useClient().live, noConnection)
 

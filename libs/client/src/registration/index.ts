@@ -3,7 +3,7 @@ import { countCodePoints, isLocalUsername, limits, normalizeUsername } from '@ga
 import type { Api } from '../api/api.ts'
 import { isAborted } from '../api/errors.ts'
 import { systemClock } from '../platform.ts'
-import { createStore, type Store } from '../store.ts'
+import { createStore } from '../store.ts'
 
 export type RegistrationEntry = { username: string; password: string; confirmation: string }
 export type RegistrationProblems = Partial<Record<keyof RegistrationEntry, string>>
@@ -38,43 +38,40 @@ export type AvailabilityState =
   | { status: 'unavailable'; username: string; reason: string }
   | { status: 'failed'; username: string; error: Error }
 
-export type AvailabilityCheck = Store<AvailabilityState> & {
-  check(typed: string): void
-  cancel(): void
-}
+export type AvailabilityCheck = ReturnType<typeof createAvailabilityCheck>
 
 const debounceMs = 500
 
 /** One for each form. Waits 500 ms after the last input. Spec: Client session behaviour, registration page. */
-export function createAvailabilityCheck(api: Pick<Api, 'checkUsername'>, clock = systemClock): AvailabilityCheck {
-  const state = createStore<AvailabilityState>({ status: 'idle' })
+export function createAvailabilityCheck(api: Pick<Api, 'checkUsername'>, clock = systemClock) {
+  const { set, ...state } = createStore<AvailabilityState>({ status: 'idle' })
   let timer: unknown
   let aborting = new AbortController()
 
-  const cancel = () => {
+  const cancel = (): void => {
     clock.clearTimeout(timer)
     aborting.abort()
-    state.set({ status: 'idle' })
+    set({ status: 'idle' })
   }
   const request = async (username: string, signal: AbortSignal) => {
     try {
       const { available, reason } = await api.checkUsername(username, { signal })
       if (signal.aborted) return
-      if (available) state.set({ status: 'available', username })
-      else state.set({ status: 'unavailable', username, reason: reason ?? 'This username is not available' })
+      if (available) set({ status: 'available', username })
+      else set({ status: 'unavailable', username, reason: reason ?? 'This username is not available' })
     } catch (error) {
       if (signal.aborted || isAborted(error)) return
-      state.set({ status: 'failed', username, error: error as Error })
+      set({ status: 'failed', username, error: error as Error })
     }
   }
-  const check = (typed: string) => {
+  const check = (typed: string): void => {
     cancel()
     if (findUsernameProblem(typed)) return
     const username = normalizeUsername(typed)
     aborting = new AbortController()
     const { signal } = aborting
-    state.set({ status: 'checking', username })
+    set({ status: 'checking', username })
     timer = clock.setTimeout(() => void request(username, signal), debounceMs)
   }
-  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, check, cancel }
+  return { ...state, check, cancel }
 }

@@ -1,6 +1,5 @@
 import { normalizeUsername } from '@gatehouse/contracts/constants'
-import type { Api } from '../api/api.ts'
-import type { CallOptions } from '../api/call.ts'
+import type { Api, CallOptions } from '../api/api.ts'
 import type { Credentials, Registration, User } from '../api/records.ts'
 import type { KeyValueStorage } from '../platform.ts'
 import { tokenKey, type Session } from '../session/session.ts'
@@ -19,32 +18,24 @@ export async function completeRegistration(
     storage: KeyValueStorage
     session: Pick<Session, 'initSession'>
   },
-  input: RegistrationInput,
+  { username, password, displayName, avatarColor, inviteToken, avatar }: RegistrationInput,
   options: CallOptions = {},
 ): Promise<RegistrationOutcome> {
-  const { token, user: registered } = await deps.api.call('register', { body: registrationOf(input), ...options })
-  deps.storage.setItem(tokenKey, token)
-  const { user, avatarError } = await saveAvatar(deps.apiWithToken(token), registered, input.avatar ?? null)
-  deps.session.initSession(token, user, { password: input.password })
-  return { user, avatarError }
-}
-
-function registrationOf(input: RegistrationInput): Registration {
-  return {
-    username: normalizeUsername(input.username),
-    password: input.password,
-    ...(input.displayName ? { displayName: input.displayName } : {}),
-    ...(input.avatarColor ? { avatarColor: input.avatarColor } : {}),
-    ...(input.inviteToken ? { inviteToken: input.inviteToken } : {}),
+  const body: Registration = {
+    username: normalizeUsername(username),
+    password,
+    ...(displayName && { displayName }),
+    ...(avatarColor && { avatarColor }),
+    ...(inviteToken && { inviteToken }),
   }
+  const { token, user } = await deps.api.call('register', { body, ...options })
+  deps.storage.setItem(tokenKey, token)
+  const outcome = avatar ? await saveAvatar(deps.apiWithToken(token), user, avatar) : { user, avatarError: null }
+  deps.session.initSession(token, outcome.user, { password })
+  return outcome
 }
 
-async function saveAvatar(
-  api: Pick<Api, 'call' | 'upload'>,
-  user: User,
-  avatar: Blob | null,
-): Promise<RegistrationOutcome> {
-  if (!avatar) return { user, avatarError: null }
+async function saveAvatar(api: Pick<Api, 'call' | 'upload'>, user: User, avatar: Blob): Promise<RegistrationOutcome> {
   try {
     const { filename } = await api.upload(avatar)
     return { user: await api.call('patchSelf', { body: { avatar: filename } }), avatarError: null }

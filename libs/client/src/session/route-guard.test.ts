@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { guardRoute } from './route-guard.ts'
+import { guardRoute } from './routes.ts'
 
 describe('Client session behaviour: the route guard', () => {
   it('redirects protected routes to /login with no token', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isSafeRedirect, safeRedirect } from './safe-redirect.ts'
+import { isSafeRedirect, safeRedirect } from './routes.ts'
 
 const here = 'https://home.example'
 

@@ -3,7 +3,7 @@ import type { User } from '../api/records.ts'
 import type { StoredRemote } from '../connections/remotes.ts'
 import type { SelfIds } from '../identity/identity.ts'
 import type { ClientClock, Jitter, KeyValueStorage } from '../platform.ts'
-import { createStore, type Store } from '../store.ts'
+import { addTo, createStore } from '../store.ts'
 import { reconnectDelayMs, wait } from '../wait.ts'
 
 export const tokenKey = 'service_token'
@@ -30,22 +30,9 @@ export type SessionState = {
 }
 
 /** Spec: Client session behaviour. */
-export type Session = Store<SessionState> & {
-  /** Connects the other instances with their stored tokens, else with `password`. */
-  initSession(token: string, user: User, secrets?: { password?: string }): void
-  /** Null: no token, or a refused one (401, 403, 404). Other failures are tried again. */
-  loadUser(): Promise<User | null>
-  logout(): void
-  replaceToken(token: string): void
-  setUser(user: User): void
-  /** Ignores any token but the current one. Returns whether no session is left. */
-  invalidateToken(token: string, end: SessionEnd): boolean
-  /** The stored session stays. */
-  close(): void
-  /** Needed after a change in another tab. */
-  readStorage(): void
-}
+export type Session = ReturnType<typeof createSession>
 
+export const noSession: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
 const loggedOut: SessionEnd = { reason: 'logged_out', message: 'You have logged out.' }
 const endedElsewhere: SessionEnd = { reason: 'ended_elsewhere', message: 'You have logged out in another tab.' }
 const loadFailed: SessionEnd = {
@@ -63,34 +50,31 @@ export function createSession(deps: {
   fetchUser: () => Promise<User>
   readInstances: (user: User) => StoredRemote[]
   connectInstances: (user: User, password: string | null, stored: StoredRemote[]) => void
-}): Session {
+}) {
   const { storage } = deps
-  const store = createStore<SessionState>({ ...noSession, token: storage.getItem(tokenKey) })
+  const { set, ...store } = createStore<SessionState>({ ...noSession, token: storage.getItem(tokenKey) })
   let loading: Promise<User | null> | null = null
   let pause = new AbortController()
 
-  const change = (part: Partial<SessionState>) => store.set({ ...store.getSnapshot(), ...part })
-  const stopLoading = () => {
+  const change = (part: Partial<SessionState>) => set({ ...store.getSnapshot(), ...part })
+  const close = (): void => {
     loading = null
     pause.abort()
   }
   /** Late responses for the previous user are ignored. */
   const reset = (next: SessionState) => {
-    stopLoading()
+    close()
     deps.userScopedStores.resetAll()
     deps.selfIds.clear()
-    store.set(next)
+    set(next)
   }
   const takeOverToken = (token: string) => {
     const { user } = store.getSnapshot()
-    if (user && userIdOf(token) === user.id) {
-      change({ token })
-    } else {
-      reset({ ...noSession, token })
-      void loadUser()
-    }
+    if (user && userIdOf(token) === user.id) return change({ token })
+    reset({ ...noSession, token })
+    void loadUser()
   }
-  const invalidateToken = (token: string, ended: SessionEnd) => {
+  const invalidateToken = (token: string, ended: SessionEnd): boolean => {
     const current = store.getSnapshot().token
     if (current !== token) return current === null
     const stored = storage.getItem(tokenKey)
@@ -140,41 +124,42 @@ export function createSession(deps: {
   }
 
   return {
-    subscribe: store.subscribe,
-    getSnapshot: store.getSnapshot,
-    initSession: (token, user, secrets = {}) => {
+    ...store,
+    /** Connects the other instances with their stored tokens, else with `password`. */
+    initSession: (token: string, user: User, secrets: { password?: string } = {}): void => {
       const stored = deps.readInstances(user) // before the reset, which deletes it
       // Before the token is saved: it must not stand beside data of the previous user.
       reset(noSession)
       storage.setItem(tokenKey, token)
-      store.set({ ...noSession, token, user })
+      set({ ...noSession, token, user })
       deps.connectInstances(user, secrets.password ?? null, stored)
     },
+    /** Null: no token, or a refused one (401, 403, 404). Other failures are tried again. */
     loadUser,
-    logout: () => {
+    logout: (): void => {
       storage.removeItem(tokenKey)
       reset({ ...noSession, ended: loggedOut })
     },
-    replaceToken: (token) => {
+    replaceToken: (token: string): void => {
       storage.setItem(tokenKey, token)
       change({ token })
     },
-    setUser: (user) => {
+    setUser: (user: User): void => {
       if (store.getSnapshot().user?.id === user.id) change({ user })
     },
+    /** Ignores any token but the current one. Returns whether no session is left. */
     invalidateToken,
-    close: stopLoading,
-    readStorage: () => {
+    /** The stored session stays. */
+    close,
+    /** Needed after a change in another tab. */
+    readStorage: (): void => {
       const stored = storage.getItem(tokenKey)
-      const { token } = store.getSnapshot()
-      if (stored === token) return
+      if (stored === store.getSnapshot().token) return
       if (stored === null) reset({ ...noSession, ended: endedElsewhere })
       else takeOverToken(stored)
     },
   }
 }
-
-const noSession: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
 
 /** Contract: 3, loadUser. */
 function isRefusal(error: unknown): boolean {
@@ -197,39 +182,30 @@ export type UserScopedStores = ReturnType<typeof createUserScopedStores>
 export function createUserScopedStores() {
   const stores = new Set<{ reset(): void }>()
   return {
-    register: (store: { reset(): void }): (() => void) => {
-      stores.add(store)
-      return () => void stores.delete(store)
-    },
-    resetAll: (): void => {
-      for (const store of [...stores]) store.reset()
-    },
+    register: (store: { reset(): void }) => addTo(stores, store),
+    resetAll: (): void => [...stores].forEach((store) => store.reset()),
   }
 }
 
 /** The server revokes the old token early: refusals of it must wait. */
 export function createPasswordChange() {
   let running = 0
-  let deferred: (() => void)[] = []
-  const end = () => {
-    running -= 1
-    if (running > 0) return
-    const actions = deferred
-    deferred = []
-    for (const action of actions) action()
-  }
+  const deferred: (() => void)[] = []
   return {
     run: async <T>(change: () => Promise<T>): Promise<T> => {
       running += 1
       try {
         return await change()
       } finally {
-        end()
+        running -= 1
+        if (!running) deferred.splice(0).forEach((action) => action())
       }
     },
-    defer: (action: () => void): boolean => {
-      if (running > 0) deferred.push(action)
-      return running > 0
+    /** At once, where none is running. */
+    afterwards: <T>(action: () => T): T | undefined => {
+      if (!running) return action()
+      deferred.push(action)
+      return undefined
     },
   }
 }

@@ -1,4 +1,0 @@
-/** `@gatehouse/client/identity`: usable without a client. */
-export { parseFederatedUsername } from '@gatehouse/contracts/constants'
-
-export * from './identity.ts'
