@@ -1,52 +1,43 @@
 import { read } from '@gatehouse/database'
 import type { OperationContext } from '../context.ts'
 
-/** Contract: 6, `ready`. */
-export type PeeringSummary = Readonly<Record<(typeof listOf)[keyof typeof listOf], string[]>> & {
-  readonly pendingApprovalCount: number
-}
-
-const listOf = {
-  active: 'activePeerOrigins',
-  rejected: 'rejectedPeerOrigins',
-  awaiting_approval: 'awaitingApprovalPeerOrigins',
-} as const
+export type PeeringReader = ReturnType<typeof createPeeringReader>
 
 /** Handshakes of a short time share one read. */
-export class PeeringReader {
-  readonly #deps: Pick<OperationContext, 'orm' | 'timer' | 'timings'>
-  #latest: { summary: Promise<PeeringSummary>; readAt: number } | undefined
-
-  constructor(deps: Pick<OperationContext, 'orm' | 'timer' | 'timings'>) {
-    this.#deps = deps
-  }
-
-  async read(): Promise<PeeringSummary> {
-    const now = this.#deps.timer.now()
-    if (!this.#latest || now - this.#latest.readAt >= this.#deps.timings.peeringSummaryMs) {
-      const latest = { summary: readPeeringSummary(this.#deps), readAt: now }
-      this.#latest = latest
-      latest.summary.catch(() => {
-        if (this.#latest === latest) this.#latest = undefined
-      })
-    }
-    return await this.#latest.summary
+export function createPeeringReader({ orm, timer, timings }: Pick<OperationContext, 'orm' | 'timer' | 'timings'>) {
+  let latest: { summary: Promise<PeeringSummary>; readAt: number } | undefined
+  return {
+    async read(): Promise<PeeringSummary> {
+      const now = timer.now()
+      if (!latest || now - latest.readAt >= timings.peeringSummaryMs) {
+        const reading = { summary: readPeeringSummary({ orm }), readAt: now }
+        latest = reading
+        reading.summary.catch(() => {
+          if (latest === reading) latest = undefined
+        })
+      }
+      return await latest.summary
+    },
   }
 }
 
-async function readPeeringSummary({ orm }: Pick<OperationContext, 'orm'>): Promise<PeeringSummary> {
-  const rows = await read<{ origin: string | null; status: keyof typeof listOf; pending: number }>(
+/** Contract: 6, `ready`. */
+export type PeeringSummary = Awaited<ReturnType<typeof readPeeringSummary>>
+
+type Row = { origin: string | null; status: 'active' | 'rejected' | 'awaiting_approval'; pending: number }
+
+async function readPeeringSummary({ orm }: Pick<OperationContext, 'orm'>) {
+  const rows = await read<Row>(
     orm.em.fork(),
     `select origin, status, pending
      from (select count(*)::int as pending from approval_requests where status = 'pending') as requests
      left join peers on status in ('active', 'rejected', 'awaiting_approval') order by peers.id`,
   )
-  const summary = {
-    activePeerOrigins: [] as string[],
-    rejectedPeerOrigins: [] as string[],
-    awaitingApprovalPeerOrigins: [] as string[],
+  const originsOf = (status: Row['status']) => rows.flatMap((row) => (row.status === status ? (row.origin ?? []) : []))
+  return {
+    activePeerOrigins: originsOf('active'),
+    rejectedPeerOrigins: originsOf('rejected'),
+    awaitingApprovalPeerOrigins: originsOf('awaiting_approval'),
     pendingApprovalCount: rows[0]?.pending ?? 0,
   }
-  for (const { origin, status } of rows) if (origin !== null) summary[listOf[status]].push(origin)
-  return summary
 }

@@ -7,23 +7,21 @@ import type { Claims } from '../sessions/session-registry.ts'
 
 type TokenClaims = Claims & { readonly userId: string }
 
-export type TokenReader = {
-  /** Undefined: invalid or expired. Rejects with `BusUnavailable` where identity does not answer. */
-  read(token: string): Promise<TokenClaims | undefined>
-}
+export type TokenReader = ReturnType<typeof createTokenReader>
 
 /** Identity verifies a token once. What it refused is not remembered. docs/decisions/token-claims.md. */
 export function createTokenReader(
   { bus, clock, timings }: Pick<OperationContext, 'bus' | 'clock' | 'timings'>,
   capacity: number = policy.rememberedTokens,
-): TokenReader {
+) {
   const remembered = new LRUCache<string, TokenClaims>({ max: capacity })
   const ask = coalesceLoads(async (tokens) => {
     const { claims } = await bus.request(readTokenClaims, { tokens: [...tokens] }, { timeoutMs: timings.tokenReadMs })
     return tokens.map((token, index) => [token, claims[index]] as const)
   }, maxTokensPerCall)
   return {
-    async read(token) {
+    /** Undefined: invalid or expired. Rejects with `BusUnavailable` where identity does not answer. */
+    async read(token: string): Promise<TokenClaims | undefined> {
       if (token.length > maxBearerTokenLength) return undefined
       const known = remembered.get(token)
       if (known) return known.exp > Math.floor(clock.now() / 1000) ? known : undefined

@@ -1,44 +1,32 @@
-import type { Bus, Subscription } from '@gatehouse/bus'
+import type { Subscription } from '@gatehouse/bus'
 import { closures, deletedPresence, limits, sessionEndingEvents } from '@gatehouse/contracts'
 import { bigintArray, read, readAccountStates } from '@gatehouse/database'
-import { closeSocket, type ReleaseDeps } from '../connection/close-socket.ts'
+import { closeSocket, type RefusalDeps } from '../connection/close-sockets.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import {
-  isEndedBy,
-  type LocalUser,
-  type SessionEnding,
-  type SessionRegistry,
-  type ToldEnding,
-} from './session-registry.ts'
+import { isEndedBy, type LocalUser, type SessionEnding, type SessionRegistry } from './session-registry.ts'
 
-export type EndingDeps = ReleaseDeps &
-  Pick<OperationContext, 'sessionMetrics'> & {
-    presence: { forceOffline(user: LocalUser): void }
-  }
+export type EndingDeps = RefusalDeps & { presence: { forceOffline(user: LocalUser): void } }
 
 export const sessionEndings = {
   PasswordReset: { closure: closures.passwordReset, reason: 'password_reset' },
   SessionsEnded: { closure: closures.tokenRevoked, reason: 'sessions_ended' },
   UserSuspended: { closure: closures.accountSuspended, reason: 'account_suspended' },
   UserDeleted: { closure: closures.accountDeleted, reason: 'account_deleted' },
-} as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], SessionEnding>
+} as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], Pick<SessionEnding, 'closure' | 'reason'>>
 
 /** `onDeleted` gets each part of a deleted account's audience. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
 export async function subscribeSessionEndings(
-  deps: EndingDeps & {
-    bus: Pick<Bus, 'subscribe'>
-    sessions: Pick<SessionRegistry, 'find'>
-    onDeleted(userId: string, audience: readonly string[]): void
-  },
+  deps: EndingDeps & Pick<OperationContext, 'bus'> & { sessions: Pick<SessionRegistry, 'find'> },
+  onDeleted: (userId: string, audience: readonly string[]) => void,
 ): Promise<Subscription> {
   const events = [...sessionEndingEvents, deletedPresence] as const
   return await deps.bus.subscribe(events, async ({ name, payload }) => {
-    if (name === 'DeletedPresence') return deps.onDeleted(payload.userId, payload.audience)
+    if (name === 'DeletedPresence') return onDeleted(payload.userId, payload.audience)
     const user = deps.sessions.find(payload.userId)
     const second = name === 'UserDeleted' ? Infinity : Math.floor(payload.at / 1000)
     if (user) endSessions(deps, user, { ...sessionEndings[name], second, version: payload.state.version })
-    if (name === 'UserDeleted') deps.onDeleted(payload.userId, payload.audience)
+    if (name === 'UserDeleted') onDeleted(payload.userId, payload.audience)
   })
 }
 
@@ -46,7 +34,7 @@ export async function subscribeSessionEndings(
  * Tokens of a later second stay. For the same second, the version that admitted the socket decides. A user without another
  * socket goes offline at once.
  */
-export function endSessions(deps: EndingDeps, user: LocalUser, ending: ToldEnding): void {
+export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEnding): void {
   if (!user.ending || user.ending.version <= ending.version) user.ending = ending
   const ended = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))
   if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
@@ -56,7 +44,7 @@ export function endSessions(deps: EndingDeps, user: LocalUser, ending: ToldEndin
 
 /** Spec: Bearer tokens; Contract: 6. */
 export function closeExpiredSessions(
-  deps: ReleaseDeps & Pick<OperationContext, 'clock' | 'sessionMetrics'> & { sessions: Pick<SessionRegistry, 'users'> },
+  deps: RefusalDeps & Pick<OperationContext, 'clock'> & { sessions: Pick<SessionRegistry, 'users'> },
 ): void {
   const now = Math.floor(deps.clock.now() / 1000)
   for (const user of deps.sessions.users()) {
@@ -69,10 +57,7 @@ export function closeExpiredSessions(
 }
 
 /** Only `ready` sockets count: a revoked token must not close those of a live one. Contract: 6. */
-export function closeOldestSockets(
-  deps: ReleaseDeps & Pick<OperationContext, 'sessionMetrics'>,
-  user: LocalUser,
-): void {
+export function closeOldestSockets(deps: RefusalDeps, user: LocalUser): void {
   if (user.sockets.size <= limits.socketsPerAccount) return
   const ready = [...user.sockets].filter(({ phase }) => phase === 'ready')
   const excess = ready.slice(0, Math.max(0, ready.length - limits.socketsPerAccount))

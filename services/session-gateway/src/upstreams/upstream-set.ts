@@ -1,47 +1,6 @@
 import { type Upstream, upstreamSubjects } from '@gatehouse/contracts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 
-export class UpstreamSet {
-  readonly #busPrefix: string
-  #byName = new Map<string, LiveUpstream>()
-  #byMessagePrefix = new Map<string, LiveUpstream>()
-  definitions: readonly Upstream[] = []
-  withReadyParts: readonly LiveUpstream[] = []
-  withAudience: readonly LiveUpstream[] = []
-
-  constructor(busPrefix: string) {
-    this.#busPrefix = busPrefix
-  }
-
-  all(): Iterable<LiveUpstream> {
-    return this.#byName.values()
-  }
-
-  ownerOf(type: unknown): LiveUpstream | undefined {
-    if (this.#byMessagePrefix.size === 0 || typeof type !== 'string') return undefined
-    return this.#byMessagePrefix.get(messagePrefixOf(type))
-  }
-
-  /** Work for an upstream that is still named goes on. */
-  replace(definitions: readonly Upstream[]): void {
-    const previous = this.#byName
-    this.definitions = definitions
-    this.#byName = new Map(definitions.map((definition) => [definition.name, this.#takeOver(previous, definition)]))
-    for (const upstream of previous.values()) upstream.isRemoved = !this.#byName.has(upstream.name)
-    const all = [...this.#byName.values()]
-    const owners = all.flatMap((upstream) => upstream.definition.messages.map((prefix) => [prefix, upstream] as const))
-    this.#byMessagePrefix = new Map(owners)
-    this.withReadyParts = all.filter(({ definition }) => definition.ready.length > 0)
-    this.withAudience = all.filter(({ definition }) => definition.answers.includes('audience'))
-  }
-
-  #takeOver(previous: ReadonlyMap<string, LiveUpstream>, definition: Upstream): LiveUpstream {
-    const upstream = previous.get(definition.name) ?? new LiveUpstream(definition, this.#busPrefix)
-    upstream.definition = definition
-    return upstream
-  }
-}
-
 export type WaitingMessage = { type: string; ref?: string; json: string }
 
 /** One message of a socket is under way, the others wait for its reply. */
@@ -76,6 +35,42 @@ export class LiveUpstream {
 }
 
 /** With the dot. Empty without one. */
-function messagePrefixOf(type: string): string {
-  return type.slice(0, type.indexOf('.') + 1)
+const messagePrefixOf = (type: string) => type.slice(0, type.indexOf('.') + 1)
+
+export class UpstreamSet {
+  readonly #busPrefix: string
+  #byName = new Map<string, LiveUpstream>()
+  #byMessagePrefix = new Map<string, LiveUpstream>()
+  definitions: readonly Upstream[] = []
+  withReadyParts: readonly LiveUpstream[] = []
+  withAudience: readonly LiveUpstream[] = []
+
+  constructor(busPrefix: string) {
+    this.#busPrefix = busPrefix
+  }
+
+  all(): LiveUpstream[] {
+    return [...this.#byName.values()]
+  }
+
+  ownerOf(type: unknown): LiveUpstream | undefined {
+    if (this.#byMessagePrefix.size === 0 || typeof type !== 'string') return undefined
+    return this.#byMessagePrefix.get(messagePrefixOf(type))
+  }
+
+  /** Work for an upstream that is still named goes on. */
+  replace(definitions: readonly Upstream[]): void {
+    const previous = this.#byName
+    const all = definitions.map((definition) => {
+      const upstream = previous.get(definition.name) ?? new LiveUpstream(definition, this.#busPrefix)
+      return Object.assign(upstream, { definition })
+    })
+    this.definitions = definitions
+    this.#byName = new Map(all.map((upstream) => [upstream.name, upstream]))
+    for (const upstream of previous.values()) upstream.isRemoved = !this.#byName.has(upstream.name)
+    const owners = all.flatMap((upstream) => upstream.definition.messages.map((prefix) => [prefix, upstream] as const))
+    this.#byMessagePrefix = new Map(owners)
+    this.withReadyParts = all.filter(({ definition }) => definition.ready.length > 0)
+    this.withAudience = all.filter(({ definition }) => definition.answers.includes('audience'))
+  }
 }
