@@ -113,16 +113,12 @@ export async function keepCreated(
   try {
     await attempt(generation)
   } catch (error) {
-    if (isRefused(error)) {
+    // A server without JetStream has no responder.
+    if (!(error instanceof BusUnavailable) || error.reason === 'no-responders') {
       stop()
       throw error
     }
     void createUntilDone()
   }
   return { stop }
-}
-
-/** A server without JetStream has no responder. */
-function isRefused(error: unknown): boolean {
-  return !(error instanceof BusUnavailable) || error.reason === 'no-responders'
 }

@@ -1,5 +1,4 @@
-import { headers } from 'nats'
-import type { MsgHdrs } from 'nats'
+import { headers, type MsgHdrs } from 'nats'
 import type { Context } from '../bus.ts'
 import type { EventMessage } from '../event-message.ts'
 

@@ -146,9 +146,9 @@ export async function openPresenceFeed(deps: FeedDeps) {
       sendChanges(deps, [{ userId, status: 'offline' }], { ...emptyAudience, linkedTo })
     },
     async [Symbol.asyncDispose](): Promise<void> {
-      await subscription[Symbol.asyncDispose]()
       stopped = true
       timer.clear(scheduled)
+      await subscription[Symbol.asyncDispose]()
       await running
     },
   }
