@@ -20,7 +20,6 @@ export type Received<E extends EventDefinition = EventDefinition> =
 export type EventHandler<E extends EventDefinition = EventDefinition> = (received: Received<E>) => Promise<void>
 
 export type Subscription = AsyncDisposable
-
 export type BusLog = { warn(fields: object, message: string): void; error(fields: object, message: string): void }
 
 /** Both ends parse payloads with the definition's schema. */

@@ -3,25 +3,16 @@ import { Refusal, toErrorResponse } from '@gatehouse/runtime'
 import { z } from 'zod'
 import type { BusLog, Context, EventHandler, Received } from './bus.ts'
 
-export type EventMessage = {
-  id: string
-  json: string
-  requestId: string | undefined
-  traceparent?: string
-  deliveries: number
-}
+export type EventMessage = Omit<Received, 'name' | 'payload'> & { json: string }
 
 /** Rejects when the payload does not fit the schema. */
 export type MessageHandler = (message: EventMessage) => Promise<void>
 
-export function messageHandlers<E extends EventDefinition>(
-  events: E | readonly E[],
-  handler: EventHandler<E>,
-): { event: E; handle: MessageHandler }[] {
+export function messageHandlers<E extends EventDefinition>(events: E | readonly E[], handler: EventHandler<E>) {
   const list = 'kind' in events ? [events] : events
   return list.map((event) => ({
     event,
-    async handle({ json, ...message }) {
+    async handle({ json, ...message }: EventMessage): Promise<void> {
       const payload = event.payload.parse(JSON.parse(json))
       // The schema has checked it; the compiler does not resolve the conditional type.
       await handler({ ...message, name: event.name, payload } as unknown as Received<E>)

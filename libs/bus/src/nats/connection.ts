@@ -4,13 +4,11 @@ import { abortable, withTimeout } from '@gatehouse/runtime'
 import { ErrorCode, Events, NatsError, connect } from 'nats'
 import type * as nats from 'nats'
 import type { Msg, NatsConnection } from 'nats'
-import { BusUnavailable, type BusLog, type Subscription } from '../bus.ts'
+import { BusUnavailable, type BusLog } from '../bus.ts'
 import { connectAttemptMs, connectRetryMs, connectStartMs, drainMs, pingMs, refusedRetryMs } from '../policy.ts'
 
 export type Client = { nc: NatsConnection; jsm: nats.JetStreamManager; js: nats.JetStreamClient }
-
 export type Connection = Awaited<ReturnType<typeof openConnection>>
-
 export type ConnectionOptions = { url: string; tls?: SecureContextOptions | undefined; name: string; log: BusLog }
 
 /**
@@ -94,11 +92,7 @@ export async function openConnection({ url, tls = {}, name, log }: ConnectionOpt
   }
 
   /** Resolves when NATS knows the subscription. Without a connection it begins with the next one. */
-  async function listen(
-    subject: string,
-    receive: (message: Msg) => void | Promise<void>,
-    queue?: string,
-  ): Promise<Subscription> {
+  async function listen(subject: string, receive: (message: Msg) => void | Promise<void>, queue?: string) {
     const underWay = new Set<Promise<void>>()
     let subscription: nats.Subscription | undefined
     const begin = (nc: NatsConnection) => {
@@ -168,9 +162,7 @@ const reconnectOptions: nats.ConnectionOptions = {
   ignoreAuthErrorAbort: true,
 }
 
-type Address = nats.ConnectionOptions & { servers: string[] }
-
-function parseAddress(text: string, given: SecureContextOptions): Address {
+function parseAddress(text: string, given: SecureContextOptions): nats.ConnectionOptions & { servers: string[] } {
   const urls = text.split(',').map((part) => {
     const url = URL.parse(part.includes('://') ? part.trim() : `nats://${part.trim()}`)
     // The text may hold a password.

@@ -1,6 +1,6 @@
 import { backoffMs, systemClock } from '@gatehouse/runtime'
 import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats'
-import type { ConsumerConfig, ConsumerInfo, ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from 'nats'
+import type { ConsumerConfig, ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from 'nats'
 import type { Subscription } from '../bus.ts'
 import { createSequence, type MessageHandler } from '../messages.ts'
 import * as policy from '../policy.ts'
@@ -13,7 +13,7 @@ type Consumer = {
 }
 
 /** The consumer is created again after each connection and loss. */
-async function startConsumer(stream: EventStream, { configure, receive }: Consumer): Promise<{ stop(): void }> {
+async function startConsumer(stream: EventStream, { configure, receive }: Consumer) {
   let pull: ConsumerMessages | undefined
   const stopPull = () => {
     void pull?.close()
@@ -101,10 +101,7 @@ export async function consumeDurably(
  * NOTE: the client's own ordered consumer skips events when the stream is created anew, and notices a loss only with a
  * later event. nats-faults.test.ts; docs/decisions/nats-client.md.
  */
-export async function consumeInOrder(
-  stream: EventStream,
-  handlers: ReadonlyMap<string, MessageHandler>,
-): Promise<Subscription> {
+export async function consumeInOrder(stream: EventStream, handlers: ReadonlyMap<string, MessageHandler>) {
   const sequence = createSequence(stream.connection.log)
   // NATS has its own clock. Handlers are idempotent.
   const calledAt = new Date(systemClock.now() - policy.clockSkewMs)
@@ -170,11 +167,7 @@ export function durableConsumer(name: string, filterSubject: string, { ackWaitMs
 const nameInUse: readonly unknown[] = [10013, 10148]
 
 /** An existing consumer keeps its position. */
-export async function ensureConsumer(
-  jsm: JetStreamManager,
-  stream: string,
-  config: Partial<ConsumerConfig>,
-): Promise<ConsumerInfo> {
+export async function ensureConsumer(jsm: JetStreamManager, stream: string, config: Partial<ConsumerConfig>) {
   try {
     return await jsm.consumers.add(stream, config)
   } catch (error) {

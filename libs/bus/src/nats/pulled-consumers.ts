@@ -67,11 +67,7 @@ async function keepConsumersOf(
 
 const consumerMissing = 10014
 
-export async function deleteConsumers(
-  jsm: JetStreamManager,
-  stream: EventStream,
-  names: readonly string[],
-): Promise<void> {
+export async function deleteConsumers(jsm: JetStreamManager, stream: EventStream, names: readonly string[]) {
   for (const name of names) {
     await jsm.consumers.delete(stream.name, name).catch((error: unknown) => {
       if (!(error instanceof NatsError) || error.api_error?.err_code !== consumerMissing) throw error

@@ -4,9 +4,7 @@ import { eventNames, streamOf, type EventName } from './event-names.ts'
 import { subscribeEvent, type EventHandler } from './event-subscription.ts'
 
 export type SocketCaller = { userId: string; username: string; isAdmin: boolean; sessionId: string; requestId: string }
-
 export type LiveMessage = { type: string; [field: string]: unknown }
-
 export type SocketMessage = SocketCaller & { message: LiveMessage }
 
 /** At most 1,000 users or 1,000 sessions. */
@@ -28,7 +26,6 @@ export type UpstreamOptions = {
 }
 
 export type DeliveryOptions = { except?: { sessions: readonly string[] }; access?: 'admin' }
-
 export type OwnedSpace = { id: string; name: string }
 
 /** Gatehouse asks what the file declares in `answers`. docs/integrating.md says what happens without an answer. */
@@ -117,8 +114,10 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
     onMessage: (handle) =>
       serve('message', async (message) => ({ ok: true, ...(await handle(message as SocketMessage)) })),
     onReady: (handle) => serve('ready', async (caller) => await handle(caller as SocketCaller)),
-    onQuestion: (name, answer) =>
-      serve(name === 'ownedSpaces' ? 'owned-spaces' : name, async (question) => await answer(question as Questions[typeof name]['question'])),
+    onQuestion(name, answer) {
+      const kind = name === 'ownedSpaces' ? 'owned-spaces' : name
+      serve(kind, async (question) => await answer(question as Questions[typeof name]['question']))
+    },
     deliver(to, message, options = {}) {
       nc.publish(`${subject}.deliver`, JSON.stringify({ ...options, to, message }))
     },

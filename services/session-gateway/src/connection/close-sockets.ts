@@ -26,11 +26,11 @@ export function refuseHandshake(deps: RefusalDeps, socket: SessionSocket, refusa
   closeSocket(deps, socket, closure)
 }
 
-export function closeSocket(deps: ReleaseDeps, socket: SessionSocket, end: Pick<Closure, 'code' | 'message'>): void {
+export function closeSocket(deps: ReleaseDeps, socket: SessionSocket, { code, message }: Closure): void {
   releaseSocket(deps, socket)
   // A paused socket would not read the peer's close frame.
   socket.resume()
-  socket.close(end.code, end.message)
+  socket.close(code, message)
 }
 
 export function releaseSocket({ timeouts, onReleased }: ReleaseDeps, socket: SessionSocket): void {

@@ -4,12 +4,10 @@ import type { ClientKind, SocketErrorCode, SocketErrorMessage } from '@gatehouse
 import { unknownClient, type ClientDescription } from '@gatehouse/service-kit'
 import { WebSocket } from 'ws'
 
-export type SocketEvents = {
-  message(socket: SessionSocket, data: Buffer, isBinary: boolean): void
-  ping(socket: SessionSocket, data: Buffer): void
-  pong(socket: SessionSocket, data: Buffer): void
-  close(socket: SessionSocket): void
-}
+/** `data` of a message, a ping and a pong. */
+type Receive = (socket: SessionSocket, data: Buffer, isBinary: boolean) => void
+
+export type SocketEvents = Record<'message' | 'ping' | 'pong' | 'close', Receive>
 
 /** Fields instead of listeners keep an idle socket small. */
 export class SessionSocket extends WebSocket {
@@ -51,11 +49,9 @@ export class SessionSocket extends WebSocket {
 
   /** ws has sent the close code itself after an `error`. */
   override emit(event: string | symbol, ...[data, isBinary]: unknown[]): boolean {
-    const { events } = this
-    if (event === 'message') events?.message(this, data as Buffer, isBinary as boolean)
-    else if (event === 'ping') events?.ping(this, data as Buffer)
-    else if (event === 'pong') events?.pong(this, data as Buffer)
-    else if (event === 'close') events?.close(this)
+    if (event === 'message' || event === 'ping' || event === 'pong' || event === 'close') {
+      this.events?.[event](this, data as Buffer, isBinary as boolean)
+    }
     return true
   }
 }

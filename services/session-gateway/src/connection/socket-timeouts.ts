@@ -35,7 +35,12 @@ type PauseDeps = Pick<OperationContext, 'clock'> & { timeouts: Pick<SocketTimeou
 
 /** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6. */
 export function countFrame(deps: PauseDeps & RefusalDeps, socket: SessionSocket, bytes: number): boolean {
-  if (socket.phase === 'ready') return countWhenReady(deps, socket, bytes)
+  if (socket.phase === 'ready') {
+    workOff(deps.clock, socket)
+    socket.frames += 1 + Math.floor(bytes / policy.bytesPerFrame)
+    if (socket.frames > policy.framesPerSecond) pause(deps, socket)
+    return socket.frames <= policy.framesPerSecond
+  }
   socket.frames += 1
   if (socket.phase === 'closing') {
     // The time limit of the closing handshake ends the connection.
@@ -53,15 +58,10 @@ export function resumeWithinLimit({ clock, timeouts }: PauseDeps, socket: Sessio
   else socket.resume()
 }
 
-function countWhenReady({ clock, timeouts }: PauseDeps, socket: SessionSocket, bytes: number): boolean {
-  workOff(clock, socket)
-  socket.frames += 1 + Math.floor(bytes / policy.bytesPerFrame)
-  if (socket.frames <= policy.framesPerSecond) return true
-  if (!socket.isPaused) {
-    socket.pause()
-    timeouts.paused.add(socket)
-  }
-  return false
+function pause({ timeouts }: PauseDeps, socket: SessionSocket): void {
+  if (socket.isPaused) return
+  socket.pause()
+  timeouts.paused.add(socket)
 }
 
 function workOff(clock: OperationContext['clock'], socket: SessionSocket): void {

@@ -17,7 +17,6 @@ export type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
 
 const pong = encodeMessage({ type: 'pong' })
 const invalidJson = encodeError('invalid_json')
-
 const malformed = Symbol('malformed')
 
 /** `ping` costs no token of the user, unknown types do. Contract: 6. */

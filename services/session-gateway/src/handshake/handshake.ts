@@ -36,12 +36,7 @@ export type HandshakeDeps = EndingDeps &
   }
 
 /** Registers before it reads, so no reset is missed. Spec: WebSocket handshake 2, 3; Design: invariant 9. */
-export async function authenticate(
-  deps: HandshakeDeps,
-  socket: SessionSocket,
-  data: Buffer,
-  isBinary: boolean,
-): Promise<void> {
+export async function authenticate(deps: HandshakeDeps, socket: SessionSocket, data: Buffer, isBinary: boolean) {
   if (data.length > limits.socketFirstMessageBytes) return refuseHandshake(deps, socket, 'messageTooBig')
   const first = authMessage.safeParse(parseFrame(data, isBinary))
   if (!first.success) return refuseHandshake(deps, socket, 'firstMessageNotAuth')

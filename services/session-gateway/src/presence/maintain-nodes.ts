@@ -57,19 +57,12 @@ async function drainNode(deps: MaintenanceDeps): Promise<void> {
 }
 
 /** `which` has one parameter. */
-export async function markDead(
-  { orm }: Pick<OperationContext, 'orm'>,
-  which: string,
-  parameter: string | number,
-): Promise<void> {
+export async function markDead({ orm }: Pick<OperationContext, 'orm'>, which: string, parameter: string | number) {
   const mark = `update session_nodes set seen_at = ${deadMark} where seen_at > ${deadMark} and ${which}`
   await changeRows(orm.em.fork(), mark, [parameter])
 }
 
-type EvictionDeps = Pick<OperationContext, 'orm' | 'sessionMetrics'> & {
-  feed: Pick<PresenceFeed, 'recorded'>
-  node: { readonly id: string }
-}
+type EvictionDeps = Pick<MaintenanceDeps, 'orm' | 'sessionMetrics' | 'feed' | 'node'>
 
 /** Skips locked rows: nodes may run it at once. Contract: 6, status. */
 export async function evictDeadNodes(deps: EvictionDeps): Promise<void> {

@@ -10,8 +10,7 @@ import { createSessionMetrics } from '../context.ts'
 import { policy, timings } from '../policy.ts'
 import { createSessionRegistry } from '../sessions/session-registry.ts'
 import { emptyAudience, type Audience, type AudienceOf } from './audience.ts'
-import { openPresenceFeed } from './presence-feed.ts'
-import { createRemotePresences } from './remote-presences.ts'
+import { createRemotePresences, openPresenceFeed } from './presence-feed.ts'
 
 const [friend, user, another] = ['1', '2', '3'] as const
 const [here, elsewhere] = ['node-1', 'node-2'] as const

@@ -4,7 +4,6 @@ import { policy } from '../policy.ts'
 import { emptyAudience } from './audience.ts'
 import { firstSnapshot, type ChangesCursor, type CurrentPresence } from './presence-store.ts'
 import type { PresenceChange, PresenceStore } from './presence-store.ts'
-import type { RemotePresence, RemotePresences } from './remote-presences.ts'
 import { sendChanges, type SendDeps, type VisibleChange } from './send-changes.ts'
 import type { UpstreamAudience } from './upstream-audience.ts'
 
@@ -151,5 +150,34 @@ export async function openPresenceFeed(deps: FeedDeps) {
       await subscription[Symbol.asyncDispose]()
       await running
     },
+  }
+}
+
+/** `until` in milliseconds. */
+export type RemotePresence = { userId: string; status: 'online' | 'offline'; until: number }
+
+export type RemotePresences = ReturnType<typeof createRemotePresences>
+
+/** Never stored. Contract: 6. */
+export function createRemotePresences() {
+  const untilOf = new Map<string, number>()
+  return {
+    /** True when the presence changes. */
+    report({ userId, status, until }: RemotePresence, now: number): boolean {
+      if (status === 'offline' || until <= now) return untilOf.delete(userId)
+      const isNew = !untilOf.has(userId)
+      if (isNew && untilOf.size >= policy.remotePresences) return false
+      untilOf.set(userId, until)
+      return isNew
+    },
+    isOnline: (userId: string) => untilOf.has(userId),
+    forget: (userId: string) => untilOf.delete(userId),
+    expire(now: number): string[] {
+      const ended = [...untilOf].flatMap(([userId, until]) => (until <= now ? [userId] : []))
+      for (const userId of ended) untilOf.delete(userId)
+      return ended
+    },
+    /** After the user is recorded: later reports are sent to the sockets. */
+    onlineIds: () => [...untilOf.keys()],
   }
 }

@@ -5,16 +5,15 @@ import { policy } from '../policy.ts'
 import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
 import { createVisibleUsers, type VisibleUsers } from './audience.ts'
 import { writeBatch, type BatchResult, type PresenceBatch } from './presence-batch.ts'
-import type { PresenceFeed } from './presence-feed.ts'
+import type { PresenceFeed, RemotePresences } from './presence-feed.ts'
 import { createPresenceTracker, isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
-import type { RemotePresences } from './remote-presences.ts'
 
 export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
 
 type Waiter = PromiseWithResolvers<ConnectedUser | undefined>
 
-export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
+type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
   sessions: SessionRegistry
   presenceStore: PresenceStore
   feed: Pick<PresenceFeed, 'recorded'>
@@ -78,19 +77,19 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   async function reconcile(): Promise<void> {
     // Handshakes wait here instead of in the database.
     if (answering.size >= policy.concurrentAnswers) await Promise.race(answering)
-    const retryMs = await reconcileBatch()
+    const nextMs = await reconcileBatch()
     running = undefined
-    if (pending.size > 0) schedule(retryMs ?? timings.gatherMs)
+    if (pending.size > 0) schedule(nextMs)
   }
 
-  async function reconcileBatch(): Promise<number | undefined> {
+  async function reconcileBatch(): Promise<number> {
     const handshakes = new Map<LocalUser, Waiter>()
     const batch: PresenceBatch = { users: takeUsers(handshakes), planned: [] }
-    if (batch.users.length === 0) return undefined
+    if (batch.users.length === 0) return timings.gatherMs
     try {
       const result = await write(batch)
       finish(result, handshakes)
-      return result.locked.size > 0 ? timings.lockedRetryMs : undefined
+      return result.locked.size > 0 ? timings.lockedRetryMs : timings.gatherMs
     } catch (err) {
       log.warn({ err, users: batch.users.length }, 'presence write failed')
       for (const user of batch.planned) tracker.apply(user, 'commitUnconfirmed')
@@ -142,20 +141,15 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     for (const user of result.offline) tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
     const answered = new Map(handshakes)
     for (const user of result.locked) {
-      const waiter = handshakes.get(user)
-      if (waiter) requeue(user, waiter)
+      const [waiter, later] = [handshakes.get(user), waiters.get(user.id)]
+      if (waiter && later) void later.promise.then(waiter.resolve, waiter.reject)
+      else if (waiter) waiters.set(user.id, waiter)
       answered.delete(user)
     }
     feed.recorded(result.changes)
     if (answered.size === 0) return
     const answer = answerHandshakes(result, answered).finally(() => answering.delete(answer))
     answering.add(answer)
-  }
-
-  function requeue({ id }: LocalUser, waiter: Waiter): void {
-    const later = waiters.get(id)
-    if (later) void later.promise.then(waiter.resolve, waiter.reject)
-    else waiters.set(id, waiter)
   }
 
   async function answerHandshakes({ snapshots }: BatchResult, handshakes: Map<LocalUser, Waiter>): Promise<void> {

@@ -9,7 +9,6 @@ export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName:
 
 /** `version` rises, for session gateways of 0.2.0. */
 export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
-
 export type PresenceWrite = { online: readonly string[]; offline: readonly string[] }
 
 export type PresenceStore = ReturnType<typeof createPresenceStore>
@@ -18,6 +17,33 @@ export type PresenceStore = ReturnType<typeof createPresenceStore>
 export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>) {
   const { em } = context.orm
   const columns = columnsOf(em, User, plainUserProperties)
+  /** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence-changes.md */
+  async function readChanges({ since, after, userIds, limit }: ChangesQuery): Promise<ChangesPage> {
+    type Found = CurrentPresence & { changed: string | null }
+    type Row = { snapshot: string } & (Found | { userId: null })
+    const rows = await read<Row>(
+      em.fork(),
+      `with recorded as (
+         select user_id, changed, node_id from presence_changes
+         where changed >= pg_snapshot_xmin(?::pg_snapshot) and not pg_visible_in_snapshot(changed, ?::pg_snapshot)
+           and (changed, user_id) > (?::xid8, ?::bigint)
+         order by changed, user_id limit ?
+       ), found as (select * from recorded union all select asked, null, null from unnest(?::bigint[]) as asked)
+       select pg_current_snapshot()::text as snapshot, user_id::text as "userId", status, changed::text,
+         node_id::text as "recordedBy", home_user_id as "homeUserId", home_instance as "homeInstance"
+       from (values (true)) as one left join (found join users on users.id = user_id) on true
+       order by found.changed, user_id`,
+      [since, since, after?.changed ?? '0', after?.userId ?? '0', limit, bigintArray(userIds)],
+    )
+    const found = rows.filter((row): row is Row & Found => row.userId !== null)
+    const recorded = found.flatMap(({ userId, changed }) => (changed === null ? [] : { userId, changed }))
+    return {
+      snapshot: rows[0]?.snapshot ?? since,
+      presences: found.map(({ snapshot: _, changed: __, ...presence }) => presence),
+      next: recorded.length === limit ? recorded.at(-1) : undefined,
+    }
+  }
+
   return {
     /** Rolls back where `work` has written nothing. */
     transaction: <T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T> =>
@@ -25,7 +51,7 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
     /** After the commit: of two users who connect at once, the later reader sees the other. */
     readAudience: (users: AudienceOf, present: PresentUsers) => readAudience(context, users, present),
     findVisible: (userId: string, among: Parameters<typeof findVisible>[2]) => findVisible(context, userId, among),
-    readChanges: (query: ChangesQuery) => readChanges(context, query),
+    readChanges,
   }
 }
 
@@ -132,35 +158,4 @@ export type HomeOfUser = { homeUserId: string | null; homeInstance: string | nul
 
 /** `recordedBy` is the writing node, or null for one of `userIds`. */
 export type CurrentPresence = HomeOfUser & Pick<PresenceChange, 'userId' | 'status'> & { recordedBy: string | null }
-
 export type ChangesPage = { snapshot: string; presences: CurrentPresence[]; next: ChangesCursor | undefined }
-
-/** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence-changes.md */
-async function readChanges(
-  { orm }: Pick<OperationContext, 'orm'>,
-  { since, after, userIds, limit }: ChangesQuery,
-): Promise<ChangesPage> {
-  type Found = CurrentPresence & { changed: string | null }
-  type Row = { snapshot: string } & (Found | { userId: null })
-  const rows = await read<Row>(
-    orm.em.fork(),
-    `with recorded as (
-       select user_id, changed, node_id from presence_changes
-       where changed >= pg_snapshot_xmin(?::pg_snapshot) and not pg_visible_in_snapshot(changed, ?::pg_snapshot)
-         and (changed, user_id) > (?::xid8, ?::bigint)
-       order by changed, user_id limit ?
-     ), found as (select * from recorded union all select asked, null, null from unnest(?::bigint[]) as asked)
-     select pg_current_snapshot()::text as snapshot, user_id::text as "userId", status, changed::text,
-       node_id::text as "recordedBy", home_user_id as "homeUserId", home_instance as "homeInstance"
-     from (values (true)) as one left join (found join users on users.id = user_id) on true
-     order by found.changed, user_id`,
-    [since, since, after?.changed ?? '0', after?.userId ?? '0', limit, bigintArray(userIds)],
-  )
-  const found = rows.filter((row): row is Row & Found => row.userId !== null)
-  const recorded = found.flatMap(({ userId, changed }) => (changed === null ? [] : { userId, changed }))
-  return {
-    snapshot: rows[0]?.snapshot ?? since,
-    presences: found.map(({ snapshot: _, changed: __, ...presence }) => presence),
-    next: recorded.length === limit ? recorded.at(-1) : undefined,
-  }
-}

@@ -3,8 +3,8 @@ import { releaseBacklog, sendText } from '../connection/send-text.ts'
 import { encodeError, encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { findCurrentState, type AuthenticatedSocket, type CallerDeps } from '../sessions/session-registry.ts'
+import type { RemotePresences } from './presence-feed.ts'
 import type { PresenceStore } from './presence-store.ts'
-import type { RemotePresences } from './remote-presences.ts'
 import type { UpstreamPresences } from './upstream-audience.ts'
 
 type WatchDeps = CallerDeps &

@@ -7,12 +7,10 @@ import type { Audience } from './audience.ts'
 import type { HomeOfUser } from './presence-store.ts'
 
 /** `isToldByReady`: the sockets of the user here were in their handshake. */
-export type VisibleChange = Omit<PresenceMessage, 'type' | keyof HomeOfUser> &
+export type VisibleChange = Pick<PresenceMessage, 'userId' | 'status'> &
   Partial<HomeOfUser> & { isToldByReady?: boolean }
 
-export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & {
-  sessions: Pick<SessionRegistry, 'find' | 'isEmpty'>
-}
+export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & { sessions: SessionRegistry }
 
 /** Recipients of the same changes share the bytes. */
 export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], audience: Audience): void {

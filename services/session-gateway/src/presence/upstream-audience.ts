@@ -5,7 +5,6 @@ import type { UpstreamQuestions } from '@gatehouse/service-kit'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import type { Audience } from './audience.ts'
-import type { RemotePresences } from './remote-presences.ts'
 
 type AskedUpstream = { readonly name: string }
 
@@ -14,12 +13,14 @@ export type AudienceDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'tim
   questions: Pick<UpstreamQuestions, 'ask'>
 }
 
+type PresencesDeps = AudienceDeps & { remotePresences: { isOnline(userId: string): boolean } }
+
 const nobody: ReadonlySet<string> = new Set()
 
 export type UpstreamPresences = ReturnType<typeof createUpstreamPresences>
 
 /** Handshakes of the same moment share a question. docs/integrating.md, `audience`. */
-export function createUpstreamPresences(deps: AudienceDeps & { remotePresences: Pick<RemotePresences, 'isOnline'> }) {
+export function createUpstreamPresences(deps: PresencesDeps) {
   const { log, orm, questions, remotePresences, timer, timings, upstreams } = deps
   let waiting = new Map<string, PromiseWithResolvers<ReadonlySet<string>>>()
 
@@ -93,11 +94,7 @@ export function createUpstreamAudience<C extends { userId: string }>(
   }
 
   /** False: not answered. Never rejects. */
-  async function tellPart(
-    { name }: AskedUpstream,
-    latest: Map<string, Told<C>>,
-    part: readonly Told<C>[],
-  ): Promise<boolean> {
+  async function tellPart({ name }: AskedUpstream, latest: Map<string, Told<C>>, part: readonly Told<C>[]) {
     const asked = { users: part.map(({ change }) => change.userId) }
     const answer = await questions.ask(name, 'audience', asked, { timeoutMs: timings.audienceMs })
     const isCurrent = (told: Told<C>) => latest.get(told.change.userId) === told

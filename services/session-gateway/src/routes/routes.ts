@@ -3,7 +3,7 @@ import { endpoints } from '@gatehouse/contracts'
 import { bigintArray, read } from '@gatehouse/database'
 import { answer, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { OperationContext } from '../context.ts'
-import type { RemotePresences } from '../presence/remote-presences.ts'
+import type { RemotePresences } from '../presence/presence-feed.ts'
 import type { SocketLists } from '../sessions/socket-lists.ts'
 
 type Deps = Pick<OperationContext, 'orm'> & { remotePresences: RemotePresences; socketLists: SocketLists }

@@ -7,6 +7,7 @@ import { policy } from '../policy.ts'
 import { isEndedBy, type LocalUser, type SessionEnding, type SessionRegistry } from './session-registry.ts'
 
 export type EndingDeps = RefusalDeps & { presence: { forceOffline(user: LocalUser): void } }
+type AllDeps = EndingDeps & { sessions: SessionRegistry }
 
 export const sessionEndings = {
   PasswordReset: { closure: closures.passwordReset, reason: 'password_reset' },
@@ -17,7 +18,7 @@ export const sessionEndings = {
 
 /** `onDeleted` gets each part of a deleted account's audience. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
 export async function subscribeSessionEndings(
-  deps: EndingDeps & Pick<OperationContext, 'bus'> & { sessions: Pick<SessionRegistry, 'find'> },
+  deps: AllDeps & Pick<OperationContext, 'bus'>,
   onDeleted: (userId: string, audience: readonly string[]) => void,
 ): Promise<Subscription> {
   const events = [...sessionEndingEvents, deletedPresence] as const
@@ -43,9 +44,7 @@ export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEn
 }
 
 /** Spec: Bearer tokens; Contract: 6. */
-export function closeExpiredSessions(
-  deps: RefusalDeps & Pick<OperationContext, 'clock'> & { sessions: Pick<SessionRegistry, 'users'> },
-): void {
+export function closeExpiredSessions(deps: AllDeps & Pick<OperationContext, 'clock'>): void {
   const now = Math.floor(deps.clock.now() / 1000)
   for (const user of deps.sessions.users()) {
     for (const socket of user.sockets) {
@@ -65,40 +64,34 @@ export function closeOldestSockets(deps: RefusalDeps, user: LocalUser): void {
   deps.sessionMetrics.forcedDisconnects.inc({ reason: 'too_many_connections' }, excess.length)
 }
 
-type SweepDeps = EndingDeps & Pick<OperationContext, 'orm'> & { sessions: Pick<SessionRegistry, 'users'> }
-
 /** Does what a lost event should have done. Contract: 6, no socket stays open. */
-export async function sweepSessions(deps: SweepDeps): Promise<void> {
+export async function sweepSessions(deps: AllDeps & Pick<OperationContext, 'orm'>): Promise<void> {
   const users = [...deps.sessions.users()].filter((user) => user.sockets.size > 0)
   for (let first = 0; first < users.length; first += policy.sweepBatch) {
     await sweepBatch(deps, users.slice(first, first + policy.sweepBatch))
   }
 }
 
-async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise<void> {
+async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, users: readonly LocalUser[]): Promise<void> {
   const em = deps.orm.em.fork()
   const states = new Map((await readAccountStates(em, idsOf(users))).map((state) => [state.userId, state]))
-  const ended: { user: LocalUser; second: number }[] = []
+  const secondOf = new Map<LocalUser, number>()
+  // The account's version may have risen since the end, so tokens of the same second stay.
+  const end = (user: LocalUser, name: keyof typeof sessionEndings, second: number) =>
+    endSessions(deps, user, { ...sessionEndings[name], second, version: -1 })
   for (const user of users) {
     const state = states.get(user.id)
-    const isDeleted = !state || state.isDeleted
     const second = Math.floor((state?.sessionsEndedAt ?? 0) / 1000)
-    if (isDeleted) endSessions(deps, user, { ...sessionEndings.UserDeleted, second: Infinity, version: unknownVersion })
-    else if ([...user.sockets].some(({ session }) => session.iat < second)) ended.push({ user, second })
+    if (!state || state.isDeleted) end(user, 'UserDeleted', Infinity)
+    else if ([...user.sockets].some(({ session }) => session.iat < second)) secondOf.set(user, second)
   }
-  if (ended.length === 0) return
+  if (secondOf.size === 0) return
   const sql = `select id::text as id, case when suspended_at is not null then 'UserSuspended'
     when sessions_ended_by_reset then 'PasswordReset' else 'SessionsEnded' end as name from users where id = any(?::bigint[])`
   type Row = { id: string; name: keyof typeof sessionEndings }
-  const rows = await read<Row>(em, sql, [bigintArray(idsOf(ended.map(({ user }) => user)))])
+  const rows = await read<Row>(em, sql, [bigintArray(idsOf([...secondOf.keys()]))])
   const nameOf = new Map(rows.map(({ id, name }) => [id, name]))
-  for (const { user, second } of ended) {
-    const ending = sessionEndings[nameOf.get(user.id) ?? 'SessionsEnded']
-    endSessions(deps, user, { ...ending, second, version: unknownVersion })
-  }
+  for (const [user, second] of secondOf) end(user, nameOf.get(user.id) ?? 'SessionsEnded', second)
 }
-
-/** The account's version may have risen since the end, so tokens of the same second stay. */
-const unknownVersion = -1
 
 const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)

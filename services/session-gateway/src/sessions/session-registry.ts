@@ -5,12 +5,7 @@ import type { SessionSocket } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 
 /** `version` is that of the account's state after the end. */
-export type SessionEnding = {
-  closure: Pick<Closure, 'code' | 'message'>
-  reason: string
-  second: number
-  version: number
-}
+export type SessionEnding = { closure: Closure; reason: string; second: number; version: number }
 
 /** The user may have no socket, with the end of the presence yet to be recorded. */
 export type LocalUser = {
@@ -96,14 +91,12 @@ export async function findCurrentState(
 }
 
 /** As `findCurrentState`. Each call makes a request id. */
-export async function findCurrentCaller(
-  deps: CallerDeps,
-  socket: AuthenticatedSocket,
-): Promise<UpstreamCaller | undefined> {
+export async function findCurrentCaller(deps: CallerDeps, socket: AuthenticatedSocket) {
   const state = await findCurrentState(deps, socket)
   if (!state) return undefined
   const { userId, username, isAdmin } = state
-  return { userId, username, isAdmin, sessionId: socket.session.id, requestId: deps.random.uuid() }
+  const ofSocket = { sessionId: socket.session.id, requestId: deps.random.uuid() }
+  return { userId, username, isAdmin, ...ofSocket } satisfies UpstreamCaller
 }
 
 /** Whether a route of admins would take the token. Contract: 5, Second factors of others. */

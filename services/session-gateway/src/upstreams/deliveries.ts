@@ -8,7 +8,7 @@ import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { findCurrentState, isAuthenticated, refuseAdmin } from '../sessions/session-registry.ts'
 import type { AuthenticatedSocket, CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
-import type { LiveUpstream } from './upstream-set.ts'
+import { messagePrefixOf, type LiveUpstream } from './upstream-set.ts'
 
 type MembersDeps = Pick<OperationContext, 'orm'> & { questions: Pick<UpstreamQuestions, 'ask'> }
 
@@ -20,7 +20,6 @@ type DeliveryDeps = CallerDeps &
   }
 
 type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost' | 'members_unknown'
-
 type Delivery = Pick<UpstreamDelivery, 'to' | 'access'> & { frame: Buffer; except: ReadonlySet<string> }
 
 /** Messages to one space keep their order, those to users and sessions do, and those for admins. */
@@ -56,7 +55,7 @@ export function createDeliveries(deps: DeliveryDeps) {
     const parsed = parseDelivery(bytes)
     if (!parsed) return drop(upstream, 'invalid')
     const { to, access, except, message } = parsed
-    if (!upstream.owns(message.type)) return drop(upstream, 'foreign_type')
+    if (!upstream.definition.messages.includes(messagePrefixOf(message.type))) return drop(upstream, 'foreign_type')
     const frame = encodeFrame(message)
     const delivery: Delivery = { to, ...(access && { access }), frame, except: new Set(except?.sessions) }
     if ('space' in to || access) return void deliverLater(upstream, delivery)

@@ -3,7 +3,7 @@ import { buildAccountState } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { LiveUpstream } from './upstream-set.ts'
+import { createLiveUpstream } from './upstream-set.ts'
 import { createMessageForwarder } from './message-forwarder.ts'
 
 const definition = { name: 'chat', origins: [], routes: [], messages: ['chat.'], ready: [], events: [], answers: [] }
@@ -53,7 +53,7 @@ describe('the limits of messages to one upstream on a node', () => {
 })
 
 function start() {
-  const upstream = new LiveUpstream(definition, 'test')
+  const upstream = createLiveUpstream(definition, 'test')
   const sent: unknown[] = []
   const outcomes: string[] = []
   const replies: PromiseWithResolvers<Uint8Array>[] = []

@@ -34,7 +34,6 @@ type Fields = Record<string, unknown>
 
 /** `unavailable`: asking again may help. `failed`: no usable reply. */
 type Reply = Fields | 'unavailable' | 'failed'
-
 type Question = { upstream: LiveUpstream; askedAt: number; reply: Promise<Reply>; fields: Fields | undefined }
 
 export type CollectedParts = {

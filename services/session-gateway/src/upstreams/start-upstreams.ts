@@ -65,7 +65,7 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
     const { definitions } = upstreams
     await consumers?.kept[Symbol.asyncDispose]()
     consumers = undefined
-    const wanted = upstreams.all().flatMap(consumersOf)
+    const wanted = upstreams.all.flatMap(consumersOf)
     const names = wanted.map(({ name }) => name)
     // Other consumers expire when no node renews them.
     const unwanted = consumerNames.filter((name) => !names.includes(name))
@@ -83,7 +83,7 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
         subscriptions.delete(upstream)
         await subscription[Symbol.asyncDispose]()
       }
-      for (const upstream of upstreams.all()) {
+      for (const upstream of upstreams.all) {
         if (upstream.definition.messages.length === 0 || subscriptions.has(upstream)) continue
         const receive = (bytes: Uint8Array) => deliveries.receive(upstream, bytes)
         subscriptions.set(upstream, await plain.subscribe(upstream.subjects.deliver, receive))
