@@ -11,8 +11,7 @@ import type { SessionSocket } from './connection/session-socket.ts'
 import { createSocketTimeouts } from './connection/socket-timeouts.ts'
 import { createSessionMetrics, type OperationContext, type SessionGatewayResources } from './context.ts'
 import { acceptSockets } from './handshake/accept-sockets.ts'
-import { createPeeringReader } from './handshake/peering-summary.ts'
-import { createTokenReader } from './handshake/token-reader.ts'
+import { createPeeringReader, createTokenReader } from './handshake/handshake-reads.ts'
 import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
 import { maintainNodes } from './presence/maintain-nodes.ts'
@@ -131,11 +130,8 @@ async function openDeps(opening: AsyncDisposableStack, { config, resources, over
 /** A read that hangs is left, and the next one takes another connection. */
 function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }: Timings): AccountStates {
   const late = () => new DatabaseUnavailable('accounts could not be read in time')
-  return createAccountStates({
-    load: async (userIds) => ({
-      states: await withTimeout(readAccountStates(orm.em.fork(), userIds), accountReadMs, late),
-    }),
-  })
+  const read = (ids: readonly string[]) => withTimeout(readAccountStates(orm.em.fork(), ids), accountReadMs, late)
+  return createAccountStates({ load: async (userIds) => ({ states: await read(userIds) }) })
 }
 
 type PresenceOpening = Parameters<typeof startUpstreams>[0] & { onReRegistered(): void }

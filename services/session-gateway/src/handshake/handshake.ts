@@ -17,8 +17,7 @@ import type { AuthenticatedSocket, CallerDeps, SessionRegistry } from '../sessio
 import { emptyParts, type CollectedParts, type ReadyParts } from '../upstreams/ready-parts.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 import { parseFrame } from './handle-message.ts'
-import type { PeeringReader, PeeringSummary } from './peering-summary.ts'
-import type { TokenReader } from './token-reader.ts'
+import type { PeeringReader, PeeringSummary, TokenReader } from './handshake-reads.ts'
 
 export type HandshakeDeps = EndingDeps &
   CallerDeps &
@@ -108,9 +107,8 @@ const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
   revoked: 'tokenRevoked',
 }
 
-function isAuthenticating(socket: SessionSocket): boolean {
-  return socket.phase === 'authenticating' && socket.readyState === socket.OPEN
-}
+const isAuthenticating = (socket: SessionSocket) =>
+  socket.phase === 'authenticating' && socket.readyState === socket.OPEN
 
 /** `seen`: through further services. */
 type Told = { sessionId: string; now: number; parts: CollectedParts | undefined; seen: ReadonlySet<string> | undefined }

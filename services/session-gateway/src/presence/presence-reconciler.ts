@@ -1,17 +1,20 @@
+import { checkRevocation } from '@gatehouse/auth'
 import { abortable } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
 import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
 import { createVisibleUsers, type VisibleUsers } from './audience.ts'
-import { writeBatch, type BatchResult, type PresenceBatch } from './presence-batch.ts'
 import type { PresenceFeed, RemotePresences } from './presence-feed.ts'
-import { createPresenceTracker, isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
+import { createPresenceTracker, isIdle, needsWrite, type PresenceEvent, type PresenceState } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
 
 export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
 
 type Waiter = PromiseWithResolvers<ConnectedUser | undefined>
+
+/** `planned`: to be changed by the last attempt. */
+type Batch = { users: readonly LocalUser[]; planned: readonly LocalUser[] }
 
 type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
   sessions: SessionRegistry
@@ -84,12 +87,12 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
 
   async function reconcileBatch(): Promise<number> {
     const handshakes = new Map<LocalUser, Waiter>()
-    const batch: PresenceBatch = { users: takeUsers(handshakes), planned: [] }
+    const batch: Batch = { users: takeUsers(handshakes), planned: [] }
     if (batch.users.length === 0) return timings.gatherMs
     try {
       const result = await write(batch)
       finish(result, handshakes)
-      return result.locked.size > 0 ? timings.lockedRetryMs : timings.gatherMs
+      return result.lockedElsewhere.size > 0 ? timings.lockedRetryMs : timings.gatherMs
     } catch (err) {
       log.warn({ err, users: batch.users.length }, 'presence write failed')
       for (const user of batch.planned) tracker.apply(user, 'commitUnconfirmed')
@@ -117,11 +120,11 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   }
 
   /** A database that hangs delays the next batch by one limit for both attempts. */
-  async function write(batch: PresenceBatch): Promise<BatchResult> {
+  async function write(batch: Batch): Promise<BatchResult> {
     const limit = new AbortController()
     const expire = () => limit.abort(new Error(`presence was not written within ${timings.databaseLimitMs} ms`))
     const timeout = timer.set(expire, timings.databaseLimitMs)
-    const attempt = () => writeBatch({ store, tracker }, batch, { nodeId: node.id, signal: limit.signal })
+    const attempt = () => writeOnce(batch, node.id, limit.signal)
     try {
       return await abortable(attempt, limit.signal)
     } catch (error) {
@@ -134,13 +137,34 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     }
   }
 
+  type BatchResult = Awaited<ReturnType<typeof writeOnce>>
+
+  /** Sends nothing after the abort of `signal`. Throws NodeNotRegistered. */
+  async function writeOnce(batch: Batch, nodeId: string, signal: AbortSignal) {
+    return await store.transaction(async (transaction) => {
+      const snapshots = await transaction.lockUsers(idsOf(batch.users))
+      const missing = batch.users.filter(({ id }) => !snapshots.has(id))
+      const existing = new Set(await transaction.findExisting(idsOf(missing)))
+      const lockedElsewhere = new Set(missing.filter(({ id }) => existing.has(id)))
+      // A statement under way keeps its locks, so no later batch is first.
+      signal.throwIfAborted()
+      const free = batch.users.filter((user) => !lockedElsewhere.has(user))
+      for (const user of free) tracker.apply(user, isAccepted(user, snapshots.get(user.id)) ? 'accepted' : 'rejected')
+      const online = free.filter((user) => isPresent(tracker.stateOf(user)))
+      const offline = free.filter((user) => isLeaving(tracker.stateOf(user)))
+      batch.planned = [...online, ...offline]
+      const changes = await transaction.write(nodeId, { online: idsOf(online), offline: idsOf(offline) })
+      return { nodeId, snapshots, online, offline, lockedElsewhere, changes }
+    })
+  }
+
   function finish(result: BatchResult, handshakes: ReadonlyMap<LocalUser, Waiter>): void {
     // Rows under an id that the node has lost are gone, or will be.
     const isCurrent = result.nodeId === node.id
     for (const user of result.online) tracker.apply(user, isCurrent ? 'onlineRecorded' : 'commitUnconfirmed')
     for (const user of result.offline) tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
     const answered = new Map(handshakes)
-    for (const user of result.locked) {
+    for (const user of result.lockedElsewhere) {
       const [waiter, later] = [handshakes.get(user), waiters.get(user.id)]
       if (waiter && later) void later.promise.then(waiter.resolve, waiter.reject)
       else if (waiter) waiters.set(user.id, waiter)
@@ -155,12 +179,9 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   async function answerHandshakes({ snapshots }: BatchResult, handshakes: Map<LocalUser, Waiter>): Promise<void> {
     try {
       // Visibility is mutual.
-      const idsOf = (hearAll: boolean) =>
-        [...handshakes.keys()].flatMap((user) => (hearsAll(user) === hearAll ? [user.id] : []))
-      const audience = await store.readAudience(
-        { userIds: idsOf(true), linkedOnly: idsOf(false) },
-        { everywhereAnd: remotePresences.onlineIds() },
-      )
+      const present = { everywhereAnd: remotePresences.onlineIds() }
+      const { all = [], linked = [] } = Object.groupBy(handshakes.keys(), (user) => (hearsAll(user) ? 'all' : 'linked'))
+      const audience = await store.readAudience({ userIds: idsOf(all), linkedOnly: idsOf(linked) }, present)
       const visibleTo = createVisibleUsers(audience)
       for (const [user, waiter] of handshakes) {
         const snapshot = snapshots.get(user.id)
@@ -188,6 +209,19 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
       await Promise.all(answering)
     },
   }
+}
+
+const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)
+const isPresent = ({ desired, offlineAfter }: PresenceState) => desired === 'online' && offlineAfter === undefined
+const isLeaving = (state: PresenceState) => state.desired === 'offline' && needsWrite(state)
+
+/** The user needs a `ready` socket or a live token. */
+function isAccepted({ sockets }: LocalUser, snapshot: UserSnapshot | undefined): boolean {
+  if (!snapshot || snapshot.user.isDeleted) return false
+  for (const { phase, session } of sockets) {
+    if (phase === 'ready' || checkRevocation(session, snapshot.state) === 'live') return true
+  }
+  return false
 }
 
 /** A handshake under way asks for all whom the user sees. */

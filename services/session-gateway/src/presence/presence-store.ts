@@ -17,6 +17,7 @@ export type PresenceStore = ReturnType<typeof createPresenceStore>
 export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>) {
   const { em } = context.orm
   const columns = columnsOf(em, User, plainUserProperties)
+
   /** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence-changes.md */
   async function readChanges({ since, after, userIds, limit }: ChangesQuery): Promise<ChangesPage> {
     type Found = CurrentPresence & { changed: string | null }
@@ -141,14 +142,8 @@ export const readChange = (row: ChangeRow): PresenceChange => ({ ...row, version
 
 export type ChangesCursor = { changed: string; userId: string }
 
-export type ChangesQuery = {
-  /** A snapshot of the database: what it shows is left out. */
-  since: string
-  after?: ChangesCursor | undefined
-  /** Read too, changed or not. */
-  userIds: readonly string[]
-  limit: number
-}
+/** What `since`, a snapshot of the database, shows is left out. `userIds` are read too, changed or not. */
+export type ChangesQuery = { since: string; after?: ChangesCursor | undefined; userIds: string[]; limit: number }
 
 /** `since`, before everything. */
 export const firstSnapshot = '1:1:'

@@ -20,7 +20,7 @@ export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], a
   const linkedTo = invert(audience.linkedTo)
   for (const { indexes, recipients } of groupRecipients(changesOf, audience, isHere)) {
     const ordered = [...indexes].sort((one, other) => one - other).flatMap((index) => changes[index] ?? [])
-    const frames = new PresenceFrames(ordered)
+    const frames = presenceFrames(ordered)
     const lastOf = new Map(ordered.map((change) => [change.userId, change]))
     for (const recipient of recipients) {
       const told = { frames, own: lastOf.get(recipient), linked: linkedTo.get(recipient) ?? [] }
@@ -95,42 +95,34 @@ function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): 
 type Range = { from: number; to: number }
 type Encoded = { bytes: Buffer; rangesOf: ReadonlyMap<string, readonly Range[]> }
 
+type PresenceFrames = ReturnType<typeof presenceFrames>
+
 /** Encoded once for all sockets. */
-class PresenceFrames {
-  readonly #changes: readonly VisibleChange[]
-  #encoded: Encoded | undefined
-
-  constructor(changes: readonly VisibleChange[]) {
-    this.#changes = changes
-  }
-
-  without(userId: string | undefined): Buffer[] {
-    if (userId === undefined) return [this.#encode().bytes]
-    if (this.#changes.every((change) => change.userId === userId)) return []
-    const { bytes, rangesOf } = this.#encode()
-    const parts: Buffer[] = []
-    let from = 0
-    for (const range of rangesOf.get(userId) ?? []) {
-      parts.push(bytes.subarray(from, range.from))
-      from = range.to
-    }
-    return [...parts, bytes.subarray(from)].filter((part) => part.length > 0)
-  }
-
-  /** Of the users and the watched ones but for `except`. */
-  only(userIds: readonly string[], watched: ReadonlySet<string>, except: string | undefined): Buffer[] {
-    const { bytes, rangesOf } = this.#encode()
-    const chosen = new Set(userIds)
-    const [fewer, more] = watched.size < rangesOf.size ? [watched, rangesOf] : [rangesOf, watched]
-    for (const userId of fewer.keys()) if (more.has(userId)) chosen.add(userId)
-    if (except !== undefined) chosen.delete(except)
-    const ranges = [...chosen].flatMap((userId) => rangesOf.get(userId) ?? [])
-    return ranges.sort((one, other) => one.from - other.from).map(({ from, to }) => bytes.subarray(from, to))
-  }
-
-  #encode(): Encoded {
-    this.#encoded ??= encode(this.#changes)
-    return this.#encoded
+function presenceFrames(changes: readonly VisibleChange[]) {
+  let encoded: Encoded | undefined
+  return {
+    without(userId: string | undefined): Buffer[] {
+      if (changes.every((change) => change.userId === userId)) return []
+      const { bytes, rangesOf } = (encoded ??= encode(changes))
+      if (userId === undefined) return [bytes]
+      const parts: Buffer[] = []
+      let from = 0
+      for (const range of rangesOf.get(userId) ?? []) {
+        parts.push(bytes.subarray(from, range.from))
+        from = range.to
+      }
+      return [...parts, bytes.subarray(from)].filter((part) => part.length > 0)
+    },
+    /** Of the users and the watched ones but for `except`. */
+    only(userIds: readonly string[], watched: ReadonlySet<string>, except: string | undefined): Buffer[] {
+      const { bytes, rangesOf } = (encoded ??= encode(changes))
+      const chosen = new Set(userIds)
+      const [fewer, more] = watched.size < rangesOf.size ? [watched, rangesOf] : [rangesOf, watched]
+      for (const userId of fewer.keys()) if (more.has(userId)) chosen.add(userId)
+      if (except !== undefined) chosen.delete(except)
+      const ranges = [...chosen].flatMap((userId) => rangesOf.get(userId) ?? [])
+      return ranges.sort((one, other) => one.from - other.from).map(({ from, to }) => bytes.subarray(from, to))
+    },
   }
 }
 

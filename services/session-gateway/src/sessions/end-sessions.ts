@@ -72,7 +72,7 @@ export async function sweepSessions(deps: AllDeps & Pick<OperationContext, 'orm'
   }
 }
 
-async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, users: readonly LocalUser[]): Promise<void> {
+async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, users: readonly LocalUser[]) {
   const em = deps.orm.em.fork()
   const states = new Map((await readAccountStates(em, idsOf(users))).map((state) => [state.userId, state]))
   const secondOf = new Map<LocalUser, number>()

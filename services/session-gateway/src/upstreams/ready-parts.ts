@@ -36,12 +36,8 @@ type Fields = Record<string, unknown>
 type Reply = Fields | 'unavailable' | 'failed'
 type Question = { upstream: LiveUpstream; askedAt: number; reply: Promise<Reply>; fields: Fields | undefined }
 
-export type CollectedParts = {
-  fields: Fields
-  /** The upstreams whose part is missing. */
-  incomplete: readonly string[]
-  late: readonly Question[]
-}
+/** `incomplete`: the upstreams whose part is missing. */
+export type CollectedParts = { fields: Fields; incomplete: readonly string[]; late: readonly Question[] }
 
 export type ReadyParts = ReturnType<typeof createReadyParts>
 
@@ -54,9 +50,8 @@ export function createReadyParts(deps: ReadyDeps) {
   function ask(upstream: LiveUpstream, socket: AuthenticatedSocket): Question {
     const reply = request(upstream, socket)
     const question: Question = { upstream, askedAt: timer.now(), reply, fields: undefined }
-    question.reply = reply.then((given) => {
+    void reply.then((given) => {
       if (typeof given !== 'string') question.fields = given
-      return given
     })
     return question
   }
