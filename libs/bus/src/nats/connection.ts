@@ -3,11 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { abortable, withTimeout } from '@gatehouse/runtime'
 import { ErrorCode, Events, NatsError, connect } from 'nats'
 import type * as nats from 'nats'
-import type { Msg, NatsConnection } from 'nats'
 import { BusUnavailable, type BusLog } from '../bus.ts'
 import { connectAttemptMs, connectRetryMs, connectStartMs, drainMs, pingMs, refusedRetryMs } from '../policy.ts'
 
-export type Client = { nc: NatsConnection; jsm: nats.JetStreamManager; js: nats.JetStreamClient }
+export type Client = { nc: nats.NatsConnection; jsm: nats.JetStreamManager; js: nats.JetStreamClient }
 export type Connection = Awaited<ReturnType<typeof openConnection>>
 export type ConnectionOptions = { url: string; tls?: SecureContextOptions | undefined; name: string; log: BusLog }
 
@@ -23,7 +22,7 @@ export async function openConnection({ url, tls = {}, name, log }: ConnectionOpt
   const stop = new AbortController()
   const pending = new Set<(reason: BusUnavailable) => void>()
   const listeners = new Set<() => void>()
-  const beginnings = new Set<(nc: NatsConnection) => void>()
+  const beginnings = new Set<(nc: nats.NatsConnection) => void>()
   let client: Client | undefined
   let up = false
   let late = false
@@ -61,7 +60,7 @@ export async function openConnection({ url, tls = {}, name, log }: ConnectionOpt
     pending.clear()
   }
 
-  async function followStatus(nc: NatsConnection) {
+  async function followStatus(nc: nats.NatsConnection) {
     for await (const { type, data } of nc.status()) {
       if (type === Events.Disconnect) {
         if (up) log.warn({ server: data }, 'NATS connection lost')
@@ -92,11 +91,11 @@ export async function openConnection({ url, tls = {}, name, log }: ConnectionOpt
   }
 
   /** Resolves when NATS knows the subscription. Without a connection it begins with the next one. */
-  async function listen(subject: string, receive: (message: Msg) => void | Promise<void>, queue?: string) {
+  async function listen(subject: string, receive: (message: nats.Msg) => void | Promise<void>, queue?: string) {
     const underWay = new Set<Promise<void>>()
     let subscription: nats.Subscription | undefined
-    const begin = (nc: NatsConnection) => {
-      const callback = (error: NatsError | null, message: Msg) => {
+    const begin = (nc: nats.NatsConnection) => {
+      const callback = (error: NatsError | null, message: nats.Msg) => {
         if (error) return log.error({ err: error, subject }, 'NATS subscription refused')
         const handled = receive(message)
         if (handled) underWay.add(handled)
@@ -130,7 +129,7 @@ export async function openConnection({ url, tls = {}, name, log }: ConnectionOpt
     isUp: (): boolean => up,
     whenConnected,
     /** Nothing without a connection: the client would queue it in memory without bound. */
-    send(...message: Parameters<NatsConnection['publish']>): void {
+    send(...message: Parameters<nats.NatsConnection['publish']>): void {
       if (up) client?.nc.publish(...message)
     },
     listen,

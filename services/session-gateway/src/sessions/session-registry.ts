@@ -40,8 +40,8 @@ export function createSessionRegistry() {
   const sessions = new Map<string, AuthenticatedSocket>()
   return {
     add(socket: SessionSocket, userId: string, { iat, exp }: Claims): AuthenticatedSocket {
-      const unknown: LocalUser = { id: userId, sockets: new Set(), bucket: undefined, ending: undefined }
-      const user = users.get(userId) ?? unknown
+      const blank: LocalUser = { id: userId, sockets: new Set(), bucket: undefined, ending: undefined }
+      const user = users.get(userId) ?? blank
       users.set(userId, user)
       const session: Session = { user, id: '', iat, exp, stateVersion: undefined }
       const authenticated = Object.assign(socket, { session, siblings: user.sockets })
