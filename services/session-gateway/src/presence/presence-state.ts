@@ -36,14 +36,10 @@ export type PresenceEvent = keyof typeof presenceTransitions
 
 export const initialPresence: PresenceState = { desired: 'offline', recorded: 'offline', offlineAfter: undefined }
 
-export function nextPresence(
-  state: PresenceState,
-  event: PresenceEvent,
-  { now, graceMs }: { now: number; graceMs: number },
-): PresenceState {
+export function nextPresence(state: PresenceState, event: PresenceEvent, graceEndsAt: number): PresenceState {
   const { when, desired, recorded, grace }: Transition = presenceTransitions[event]
   if (when && (when.inGrace !== isInGrace(state) || (when.desired ?? state.desired) !== state.desired)) return state
-  const ends = { start: now + graceMs, end: undefined }
+  const ends = { start: graceEndsAt, end: undefined }
   return {
     desired: desired ?? state.desired,
     recorded: recorded ?? state.recorded,
@@ -75,7 +71,7 @@ export function createPresenceTracker(
 
   function apply(user: LocalUser, event: PresenceEvent): void {
     const before = stateOf(user)
-    const after = nextPresence(before, event, { now: timer.now(), graceMs })
+    const after = nextPresence(before, event, timer.now() + graceMs)
     if (isIdle(after)) states.delete(user)
     else states.set(user, after)
     if (after.offlineAfter === undefined) grace.delete(user)

@@ -1,4 +1,4 @@
-import type { AccountState } from '@gatehouse/contracts'
+import type { AccountState, PresenceMessage } from '@gatehouse/contracts'
 import { bigintArray, columnsOf, read, shortTransaction, violates } from '@gatehouse/database'
 import type { EntityColumns, ShortTransaction } from '@gatehouse/database'
 import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gatehouse/domain'
@@ -148,9 +148,6 @@ export type ChangesQuery = { since: string; after?: ChangesCursor | undefined; u
 /** `since`, before everything. */
 export const firstSnapshot = '1:1:'
 
-/** Null for users of this instance. federation-wire-2.md 5, socket. */
-export type HomeOfUser = { homeUserId: string | null; homeInstance: string | null }
-
-/** `recordedBy` is the writing node, or null for one of `userIds`. */
-export type CurrentPresence = HomeOfUser & Pick<PresenceChange, 'userId' | 'status'> & { recordedBy: string | null }
+/** The home is null for users of this instance: federation-wire-2.md 5, socket. `recordedBy`: the writing node, or null for one of `userIds`. */
+export type CurrentPresence = Omit<PresenceMessage, 'type'> & { recordedBy: string | null }
 export type ChangesPage = { snapshot: string; presences: CurrentPresence[]; next: ChangesCursor | undefined }

@@ -12,10 +12,7 @@ import { observersOf, readAudience, type Audience } from './audience.ts'
 import { createUpstreamAudience, type AudienceDeps } from './upstream-audience.ts'
 
 type UpdateDeps = AudienceDeps &
-  Pick<OperationContext, 'bus' | 'sessionMetrics'> & {
-    sessions: Pick<SessionRegistry, 'find' | 'isEmpty'>
-    node: { readonly id: string }
-  }
+  Pick<OperationContext, 'bus' | 'sessionMetrics'> & { sessions: SessionRegistry; node: { readonly id: string } }
 
 const ownFields: readonly string[] = fieldsWith({ shownTo: 'self' })
 

@@ -4,11 +4,10 @@ import { encodeMessage, textFrameHeader } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
 import type { Audience } from './audience.ts'
-import type { HomeOfUser } from './presence-store.ts'
 
 /** `isToldByReady`: the sockets of the user here were in their handshake. */
 export type VisibleChange = Pick<PresenceMessage, 'userId' | 'status'> &
-  Partial<HomeOfUser> & { isToldByReady?: boolean }
+  Partial<PresenceMessage> & { isToldByReady?: boolean }
 
 export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & { sessions: SessionRegistry }
 

@@ -32,7 +32,6 @@ export function createDeliveries(deps: DeliveryDeps) {
 
   const socketsOf = (userIds: readonly string[]) =>
     [...new Set(userIds)].flatMap((userId) => [...(sessions.find(userId)?.sockets ?? [])])
-
   const named = (sessionIds: readonly string[]) =>
     [...new Set(sessionIds)].flatMap((sessionId) => sessions.findSession(sessionId) ?? [])
 
