@@ -117,7 +117,7 @@ function destroyBroken(this: Duplex): void {
   this.destroy()
 }
 
-const tooManySockets = { fields: { message: 'Rate limit exceeded', retryAfter: 1 } }
+const tooManySockets = { fields: { message: 'Rate limit exceeded', retryAfter: 1 } } as const
 
 function refuseUpgrade(connection: Duplex, { status, body }: Refusal): void {
   const text = JSON.stringify(body)

@@ -11,7 +11,7 @@ import { UpstreamSet, type LiveUpstream } from './upstream-set.ts'
 
 const noNats = 'NATS_URL: is needed: upstreams of GATEHOUSE_UPSTREAMS have messages, ready, events or answers'
 
-const withoutNats = { prefix: '', request: () => Promise.reject<never>(new BusUnavailable('disconnected')) }
+const withoutNats = { prefix: '', request: () => Promise.reject(new BusUnavailable('disconnected')) }
 
 export function createUpstreams(context: OperationContext) {
   const plain = context.bus.plain ?? withoutNats
