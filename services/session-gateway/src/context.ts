@@ -15,20 +15,24 @@ export type OperationContext = SessionGatewayResources & {
 
 type Sockets = { authenticated(): number; unauthenticated(): number }
 
-export function createSessionMetrics({ counter, gauge }: Metrics, sockets: Sockets) {
-  gauge('gatehouse_sockets_authenticated', 'Open sockets that are authenticated', sockets.authenticated)
-  gauge('gatehouse_sockets_unauthenticated', 'Open sockets that are not', sockets.unauthenticated)
+export function createSessionMetrics(metrics: Metrics, sockets: Sockets) {
+  metrics.gauge('gatehouse_sockets_authenticated', 'Open sockets that are authenticated', sockets.authenticated)
+  metrics.gauge('gatehouse_sockets_unauthenticated', 'Open sockets that are not', sockets.unauthenticated)
   const labels = ['upstream', 'outcome']
-  const forcedDisconnects = counter('gatehouse_forced_disconnects_total', 'Sockets closed by force', ['reason'])
+  const forcedDisconnects = metrics.counter('gatehouse_forced_disconnects_total', 'Sockets closed by force', ['reason'])
   forcedDisconnects.inc({ reason: 'too_many_connections' }, 0)
   return {
-    handshakes: counter('gatehouse_handshakes_total', 'Ended handshakes', ['outcome']),
+    handshakes: metrics.counter('gatehouse_handshakes_total', 'Ended handshakes', ['outcome']),
     forcedDisconnects,
-    slowReaders: counter('gatehouse_slow_readers_total', 'Sockets terminated because the peer did not read'),
-    floodingSockets: counter('gatehouse_flooding_sockets_total', 'Sockets ended because of a flood of frames'),
-    presenceChanges: counter('gatehouse_presence_changes_total', 'Changes of presence', ['status']),
-    nodesEvicted: counter('gatehouse_session_nodes_evicted_total', 'Dead session gateways evicted'),
-    upstreamMessages: counter('gatehouse_upstream_messages_total', 'Messages to and from upstreams', labels),
-    upstreamReadyParts: counter('gatehouse_upstream_ready_parts_total', 'Parts of ready asked of upstreams', labels),
+    slowReaders: metrics.counter('gatehouse_slow_readers_total', 'Sockets terminated because the peer did not read'),
+    floodingSockets: metrics.counter('gatehouse_flooding_sockets_total', 'Sockets ended because of a flood of frames'),
+    presenceChanges: metrics.counter('gatehouse_presence_changes_total', 'Changes of presence', ['status']),
+    nodesEvicted: metrics.counter('gatehouse_session_nodes_evicted_total', 'Dead session gateways evicted'),
+    upstreamMessages: metrics.counter('gatehouse_upstream_messages_total', 'Messages to and from upstreams', labels),
+    upstreamReadyParts: metrics.counter(
+      'gatehouse_upstream_ready_parts_total',
+      'Parts of ready asked of upstreams',
+      labels,
+    ),
   }
 }
