@@ -5,17 +5,10 @@ import type { z } from 'zod'
 export type Context = { requestId?: string | undefined; traceparent?: string | undefined }
 
 /** `deliveries` is 1 at the first attempt. The same `id` may be delivered again. A broadcast has the empty `id`. */
+export type Envelope = { id: string; requestId: string | undefined; traceparent?: string; deliveries: number }
+
 export type Received<E extends EventDefinition = EventDefinition> =
-  E extends EventDefinition<infer P, infer N>
-    ? {
-        name: N
-        id: string
-        payload: z.output<P>
-        requestId: string | undefined
-        traceparent?: string
-        deliveries: number
-      }
-    : never
+  E extends EventDefinition<infer P, infer N> ? Envelope & { name: N; payload: z.output<P> } : never
 
 export type EventHandler<E extends EventDefinition = EventDefinition> = (received: Received<E>) => Promise<void>
 

@@ -1,9 +1,9 @@
 import type { CallDefinition, EventDefinition } from '@gatehouse/contracts'
 import { Refusal, toErrorResponse } from '@gatehouse/runtime'
 import { z } from 'zod'
-import type { BusLog, Context, EventHandler, Received } from './bus.ts'
+import type { BusLog, Context, Envelope, EventHandler, Received } from './bus.ts'
 
-export type EventMessage = Omit<Received, 'name' | 'payload'> & { json: string }
+export type EventMessage = Envelope & { json: string }
 
 /** Rejects when the payload does not fit the schema. */
 export type MessageHandler = (message: EventMessage) => Promise<void>

@@ -1,3 +1,4 @@
+import { coalesceLoads } from '@gatehouse/auth'
 import { snowflake, upstreamDelivery, upstreamLimits, type UpstreamDelivery } from '@gatehouse/contracts'
 import { bigintArray, read } from '@gatehouse/database'
 import { readJson, type OccasionalLog, type UpstreamQuestions } from '@gatehouse/service-kit'
@@ -120,10 +121,8 @@ function parseDelivery(bytes: Uint8Array): UpstreamDelivery | undefined {
 
 type Members = readonly string[]
 
-/** Keeps nothing of the table. One statement at a time uses at most one database connection. */
+/** Keeps nothing of the table. */
 function createSpaceMembers({ orm, questions }: MembersDeps) {
-  const waiting = new Map<string, PromiseWithResolvers<Members>>()
-  let isReading = false
   /** What upstreams answered, and what they are being asked. */
   const answers = new LRUCache<string, { ids: Members }>({
     ttl: policy.upstreamMembersMs,
@@ -139,39 +138,21 @@ function createSpaceMembers({ orm, questions }: MembersDeps) {
     return ids
   }
 
-  /** The members at a moment after the call. */
-  function list(spaceId: string): Promise<Members> {
-    const members = waiting.get(spaceId) ?? Promise.withResolvers<Members>()
-    waiting.set(spaceId, members)
-    if (!isReading) void readWaiting()
-    return members.promise
-  }
-
-  async function readWaiting(): Promise<void> {
-    isReading = true
-    while (waiting.size > 0) {
-      const batch = [...waiting].slice(0, policy.spacesPerStatement)
-      for (const [spaceId] of batch) waiting.delete(spaceId)
-      try {
-        const members = await select(batch.map(([spaceId]) => spaceId))
-        for (const [spaceId, { resolve }] of batch) resolve(members.get(spaceId) ?? [])
-      } catch (error) {
-        for (const [, { reject }] of batch) reject(error)
-      }
-    }
-    isReading = false
-  }
-
-  async function select(spaceIds: readonly string[]): Promise<Map<string, Members>> {
+  // One statement at a time uses at most one database connection.
+  const readMembers = coalesceLoads<Members>(async (spaceIds) => {
     const sql = `select space_id::text as id, string_agg(user_id::text, ',') as members
       from space_members where space_id = any(?::bigint[]) group by space_id`
-    const rows = await read<{ id: string; members: string }>(orm.em.fork(), sql, [bigintArray(spaceIds)])
-    return new Map(rows.map(({ id, members }) => [id, members.split(',')]))
-  }
+    const rows: { id: string; members: string }[] = []
+    for (let first = 0; first < spaceIds.length; first += policy.spacesPerStatement) {
+      const ids = bigintArray(spaceIds.slice(first, first + policy.spacesPerStatement))
+      rows.push(...(await read<(typeof rows)[number]>(orm.em.fork(), sql, [ids])))
+    }
+    return rows.map(({ id, members }) => [id, members.split(',')] as const)
+  }, Number.MAX_SAFE_INTEGER)
 
   /** Undefined: its upstream does not answer. Rejects when the database cannot be read. docs/integrating.md, `members`. */
   return async (upstream: LiveUpstream, spaceId: string): Promise<Members | undefined> => {
-    const own = snowflake.safeParse(spaceId).success ? await list(spaceId) : []
+    const own = snowflake.safeParse(spaceId).success ? ((await readMembers(spaceId)) ?? []) : []
     if (own.length > 0 || !upstream.definition.answers.includes('members')) return own
     const key = `${upstream.name} ${spaceId}`
     const known = answers.get(key)
