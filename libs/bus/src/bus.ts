@@ -2,28 +2,17 @@ import type { CallDefinition, EventDefinition } from '@gatehouse/contracts'
 import { Unavailable } from '@gatehouse/runtime'
 import type { z } from 'zod'
 
-export type Context = {
-  requestId?: string | undefined
-  traceparent?: string | undefined
-}
+export type Context = { requestId?: string | undefined; traceparent?: string | undefined }
 
 /** `deliveries` is 1 at the first attempt. The same `id` may be delivered again. A broadcast has the empty `id`. */
+export type Envelope = { id: string; requestId: string | undefined; traceparent?: string; deliveries: number }
+
 export type Received<E extends EventDefinition = EventDefinition> =
-  E extends EventDefinition<infer P, infer N>
-    ? {
-        name: N
-        id: string
-        payload: z.output<P>
-        requestId: string | undefined
-        traceparent?: string
-        deliveries: number
-      }
-    : never
+  E extends EventDefinition<infer P, infer N> ? Envelope & { name: N; payload: z.output<P> } : never
 
 export type EventHandler<E extends EventDefinition = EventDefinition> = (received: Received<E>) => Promise<void>
 
 export type Subscription = AsyncDisposable
-
 export type BusLog = { warn(fields: object, message: string): void; error(fields: object, message: string): void }
 
 /** Both ends parse payloads with the definition's schema. */
@@ -37,7 +26,6 @@ export type Bus = AsyncDisposable & {
     payload: z.input<P>,
     options?: Context & { id?: string | undefined; to?: string | undefined },
   ): Promise<void>
-
   /**
    * Every subscriber gets each later event in order. An event that a handler fails on is not repeated. With `group`, one
    * member of it gets each event at least once: it is repeated while the handler throws or its process dies, and a new
@@ -48,35 +36,27 @@ export type Bus = AsyncDisposable & {
     handler: EventHandler<E>,
     options?: { group?: string; as?: string },
   ): Promise<Subscription>
-
   request<Q extends z.ZodType, A extends z.ZodType>(
     call: CallDefinition<Q, A>,
     payload: z.input<Q>,
     options: Context & { timeoutMs: number },
   ): Promise<z.output<A>>
-
   /** One responder gets each request. A fault is logged here and reads `internal` or `unavailable` there. */
   respond<Q extends z.ZodType, A extends z.ZodType>(
     call: CallDefinition<Q, A>,
     handler: (payload: z.output<Q>, context: Context) => Promise<z.input<A>>,
   ): Promise<Subscription>
-
   ready(): boolean
-
   readonly plain?: PlainSubjects
 }
 
 /** Messages on full subjects, as bytes without a schema. */
 export type PlainSubjects = {
   readonly prefix: string
-
   request(subject: string, message: string, options: { timeoutMs: number }): Promise<Uint8Array>
-
   subscribe(subject: string, receive: (message: Uint8Array) => void): Promise<Subscription>
-
   /** Those with that prefix that nobody renews are deleted after ten minutes. */
   keepConsumers(consumers: PulledConsumers): Promise<Subscription>
-
   /** Their positions are deleted too. Rejects with `BusUnavailable`. */
   deleteConsumers(names: readonly string[]): Promise<void>
 }

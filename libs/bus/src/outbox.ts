@@ -33,7 +33,11 @@ export function startOutboxRelay(deps: OutboxRelayDeps, { pollMs = outboxPollMs 
   return {
     notify: (): void => relays.forEach((relay) => relay.notify()),
     /** Of the oldest event, in ms; 0 when there is none. */
-    age: (): Promise<number> => oldestAgeMs(deps.orm),
+    async age(): Promise<number> {
+      const sql = `select (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs" from outbox order by id limit 1`
+      const [oldest] = await read<{ ageMs: number }>(deps.orm.em.fork(), sql)
+      return Math.max(0, oldest?.ageMs ?? 0)
+    },
     async [Symbol.asyncDispose](): Promise<void> {
       await Promise.all(relays.map((relay) => relay.stop()))
     },
@@ -66,10 +70,10 @@ function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: num
     log.error({ err, ...about }, 'outbox event not publishable')
   }
 
-  async function publishEvent({ subject, payload, eventId: id, requestId, traceparent }: OutboxEvent): Promise<void> {
-    const context = { requestId: requestId ?? undefined, traceparent: traceparent ?? undefined }
+  async function publishEvent({ subject, payload, eventId, requestId, traceparent }: OutboxEvent): Promise<void> {
     const definition = definitions.get(subject)
-    if (definition) await bus.publish(definition, payload, { id, ...context })
+    const about = { id: eventId, requestId: requestId ?? undefined, traceparent: traceparent ?? undefined }
+    if (definition) await bus.publish(definition, payload, about)
   }
 
   /** Publishes a batch, oldest first, and deletes it. Locked events are skipped. True when more may wait. */
@@ -133,10 +137,4 @@ function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: num
       await running
     },
   }
-}
-
-async function oldestAgeMs(orm: MikroORM): Promise<number> {
-  const sql = `select (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs" from outbox order by id limit 1`
-  const [oldest] = await read<{ ageMs: number }>(orm.em.fork(), sql)
-  return Math.max(0, oldest?.ageMs ?? 0)
 }

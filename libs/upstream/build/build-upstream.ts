@@ -16,7 +16,15 @@ export async function buildUpstream(folder: string): Promise<string> {
   await rm(output, { recursive: true, force: true })
   await mkdir(output, { recursive: true })
   await compile(join(source, 'src/index.ts'), output)
-  await writePackageJson(output)
+  const text = await readFile(join(source, 'package.json'), 'utf8')
+  const { name, version, description, sideEffects, dependencies } = JSON.parse(text) as Record<string, unknown>
+  const manifest = {
+    ...{ name, version, description, sideEffects, type: 'module' },
+    exports: { '.': { types: './index.d.ts', default: './index.js' } },
+    dependencies,
+    engines: { node: '>=22' },
+  }
+  await writeFile(join(output, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   await cp(join(source, 'README.md'), join(output, 'README.md'))
   const packed = await run('npm', ['pack', '--json', '--pack-destination', resolve(folder)], { cwd: output })
   const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }]
@@ -46,16 +54,4 @@ async function compile(entry: string, output: string): Promise<void> {
     await writeFile(path, text.replace(/(\bfrom |\bimport\()(['"]\.[^'"]*)\.ts(['"])/g, '$1$2.js$3'))
     if (relative(output, path).startsWith('..')) throw new Error(`${path} lies outside of the package`)
   }
-}
-
-async function writePackageJson(output: string): Promise<void> {
-  const text = await readFile(join(source, 'package.json'), 'utf8')
-  const { name, version, description, sideEffects, dependencies } = JSON.parse(text) as Record<string, unknown>
-  const manifest = {
-    ...{ name, version, description, sideEffects, type: 'module' },
-    exports: { '.': { types: './index.d.ts', default: './index.js' } },
-    dependencies,
-    engines: { node: '>=22' },
-  }
-  await writeFile(join(output, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }

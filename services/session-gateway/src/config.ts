@@ -1,10 +1,5 @@
-import {
-  commonResources,
-  readSettings,
-  serviceConfig,
-  upstreamsConfig,
-  type ServiceConfig,
-} from '@gatehouse/service-kit'
+import { commonResources, readSettings, serviceConfig, upstreamsConfig } from '@gatehouse/service-kit'
+import type { ServiceConfig } from '@gatehouse/service-kit'
 
 export type SessionGatewayConfig = ServiceConfig & {
   /** Nodes of an earlier run are evicted at once. */

@@ -5,7 +5,6 @@ export const timings = {
   authTimeoutMs: limits.socketAuthTimeoutMs,
   /** For reading the account after a good token. */
   handshakeLimitMs: 30_000,
-  /** For the claims of a token. */
   tokenReadMs: 5_000,
   /** An unanswered ping ends the socket at the next one, under 65 s. */
   pingMs: limits.socketHeartbeatMs,

@@ -4,35 +4,30 @@ import { limits } from '@gatehouse/contracts'
 import { DatabaseUnavailable, readAccountStates } from '@gatehouse/database'
 import { createQuota, startPeriodicTask, systemTimer, withTimeout, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type AppState, type RunningService } from '@gatehouse/service-kit'
-import { AdminWatch, subscribeAdminChanges } from './admin-watch/admin-watch.ts'
+import { createAdminWatch, subscribeAdminChanges } from './admin-watch/admin-watch.ts'
 import type { SessionGatewayConfig } from './config.ts'
-import { EvictedSockets, OpenSockets } from './connection/open-sockets.ts'
+import { OpenSockets, createEvictedSockets } from './connection/close-sockets.ts'
 import type { SessionSocket } from './connection/session-socket.ts'
-import { createSocketTimeouts, stopSocketTimeouts } from './connection/socket-timeouts.ts'
-import type { OperationContext, SessionGatewayResources } from './context.ts'
+import { createSocketTimeouts } from './connection/socket-timeouts.ts'
+import { createSessionMetrics, type OperationContext, type SessionGatewayResources } from './context.ts'
 import { acceptSockets } from './handshake/accept-sockets.ts'
-import { PeeringReader } from './handshake/peering-summary.ts'
-import { createTokenReader } from './handshake/token-reader.ts'
-import { createSessionMetrics } from './metrics.ts'
+import { createPeeringReader, createTokenReader } from './handshake/handshake-reads.ts'
 import { registerNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
-import type { Audience } from './presence/audience.ts'
 import { maintainNodes } from './presence/maintain-nodes.ts'
-import { PresenceFeed, subscribePresence } from './presence/presence-feed.ts'
-import { PresenceReconciler } from './presence/presence-reconciler.ts'
-import { subscribeProfileChanges } from './presence/profile-updates.ts'
-import { PresenceWatch } from './presence/presence-watch.ts'
+import { createRemotePresences, openPresenceFeed } from './presence/presence-feed.ts'
+import { createPresenceReconciler } from './presence/presence-reconciler.ts'
 import { createPresenceStore } from './presence/presence-store.ts'
-import { RemotePresences } from './presence/remote-presences.ts'
+import { createPresenceWatch } from './presence/presence-watch.ts'
+import { subscribeProfileChanges } from './presence/profile-updates.ts'
 import { sendChanges, type VisibleChange } from './presence/send-changes.ts'
-import { addSocketRoutes } from './routes/sockets.ts'
-import { addUpstreamRoutes } from './routes/upstreams.ts'
+import { createUpstreamAudience, createUpstreamPresences } from './presence/upstream-audience.ts'
+import { addRoutes } from './routes/routes.ts'
 import { closeExpiredSessions, subscribeSessionEndings, sweepSessions } from './sessions/end-sessions.ts'
 import { subscribeSecurityNotices } from './sessions/security-notices.ts'
-import { SessionRegistry } from './sessions/session-registry.ts'
+import { createSessionRegistry } from './sessions/session-registry.ts'
 import { openSocketLists } from './sessions/socket-lists.ts'
 import { createUpstreams, startUpstreams } from './upstreams/start-upstreams.ts'
-import { UpstreamAudience, UpstreamPresences } from './presence/upstream-audience.ts'
 
 export { readConfig, type SessionGatewayConfig } from './config.ts'
 export { type SessionGatewayResources } from './context.ts'
@@ -64,21 +59,20 @@ export async function startSessionGateway(
   }
   const http = opening.use(await startHttpService(service, resources))
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
-  addSocketRoutes(router, { socketLists: opening.use(await openSocketLists(deps)) })
-  addUpstreamRoutes(router, deps)
+  const { feed, log, timer } = deps
+  addRoutes(router, { ...deps, socketLists: opening.use(await openSocketLists(deps)) })
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))
-  const onDeleted = (userId: string, audience: readonly string[]) => deps.feed.sendDeletion(userId, audience)
-  opening.use(await subscribeSessionEndings({ ...deps, onDeleted }))
-  opening.use(await subscribeAdminChanges(deps))
+  opening.use(await subscribeSessionEndings(deps, feed.sendDeletion))
+  opening.use(await subscribeAdminChanges(deps.bus, deps.adminWatch))
   opening.use(await subscribeSecurityNotices(deps))
   opening.use(await subscribeProfileChanges(deps))
-  const sweep = { name: 'session sweep', everyMs: deps.timings.sweepMs, log: deps.log, timer: deps.timer }
+  const sweep = { name: 'session sweep', everyMs: deps.timings.sweepMs, log, timer }
   opening.use(startPeriodicTask(sweep, () => sweepSessions(deps)))
-  const expiry = { name: 'session expiry', everyMs: deps.timings.expiryMs, log: deps.log, timer: deps.timer }
+  const expiry = { name: 'session expiry', everyMs: deps.timings.expiryMs, log, timer }
   opening.use(
     startPeriodicTask(expiry, async () => {
       closeExpiredSessions(deps)
-      deps.feed.expireReports()
+      feed.expireReports()
     }),
   )
   opening.use(await startUpstreams(deps, config.upstreamsFile))
@@ -100,31 +94,23 @@ type Opening = {
 }
 
 /** `opening` closes what this opens. */
-async function openDeps(opening: AsyncDisposableStack, given: Opening) {
-  const { config, resources, overrides, openSockets } = given
-  const { bus } = resources
-  const sessions = new SessionRegistry()
+async function openDeps(opening: AsyncDisposableStack, { config, resources, overrides, openSockets }: Opening) {
+  const sessions = createSessionRegistry()
   const quota = createQuota(limits.unauthenticatedSocketsPerAddress)
-  const sessionMetrics = createSessionMetrics(resources.metrics, {
-    authenticated: () => sessions.countReady(),
-    unauthenticated: () => quota.total(),
-  })
-  const timer = overrides.timer ?? systemTimer
   const times = { ...timings, ...overrides.timings }
   const context: OperationContext = {
     ...resources,
-    timer,
+    timer: overrides.timer ?? systemTimer,
     timings: times,
-    sessionMetrics,
+    sessionMetrics: createSessionMetrics(resources.metrics, {
+      authenticated: sessions.countReady,
+      unauthenticated: quota.total,
+    }),
     accountStates: overrides.accountStates ?? createAccountReads(resources, times),
   }
   const upstreams = createUpstreams(context)
-  const adminWatch = new AdminWatch(context)
-  const presence = await openPresence(opening, context, {
-    ...upstreams,
-    sessions,
-    onReRegistered: () => evicted.close(),
-  })
+  const adminWatch = createAdminWatch(context)
+  const presence = await openPresence(opening, { ...upstreams, sessions, onReRegistered: () => evicted.close() })
   const onReleased = (socket: SessionSocket) => {
     upstreams.forwarder.drop(socket)
     adminWatch.drop(socket)
@@ -132,54 +118,34 @@ async function openDeps(opening: AsyncDisposableStack, given: Opening) {
     if (user) presence.presence.userDisconnected(user)
   }
   const timeouts = createSocketTimeouts({ ...context, onReleased })
-  opening.defer(() => stopSocketTimeouts(timeouts))
-  const evicted = new EvictedSockets({ ...context, timeouts, onReleased, openSockets })
+  opening.defer(() => Object.values(timeouts).forEach((each) => each.stop()))
+  const evicted = createEvictedSockets({ ...context, timeouts, onReleased, openSockets })
   const tokens = createTokenReader(context)
   const verifyCaller = createCallerVerifier(config.callerKeys, 'session-gateway')
-  const peering = new PeeringReader(context)
+  const peering = createPeeringReader(context)
   const closing = { timeouts, onReleased, openSockets, evicted }
-  return {
-    ...context,
-    ...closing,
-    ...presence,
-    ...upstreams,
-    bus,
-    tokens,
-    verifyCaller,
-    sessions,
-    quota,
-    adminWatch,
-    peering,
-  }
+  return { ...upstreams, ...presence, ...closing, tokens, verifyCaller, sessions, quota, adminWatch, peering }
 }
 
 /** A read that hangs is left, and the next one takes another connection. */
 function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }: Timings): AccountStates {
   const late = () => new DatabaseUnavailable('accounts could not be read in time')
-  return createAccountStates({
-    load: async (userIds) => ({
-      states: await withTimeout(readAccountStates(orm.em.fork(), userIds), accountReadMs, late),
-    }),
-  })
+  const read = (ids: readonly string[]) => withTimeout(readAccountStates(orm.em.fork(), ids), accountReadMs, late)
+  return createAccountStates({ load: async (userIds) => ({ states: await read(userIds) }) })
 }
 
-type PresenceOpening = Pick<ReturnType<typeof createUpstreams>, 'upstreams' | 'questions'> & {
-  sessions: SessionRegistry
-  onReRegistered(): void
-}
+type PresenceOpening = Parameters<typeof startUpstreams>[0] & { onReRegistered(): void }
 
-async function openPresence(opening: AsyncDisposableStack, context: OperationContext, given: PresenceOpening) {
-  const node = await registerNode(context)
-  const remotePresences = new RemotePresences()
-  const presenceStore = createPresenceStore(context)
-  const common = { ...context, ...given, node, remotePresences, presenceStore }
-  const toUpstreams = (changes: readonly VisibleChange[], audience: Audience) => sendChanges(common, changes, audience)
-  const upstreamAudience = opening.use(new UpstreamAudience(common, toUpstreams))
-  const upstreamPresences = new UpstreamPresences(common)
-  const feed = opening.use(new PresenceFeed({ ...common, upstreamAudience }))
-  await feed.open()
-  opening.use(await subscribePresence(common, feed))
-  const presence = opening.use(new PresenceReconciler({ ...common, store: presenceStore, feed }))
-  const presenceWatch = new PresenceWatch({ ...common, store: presenceStore, upstreamPresences })
+async function openPresence(opening: AsyncDisposableStack, given: PresenceOpening) {
+  const node = await registerNode(given)
+  const remotePresences = createRemotePresences()
+  const common = { ...given, node, remotePresences, presenceStore: createPresenceStore(given) }
+  const upstreamAudience = opening.use(
+    createUpstreamAudience<VisibleChange>(common, (changes, audience) => sendChanges(common, changes, audience)),
+  )
+  const upstreamPresences = createUpstreamPresences(common)
+  const feed = opening.use(await openPresenceFeed({ ...common, upstreamAudience }))
+  const presence = opening.use(createPresenceReconciler({ ...common, feed }))
+  const presenceWatch = createPresenceWatch({ ...common, upstreamPresences })
   return { node, feed, presence, presenceWatch, remotePresences, upstreamPresences }
 }

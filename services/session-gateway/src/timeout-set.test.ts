@@ -1,7 +1,7 @@
 import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { TimeoutSet } from './timeout-set.ts'
+import { createTimeoutSet, type TimeoutSet } from './timeout-set.ts'
 
 describe('a set of timeouts', () => {
   it('times out each item once its time is over, deleted ones never, and those added again anew', () => {
@@ -33,7 +33,7 @@ describe('a set of timeouts', () => {
             expected.length = 0
           }
         }
-        return timeouts.size === dueAt.size
+        return timeouts.size() === dueAt.size
       }),
     )
   })
@@ -46,7 +46,7 @@ describe('a set of timeouts', () => {
     expect(timer.pending()).to.equal(1)
     timer.advance(600)
 
-    expect(timeouts.size).to.equal(0)
+    expect(timeouts.size()).to.equal(0)
     expect(timer.pending()).to.equal(0)
   })
 
@@ -71,5 +71,5 @@ function create<T>(
   { timer, afterMs }: { timer: ReturnType<typeof manualTimer>; afterMs: number },
   expire: (item: T) => void,
 ): TimeoutSet<T> {
-  return new TimeoutSet(afterMs, timer, expire)
+  return createTimeoutSet(afterMs, timer, expire)
 }

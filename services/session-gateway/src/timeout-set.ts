@@ -3,61 +3,44 @@ import type { Timer } from '@gatehouse/runtime'
 /** In milliseconds. Items may be late by it. */
 const resolutionMs = 20
 
-/** Items expire in the order of `add`, so one timer serves all. */
-export class TimeoutSet<T> {
-  readonly #afterMs: number
-  readonly #timer: Timer
-  readonly #dueAt = new Map<T, number>()
-  readonly #expire: (item: T) => void
-  #pending: unknown
+export type TimeoutSet<T> = ReturnType<typeof createTimeoutSet<T>>
 
-  /** `expire` may add the item again. */
-  constructor(afterMs: number, timer: Timer, expire: (item: T) => void) {
-    this.#afterMs = afterMs
-    this.#timer = timer
-    this.#expire = expire
+/** Items expire in the order of `add`, so one timer serves all. `expire` may add the item again. */
+export function createTimeoutSet<T>(afterMs: number, timer: Timer, expire: (item: T) => void) {
+  const dueAt = new Map<T, number>()
+  let pending: unknown
+  // Whole milliseconds need no heap object.
+  const now = () => Math.round(timer.now())
+
+  function watchFirst(): void {
+    if (pending !== undefined) return
+    const [first] = dueAt.values()
+    if (first !== undefined) pending = timer.set(expireDue, Math.max(first - now(), resolutionMs))
   }
 
-  add(item: T): void {
-    this.#dueAt.delete(item)
-    this.#dueAt.set(item, this.#now() + this.#afterMs)
-    this.#watchFirst()
-  }
-
-  delete(item: T): boolean {
-    return this.#dueAt.delete(item)
-  }
-
-  get size(): number {
-    return this.#dueAt.size
-  }
-
-  stop(): void {
-    this.#dueAt.clear()
-    this.#timer.clear(this.#pending)
-    this.#pending = undefined
-  }
-
-  #watchFirst(): void {
-    if (this.#pending !== undefined) return
-    const [first] = this.#dueAt.values()
-    if (first === undefined) return
-    this.#pending = this.#timer.set(() => this.#expireDue(), Math.max(first - this.#now(), resolutionMs))
-  }
-
-  #expireDue(): void {
-    this.#pending = undefined
-    const now = this.#now()
-    for (const [item, dueAt] of this.#dueAt) {
-      if (dueAt > now) break
-      this.#dueAt.delete(item)
-      this.#expire(item)
+  function expireDue(): void {
+    pending = undefined
+    const before = now()
+    for (const [item, due] of dueAt) {
+      if (due > before) break
+      dueAt.delete(item)
+      expire(item)
     }
-    this.#watchFirst()
+    watchFirst()
   }
 
-  /** Whole milliseconds need no heap object. */
-  #now(): number {
-    return Math.round(this.#timer.now())
+  return {
+    add(item: T): void {
+      dueAt.delete(item)
+      dueAt.set(item, now() + afterMs)
+      watchFirst()
+    },
+    delete: (item: T): boolean => dueAt.delete(item),
+    size: (): number => dueAt.size,
+    stop(): void {
+      dueAt.clear()
+      timer.clear(pending)
+      pending = undefined
+    },
   }
 }

@@ -259,7 +259,7 @@ async function openSql() {
     store: createPresenceStore({ orm, timings }),
     buildUser: async () => (await insertUser({ orm })).id,
     async evict(id: string, through = orm) {
-      await markDead({ orm }, { id })
+      await markDead({ orm }, 'id = ?', id)
       await evictDeadNodes({ ...deps, orm: through } as unknown as Parameters<typeof evictDeadNodes>[0])
     },
     async locked(userId: string, work: () => Promise<void>) {

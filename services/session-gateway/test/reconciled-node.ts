@@ -2,15 +2,15 @@ import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
 import { capturedLog } from '@gatehouse/test-kit'
 import { manualTimer } from '@gatehouse/test-kit/time'
-import { releaseSocket } from '../src/connection/close-socket.ts'
+import { releaseSocket } from '../src/connection/close-sockets.ts'
 import type { SessionSocket } from '../src/connection/session-socket.ts'
 import { createSocketTimeouts } from '../src/connection/socket-timeouts.ts'
-import { createSessionMetrics } from '../src/metrics.ts'
+import { createSessionMetrics } from '../src/context.ts'
 import { timings } from '../src/policy.ts'
 import type { PresenceChange } from '../src/presence/presence-store.ts'
-import { PresenceReconciler } from '../src/presence/presence-reconciler.ts'
+import { createPresenceReconciler, type PresenceReconciler } from '../src/presence/presence-reconciler.ts'
 import { endSessions, sessionEndings } from '../src/sessions/end-sessions.ts'
-import { SessionRegistry, type AuthenticatedSocket } from '../src/sessions/session-registry.ts'
+import { createSessionRegistry, type AuthenticatedSocket } from '../src/sessions/session-registry.ts'
 import { FakePresenceStore } from './fake-presence-store.ts'
 
 /** What a client saw of its handshake. */
@@ -20,7 +20,7 @@ export type Handshake = { socket: SessionSocket; outcome: 'pending' | 'ready' | 
 export class ReconciledNode {
   readonly timer = manualTimer()
   readonly store = new FakePresenceStore()
-  readonly sessions = new SessionRegistry()
+  readonly sessions = createSessionRegistry()
   /** What the other nodes are told to read. */
   readonly hinted: PresenceChange[] = []
   readonly handshakes: Handshake[] = []
@@ -46,8 +46,8 @@ export class ReconciledNode {
     const feed = { recorded: (changes: readonly PresenceChange[]) => void this.hinted.push(...changes) }
     const context = { log, timer, timings, clock: systemClock, random: systemRandom }
     const remotePresences = { onlineIds: () => [] }
-    this.presence = new PresenceReconciler({
-      ...{ ...context, sessions, store, feed, node, remotePresences },
+    this.presence = createPresenceReconciler({
+      ...{ ...context, sessions, presenceStore: store, feed, node, remotePresences },
       onReRegistered() {},
     })
     const counts = { authenticated: () => 0, unauthenticated: () => 0 }

@@ -1,25 +1,27 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { LRUCache } from 'lru-cache'
 import { backoffMs, withTimeout } from '@gatehouse/runtime'
-import type { CallDefinition } from '@gatehouse/contracts'
-import type { z } from 'zod'
 import { BusUnavailable, type Bus, type BusLog, type Context } from '../bus.ts'
-import { createSequence, messageHandlers, type EventMessage, type MessageHandler } from '../event-message.ts'
+import { createSequence, messageHandlers, readReply, writeReply } from '../messages.ts'
+import type { EventMessage, MessageHandler } from '../messages.ts'
 import { rememberedIds, redeliveryBackoff } from '../policy.ts'
-import { readReply, writeReply } from '../reply.ts'
 
 type Subscriber = (message: EventMessage) => void
+type Responder = { reply(json: string, context: Context): Promise<string>; underWay: Set<Promise<unknown>> }
 
 /** Payloads are JSON, as over NATS. Disposal delivers accepted messages and waits for handlers. */
 export function createLocalBus({ log }: { log: BusLog }): Bus {
   const groups = new Map<string, Map<string, DurableGroup>>()
   const subscribers = new Map<string, Set<Subscriber>>()
   const sequences = new Set<ReturnType<typeof createSequence>>()
-  const responders = createResponders(log)
+  /** Several of one call take turns. */
+  const responders = new Map<string, Responder[]>()
   const published = new LRUCache<string, true>({ max: rememberedIds })
   // A handler must not inherit the sender's context, such as a transaction.
   const outside = AsyncLocalStorage.snapshot()
   let open = true
+  /** The handlers of accepted messages may still ask. */
+  let answering = true
 
   function groupOf(event: string, group: string): DurableGroup {
     const ofEvent = groups.get(event) ?? new Map<string, DurableGroup>()
@@ -61,24 +63,51 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
       }
       return subscription
     },
-    request: (call, payload, options) => responders.request(call, payload, options),
-    respond: (call, handler) => responders.add(call, (payload, context) => outside(handler, payload, context)),
+    async request(call, payload, { timeoutMs, ...context }) {
+      const json = JSON.stringify(call.request.parse(payload))
+      if (!answering) throw new BusUnavailable('disconnected')
+      const ofCall = responders.get(call.subject) ?? []
+      const next = ofCall.shift()
+      if (!next) throw new BusUnavailable('no-responders')
+      ofCall.push(next)
+      const reply = next.reply(json, context)
+      next.underWay.add(reply)
+      const replied = reply.finally(() => next.underWay.delete(reply))
+      return readReply(call, await withTimeout(replied, timeoutMs, () => new BusUnavailable('timeout')))
+    },
+    async respond(call, handler) {
+      const answer: typeof handler = (payload, context) => outside(handler, payload, context)
+      const responder: Responder = {
+        reply: (json, context) => writeReply(log, call, answer, { json, context }),
+        underWay: new Set(),
+      }
+      const ofCall = responders.get(call.subject) ?? []
+      responders.set(call.subject, ofCall)
+      ofCall.push(responder)
+      return {
+        async [Symbol.asyncDispose]() {
+          const index = ofCall.indexOf(responder)
+          if (index >= 0) ofCall.splice(index, 1)
+          await Promise.all(responder.underWay)
+        },
+      }
+    },
     ready: () => open,
     async [Symbol.asyncDispose]() {
       if (!open) return
       open = false
       const all = [...groups.values()].flatMap((ofEvent) => [...ofEvent.values()])
       const left = await Promise.all(all.map((group) => group.finish()))
-      await Promise.all([...[...sequences].map((sequence) => sequence.finished()), responders.finish()])
+      answering = false
+      const replies = [...responders.values()].flat().flatMap(({ underWay }) => [...underWay])
+      await Promise.all([...[...sequences].map((sequence) => sequence.finished()), ...replies])
       const undelivered = left.reduce((sum, count) => sum + count, 0)
       if (undelivered > 0) log.warn({ undelivered }, 'bus closed with undelivered events')
     },
   }
 }
 
-function named(subject: string, name: string | undefined): string {
-  return name === undefined ? subject : `${subject} to ${name}`
-}
+const named = (subject: string, name: string | undefined) => (name === undefined ? subject : `${subject} to ${name}`)
 
 type Member = { handle: MessageHandler; work: Promise<void> | undefined }
 
@@ -103,6 +132,11 @@ function createDurableGroup(about: { event: string; group: string }, log: BusLog
     }
   }
 
+  function accept(message: EventMessage): void {
+    queue.push(message)
+    dispatch()
+  }
+
   async function deliver(member: Member, message: EventMessage) {
     try {
       await member.handle(message)
@@ -120,17 +154,13 @@ function createDurableGroup(about: { event: string; group: string }, log: BusLog
   function redeliver(timer: NodeJS.Timeout, message: EventMessage) {
     clearTimeout(timer)
     retries.delete(timer)
-    queue.push(message)
-    dispatch()
+    accept(message)
   }
 
   const underWay = () => [...members].flatMap((member) => member.work ?? [])
 
   return {
-    accept(message: EventMessage): void {
-      queue.push(message)
-      dispatch()
-    },
+    accept,
     join(handle: MessageHandler): () => Promise<void> {
       const member: Member = { handle, work: undefined }
       members.add(member)
@@ -147,57 +177,6 @@ function createDurableGroup(about: { event: string; group: string }, log: BusLog
       dispatch()
       for (let busy = underWay(); busy.length > 0; busy = underWay()) await Promise.all(busy)
       return queue.length
-    },
-  }
-}
-
-type Responder = { reply(json: string, context: Context): Promise<string>; underWay: Set<Promise<unknown>> }
-
-/** Several of one call take turns. */
-function createResponders(log: BusLog) {
-  const responders = new Map<string, Responder[]>()
-  let open = true
-
-  async function request<Q extends z.ZodType, A extends z.ZodType>(
-    call: CallDefinition<Q, A>,
-    payload: z.input<Q>,
-    { timeoutMs, ...context }: Context & { timeoutMs: number },
-  ): Promise<z.output<A>> {
-    const json = JSON.stringify(call.request.parse(payload))
-    if (!open) throw new BusUnavailable('disconnected')
-    const ofCall = responders.get(call.subject) ?? []
-    const next = ofCall.shift()
-    if (!next) throw new BusUnavailable('no-responders')
-    ofCall.push(next)
-    const reply = next.reply(json, context)
-    next.underWay.add(reply)
-    const replied = reply.finally(() => next.underWay.delete(reply))
-    return readReply(call, await withTimeout(replied, timeoutMs, () => new BusUnavailable('timeout')))
-  }
-
-  const add: Bus['respond'] = async (call, handler) => {
-    const responder: Responder = {
-      reply: (json, context) => writeReply(log, call, handler, { json, context }),
-      underWay: new Set(),
-    }
-    const ofCall = responders.get(call.subject) ?? []
-    responders.set(call.subject, ofCall)
-    ofCall.push(responder)
-    return {
-      async [Symbol.asyncDispose]() {
-        const index = ofCall.indexOf(responder)
-        if (index >= 0) ofCall.splice(index, 1)
-        await Promise.all(responder.underWay)
-      },
-    }
-  }
-
-  return {
-    request,
-    add,
-    async finish() {
-      open = false
-      await Promise.all([...responders.values()].flat().flatMap((responder) => [...responder.underWay]))
     },
   }
 }

@@ -1,23 +1,14 @@
-import type { SecureContextOptions } from 'node:tls'
 import type { Msg } from 'nats'
-import type { Bus, BusLog, Subscription } from '../bus.ts'
-import { createSequence, messageHandlers, type MessageHandler } from '../event-message.ts'
+import type { Bus, Subscription } from '../bus.ts'
+import { createSequence, messageHandlers, readReply, writeReply, type MessageHandler } from '../messages.ts'
 import { publishTimeoutMs } from '../policy.ts'
-import { readReply, writeReply } from '../reply.ts'
-import { openConnection, type Connection } from './connection.ts'
+import { openConnection, type Connection, type ConnectionOptions } from './connection.ts'
 import { consumeDurably, consumeInOrder } from './consumers.ts'
 import { openStreams, type EventStream, type Streams } from './event-stream.ts'
 import { readContext, readEventMessage, writeHeaders } from './message.ts'
 import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
-type NatsOptions = {
-  url: string
-  tls?: SecureContextOptions | undefined
-  name: string
-  prefix?: string
-  log: BusLog
-  streamBytes?: number
-}
+type NatsOptions = ConnectionOptions & { prefix?: string; streamBytes?: number }
 
 /**
  * JetStream 2.9 or newer. A start without NATS succeeds: until it comes, calls are unavailable, broadcasts are lost and

@@ -3,21 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { abortable, withTimeout } from '@gatehouse/runtime'
 import { ErrorCode, Events, NatsError, connect } from 'nats'
 import type * as nats from 'nats'
-import type { TlsOptions, ConnectionOptions, JetStreamClient, JetStreamManager, Msg, NatsConnection } from 'nats'
-import { BusUnavailable, type BusLog, type Subscription } from '../bus.ts'
+import { BusUnavailable, type BusLog } from '../bus.ts'
 import { connectAttemptMs, connectRetryMs, connectStartMs, drainMs, pingMs, refusedRetryMs } from '../policy.ts'
 
-export type Client = { nc: NatsConnection; jsm: JetStreamManager; js: JetStreamClient }
-
+export type Client = { nc: nats.NatsConnection; jsm: nats.JetStreamManager; js: nats.JetStreamClient }
 export type Connection = Awaited<ReturnType<typeof openConnection>>
-
-type Options = { url: string; tls?: SecureContextOptions | undefined; name: string; log: BusLog }
+export type ConnectionOptions = { url: string; tls?: SecureContextOptions | undefined; name: string; log: BusLog }
 
 /**
  * Connects in the background when NATS does not come in time. `url` may name several servers. Throws one line without
  * credentials when NATS refuses them. Contract: 8.
  */
-export async function openConnection({ url, tls = {}, name, log }: Options) {
+export async function openConnection({ url, tls = {}, name, log }: ConnectionOptions) {
   const { servers, ...credentials } = parseAddress(url, tls)
   const server = servers.join(', ')
   // deploy/nats/nats.conf lets each service read its own replies only.
@@ -25,7 +22,7 @@ export async function openConnection({ url, tls = {}, name, log }: Options) {
   const stop = new AbortController()
   const pending = new Set<(reason: BusUnavailable) => void>()
   const listeners = new Set<() => void>()
-  const beginnings = new Set<(nc: NatsConnection) => void>()
+  const beginnings = new Set<(nc: nats.NatsConnection) => void>()
   let client: Client | undefined
   let up = false
   let late = false
@@ -40,12 +37,10 @@ export async function openConnection({ url, tls = {}, name, log }: Options) {
         client = { nc, jsm: await nc.jetstreamManager({ checkAPI: false }), js: nc.jetstream() }
       } catch (cause) {
         lastFault = cause
-        void attempt.then(
-          (nc) => nc.close(),
-          () => {},
-        )
+        void attempt.then((nc) => nc.close()).catch(() => {})
         stop.signal.throwIfAborted()
-        const refusal = isAuthError(cause) && new Error(`NATS at ${server} refuses the credentials`, { cause })
+        const isRefused = cause instanceof NatsError && cause.code === ErrorCode.AuthorizationViolation.toString()
+        const refusal = isRefused && new Error(`NATS at ${server} refuses the credentials`, { cause })
         if (refusal && !late) throw refusal
         if (refusal) log.error({ err: refusal }, 'NATS cannot be used yet')
         await pause(refusal ? refusedRetryMs : connectRetryMs)
@@ -65,7 +60,7 @@ export async function openConnection({ url, tls = {}, name, log }: Options) {
     pending.clear()
   }
 
-  async function followStatus(nc: NatsConnection) {
+  async function followStatus(nc: nats.NatsConnection) {
     for await (const { type, data } of nc.status()) {
       if (type === Events.Disconnect) {
         if (up) log.warn({ server: data }, 'NATS connection lost')
@@ -96,15 +91,11 @@ export async function openConnection({ url, tls = {}, name, log }: Options) {
   }
 
   /** Resolves when NATS knows the subscription. Without a connection it begins with the next one. */
-  async function listen(
-    subject: string,
-    receive: (message: Msg) => void | Promise<void>,
-    queue?: string,
-  ): Promise<Subscription> {
+  async function listen(subject: string, receive: (message: nats.Msg) => void | Promise<void>, queue?: string) {
     const underWay = new Set<Promise<void>>()
     let subscription: nats.Subscription | undefined
-    const begin = (nc: NatsConnection) => {
-      const callback = (error: NatsError | null, message: Msg) => {
+    const begin = (nc: nats.NatsConnection) => {
+      const callback = (error: NatsError | null, message: nats.Msg) => {
         if (error) return log.error({ err: error, subject }, 'NATS subscription refused')
         const handled = receive(message)
         if (handled) underWay.add(handled)
@@ -114,7 +105,9 @@ export async function openConnection({ url, tls = {}, name, log }: Options) {
     }
     if (client) begin(client.nc)
     else beginnings.add(begin)
-    await whenConnected(({ nc }) => nc.flush()).catch(ignoreUnavailable)
+    await whenConnected(({ nc }) => nc.flush()).catch((error: unknown) => {
+      if (!(error instanceof BusUnavailable)) throw error
+    })
     return {
       async [Symbol.asyncDispose]() {
         beginnings.delete(begin)
@@ -136,7 +129,7 @@ export async function openConnection({ url, tls = {}, name, log }: Options) {
     isUp: (): boolean => up,
     whenConnected,
     /** Nothing without a connection: the client would queue it in memory without bound. */
-    send(...message: Parameters<NatsConnection['publish']>): void {
+    send(...message: Parameters<nats.NatsConnection['publish']>): void {
       if (up) client?.nc.publish(...message)
     },
     listen,
@@ -157,7 +150,7 @@ export async function openConnection({ url, tls = {}, name, log }: Options) {
   }
 }
 
-const reconnectOptions: ConnectionOptions = {
+const reconnectOptions: nats.ConnectionOptions = {
   timeout: connectAttemptMs,
   maxReconnectAttempts: -1,
   reconnectTimeWait: 100,
@@ -168,29 +161,20 @@ const reconnectOptions: ConnectionOptions = {
   ignoreAuthErrorAbort: true,
 }
 
-function parseAddress(
-  text: string,
-  given: SecureContextOptions,
-): Pick<ConnectionOptions, 'user' | 'pass' | 'token' | 'tls'> & { servers: string[] } {
-  const urls = text.split(',').map((part) => parseUrl(part.trim()))
+function parseAddress(text: string, given: SecureContextOptions): nats.ConnectionOptions & { servers: string[] } {
+  const urls = text.split(',').map((part) => {
+    const url = URL.parse(part.includes('://') ? part.trim() : `nats://${part.trim()}`)
+    // The text may hold a password.
+    if (!url?.hostname) throw new Error('the NATS address is malformed: expected nats://host:port')
+    return url
+  })
   const servers = urls.map((url) => `${url.hostname}:${url.port || '4222'}`)
-  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: given as TlsOptions } : {}
+  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: given as nats.TlsOptions } : {}
   const authority = urls.find((url) => url.username !== '')
   if (!authority) return { servers, ...tls }
   const user = decodeURIComponent(authority.username)
   if (authority.password === '') return { servers, ...tls, token: user }
   return { servers, ...tls, user, pass: decodeURIComponent(authority.password) }
-}
-
-function parseUrl(text: string): URL {
-  const url = URL.parse(text.includes('://') ? text : `nats://${text}`)
-  // The text may hold a password.
-  if (!url?.hostname) throw new Error('the NATS address is malformed: expected nats://host:port')
-  return url
-}
-
-function isAuthError(error: unknown): boolean {
-  return error instanceof NatsError && error.code === ErrorCode.AuthorizationViolation.toString()
 }
 
 const reasons: Record<string, BusUnavailable['reason']> = {
@@ -205,8 +189,4 @@ const reasons: Record<string, BusUnavailable['reason']> = {
 function asUnavailable(error: unknown): unknown {
   const reason = error instanceof NatsError ? reasons[error.code] : undefined
   return reason ? new BusUnavailable(reason, error) : error
-}
-
-function ignoreUnavailable(error: unknown): void {
-  if (!(error instanceof BusUnavailable)) throw error
 }

@@ -1,19 +1,9 @@
 import { backoffMs, systemClock } from '@gatehouse/runtime'
 import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats'
-import type { ConsumerConfig, ConsumerInfo, ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from 'nats'
+import type { ConsumerConfig, ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from 'nats'
 import type { Subscription } from '../bus.ts'
-import { createSequence, type MessageHandler } from '../event-message.ts'
-import {
-  ackWaitMs,
-  clockSkewMs,
-  inactiveThresholdMs,
-  maxAckPending,
-  prefetch,
-  pullExpiresMs,
-  recreateAfterLossMs,
-  redeliveryBackoff,
-  workingMs,
-} from '../policy.ts'
+import { createSequence, type MessageHandler } from '../messages.ts'
+import * as policy from '../policy.ts'
 import { keepCreated, type Creation, type EventStream, type Place } from './event-stream.ts'
 import { readEventMessage } from './message.ts'
 
@@ -23,7 +13,7 @@ type Consumer = {
 }
 
 /** The consumer is created again after each connection and loss. */
-async function startConsumer(stream: EventStream, { configure, receive }: Consumer): Promise<{ stop(): void }> {
+async function startConsumer(stream: EventStream, { configure, receive }: Consumer) {
   let pull: ConsumerMessages | undefined
   const stopPull = () => {
     void pull?.close()
@@ -37,8 +27,8 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
     const { name } = await ensureConsumer(client.jsm, stream.name, configure(info, isFirst))
     const bound = await client.js.consumers.get(stream.name, name)
     const messages = await bound.consume({
-      max_messages: prefetch,
-      expires: pullExpiresMs,
+      max_messages: policy.prefetch,
+      expires: policy.pullExpiresMs,
       callback: (message) => {
         if (pull === messages) receive(message, again)
       },
@@ -48,7 +38,7 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
     if (!isCurrent()) return void messages.close()
     pull = messages
     void messages.closed().then(() => {
-      if (pull === messages) again(recreateAfterLossMs)
+      if (pull === messages) again(policy.recreateAfterLossMs)
     })
   })
   return {
@@ -78,7 +68,7 @@ export async function consumeDurably(
       stored.ack()
     } catch (err) {
       const { id, requestId, deliveries } = message
-      const retryInMs = backoffMs(deliveries - 1, redeliveryBackoff)
+      const retryInMs = backoffMs(deliveries - 1, policy.redeliveryBackoff)
       const about = { err, event: subject, group, id, requestId, retryInMs }
       connection.log.error(about, 'event handler failed, redelivery scheduled')
       stored.nak(retryInMs)
@@ -86,7 +76,7 @@ export async function consumeDurably(
   }
 
   const consumer = await startConsumer(stream, {
-    configure: () => durableConsumer(`${group}_${subject.replaceAll('.', '_')}`, filter, { ackWaitMs }),
+    configure: () => durableConsumer(`${group}_${subject.replaceAll('.', '_')}`, filter, policy),
     receive(stored) {
       // Redelivered after a reconnection while the first delivery waits here.
       if (held.has(stored.seq)) return
@@ -94,7 +84,7 @@ export async function consumeDurably(
       work = work.then(() => deliver(stored)).finally(() => held.delete(stored.seq))
     },
   })
-  const working = setInterval(() => held.forEach((stored) => stored.working()), workingMs)
+  const working = setInterval(() => held.forEach((stored) => stored.working()), policy.workingMs)
   return {
     async [Symbol.asyncDispose]() {
       stopping = true
@@ -111,13 +101,10 @@ export async function consumeDurably(
  * NOTE: the client's own ordered consumer skips events when the stream is created anew, and notices a loss only with a
  * later event. nats-faults.test.ts; docs/decisions/nats-client.md.
  */
-export async function consumeInOrder(
-  stream: EventStream,
-  handlers: ReadonlyMap<string, MessageHandler>,
-): Promise<Subscription> {
+export async function consumeInOrder(stream: EventStream, handlers: ReadonlyMap<string, MessageHandler>) {
   const sequence = createSequence(stream.connection.log)
   // NATS has its own clock. Handlers are idempotent.
-  const calledAt = new Date(systemClock.now() - clockSkewMs)
+  const calledAt = new Date(systemClock.now() - policy.clockSkewMs)
   let lastSequence = 0
   let delivered = 0
   let streamCreated: string | undefined
@@ -135,7 +122,7 @@ export async function consumeInOrder(
           ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: calledAt.toISOString() }
           : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: lastSequence + 1 }),
         ack_policy: AckPolicy.None,
-        inactive_threshold: nanos(inactiveThresholdMs),
+        inactive_threshold: nanos(policy.inactiveThresholdMs),
         mem_storage: true,
       }
     },
@@ -165,14 +152,14 @@ function commonSubject(subjects: readonly string[]): string {
   return [...first.slice(0, differing), '>'].join('.')
 }
 
-export function durableConsumer(name: string, filterSubject: string, options: { ackWaitMs: number }) {
+export function durableConsumer(name: string, filterSubject: string, { ackWaitMs }: { ackWaitMs: number }) {
   return {
     durable_name: name,
     filter_subject: filterSubject,
     deliver_policy: DeliverPolicy.All,
     ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(options.ackWaitMs),
-    max_ack_pending: maxAckPending,
+    ack_wait: nanos(ackWaitMs),
+    max_ack_pending: policy.maxAckPending,
   } satisfies Partial<ConsumerConfig>
 }
 
@@ -180,11 +167,7 @@ export function durableConsumer(name: string, filterSubject: string, options: { 
 const nameInUse: readonly unknown[] = [10013, 10148]
 
 /** An existing consumer keeps its position. */
-export async function ensureConsumer(
-  jsm: JetStreamManager,
-  stream: string,
-  config: Partial<ConsumerConfig>,
-): Promise<ConsumerInfo> {
+export async function ensureConsumer(jsm: JetStreamManager, stream: string, config: Partial<ConsumerConfig>) {
   try {
     return await jsm.consumers.add(stream, config)
   } catch (error) {

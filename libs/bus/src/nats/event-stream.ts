@@ -8,10 +8,8 @@ import { duplicateWindowMs, maxAgeMs, recreateBackoff, streamBytes } from '../po
 import type { Client, Connection } from './connection.ts'
 
 export type EventStream = Awaited<ReturnType<typeof openStream>>
-
-export type Place = { stream: EventStream; filter: string }
-
 export type Streams = Awaited<ReturnType<typeof openStreams>>
+export type Place = { stream: EventStream; filter: string }
 
 /** docs/decisions/event-streams.md. */
 export async function openStreams(connection: Connection, prefix: string, maxBytes = streamBytes) {
@@ -62,18 +60,10 @@ async function openStream(connection: Connection, name: string, limits: Partial<
   return { connection, name, ensure }
 }
 
-export type Creation = {
-  client: Client
-  isFirst: boolean
-  isCurrent(): boolean
-  again(afterMs: number): void
-}
+export type Creation = { client: Client; isFirst: boolean; isCurrent(): boolean; again(afterMs: number): void }
 
 /** Creates at once and after each connection, until it succeeds. Throws only when the server refuses the first creation. */
-export async function keepCreated(
-  connection: Connection,
-  create: (creation: Creation) => Promise<unknown>,
-): Promise<{ stop(): void }> {
+export async function keepCreated(connection: Connection, create: (creation: Creation) => Promise<unknown>) {
   const { log } = connection
   let generation = 0
   let stopped = false
@@ -113,16 +103,12 @@ export async function keepCreated(
   try {
     await attempt(generation)
   } catch (error) {
-    if (isRefused(error)) {
+    // A server without JetStream has no responder.
+    if (!(error instanceof BusUnavailable) || error.reason === 'no-responders') {
       stop()
       throw error
     }
     void createUntilDone()
   }
   return { stop }
-}
-
-/** A server without JetStream has no responder. */
-function isRefused(error: unknown): boolean {
-  return !(error instanceof BusUnavailable) || error.reason === 'no-responders'
 }

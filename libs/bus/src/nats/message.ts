@@ -1,9 +1,7 @@
-import { headers } from 'nats'
-import type { MsgHdrs } from 'nats'
+import { headers, type MsgHdrs } from 'nats'
 import type { Context } from '../bus.ts'
-import type { EventMessage } from '../event-message.ts'
+import type { EventMessage } from '../messages.ts'
 
-const eventIdHeader = 'Nats-Msg-Id'
 const requestIdHeader = 'X-Request-Id'
 const traceparentHeader = 'traceparent'
 
@@ -22,6 +20,6 @@ export function readContext({ headers: read }: Pick<Incoming, 'headers'>) {
 }
 
 export function readEventMessage(message: Incoming, deliveries: number): EventMessage {
-  const id = message.headers?.get(eventIdHeader) ?? ''
+  const id = message.headers?.get('Nats-Msg-Id') ?? ''
   return { id, json: message.string(), ...readContext(message), deliveries }
 }

@@ -61,23 +61,16 @@ const presencesAtOnce = 1_000
 const answerMs = 10_000
 
 /** Signs each request. Its functions reject with AskRefused, and with what fetch rejects with. */
-export function createUpstreamClient({
-  origin,
-  name,
-  key,
-  gatewayUrl = origin,
-}: UpstreamClientOptions): UpstreamClient {
+export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+  const { origin, name, key, gatewayUrl = origin } = options
   const imported = importPKCS8(key, 'EdDSA')
   // Each request says it again.
   imported.catch(() => undefined)
 
   async function ask<Answer>(path: string, body?: object): Promise<Answer> {
-    const claims = new SignJWT()
-      .setIssuer(name)
-      .setAudience(origin)
-      .setIssuedAt()
-      .setExpirationTime(`${statementSeconds}s`)
-    const statement = await claims.setProtectedHeader({ alg: 'EdDSA', typ: 'JWT' }).sign(await imported)
+    const claims = new SignJWT().setIssuer(name).setAudience(origin)
+    const timed = claims.setIssuedAt().setExpirationTime(`${statementSeconds}s`)
+    const statement = await timed.setProtectedHeader({ alg: 'EdDSA', typ: 'JWT' }).sign(await imported)
     const response = await fetch(`${gatewayUrl}/api/upstream/${path}`, {
       method: body ? 'POST' : 'GET',
       headers: { authorization: `Upstream ${statement}`, ...(body && { 'content-type': 'application/json' }) },

@@ -11,10 +11,7 @@ export class KeysUnavailable extends Error {
 }
 
 /** The user's live token came with the request. */
-export type Caller = {
-  address: string
-  user: { userId: string; username: string; isAdmin: boolean } | null
-}
+export type Caller = { address: string; user: { userId: string; username: string; isAdmin: boolean } | null }
 
 type RequestHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 

@@ -1,25 +1,10 @@
-import {
-  Events,
-  connect,
-  type Msg,
-  type NatsConnection,
-  type NatsError,
-  type Subscription,
-  type ConnectionOptions,
-} from 'nats'
+import { Events, connect } from 'nats'
+import type { ConnectionOptions, Msg, NatsConnection, NatsError, Subscription } from 'nats'
 import { eventNames, streamOf, type EventName } from './event-names.ts'
-import { EventSubscription, type EventHandler } from './event-subscription.ts'
+import { subscribeEvent, type EventHandler } from './event-subscription.ts'
 
-export type SocketCaller = {
-  userId: string
-  username: string
-  isAdmin: boolean
-  sessionId: string
-  requestId: string
-}
-
+export type SocketCaller = { userId: string; username: string; isAdmin: boolean; sessionId: string; requestId: string }
 export type LiveMessage = { type: string; [field: string]: unknown }
-
 export type SocketMessage = SocketCaller & { message: LiveMessage }
 
 /** At most 1,000 users or 1,000 sessions. */
@@ -41,7 +26,6 @@ export type UpstreamOptions = {
 }
 
 export type DeliveryOptions = { except?: { sessions: readonly string[] }; access?: 'admin' }
-
 export type OwnedSpace = { id: string; name: string }
 
 /** Gatehouse asks what the file declares in `answers`. docs/integrating.md says what happens without an answer. */
@@ -61,51 +45,57 @@ type Answering<N extends QuestionName> = (
   question: Questions[N]['question'],
 ) => Questions[N]['answer'] | Promise<Questions[N]['answer']>
 
-const questionSubjects: Record<QuestionName, string> = {
-  audience: 'audience',
-  ownedSpaces: 'owned-spaces',
-  members: 'members',
-  export: 'export',
-  deletion: 'deletion',
-}
-
 export type UpstreamConnection = AsyncDisposable & {
   /**
    * One replica gets each. A socket's next message waits for the handler. After 5 s the sender gets an error. What the
    * handler gives is the reply to a message with a `ref`.
    */
   onMessage(handle: (message: SocketMessage) => object | void | Promise<object | void>): void
-
   /** Gives the upstream's fields of `ready`, within 500 ms if it can. */
   onReady(handle: (caller: SocketCaller) => object | Promise<object>): void
-
   /** One replica gets each question. */
   onQuestion<N extends QuestionName>(name: N, answer: Answering<N>): void
-
   /** May be lost: a client sees the truth in its next `ready`. With `access`, only who is an admin at that moment gets it. */
   deliver(to: Audience, message: LiveMessage, options?: DeliveryOptions): void
-
   /** One replica gets each. Handlers must be idempotent. */
   onEvent(handle: EventHandler): void
   onEvent(names: readonly EventName[], handle: EventHandler): void
-
   close(): Promise<void>
 }
 
 /** Rejects when NATS does not answer or refuses the credentials. Later it reconnects by itself. */
 export async function connectUpstream(options: UpstreamOptions): Promise<UpstreamConnection> {
   const { natsUrl, name, prefix = 'gatehouse', onError = emitWarning } = options
-  const nc = await openNats({ url: natsUrl, name })
+  const nc = await connect({
+    ...readAddress(natsUrl),
+    name: `upstream-${name}`,
+    // The user may read inboxes under its prefix only.
+    inboxPrefix: `_INBOX_${name}`,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    pingInterval: 10_000,
+    ignoreAuthErrorAbort: true,
+  })
   void reportRefusals(nc, onError)
   const subject = `${prefix}.upstream.${name}`
-  const events: EventSubscription[] = []
+  const events: AsyncDisposable[] = []
   const subscriptions: Subscription[] = []
   const underWay = new Set<Promise<void>>()
 
   function serve(kind: string, answer: (question: unknown) => Promise<object>): void {
+    async function respond(message: Msg): Promise<void> {
+      try {
+        message.respond(JSON.stringify(await answer(message.json())))
+      } catch (error) {
+        const isRefusal = error instanceof MessageRefused
+        if (!isRefusal) onError(error)
+        message.respond(JSON.stringify({ error: isRefusal ? error.message : 'Service error' }))
+      }
+    }
     const callback = (error: NatsError | null, message: Msg) => {
       if (error) return onError(error)
-      const responded = respond(message, answer, onError).finally(() => underWay.delete(responded))
+      const responded = respond(message).finally(() => underWay.delete(responded))
       underWay.add(responded)
     }
     subscriptions.push(nc.subscribe(`${subject}.${kind}`, { queue: name, callback }))
@@ -122,12 +112,12 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
 
   return {
     onMessage: (handle) =>
-      serve('message', async (message) => {
-        return { ok: true, ...(await handle(message as SocketMessage)) }
-      }),
+      serve('message', async (message) => ({ ok: true, ...(await handle(message as SocketMessage)) })),
     onReady: (handle) => serve('ready', async (caller) => await handle(caller as SocketCaller)),
-    onQuestion: (name, answer) =>
-      serve(questionSubjects[name], async (question) => await answer(question as Questions[typeof name]['question'])),
+    onQuestion(name, answer) {
+      const kind = name === 'ownedSpaces' ? 'owned-spaces' : name
+      serve(kind, async (question) => await answer(question as Questions[typeof name]['question']))
+    },
     deliver(to, message, options = {}) {
       nc.publish(`${subject}.deliver`, JSON.stringify({ ...options, to, message }))
     },
@@ -135,25 +125,11 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
       const [names, handle] = given.length === 1 ? [eventNames, given[0]] : given
       for (const event of names) {
         const [stream, consumer] = [`${prefix}-${streamOf(event)}`, `upstream_${name}_${event}`]
-        events.push(new EventSubscription(nc, { stream, consumer, event, handle, onError }))
+        events.push(subscribeEvent(nc, { stream, consumer, event, handle, onError }))
       }
     },
     close,
     [Symbol.asyncDispose]: close,
-  }
-}
-
-async function respond(
-  message: Msg,
-  answer: (question: unknown) => Promise<object>,
-  onError: (error: unknown) => void,
-): Promise<void> {
-  try {
-    message.respond(JSON.stringify(await answer(message.json())))
-  } catch (error) {
-    const isRefusal = error instanceof MessageRefused
-    if (!isRefusal) onError(error)
-    message.respond(JSON.stringify({ error: isRefusal ? error.message : 'Service error' }))
   }
 }
 
@@ -168,32 +144,17 @@ function emitWarning(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : new Error(String(error)))
 }
 
-/** Reconnects for ever. `url` may name several servers. The user may read inboxes under its prefix only. */
-async function openNats({ url, name }: { url: string; name: string }): Promise<NatsConnection> {
-  return await connect({
-    ...readAddress(url),
-    name: `upstream-${name}`,
-    inboxPrefix: `_INBOX_${name}`,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
-    reconnectJitter: 250,
-    pingInterval: 10_000,
-    ignoreAuthErrorAbort: true,
-  })
-}
-
+/** `text` may name several servers. */
 function readAddress(text: string): ConnectionOptions {
-  const urls = text
-    .split(',')
-    .map((part) => URL.parse(part.trim().includes('://') ? part.trim() : `nats://${part.trim()}`))
-  const servers: string[] = []
-  for (const url of urls) {
+  const urls = text.split(',').map((part) => {
+    const url = URL.parse(part.includes('://') ? part.trim() : `nats://${part.trim()}`)
     // The text may hold a password.
     if (!url?.hostname) throw new TypeError('the NATS address is malformed: expected nats://user:password@host:4222')
-    servers.push(`${url.hostname}:${url.port || '4222'}`)
-  }
-  const tls = urls.some((url) => url?.protocol === 'tls:') ? { tls: {} } : {}
-  const authority = urls.find((url) => url?.username)
+    return url
+  })
+  const servers = urls.map((url) => `${url.hostname}:${url.port || '4222'}`)
+  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: {} } : {}
+  const authority = urls.find((url) => url.username)
   if (!authority) return { servers, ...tls }
   const user = decodeURIComponent(authority.username)
   return { servers, ...tls, user, pass: decodeURIComponent(authority.password) }

@@ -29,61 +29,45 @@ const pullExpiresMs = 5_000
 const workingMs = 10_000
 const mostDelayMs = 30_000
 
-/** One event at a time. It is delivered again when the handler throws. A missing consumer is waited for. */
-export class EventSubscription implements AsyncDisposable {
-  readonly #nc: NatsConnection
-  readonly #options: Options
-  readonly #stop = new AbortController()
-  readonly #running: Promise<void>
-  #messages: ConsumerMessages | undefined
+/**
+ * One event at a time. It is delivered again when the handler throws. A missing consumer is waited for. Disposal waits for
+ * the handler; fetched events are delivered again at once.
+ */
+export function subscribeEvent(nc: NatsConnection, { stream, consumer, event, handle, onError }: Options) {
+  const stop = new AbortController()
+  const isStopped = () => stop.signal.aborted
+  let messages: ConsumerMessages | undefined
 
-  constructor(nc: NatsConnection, options: Options) {
-    this.#nc = nc
-    this.#options = options
-    this.#running = this.#run()
-  }
-
-  /** Waits for the handler. Fetched events are delivered again at once. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort()
-    this.#messages?.stop()
-    await this.#running
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stop
-    const isStopped = () => signal.aborted
+  async function run(): Promise<void> {
     while (!isStopped()) {
       try {
-        await this.#pull()
+        await pull()
       } catch (error) {
-        if (!isMissing(error) && !isStopped()) this.#options.onError(error)
+        const isMissing = (error as { api_error?: { code?: number } }).api_error?.code === 404
+        if (!isMissing && !isStopped()) onError(error)
       }
-      await pause(retryMs, undefined, { signal }).catch(() => undefined)
+      await pause(retryMs, undefined, { signal: stop.signal }).catch(() => undefined)
     }
   }
 
-  async #pull(): Promise<void> {
-    const { stream, consumer } = this.#options
-    const bound = await this.#nc.jetstream().consumers.get(stream, consumer)
+  async function pull(): Promise<void> {
+    const bound = await nc.jetstream().consumers.get(stream, consumer)
     const options = { max_messages: prefetch, expires: pullExpiresMs, abort_on_missing_resource: true }
-    const messages = await bound.consume(options)
-    this.#messages = messages
-    if (this.#stop.signal.aborted) messages.stop()
+    messages = await bound.consume(options)
+    if (isStopped()) messages.stop()
     for await (const message of messages) {
-      if (this.#stop.signal.aborted) message.nak()
-      else await this.#deliver(message)
+      if (isStopped()) message.nak()
+      else await deliver(message)
     }
   }
 
-  async #deliver(message: JsMsg): Promise<void> {
-    const { event: name, handle, onError } = this.#options
+  async function deliver(message: JsMsg): Promise<void> {
     const deliveries = message.info.deliveryCount
     const working = setInterval(() => message.working(), workingMs)
     try {
       const id = message.headers?.get('Nats-Msg-Id') ?? ''
       const requestId = message.headers?.get('X-Request-Id') || undefined
-      await handle({ name, id, payload: message.json(), requestId, deliveries })
+      await handle({ name: event, id, payload: message.json(), requestId, deliveries })
       message.ack()
     } catch (error) {
       onError(error)
@@ -92,8 +76,13 @@ export class EventSubscription implements AsyncDisposable {
       clearInterval(working)
     }
   }
-}
 
-function isMissing(error: unknown): boolean {
-  return (error as { api_error?: { code?: number } }).api_error?.code === 404
+  const running = run()
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      messages?.stop()
+      await running
+    },
+  }
 }

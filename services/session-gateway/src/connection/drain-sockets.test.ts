@@ -2,7 +2,7 @@ import { closures } from '@gatehouse/contracts'
 import { manualTimer, type ManualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
-import { drainSockets, OpenSockets } from './open-sockets.ts'
+import { drainSockets, OpenSockets } from './close-sockets.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 describe('a drain', () => {
@@ -84,7 +84,7 @@ function start(count: number) {
     isOver: () => state.over,
     advance: (ms: number) => advance(timer, ms),
     async disconnectAll() {
-      for (const socket of openSockets.all()) openSockets.delete(socket)
+      for (const socket of openSockets) openSockets.delete(socket)
       await advance(timer, 0)
     },
   }

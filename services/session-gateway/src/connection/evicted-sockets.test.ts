@@ -2,7 +2,7 @@ import { capturedLog } from '@gatehouse/test-kit'
 import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
-import { EvictedSockets, OpenSockets } from './open-sockets.ts'
+import { createEvictedSockets, OpenSockets } from './close-sockets.ts'
 import type { SessionSocket } from './session-socket.ts'
 
 describe('the sockets of a node that was evicted while it ran', () => {
@@ -50,7 +50,7 @@ function openNode() {
   const openSockets = new OpenSockets()
   const closed: number[] = []
   const context = { timer, timings, log: capturedLog().log }
-  const closing = new EvictedSockets({ ...context, openSockets, timeouts: {}, onReleased() {} })
+  const closing = createEvictedSockets({ ...context, openSockets, timeouts: {}, onReleased() {} })
   return {
     closing,
     closed,

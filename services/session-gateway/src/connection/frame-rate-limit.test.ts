@@ -1,6 +1,6 @@
 import { manualTimer, movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
-import { TimeoutSet } from '../timeout-set.ts'
+import { createTimeoutSet } from '../timeout-set.ts'
 import { countFrame, resumeWithinLimit } from './socket-timeouts.ts'
 import type { SessionSocket } from './session-socket.ts'
 
@@ -74,7 +74,7 @@ function start(phase: SessionSocket['phase'] = 'ready') {
     resume: () => void (fake.isPaused = false),
   }
   const socket = fake as unknown as SessionSocket
-  const paused = new TimeoutSet<SessionSocket>(1_000, timer, (each) => resumeWithinLimit(deps, each))
+  const paused = createTimeoutSet<SessionSocket>(1_000, timer, (each) => resumeWithinLimit(deps, each))
   const deps = { clock, timeouts: { paused } } as unknown as Parameters<typeof countFrame>[0]
   return {
     socket,

@@ -2,16 +2,14 @@ import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { type SessionSocket, textFrameHeader } from './session-socket.ts'
 
+type SendDeps = Pick<OperationContext, 'sessionMetrics'>
+
 /** Terminates a slow reader. */
-export function sendText(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket, message: Buffer): void {
+export function sendText(deps: SendDeps, socket: SessionSocket, message: Buffer): void {
   if (canSend(deps, socket)) socket.send(message, { binary: false })
 }
 
-export function sendFrames(
-  deps: Pick<OperationContext, 'sessionMetrics'>,
-  socket: SessionSocket,
-  frames: Buffer,
-): void {
+function sendFrames(deps: SendDeps, socket: SessionSocket, frames: Buffer): void {
   // Without compression ws writes each frame at once, so frames never mix.
   if (canSend(deps, socket)) socket.connection?.write(frames)
 }
@@ -31,37 +29,27 @@ export function sendReady(socket: SessionSocket, parts: readonly Buffer[]): void
   connection.uncork()
 }
 
-function keep(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket, frames: Buffer): void {
+export function sendOrKeep(deps: SendDeps, socket: SessionSocket, frames: Buffer): void {
+  if (socket.phase === 'ready' && !socket.backlog) return sendFrames(deps, socket, frames)
   if (socket.readyState !== socket.OPEN) return
   socket.backlogBytes += frames.length
   if (socket.backlogBytes <= policy.sendBufferBytes) return void (socket.backlog ??= []).push(frames)
-  deps.sessionMetrics.slowReaders.inc()
   socket.backlog = undefined
-  socket.terminate()
-}
-
-export function sendOrKeep(
-  deps: Pick<OperationContext, 'sessionMetrics'>,
-  socket: SessionSocket,
-  frames: Buffer,
-): void {
-  if (socket.phase === 'ready' && !socket.backlog) sendFrames(deps, socket, frames)
-  else keep(deps, socket, frames)
+  terminateSlowReader(deps, socket)
 }
 
 /** Sends what was kept. */
-export function releaseBacklog(deps: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket): void {
+export function releaseBacklog(deps: SendDeps, socket: SessionSocket): void {
   const kept = socket.backlog ?? []
   socket.backlog = undefined
   socket.backlogBytes = 0
   for (const frames of kept) sendFrames(deps, socket, frames)
 }
 
-function canSend({ sessionMetrics }: Pick<OperationContext, 'sessionMetrics'>, socket: SessionSocket): boolean {
+function canSend(deps: SendDeps, socket: SessionSocket): boolean {
   if (socket.readyState !== socket.OPEN) return false
   if (!isSlowReader(socket)) return true
-  sessionMetrics.slowReaders.inc()
-  socket.terminate()
+  terminateSlowReader(deps, socket)
   return false
 }
 
@@ -74,6 +62,9 @@ function isSlowReader(socket: SessionSocket): boolean {
   return total > policy.accountSendBufferBytes
 }
 
-function waitingBytes(socket: SessionSocket): number {
-  return Math.max(0, socket.bufferedAmount - socket.unsentReadyBytes)
+const waitingBytes = (socket: SessionSocket) => Math.max(0, socket.bufferedAmount - socket.unsentReadyBytes)
+
+function terminateSlowReader({ sessionMetrics }: SendDeps, socket: SessionSocket): void {
+  sessionMetrics.slowReaders.inc()
+  socket.terminate()
 }

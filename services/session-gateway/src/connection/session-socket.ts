@@ -4,12 +4,10 @@ import type { ClientKind, SocketErrorCode, SocketErrorMessage } from '@gatehouse
 import { unknownClient, type ClientDescription } from '@gatehouse/service-kit'
 import { WebSocket } from 'ws'
 
-export type SocketEvents = {
-  message(socket: SessionSocket, data: Buffer, isBinary: boolean): void
-  ping(socket: SessionSocket, data: Buffer): void
-  pong(socket: SessionSocket, data: Buffer): void
-  close(socket: SessionSocket): void
-}
+/** `data` of a message, a ping and a pong. */
+type Receive = (socket: SessionSocket, data: Buffer, isBinary: boolean) => void
+
+export type SocketEvents = Record<'message' | 'ping' | 'pong' | 'close', Receive>
 
 /** Fields instead of listeners keep an idle socket small. */
 export class SessionSocket extends WebSocket {
@@ -40,10 +38,10 @@ export class SessionSocket extends WebSocket {
 
   /** ws closes without a reason when it cannot read a frame. Contract: 6, failure before `ready`. */
   override close(code?: number, reason?: string | Buffer): void {
-    const isUnreadable = code !== undefined && reason === undefined
-    if (isUnreadable && this.isBeforeReady() && this.readyState === this.OPEN) {
-      const { message, error } =
-        code === closures.messageTooBig.code ? closures.messageTooBig : closures.firstMessageNotAuth
+    const isBeforeReady = this.phase === 'unauthenticated' || this.phase === 'authenticating'
+    if (code !== undefined && reason === undefined && isBeforeReady && this.readyState === this.OPEN) {
+      const refusal = code === closures.messageTooBig.code ? 'messageTooBig' : 'firstMessageNotAuth'
+      const { message, error } = closures[refusal]
       this.send(encodeMessage({ type: 'error', message, code: error }), { binary: false })
     }
     super.close(code, reason)
@@ -51,30 +49,19 @@ export class SessionSocket extends WebSocket {
 
   /** ws has sent the close code itself after an `error`. */
   override emit(event: string | symbol, ...[data, isBinary]: unknown[]): boolean {
-    const { events } = this
-    if (event === 'message') events?.message(this, data as Buffer, isBinary as boolean)
-    else if (event === 'ping') events?.ping(this, data as Buffer)
-    else if (event === 'pong') events?.pong(this, data as Buffer)
-    else if (event === 'close') events?.close(this)
+    if (event === 'message' || event === 'ping' || event === 'pong' || event === 'close') {
+      this.events?.[event](this, data as Buffer, isBinary as boolean)
+    }
     return true
-  }
-
-  isBeforeReady(): boolean {
-    return this.phase === 'unauthenticated' || this.phase === 'authenticating'
   }
 }
 
-/** Of a length in one byte, and in three. RFC 6455, 5.2. */
-const shortLength = 125
-const mediumLength = 0xffff
-
+/** With the length in one byte, in two more or in eight more. RFC 6455, 5.2. */
 export function textFrameHeader(length: number): Buffer {
-  if (length <= shortLength) return Buffer.of(0x81, length)
-  const header = Buffer.alloc(length <= mediumLength ? 4 : 10)
-  header[0] = 0x81
-  header[1] = length <= mediumLength ? 126 : 127
-  if (length <= mediumLength) header.writeUInt16BE(length, 2)
-  else header.writeBigUInt64BE(BigInt(length), 2)
+  if (length <= 125) return Buffer.of(0x81, length)
+  if (length <= 0xffff) return Buffer.of(0x81, 126, length >> 8, length & 0xff)
+  const header = Buffer.of(0x81, 127, 0, 0, 0, 0, 0, 0, 0, 0)
+  header.writeBigUInt64BE(BigInt(length), 2)
   return header
 }
 

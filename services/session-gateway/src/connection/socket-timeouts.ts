@@ -1,16 +1,11 @@
-import { refuseHandshake, type HandshakeRefusal, type RefusalDeps } from './close-socket.ts'
-import type { SessionSocket } from './session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { TimeoutSet } from '../timeout-set.ts'
+import { createTimeoutSet, type TimeoutSet } from '../timeout-set.ts'
+import { refuseHandshake, type HandshakeRefusal, type RefusalDeps } from './close-sockets.ts'
+import type { SessionSocket } from './session-socket.ts'
 
-export type SocketTimeouts = {
-  unauthenticated: TimeoutSet<SessionSocket>
-  /** From a verified token until `ready`. */
-  handshakes: TimeoutSet<SessionSocket>
-  pings: TimeoutSet<SessionSocket>
-  paused: TimeoutSet<SessionSocket>
-}
+/** `handshakes`: from a verified token until `ready`. */
+export type SocketTimeouts = Record<'unauthenticated' | 'handshakes' | 'pings' | 'paused', TimeoutSet<SessionSocket>>
 
 type TimeoutDeps = Pick<OperationContext, 'timer' | 'timings' | 'clock'> & Omit<RefusalDeps, 'timeouts'>
 
@@ -18,18 +13,14 @@ type TimeoutDeps = Pick<OperationContext, 'timer' | 'timings' | 'clock'> & Omit<
 export function createSocketTimeouts({ timer, timings, ...rest }: TimeoutDeps): SocketTimeouts {
   const refuse = (refusal: HandshakeRefusal) => (socket: SessionSocket) => refuseHandshake(deps, socket, refusal)
   const timeouts: SocketTimeouts = {
-    unauthenticated: new TimeoutSet(timings.authTimeoutMs, timer, refuse('authenticationTimeout')),
+    unauthenticated: createTimeoutSet(timings.authTimeoutMs, timer, refuse('authenticationTimeout')),
     // The client did not cause the delay.
-    handshakes: new TimeoutSet(timings.handshakeLimitMs, timer, refuse('unavailable')),
-    pings: new TimeoutSet(timings.pingMs, timer, (socket) => pingOrTerminate(timeouts, socket)),
-    paused: new TimeoutSet(policy.framePauseMs, timer, (socket) => resumeWithinLimit(deps, socket)),
+    handshakes: createTimeoutSet(timings.handshakeLimitMs, timer, refuse('unavailable')),
+    pings: createTimeoutSet(timings.pingMs, timer, (socket) => pingOrTerminate(timeouts, socket)),
+    paused: createTimeoutSet(policy.framePauseMs, timer, (socket) => resumeWithinLimit(deps, socket)),
   }
   const deps = { ...rest, timeouts }
   return timeouts
-}
-
-export function stopSocketTimeouts(timeouts: SocketTimeouts): void {
-  for (const each of Object.values(timeouts)) each.stop()
 }
 
 /** Contract: 6, heartbeat. */
@@ -40,13 +31,16 @@ function pingOrTerminate({ pings }: SocketTimeouts, socket: SessionSocket): void
   pings.add(socket)
 }
 
-type PauseDeps = Pick<OperationContext, 'clock'> & {
-  timeouts: { paused: Pick<TimeoutSet<SessionSocket>, 'add' | 'delete'> }
-}
+type PauseDeps = Pick<OperationContext, 'clock'> & { timeouts: Pick<SocketTimeouts, 'paused'> }
 
 /** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6. */
 export function countFrame(deps: PauseDeps & RefusalDeps, socket: SessionSocket, bytes: number): boolean {
-  if (socket.phase === 'ready') return countWhenReady(deps, socket, bytes)
+  if (socket.phase === 'ready') {
+    workOff(deps.clock, socket)
+    socket.frames += 1 + Math.floor(bytes / policy.bytesPerFrame)
+    if (socket.frames > policy.framesPerSecond) pause(deps, socket)
+    return socket.frames <= policy.framesPerSecond
+  }
   socket.frames += 1
   if (socket.phase === 'closing') {
     // The time limit of the closing handshake ends the connection.
@@ -64,15 +58,10 @@ export function resumeWithinLimit({ clock, timeouts }: PauseDeps, socket: Sessio
   else socket.resume()
 }
 
-function countWhenReady({ clock, timeouts }: PauseDeps, socket: SessionSocket, bytes: number): boolean {
-  workOff(clock, socket)
-  socket.frames += 1 + Math.floor(bytes / policy.bytesPerFrame)
-  if (socket.frames <= policy.framesPerSecond) return true
-  if (!socket.isPaused) {
-    socket.pause()
-    timeouts.paused.add(socket)
-  }
-  return false
+function pause({ timeouts }: PauseDeps, socket: SessionSocket): void {
+  if (socket.isPaused) return
+  socket.pause()
+  timeouts.paused.add(socket)
 }
 
 function workOff(clock: OperationContext['clock'], socket: SessionSocket): void {

@@ -5,10 +5,10 @@ import { limits } from '@gatehouse/contracts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import { clientNetwork, describeClient, requestIdHeader } from '@gatehouse/service-kit'
 import { WebSocketServer, type ServerOptions } from 'ws'
-import { refuseHandshake, releaseQuota, releaseSocket } from '../connection/close-socket.ts'
-import { drainSockets, type OpenSockets } from '../connection/open-sockets.ts'
-import { countFrame } from '../connection/socket-timeouts.ts'
+import { drainSockets, refuseHandshake, releaseQuota, releaseSocket } from '../connection/close-sockets.ts'
+import type { OpenSockets } from '../connection/close-sockets.ts'
 import { SessionSocket, type SocketEvents } from '../connection/session-socket.ts'
+import { countFrame } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
 import { isAuthenticated } from '../sessions/session-registry.ts'
 import { handleMessage, type MessageDeps } from './handle-message.ts'
@@ -34,7 +34,6 @@ export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable
   const upgrader = new WebSocketServer(options)
   upgrader.on('headers', answerRequestId)
   const events = createEvents(deps)
-
   server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', destroyBroken)
     const caller = deps.verifyCaller(String(request.headers[callerHeader] ?? ''), deps.clock.now())
@@ -42,7 +41,7 @@ export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable
     if (request.url?.split('?', 1)[0] !== '/ws') return refuseUpgrade(connection, refuse.not_found())
     if (!openSockets.accepting) return refuseUpgrade(connection, refuse.restarting())
     const key = clientNetwork(caller.address)
-    if (!deps.quota.take(key)) return refuseUpgrade(connection, tooManySockets())
+    if (!deps.quota.take(key)) return refuseUpgrade(connection, refuse.rate_limited(tooManySockets))
     const release = () => deps.quota.release(key)
     connection.once('close', release)
     upgrader.handleUpgrade(request, connection, head, (socket) => {
@@ -66,59 +65,46 @@ export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable
   }
 }
 
-function createEvents(deps: AcceptDeps): SocketEvents {
-  return {
-    message(socket, data, isBinary) {
-      try {
-        onMessage(deps, socket, data, isBinary)
-      } catch (err) {
-        endFailed(deps, socket, err)
-      }
-    },
-    ping: (socket, data) => onPing(deps, socket, data),
-    pong: (socket, data) => onPong(deps, socket, data),
-    close: (socket) => onClose(deps, socket),
-  }
-}
+const createEvents = (deps: AcceptDeps): SocketEvents => ({
+  message(socket, data, isBinary) {
+    socket.awaitsPong = false
+    try {
+      // A message that was read is handled, even above the limit.
+      countFrame(deps, socket, data.length)
+      if (socket.phase === 'unauthenticated') void authenticate(deps, socket, data, isBinary)
+      else if (socket.phase === 'authenticating') refuseHandshake(deps, socket, 'firstMessageNotAuth')
+      else if (isAuthenticated(socket)) handleMessage(deps, socket, data, isBinary)
+    } catch (err) {
+      // A fault ends its own socket instead of the process.
+      deps.log.error({ err, sessionId: isAuthenticated(socket) ? socket.session.id : '' }, 'socket message failed')
+      terminate(deps, socket)
+    }
+  },
+  /** Pings above the limit get no answer. */
+  ping(socket, data) {
+    socket.awaitsPong = false
+    if (countFrame(deps, socket, data.length) && socket.readyState === socket.OPEN) socket.pong(data)
+  },
+  /** Unrequested pongs are allowed within the limit. Contract: 6. */
+  pong(socket, data) {
+    const isAnswer = socket.awaitsPong
+    socket.awaitsPong = false
+    if (countFrame(deps, socket, data.length) || isAnswer || socket.phase !== 'ready') return
+    deps.sessionMetrics.floodingSockets.inc()
+    terminate(deps, socket)
+  },
+  close(socket) {
+    deps.openSockets.delete(socket)
+    releaseQuota(deps, socket)
+    if (socket.phase === 'closing') return
+    if (socket.phase !== 'ready') deps.sessionMetrics.handshakes.inc({ outcome: 'left' })
+    releaseSocket(deps, socket)
+  },
+})
 
-function onMessage(deps: AcceptDeps, socket: SessionSocket, data: Buffer, isBinary: boolean): void {
-  socket.awaitsPong = false
-  // A message that was read is handled, even above the limit.
-  countFrame(deps, socket, data.length)
-  if (socket.phase === 'unauthenticated') void authenticate(deps, socket, data, isBinary)
-  else if (socket.phase === 'authenticating') refuseHandshake(deps, socket, 'firstMessageNotAuth')
-  else if (isAuthenticated(socket)) handleMessage(deps, socket, data, isBinary)
-}
-
-/** A fault ends its own socket instead of the process. */
-function endFailed(deps: AcceptDeps, socket: SessionSocket, err: unknown): void {
-  deps.log.error({ err, sessionId: isAuthenticated(socket) ? socket.session.id : '' }, 'socket message failed')
+function terminate(deps: AcceptDeps, socket: SessionSocket): void {
   releaseSocket(deps, socket)
   socket.terminate()
-}
-
-/** Pings above the limit get no answer. */
-function onPing(deps: AcceptDeps, socket: SessionSocket, data: Buffer): void {
-  socket.awaitsPong = false
-  if (countFrame(deps, socket, data.length) && socket.readyState === socket.OPEN) socket.pong(data)
-}
-
-/** Unrequested pongs are allowed within the limit. Contract: 6. */
-function onPong(deps: AcceptDeps, socket: SessionSocket, data: Buffer): void {
-  const isAnswer = socket.awaitsPong
-  socket.awaitsPong = false
-  if (countFrame(deps, socket, data.length) || isAnswer || socket.phase !== 'ready') return
-  deps.sessionMetrics.floodingSockets.inc()
-  releaseSocket(deps, socket)
-  socket.terminate()
-}
-
-function onClose(deps: AcceptDeps, socket: SessionSocket): void {
-  deps.openSockets.delete(socket)
-  releaseQuota(deps, socket)
-  if (socket.phase === 'closing') return
-  if (socket.phase !== 'ready') deps.sessionMetrics.handshakes.inc({ outcome: 'left' })
-  releaseSocket(deps, socket)
 }
 
 /** The gateway has given the request its id. Contract: 1. */
@@ -131,7 +117,7 @@ function destroyBroken(this: Duplex): void {
   this.destroy()
 }
 
-const tooManySockets = (): Refusal => refuse.rate_limited({ fields: { message: 'Rate limit exceeded', retryAfter: 1 } })
+const tooManySockets = { fields: { message: 'Rate limit exceeded', retryAfter: 1 } } as const
 
 function refuseUpgrade(connection: Duplex, { status, body }: Refusal): void {
   const text = JSON.stringify(body)

@@ -3,27 +3,26 @@ import type { AdminWatch } from '../admin-watch/admin-watch.ts'
 import { sendText } from '../connection/send-text.ts'
 import { cutText, encodeError, encodeMessage, refOf } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
+import type { PresenceWatch } from '../presence/presence-watch.ts'
 import { type AuthenticatedSocket, createTokenBucket, takeToken } from '../sessions/session-registry.ts'
 import type { MessageForwarder } from '../upstreams/message-forwarder.ts'
-import type { PresenceWatch } from '../presence/presence-watch.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
 export type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
-  adminWatch: Pick<AdminWatch, 'add' | 'drop'>
-  presenceWatch: Pick<PresenceWatch, 'replace'>
+  adminWatch: AdminWatch
+  presenceWatch: PresenceWatch
   upstreams: Pick<UpstreamSet, 'ownerOf'>
-  forwarder: Pick<MessageForwarder, 'forward'>
+  forwarder: MessageForwarder
 }
 
 const pong = encodeMessage({ type: 'pong' })
 const invalidJson = encodeError('invalid_json')
-
-export const malformed = Symbol('malformed')
+const malformed = Symbol('malformed')
 
 /** `ping` costs no token of the user, unknown types do. Contract: 6. */
 export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, data: Buffer, isBinary: boolean): void {
   const message = parseFrame(data, isBinary)
-  const type = typeOf(message)
+  const type = typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined
   if (type === 'ping') return sendText(deps, socket, pong)
   const { user } = socket.session
   const now = deps.clock.now()
@@ -38,7 +37,7 @@ export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, da
 }
 
 function watch({ adminWatch, presenceWatch, ...deps }: MessageDeps, socket: AuthenticatedSocket, message: unknown) {
-  if (unwatchMessage.safeParse(message).success) return adminWatch.drop(socket)
+  if (unwatchMessage.safeParse(message).success) return void adminWatch.drop(socket)
   const { data } = watchMessage.safeParse(message)
   if (!data) return sendText(deps, socket, encodeError('unknown_topic'))
   if (data.users) presenceWatch.replace(socket, data.users)
@@ -53,8 +52,4 @@ export function parseFrame(data: Buffer, isBinary: boolean): unknown {
   } catch {
     return malformed
   }
-}
-
-function typeOf(message: unknown): unknown {
-  return typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined
 }

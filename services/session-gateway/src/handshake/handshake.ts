@@ -3,49 +3,39 @@ import { authMessage, limits, type ReadyMessage } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import type { Quota } from '@gatehouse/runtime'
 import { version } from '@gatehouse/service-kit'
-import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-socket.ts'
+import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-sockets.ts'
 import { releaseBacklog, sendReady } from '../connection/send-text.ts'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import type { SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
-import { parseFrame } from './handle-message.ts'
-import type { PeeringReader, PeeringSummary } from './peering-summary.ts'
-import type { TokenReader } from './token-reader.ts'
-import type { PresenceReconciler, ConnectedUser } from '../presence/presence-reconciler.ts'
 import { encodePresences } from '../presence/audience.ts'
-import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
-import {
-  findCurrentCaller,
-  type CallerDeps,
-  type AuthenticatedSocket,
-  type SessionRegistry,
-} from '../sessions/session-registry.ts'
-import { type ReadyParts, emptyParts, type CollectedParts } from '../upstreams/ready-parts.ts'
+import type { PresenceReconciler, ConnectedUser } from '../presence/presence-reconciler.ts'
 import type { UpstreamPresences } from '../presence/upstream-audience.ts'
+import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
+import { findCurrentCaller } from '../sessions/session-registry.ts'
+import type { AuthenticatedSocket, CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
+import { emptyParts, type CollectedParts, type ReadyParts } from '../upstreams/ready-parts.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
+import { parseFrame } from './handle-message.ts'
+import type { PeeringReader, PeeringSummary, TokenReader } from './handshake-reads.ts'
 
 export type HandshakeDeps = EndingDeps &
   CallerDeps &
-  Pick<OperationContext, 'clock' | 'random' | 'log'> & {
+  Pick<OperationContext, 'log'> & {
     tokens: TokenReader
     timeouts: SocketTimeouts
-    sessions: Pick<SessionRegistry, 'add' | 'nameSession'>
-    presence: Pick<PresenceReconciler, 'userConnected' | 'markOnline'>
-    peering: Pick<PeeringReader, 'read'>
+    sessions: SessionRegistry
+    presence: PresenceReconciler
+    peering: PeeringReader
     /** The unauthenticated sockets of each client network. Contract: 6. */
     quota: Quota
-    upstreams: Pick<UpstreamSet, 'withReadyParts' | 'withAudience'>
-    readyParts: Pick<ReadyParts, 'collect' | 'sendLate'>
-    upstreamPresences: Pick<UpstreamPresences, 'visibleTo'>
+    upstreams: UpstreamSet
+    readyParts: ReadyParts
+    upstreamPresences: UpstreamPresences
   }
 
 /** Registers before it reads, so no reset is missed. Spec: WebSocket handshake 2, 3; Design: invariant 9. */
-export async function authenticate(
-  deps: HandshakeDeps,
-  socket: SessionSocket,
-  data: Buffer,
-  isBinary: boolean,
-): Promise<void> {
+export async function authenticate(deps: HandshakeDeps, socket: SessionSocket, data: Buffer, isBinary: boolean) {
   if (data.length > limits.socketFirstMessageBytes) return refuseHandshake(deps, socket, 'messageTooBig')
   const first = authMessage.safeParse(parseFrame(data, isBinary))
   if (!first.success) return refuseHandshake(deps, socket, 'firstMessageNotAuth')
@@ -117,17 +107,11 @@ const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
   revoked: 'tokenRevoked',
 }
 
-function isAuthenticating(socket: SessionSocket): boolean {
-  return socket.phase === 'authenticating' && socket.readyState === socket.OPEN
-}
+const isAuthenticating = (socket: SessionSocket) =>
+  socket.phase === 'authenticating' && socket.readyState === socket.OPEN
 
-type Told = {
-  sessionId: string
-  now: number
-  parts: CollectedParts | undefined
-  /** Through further services. */
-  seen: ReadonlySet<string> | undefined
-}
+/** `seen`: through further services. */
+type Told = { sessionId: string; now: number; parts: CollectedParts | undefined; seen: ReadonlySet<string> | undefined }
 
 /** `presences` is shared and never copied: it is most of a large message. Contract: 6, `ready`. */
 function readyMessage(

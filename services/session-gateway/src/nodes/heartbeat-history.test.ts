@@ -1,7 +1,7 @@
 import { manualTimer } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
-import { HeartbeatHistory } from './session-node.ts'
+import { createHeartbeatHistory } from './session-node.ts'
 
 const succeeds = async () => undefined
 const fails = async () => {
@@ -50,5 +50,5 @@ describe('the heartbeats of a node', () => {
 
 function start() {
   const timer = manualTimer()
-  return { timer, heartbeats: new HeartbeatHistory(timer, timings.nodeSilenceMs) }
+  return { timer, heartbeats: createHeartbeatHistory(timer, timings.nodeSilenceMs) }
 }

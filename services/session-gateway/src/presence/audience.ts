@@ -18,8 +18,6 @@ export type PresentUsers = { onNode: string } | { everywhereAnd: readonly string
 
 export const emptyAudience: Audience = { spacesOf: new Map(), membersOf: new Map(), linkedTo: new Map() }
 
-type Kind = 'spaces' | 'members' | 'linked'
-
 /** The database cancels it after `databaseLimitMs`. */
 export async function readAudience(
   { orm, timings }: Pick<OperationContext, 'orm' | 'timings'>,
@@ -27,9 +25,8 @@ export async function readAudience(
   present: PresentUsers,
 ): Promise<Audience> {
   if (userIds.length + linkedOnly.length === 0) return emptyAudience
-  const { sql, parameters } = 'onNode' in present ? onNode(present.onNode) : everywhere(present.everywhereAnd)
-  type Row = { kind: Kind; id: string; ids: string }
-  const rows = await read<Row>(
+  const { sql, parameters } = presences(present)
+  const rows = await read<{ kind: 'spaces' | 'members' | 'linked'; id: string; ids: string }>(
     orm.em,
     `with input as materialized (select ?::bigint[] as ids, ?::bigint[] as shared), present (user_id) as not materialized (${sql}),
      membership as materialized (
@@ -51,7 +48,17 @@ export async function readAudience(
     [bigintArray([...userIds, ...linkedOnly]), bigintArray(userIds), ...parameters],
     { statementMs: timings.databaseLimitMs, workMem: policy.audienceWorkMem },
   )
-  return audienceOf(rows)
+  const ofKind = (kind: string) =>
+    new Map(rows.filter((row) => row.kind === kind).map(({ id, ids }) => [id, ids.split(',')] as const))
+  return { spacesOf: ofKind('spaces'), membersOf: ofKind('members'), linkedTo: ofKind('linked') }
+}
+
+function presences(present: PresentUsers): { sql: string; parameters: string[] } {
+  const sql = 'select user_id from presences'
+  // The planner then looks a few users up one by one.
+  if ('onNode' in present) return { sql: `${sql} where node_id = ?`, parameters: [present.onNode] }
+  if (present.everywhereAnd.length === 0) return { sql, parameters: [] }
+  return { sql: `${sql} union all select unnest(?::bigint[])`, parameters: [bigintArray(present.everywhereAnd)] }
 }
 
 /** By index, whatever the size of the spaces. */
@@ -79,23 +86,6 @@ export async function findVisible(
   return rows.map(({ id }) => id)
 }
 
-/** The planner then looks a few users up one by one. */
-function onNode(nodeId: string) {
-  return { sql: 'select user_id from presences where node_id = ?', parameters: [nodeId] }
-}
-
-function everywhere(others: readonly string[]) {
-  const presences = 'select user_id from presences'
-  if (others.length === 0) return { sql: presences, parameters: [] }
-  return { sql: `${presences} union all select unnest(?::bigint[])`, parameters: [bigintArray(others)] }
-}
-
-function audienceOf(rows: readonly { kind: Kind; id: string; ids: string }[]): Audience {
-  const ofKind = (kind: Kind) =>
-    new Map(rows.filter((row) => row.kind === kind).map((row) => [row.id, row.ids.split(',')] as const))
-  return { spacesOf: ofKind('spaces'), membersOf: ofKind('members'), linkedTo: ofKind('linked') }
-}
-
 /** Includes the user, who shares spaces with themselves. */
 export function observersOf({ spacesOf, membersOf, linkedTo }: Audience, userId: string): Set<string> {
   const sharing = (spacesOf.get(userId) ?? []).flatMap((spaceId) => membersOf.get(spaceId) ?? [])
@@ -105,13 +95,11 @@ export function observersOf({ spacesOf, membersOf, linkedTo }: Audience, userId:
 /** Of the JSON object `presences`, without braces. */
 export type VisibleUsers = { shared: Buffer; others: Buffer; has(userId: string): boolean }
 
-type SharedList = { ids: ReadonlySet<string>; json: Buffer }
-
 /** Users with the same spaces share one encoded list. */
 export function createVisibleUsers(audience: Audience): (userId: string) => VisibleUsers {
-  const lists = new Map<string, SharedList>()
+  const lists = new Map<string, { ids: ReadonlySet<string>; json: Buffer }>()
 
-  function sharedBy(spaceIds: readonly string[]): SharedList {
+  function sharedBy(spaceIds: readonly string[]) {
     const key = spaceIds.join(',')
     const known = lists.get(key)
     if (known) return known

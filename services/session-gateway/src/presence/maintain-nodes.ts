@@ -1,11 +1,11 @@
 import { changeRows, bigintArray, read, transaction } from '@gatehouse/database'
 import { startPeriodicTask } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
-import { HeartbeatHistory, listOtherNodes, type SessionNode, deadMark } from '../nodes/session-node.ts'
+import { createHeartbeatHistory, deadMark, listOtherNodes, type SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
-import { readChange, recordChanges, selectChanges, type ChangeRow, type PresenceChange } from './presence-store.ts'
 import type { PresenceFeed } from './presence-feed.ts'
 import type { PresenceReconciler } from './presence-reconciler.ts'
+import { readChange, recordChanges, selectChanges, type ChangeRow } from './presence-store.ts'
 
 type MaintenanceDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings' | 'sessionMetrics'> & {
   node: SessionNode
@@ -16,9 +16,9 @@ type MaintenanceDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings
 /** Disposed, it drains the node. `onlyNode`: other rows are of an earlier run. */
 export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): Promise<AsyncDisposable> {
   const { log, timer, timings, node } = deps
-  const heartbeats = new HeartbeatHistory(timer, timings.nodeSilenceMs)
+  const heartbeats = createHeartbeatHistory(timer, timings.nodeSilenceMs)
   if (onlyNode) {
-    await markDead(deps, { allBut: node.id })
+    await markDead(deps, 'id <> ?', node.id)
     await evictDeadNodes(deps)
   }
   const task = { name: 'node heartbeat', everyMs: timings.nodeHeartbeatMs, log, timer }
@@ -26,7 +26,7 @@ export async function maintainNodes(deps: MaintenanceDeps, onlyNode: boolean): P
     await heartbeats.observe(() => node.heartbeat())
     deps.presence.resync()
     if (heartbeats.isComplete()) {
-      await markDead(deps, { silentMs: timings.nodeSilenceMs })
+      await markDead(deps, `seen_at < now() - ? * interval '1 millisecond'`, timings.nodeSilenceMs)
       await evictDeadNodes(deps)
     }
     // A message of another node may be lost.
@@ -48,7 +48,7 @@ async function drainNode(deps: MaintenanceDeps): Promise<void> {
       const expire = `update session_nodes set seen_at = now() - ? * interval '1 millisecond' where id = ?`
       await changeRows(deps.orm.em.fork(), expire, [timings.nodeSilenceMs - timings.graceMs, node.id])
     } else {
-      await markDead(deps, { id: node.id })
+      await markDead(deps, 'id = ?', node.id)
       await evictDeadNodes(deps)
     }
   } catch (err) {
@@ -56,25 +56,13 @@ async function drainNode(deps: MaintenanceDeps): Promise<void> {
   }
 }
 
-type EvictionDeps = Pick<OperationContext, 'orm' | 'sessionMetrics'> & {
-  feed: Pick<PresenceFeed, 'recorded'>
-  node: { readonly id: string }
+/** `which` has one parameter. */
+export async function markDead({ orm }: Pick<OperationContext, 'orm'>, which: string, parameter: string | number) {
+  const mark = `update session_nodes set seen_at = ${deadMark} where seen_at > ${deadMark} and ${which}`
+  await changeRows(orm.em.fork(), mark, [parameter])
 }
 
-export async function markDead(
-  { orm }: Pick<OperationContext, 'orm'>,
-  which: { id: string } | { allBut: string } | { silentMs: number },
-): Promise<void> {
-  const mark = (where: string, parameter: unknown) =>
-    changeRows(
-      orm.em.fork(),
-      `update session_nodes set seen_at = ${deadMark} where seen_at > ${deadMark} and ${where}`,
-      [parameter],
-    )
-  if ('id' in which) await mark('id = ?', which.id)
-  else if ('allBut' in which) await mark('id <> ?', which.allBut)
-  else await mark(`seen_at < now() - ? * interval '1 millisecond'`, which.silentMs)
-}
+type EvictionDeps = Pick<MaintenanceDeps, 'orm' | 'sessionMetrics' | 'feed' | 'node'>
 
 /** Skips locked rows: nodes may run it at once. Contract: 6, status. */
 export async function evictDeadNodes(deps: EvictionDeps): Promise<void> {
@@ -91,10 +79,8 @@ export async function evictDeadNodes(deps: EvictionDeps): Promise<void> {
   deps.sessionMetrics.nodesEvicted.inc(removed)
 }
 
-type Eviction = { evicted: number; changes: PresenceChange[] }
-
-async function evictUsers({ orm, node }: EvictionDeps): Promise<Eviction> {
-  return await transaction(orm, async (em): Promise<Eviction> => {
+async function evictUsers({ orm, node }: EvictionDeps) {
+  return await transaction(orm, async (em) => {
     const rows = await read<{ id: string }>(
       em,
       `select users.id::text from users

@@ -6,12 +6,11 @@ import { manualTimer, movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
 import { FakePresenceStore } from '../../test/fake-presence-store.ts'
 import type { SessionSocket } from '../connection/session-socket.ts'
-import { createSessionMetrics } from '../metrics.ts'
+import { createSessionMetrics } from '../context.ts'
 import { policy, timings } from '../policy.ts'
-import { SessionRegistry } from '../sessions/session-registry.ts'
+import { createSessionRegistry } from '../sessions/session-registry.ts'
 import { emptyAudience, type Audience, type AudienceOf } from './audience.ts'
-import { PresenceFeed, subscribePresence } from './presence-feed.ts'
-import { RemotePresences } from './remote-presences.ts'
+import { createRemotePresences, openPresenceFeed } from './presence-feed.ts'
 
 const [friend, user, another] = ['1', '2', '3'] as const
 const [here, elsewhere] = ['node-1', 'node-2'] as const
@@ -217,7 +216,7 @@ async function openNode({ before = [] }: { before?: string[] } = {}) {
   const clock = movableClock()
   const { log } = capturedLog()
   const bus = createLocalBus({ log })
-  const sessions = new SessionRegistry()
+  const sessions = createSessionRegistry()
   const sent: string[] = []
   const connection = { write: (frames: Buffer) => void sent.push(...readFrames(frames)) }
   const socket = { phase: 'ready', readyState: 1, OPEN: 1, bufferedAmount: 0, unsentReadyBytes: 0, connection }
@@ -230,14 +229,12 @@ async function openNode({ before = [] }: { before?: string[] } = {}) {
   await write(elsewhere, { online: before })
   const counts = { authenticated: () => 0, unauthenticated: () => 0 }
   const node = { id: here }
-  const feed = new PresenceFeed({
+  const feed = await openPresenceFeed({
     ...{ timer, clock, log, timings, sessions, bus, node },
     sessionMetrics: createSessionMetrics(createMetrics(), counts),
     presenceStore: store,
-    remotePresences: new RemotePresences(),
+    remotePresences: createRemotePresences(),
   })
-  await feed.open()
-  await subscribePresence({ bus, node }, feed)
   const settle = async () => {
     for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve))
   }

@@ -1,22 +1,14 @@
-import type { Bus } from '@gatehouse/bus'
 import { presenceChanged, presenceRecorded, remotePresenceReported } from '@gatehouse/contracts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { emptyAudience } from './audience.ts'
-import {
-  firstSnapshot,
-  type ChangesCursor,
-  type CurrentPresence,
-  type PresenceChange,
-  type PresenceStore,
-} from './presence-store.ts'
-import type { RemotePresence, RemotePresences } from './remote-presences.ts'
-import type { UpstreamAudience } from './upstream-audience.ts'
+import { firstSnapshot, type ChangesCursor, type CurrentPresence } from './presence-store.ts'
+import type { PresenceChange, PresenceStore } from './presence-store.ts'
 import { sendChanges, type SendDeps, type VisibleChange } from './send-changes.ts'
+import type { UpstreamAudience } from './upstream-audience.ts'
 
-type FeedDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock' | 'sessionMetrics'> &
+type FeedDeps = Pick<OperationContext, 'bus' | 'timer' | 'timings' | 'log' | 'clock'> &
   SendDeps & {
-    bus: Pick<Bus, 'publish'>
     presenceStore: Pick<PresenceStore, 'readAudience' | 'readChanges'>
     remotePresences: RemotePresences
     node: { readonly id: string }
@@ -24,161 +16,168 @@ type FeedDeps = Pick<OperationContext, 'timer' | 'timings' | 'log' | 'clock' | '
   }
 
 /** Read beside the changes: reported by a peer, or changed by a session gateway of 0.2.0. */
-type Asked = ReadonlyMap<string, 'reported' | 'changed'>
+type Asked = Map<string, 'reported' | 'changed'>
 
-/** A first change is read at once, the next ones together. Contract: 6, presence_update; docs/decisions/presence-changes.md */
-export class PresenceFeed implements AsyncDisposable {
-  readonly #deps: FeedDeps
-  #since = firstSnapshot
-  #asked = new Map<string, 'reported' | 'changed'>()
+export type PresenceFeed = Awaited<ReturnType<typeof openPresenceFeed>>
+
+/**
+ * Open it before the first handshake, which may miss later changes. A first change is read at once, the next ones together.
+ * Contract: 6, presence_update; docs/decisions/presence-changes.md
+ */
+export async function openPresenceFeed(deps: FeedDeps) {
+  const { bus, clock, log, node, presenceStore, remotePresences, sessions, timer, timings, upstreamAudience } = deps
+  let since = (await presenceStore.readChanges({ since: firstSnapshot, userIds: [], limit: 0 })).snapshot
+  let asked: Asked = new Map()
   /** Deleted since the last read began, which may not show it. */
-  readonly #deleted = new Set<string>()
-  #isAwake = false
-  #scheduled: unknown
-  #nextAt = 0
-  #running: Promise<void> | undefined
-  #stopped = false
+  const deleted = new Set<string>()
+  let isAwake = false
+  let scheduled: unknown
+  let nextAt = 0
+  let running: Promise<void> | undefined
+  let stopped = false
 
-  constructor(deps: FeedDeps) {
-    this.#deps = deps
+  function wake(): void {
+    isAwake = true
+    schedule()
   }
 
-  /** Call it before the first handshake, which may miss later changes. */
-  async open(): Promise<void> {
-    const query = { since: firstSnapshot, userIds: [], limit: 0 }
-    this.#since = (await this.#deps.presenceStore.readChanges(query)).snapshot
-  }
-
-  wake(): void {
-    this.#isAwake = true
-    this.#schedule()
-  }
-
-  /** Other nodes read after a lost message with their next heartbeat. */
-  recorded(changes: readonly PresenceChange[]): void {
-    if (changes.length === 0) return
-    const { bus, node, sessionMetrics } = this.#deps
-    void bus.publish(presenceRecorded, { by: node.id })
-    for (const change of changes) {
-      sessionMetrics.presenceChanges.inc({ status: change.status })
-      void bus.publish(presenceChanged, { ...change, isRecorded: true })
+  function schedule(): void {
+    if (running || stopped) return
+    const start = () => {
+      scheduled = undefined
+      running = readAndDeliver()
     }
-    this.wake()
+    scheduled ??= timer.set(start, Math.max(0, nextAt - timer.now()))
   }
 
-  changedUnrecorded(userId: string): void {
-    this.#ask([userId], 'changed')
+  function ask(userIds: readonly string[], why: 'reported' | 'changed'): void {
+    for (const userId of userIds) asked.set(userId, why)
+    if (userIds.length > 0) wake()
   }
 
-  report(report: RemotePresence): void {
-    if (this.#deps.remotePresences.report(report, this.#deps.clock.now())) this.#ask([report.userId], 'reported')
-  }
-
-  expireReports(): void {
-    this.#ask(this.#deps.remotePresences.expire(this.#deps.clock.now()), 'reported')
-  }
-
-  /** The audience of a deleted account cannot be read. */
-  sendDeletion(userId: string, audience: readonly string[]): void {
-    this.#deps.remotePresences.forget(userId)
-    this.#deleted.add(userId)
-    this.#deps.upstreamAudience?.forget(userId)
-    sendChanges(this.#deps, [{ userId, status: 'offline' }], {
-      ...emptyAudience,
-      linkedTo: new Map([[userId, audience]]),
-    })
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true
-    this.#deps.timer.clear(this.#scheduled)
-    await this.#running
-  }
-
-  #ask(userIds: readonly string[], why: 'reported' | 'changed'): void {
-    for (const userId of userIds) this.#asked.set(userId, why)
-    if (userIds.length > 0) this.wake()
-  }
-
-  #schedule(): void {
-    if (this.#running || this.#stopped) return
-    const { timer } = this.#deps
-    const read = () => {
-      this.#scheduled = undefined
-      this.#running = this.#read()
-    }
-    this.#scheduled ??= timer.set(read, Math.max(0, this.#nextAt - timer.now()))
-  }
-
-  async #read(): Promise<void> {
-    const { log, timer, timings } = this.#deps
-    const asked = this.#asked
-    this.#asked = new Map()
-    this.#isAwake = false
-    this.#deleted.clear()
+  async function readAndDeliver(): Promise<void> {
+    const before = asked
+    asked = new Map()
+    isAwake = false
+    deleted.clear()
     let pauseMs: number = timings.presenceGatherMs
     try {
-      const readMs = await this.#deliver(asked)
+      const readMs = await deliver(before)
       // Handshakes come first where the database is busy.
       pauseMs = Math.max(pauseMs, Math.min(policy.feedPauses * readMs, timings.databaseRetryMs))
     } catch (err) {
       log.warn({ err }, 'presence changes not delivered yet')
       // A client sees a dropped report in its next `ready`.
-      this.#asked = new Map([...asked, ...this.#asked].slice(-policy.remotePresences))
-      this.#isAwake = true
+      asked = new Map([...before, ...asked].slice(-policy.remotePresences))
+      isAwake = true
       pauseMs = timings.databaseRetryMs
     }
-    this.#running = undefined
-    this.#nextAt = timer.now() + pauseMs
-    if (this.#isAwake) this.#schedule()
+    running = undefined
+    nextAt = timer.now() + pauseMs
+    if (isAwake) schedule()
   }
 
   /** What is committed after the first page is read again. Gives the time of the reads. */
-  async #deliver(asked: Asked): Promise<number> {
-    const { node, presenceStore, sessions, timer } = this.#deps
+  async function deliver(of: Asked): Promise<number> {
     let readMs = 0
     let after: ChangesCursor | undefined
     let snapshot: string | undefined
-    let userIds = [...asked.keys()]
+    let userIds = [...of.keys()]
     do {
       const startedAt = timer.now()
-      const page = await presenceStore.readChanges({ since: this.#since, after, userIds, limit: policy.changesPerRead })
+      const page = await presenceStore.readChanges({ since, after, userIds, limit: policy.changesPerRead })
       const ids = sessions.isEmpty() ? [] : [...new Set(page.presences.map(({ userId }) => userId))]
       const audience = await presenceStore.readAudience({ userIds: ids }, { onNode: node.id })
       readMs += timer.now() - startedAt
-      const changes = page.presences.flatMap((presence) => this.#changeOf(presence, asked))
-      sendChanges(this.#deps, changes, audience)
-      if (!sessions.isEmpty()) this.#deps.upstreamAudience?.tell(changes)
+      const changes = page.presences.flatMap((presence) => changeOf(presence, of))
+      sendChanges(deps, changes, audience)
+      if (!sessions.isEmpty()) upstreamAudience?.tell(changes)
       snapshot ??= page.snapshot
       after = page.next
       userIds = []
     } while (after)
-    this.#since = snapshot
+    since = snapshot
     return readMs
   }
 
-  #changeOf({ recordedBy, ...change }: CurrentPresence, asked: Asked): VisibleChange[] {
-    const { node, remotePresences } = this.#deps
+  function changeOf({ recordedBy, ...change }: CurrentPresence, of: Asked): VisibleChange[] {
     const { userId, status } = change
-    if (this.#deleted.has(userId)) return []
-    const isReport = recordedBy === null && asked.get(userId) === 'reported'
+    if (deleted.has(userId)) return []
+    const isReport = recordedBy === null && of.get(userId) === 'reported'
     // A socket here counts more than a report.
     if (status === 'online') return isReport ? [] : [{ ...change, isToldByReady: recordedBy === node.id }]
     // The report tells it, a newer one with the next read.
-    if (this.#asked.get(userId) === 'reported' || (!isReport && asked.get(userId) === 'reported')) return []
+    if (asked.get(userId) === 'reported' || (!isReport && of.get(userId) === 'reported')) return []
     if (!remotePresences.isOnline(userId)) return [change]
     return isReport ? [{ ...change, status: 'online' }] : []
   }
+
+  function report(reported: RemotePresence): void {
+    if (remotePresences.report(reported, clock.now())) ask([reported.userId], 'reported')
+  }
+
+  const events = [presenceRecorded, presenceChanged, remotePresenceReported] as const
+  const subscription = await bus.subscribe(events, async ({ name, payload }) => {
+    if (name === 'RemotePresenceReported') report(payload)
+    else if (name === 'PresenceRecorded' && payload.by !== node.id) wake()
+    else if (name === 'PresenceChanged' && !payload.isRecorded) ask([payload.userId], 'changed')
+  })
+  return {
+    wake,
+    report,
+    /** Other nodes read after a lost message with their next heartbeat. */
+    recorded(changes: readonly PresenceChange[]): void {
+      if (changes.length === 0) return
+      void bus.publish(presenceRecorded, { by: node.id })
+      for (const change of changes) {
+        deps.sessionMetrics.presenceChanges.inc({ status: change.status })
+        void bus.publish(presenceChanged, { ...change, isRecorded: true })
+      }
+      wake()
+    },
+    expireReports: () => ask(remotePresences.expire(clock.now()), 'reported'),
+    /** The audience of a deleted account cannot be read. */
+    sendDeletion(userId: string, audience: readonly string[]): void {
+      remotePresences.forget(userId)
+      deleted.add(userId)
+      upstreamAudience?.forget(userId)
+      const linkedTo = new Map([[userId, audience]])
+      sendChanges(deps, [{ userId, status: 'offline' }], { ...emptyAudience, linkedTo })
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      stopped = true
+      timer.clear(scheduled)
+      await subscription[Symbol.asyncDispose]()
+      await running
+    },
+  }
 }
 
-export async function subscribePresence(
-  { bus, node }: { bus: Pick<Bus, 'subscribe'>; node: { readonly id: string } },
-  feed: PresenceFeed,
-): Promise<AsyncDisposable> {
-  const events = [presenceRecorded, presenceChanged, remotePresenceReported] as const
-  return await bus.subscribe(events, async ({ name, payload }) => {
-    if (name === 'RemotePresenceReported') feed.report(payload)
-    else if (name === 'PresenceRecorded' && payload.by !== node.id) feed.wake()
-    else if (name === 'PresenceChanged' && !payload.isRecorded) feed.changedUnrecorded(payload.userId)
-  })
+/** `until` in milliseconds. */
+export type RemotePresence = { userId: string; status: 'online' | 'offline'; until: number }
+
+export type RemotePresences = ReturnType<typeof createRemotePresences>
+
+/** Never stored. Contract: 6. */
+export function createRemotePresences() {
+  const untilOf = new Map<string, number>()
+  return {
+    /** True when the presence changes. */
+    report({ userId, status, until }: RemotePresence, now: number): boolean {
+      if (status === 'offline' || until <= now) return untilOf.delete(userId)
+      const isNew = !untilOf.has(userId)
+      if (isNew && untilOf.size >= policy.remotePresences) return false
+      untilOf.set(userId, until)
+      return isNew
+    },
+    isOnline: (userId: string) => untilOf.has(userId),
+    forget: (userId: string) => untilOf.delete(userId),
+    expire(now: number): string[] {
+      const ended = [...untilOf].flatMap(([userId, until]) => (until <= now ? [userId] : []))
+      for (const userId of ended) untilOf.delete(userId)
+      return ended
+    },
+    /** After the user is recorded: later reports are sent to the sockets. */
+    onlineIds: () => [...untilOf.keys()],
+  }
 }

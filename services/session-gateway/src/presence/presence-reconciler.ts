@@ -1,23 +1,24 @@
+import { checkRevocation } from '@gatehouse/auth'
 import { abortable } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
 import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
 import { createVisibleUsers, type VisibleUsers } from './audience.ts'
-import { writeBatch, type BatchResult, type PresenceBatch } from './presence-batch.ts'
-import type { PresenceFeed } from './presence-feed.ts'
-import { PresenceTracker, isIdle, needsWrite, type PresenceEvent } from './presence-state.ts'
+import type { PresenceFeed, RemotePresences } from './presence-feed.ts'
+import { createPresenceTracker, isIdle, needsWrite, type PresenceEvent, type PresenceState } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
-import type { RemotePresences } from './remote-presences.ts'
-import { Waiters, type Waiter } from './waiters.ts'
 
 export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
 
-type HandshakeWaiters = ReadonlyMap<LocalUser, Waiter<ConnectedUser | undefined>>
+type Waiter = PromiseWithResolvers<ConnectedUser | undefined>
 
-export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
+/** `planned`: to be changed by the last attempt. */
+type Batch = { users: readonly LocalUser[]; planned: readonly LocalUser[] }
+
+type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
   sessions: SessionRegistry
-  store: PresenceStore
+  presenceStore: PresenceStore
   feed: Pick<PresenceFeed, 'recorded'>
   node: Pick<SessionNode, 'id' | 'heartbeat'>
   remotePresences: Pick<RemotePresences, 'onlineIds'>
@@ -25,185 +26,202 @@ export type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'>
   onReRegistered(): void
 }
 
-/** One batch at a time keeps the order of changes, and many handshakes share statements. */
-export class PresenceReconciler implements AsyncDisposable {
-  readonly #deps: ReconcilerDeps
-  readonly #tracker: PresenceTracker
-  readonly #waiters = new Waiters<ConnectedUser | undefined>()
-  readonly #pending = new Set<LocalUser>()
-  readonly #answering = new Set<Promise<void>>()
-  #syncedAs: string
-  #running: Promise<void> | undefined
-  #scheduled: unknown
-  #stopped = false
+export type PresenceReconciler = ReturnType<typeof createPresenceReconciler>
 
-  constructor(deps: ReconcilerDeps) {
-    this.#deps = deps
-    this.#syncedAs = deps.node.id
-    this.#tracker = new PresenceTracker(deps, (user) => this.#enqueue(user))
-  }
+/** One batch at a time keeps the order of changes, and many handshakes share statements. */
+export function createPresenceReconciler(deps: ReconcilerDeps) {
+  const { log, timer, timings, sessions, presenceStore: store, feed, node, remotePresences } = deps
+  const tracker = createPresenceTracker(deps, enqueue)
+  const waiters = new Map<string, Waiter>()
+  const pending = new Set<LocalUser>()
+  const answering = new Set<Promise<void>>()
+  let syncedAs = node.id
+  let running: Promise<void> | undefined
+  let scheduled: unknown
+  let stopped = false
 
   /** Resolves with what was read after the call. Undefined: no such account. */
-  userConnected(user: LocalUser): Promise<ConnectedUser | undefined> {
-    const connected = this.#waiters.wait(user.id)
-    this.#enqueue(user)
-    return connected
+  function userConnected(user: LocalUser): Promise<ConnectedUser | undefined> {
+    const waiter: Waiter = waiters.get(user.id) ?? Promise.withResolvers()
+    waiters.set(user.id, waiter)
+    enqueue(user)
+    return waiter.promise
   }
 
-  markOnline(user: LocalUser): void {
-    this.#apply(user, 'accepted')
+  function apply(user: LocalUser, event: PresenceEvent): void {
+    tracker.apply(user, event)
+    enqueue(user)
   }
 
-  userDisconnected(user: LocalUser): void {
-    if (!hasReadySocket(user)) this.#apply(user, 'lastSocketClosed')
+  function resync(): void {
+    if (node.id === syncedAs) return
+    syncedAs = node.id
+    deps.onReRegistered()
+    for (const user of sessions.users()) apply(user, 'nodeReRegistered')
   }
 
-  forceOffline(user: LocalUser): void {
-    this.#apply(user, 'forcedOut')
-  }
-
-  resync(): void {
-    const { id } = this.#deps.node
-    if (id === this.#syncedAs) return
-    this.#syncedAs = id
-    this.#deps.onReRegistered()
-    for (const user of this.#deps.sessions.users()) this.#apply(user, 'nodeReRegistered')
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true
-    this.#tracker.stop()
-    this.#deps.timer.clear(this.#scheduled)
-    await this.#running
-    await Promise.all(this.#answering)
-  }
-
-  #apply(user: LocalUser, event: PresenceEvent): void {
-    this.#tracker.apply(user, event)
-    this.#enqueue(user)
-  }
+  const isForgettable = (user: LocalUser) => user.sockets.size === 0 && isIdle(tracker.stateOf(user))
 
   /** A user with nothing to write is forgotten in its turn. */
-  #enqueue(user: LocalUser): void {
-    if (!this.#needsBatch(user) && !this.#isForgettable(user)) return
-    this.#pending.add(user)
-    this.#schedule(this.#deps.timings.gatherMs)
+  function enqueue(user: LocalUser): void {
+    if (!needsWrite(tracker.stateOf(user)) && !waiters.has(user.id) && !isForgettable(user)) return
+    pending.add(user)
+    schedule(timings.gatherMs)
   }
 
-  #needsBatch(user: LocalUser): boolean {
-    return needsWrite(this.#tracker.stateOf(user)) || this.#waiters.has(user.id)
-  }
-
-  #isForgettable(user: LocalUser): boolean {
-    return user.sockets.size === 0 && isIdle(this.#tracker.stateOf(user))
-  }
-
-  #schedule(afterMs: number): void {
-    if (this.#running || this.#stopped) return
-    this.#scheduled ??= this.#deps.timer.set(() => {
-      this.#scheduled = undefined
-      this.#running = this.#reconcile()
+  function schedule(afterMs: number): void {
+    if (running || stopped) return
+    scheduled ??= timer.set(() => {
+      scheduled = undefined
+      running = reconcile()
     }, afterMs)
   }
 
-  async #reconcile(): Promise<void> {
+  async function reconcile(): Promise<void> {
     // Handshakes wait here instead of in the database.
-    if (this.#answering.size >= policy.concurrentAnswers) await Promise.race(this.#answering)
-    const retryMs = await this.#reconcileBatch()
-    this.#running = undefined
-    if (this.#pending.size > 0) this.#schedule(retryMs ?? this.#deps.timings.gatherMs)
+    if (answering.size >= policy.concurrentAnswers) await Promise.race(answering)
+    const nextMs = await reconcileBatch()
+    running = undefined
+    if (pending.size > 0) schedule(nextMs)
   }
 
-  async #reconcileBatch(): Promise<number | undefined> {
-    const { log, timings } = this.#deps
-    const waiters = new Map<LocalUser, Waiter<ConnectedUser | undefined>>()
-    const batch: PresenceBatch = { users: this.#takeUsers(waiters), planned: [] }
-    if (batch.users.length === 0) return undefined
+  async function reconcileBatch(): Promise<number> {
+    const handshakes = new Map<LocalUser, Waiter>()
+    const batch: Batch = { users: takeUsers(handshakes), planned: [] }
+    if (batch.users.length === 0) return timings.gatherMs
     try {
-      const result = await this.#write(batch)
-      this.#finish(result, waiters)
-      return result.locked.size > 0 ? timings.lockedRetryMs : undefined
+      const result = await write(batch)
+      finish(result, handshakes)
+      return result.lockedElsewhere.size > 0 ? timings.lockedRetryMs : timings.gatherMs
     } catch (err) {
       log.warn({ err, users: batch.users.length }, 'presence write failed')
-      for (const user of batch.planned) this.#tracker.apply(user, 'commitUnconfirmed')
-      for (const waiter of waiters.values()) waiter.reject(err)
+      for (const user of batch.planned) tracker.apply(user, 'commitUnconfirmed')
+      for (const waiter of handshakes.values()) waiter.reject(err)
       return timings.databaseRetryMs
     } finally {
-      for (const user of batch.users) this.#enqueue(user)
+      for (const user of batch.users) enqueue(user)
     }
   }
 
-  #takeUsers(waiters: Map<LocalUser, Waiter<ConnectedUser | undefined>>): LocalUser[] {
+  function takeUsers(handshakes: Map<LocalUser, Waiter>): LocalUser[] {
     const users: LocalUser[] = []
-    for (const user of this.#pending) {
+    for (const user of pending) {
       if (users.length >= policy.reconcileBatch) break
-      this.#pending.delete(user)
-      const waiter = this.#waiters.take(user.id)
+      pending.delete(user)
+      // This batch may read older data than a later handshake needs.
+      const waiter = waiters.get(user.id)
+      waiters.delete(user.id)
       if (user.sockets.size === 0) waiter?.resolve(undefined)
-      else if (waiter) waiters.set(user, waiter)
-      if (waiters.has(user) || needsWrite(this.#tracker.stateOf(user))) users.push(user)
-      else if (this.#isForgettable(user)) this.#deps.sessions.forget(user)
+      else if (waiter) handshakes.set(user, waiter)
+      if (handshakes.has(user) || needsWrite(tracker.stateOf(user))) users.push(user)
+      else if (isForgettable(user)) sessions.forget(user)
     }
     return users
   }
 
   /** A database that hangs delays the next batch by one limit for both attempts. */
-  async #write(batch: PresenceBatch): Promise<BatchResult> {
-    const { timer, timings, node, store } = this.#deps
+  async function write(batch: Batch): Promise<BatchResult> {
     const limit = new AbortController()
     const expire = () => limit.abort(new Error(`presence was not written within ${timings.databaseLimitMs} ms`))
     const timeout = timer.set(expire, timings.databaseLimitMs)
-    const attempt = () =>
-      writeBatch({ store, tracker: this.#tracker }, batch, { nodeId: node.id, signal: limit.signal })
+    const attempt = () => writeOnce(batch, node.id, limit.signal)
     try {
       return await abortable(attempt, limit.signal)
     } catch (error) {
       if (!(error instanceof NodeNotRegistered)) throw error
       await abortable(() => node.heartbeat(), limit.signal)
-      this.resync()
+      resync()
       return await abortable(attempt, limit.signal)
     } finally {
       timer.clear(timeout)
     }
   }
 
-  #finish(result: BatchResult, waiters: HandshakeWaiters): void {
-    // Rows under an id that the node has lost are gone, or will be.
-    const isCurrent = result.nodeId === this.#deps.node.id
-    for (const user of result.online) this.#tracker.apply(user, isCurrent ? 'onlineRecorded' : 'commitUnconfirmed')
-    for (const user of result.offline) this.#tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
-    const answered = new Map(waiters)
-    for (const user of result.locked) {
-      const waiter = waiters.get(user)
-      if (waiter) this.#waiters.requeue(user.id, waiter)
-      answered.delete(user)
-    }
-    this.#deps.feed.recorded(result.changes)
-    if (answered.size === 0) return
-    const answering = this.#answer(result, answered).finally(() => this.#answering.delete(answering))
-    this.#answering.add(answering)
+  type BatchResult = Awaited<ReturnType<typeof writeOnce>>
+
+  /** Sends nothing after the abort of `signal`. Throws NodeNotRegistered. */
+  async function writeOnce(batch: Batch, nodeId: string, signal: AbortSignal) {
+    return await store.transaction(async (transaction) => {
+      const snapshots = await transaction.lockUsers(idsOf(batch.users))
+      const missing = batch.users.filter(({ id }) => !snapshots.has(id))
+      const existing = new Set(await transaction.findExisting(idsOf(missing)))
+      const lockedElsewhere = new Set(missing.filter(({ id }) => existing.has(id)))
+      // A statement under way keeps its locks, so no later batch is first.
+      signal.throwIfAborted()
+      const free = batch.users.filter((user) => !lockedElsewhere.has(user))
+      for (const user of free) tracker.apply(user, isAccepted(user, snapshots.get(user.id)) ? 'accepted' : 'rejected')
+      const online = free.filter((user) => isPresent(tracker.stateOf(user)))
+      const offline = free.filter((user) => isLeaving(tracker.stateOf(user)))
+      batch.planned = [...online, ...offline]
+      const changes = await transaction.write(nodeId, { online: idsOf(online), offline: idsOf(offline) })
+      return { nodeId, snapshots, online, offline, lockedElsewhere, changes }
+    })
   }
 
-  async #answer({ snapshots }: BatchResult, waiters: HandshakeWaiters): Promise<void> {
-    const { remotePresences, store } = this.#deps
+  function finish(result: BatchResult, handshakes: ReadonlyMap<LocalUser, Waiter>): void {
+    // Rows under an id that the node has lost are gone, or will be.
+    const isCurrent = result.nodeId === node.id
+    for (const user of result.online) tracker.apply(user, isCurrent ? 'onlineRecorded' : 'commitUnconfirmed')
+    for (const user of result.offline) tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
+    const answered = new Map(handshakes)
+    for (const user of result.lockedElsewhere) {
+      const [waiter, later] = [handshakes.get(user), waiters.get(user.id)]
+      if (waiter && later) void later.promise.then(waiter.resolve, waiter.reject)
+      else if (waiter) waiters.set(user.id, waiter)
+      answered.delete(user)
+    }
+    feed.recorded(result.changes)
+    if (answered.size === 0) return
+    const answer = answerHandshakes(result, answered).finally(() => answering.delete(answer))
+    answering.add(answer)
+  }
+
+  async function answerHandshakes({ snapshots }: BatchResult, handshakes: Map<LocalUser, Waiter>): Promise<void> {
     try {
       // Visibility is mutual.
-      const users = [...waiters.keys()]
-      const idsOf = (hearAll: boolean) => users.filter((user) => hearsAll(user) === hearAll).map(({ id }) => id)
-      const audience = await store.readAudience(
-        { userIds: idsOf(true), linkedOnly: idsOf(false) },
-        { everywhereAnd: remotePresences.onlineIds() },
-      )
+      const present = { everywhereAnd: remotePresences.onlineIds() }
+      const { all = [], linked = [] } = Object.groupBy(handshakes.keys(), (user) => (hearsAll(user) ? 'all' : 'linked'))
+      const audience = await store.readAudience({ userIds: idsOf(all), linkedOnly: idsOf(linked) }, present)
       const visibleTo = createVisibleUsers(audience)
-      for (const [user, waiter] of waiters) {
+      for (const [user, waiter] of handshakes) {
         const snapshot = snapshots.get(user.id)
         waiter.resolve(snapshot && { snapshot, visible: visibleTo(user.id) })
       }
     } catch (err) {
-      this.#deps.log.warn({ err, handshakes: waiters.size }, 'online users not read')
-      for (const waiter of waiters.values()) waiter.reject(err)
+      log.warn({ err, handshakes: handshakes.size }, 'online users not read')
+      for (const waiter of handshakes.values()) waiter.reject(err)
     }
   }
+
+  return {
+    userConnected,
+    markOnline: (user: LocalUser) => apply(user, 'accepted'),
+    userDisconnected(user: LocalUser): void {
+      if (!hasReadySocket(user)) apply(user, 'lastSocketClosed')
+    },
+    forceOffline: (user: LocalUser) => apply(user, 'forcedOut'),
+    resync,
+    async [Symbol.asyncDispose](): Promise<void> {
+      stopped = true
+      tracker.stop()
+      timer.clear(scheduled)
+      await running
+      await Promise.all(answering)
+    },
+  }
+}
+
+const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)
+const isPresent = ({ desired, offlineAfter }: PresenceState) => desired === 'online' && offlineAfter === undefined
+const isLeaving = (state: PresenceState) => state.desired === 'offline' && needsWrite(state)
+
+/** The user needs a `ready` socket or a live token. */
+function isAccepted({ sockets }: LocalUser, snapshot: UserSnapshot | undefined): boolean {
+  if (!snapshot || snapshot.user.isDeleted) return false
+  for (const { phase, session } of sockets) {
+    if (phase === 'ready' || checkRevocation(session, snapshot.state) === 'live') return true
+  }
+  return false
 }
 
 /** A handshake under way asks for all whom the user sees. */
@@ -212,7 +230,7 @@ function hearsAll({ sockets }: LocalUser): boolean {
   return false
 }
 
-function hasReadySocket(user: LocalUser): boolean {
-  for (const socket of user.sockets) if (socket.phase === 'ready') return true
+function hasReadySocket({ sockets }: LocalUser): boolean {
+  for (const { phase } of sockets) if (phase === 'ready') return true
   return false
 }

@@ -59,7 +59,7 @@ describe('the presence of a user on a node', () => {
   ]
   for (const [event, before, after] of table) {
     it(`${event}: ${nameOf(before)} becomes ${nameOf(after)}`, () => {
-      expect(nextPresence(before, event, { now: 1_000, graceMs })).to.deep.equal(after)
+      expect(nextPresence(before, event, 1_000 + graceMs)).to.deep.equal(after)
     })
   }
 
@@ -82,9 +82,9 @@ describe('the presence of a user on a node', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...events)), (sequence) => {
         let state = initialPresence
-        for (const event of sequence) state = nextPresence(state, event, { now: 0, graceMs })
+        for (const event of sequence) state = nextPresence(state, event, graceMs)
         for (const event of ['lastSocketClosed', 'graceEnded', 'offlineRecorded'] as const) {
-          state = nextPresence(state, event, { now: 0, graceMs })
+          state = nextPresence(state, event, graceMs)
         }
         return isIdle(state) && state.offlineAfter === undefined
       }),
@@ -96,7 +96,7 @@ function reachableStates(): Map<string, PresenceState> {
   const found = new Map([[nameOf(initialPresence), initialPresence]])
   for (const state of found.values()) {
     for (const event of events) {
-      const next = nextPresence(state, event, { now: 0, graceMs })
+      const next = nextPresence(state, event, graceMs)
       if (!found.has(nameOf(next))) found.set(nameOf(next), next)
     }
   }

@@ -1,6 +1,6 @@
 import type { OperationContext } from '../context.ts'
 import type { LocalUser } from '../sessions/session-registry.ts'
-import { TimeoutSet } from '../timeout-set.ts'
+import { createTimeoutSet } from '../timeout-set.ts'
 
 export type PresenceState = {
   /** Stays `online` during the grace period. */
@@ -11,11 +11,9 @@ export type PresenceState = {
   readonly offlineAfter: number | undefined
 }
 
-type Transition = {
+type Transition = Partial<Pick<PresenceState, 'desired' | 'recorded'>> & {
   /** The event has no effect in other states. */
-  when?: { desired?: PresenceState['desired']; inGrace?: boolean }
-  desired?: PresenceState['desired']
-  recorded?: PresenceState['recorded']
+  when?: { desired?: PresenceState['desired']; inGrace: boolean }
   grace?: 'start' | 'end'
 }
 
@@ -38,15 +36,10 @@ export type PresenceEvent = keyof typeof presenceTransitions
 
 export const initialPresence: PresenceState = { desired: 'offline', recorded: 'offline', offlineAfter: undefined }
 
-export function nextPresence(
-  state: PresenceState,
-  event: PresenceEvent,
-  { now, graceMs }: { now: number; graceMs: number },
-): PresenceState {
+export function nextPresence(state: PresenceState, event: PresenceEvent, graceEndsAt: number): PresenceState {
   const { when, desired, recorded, grace }: Transition = presenceTransitions[event]
-  if (when?.desired !== undefined && when.desired !== state.desired) return state
-  if (when?.inGrace !== undefined && when.inGrace !== isInGrace(state)) return state
-  const ends = { start: now + graceMs, end: undefined }
+  if (when && (when.inGrace !== isInGrace(state) || (when.desired ?? state.desired) !== state.desired)) return state
+  const ends = { start: graceEndsAt, end: undefined }
   return {
     desired: desired ?? state.desired,
     recorded: recorded ?? state.recorded,
@@ -54,47 +47,36 @@ export function nextPresence(
   }
 }
 
-export function needsWrite(state: PresenceState): boolean {
-  return state.desired !== state.recorded && !isInGrace(state)
-}
+const isInGrace = ({ offlineAfter }: PresenceState) => offlineAfter !== undefined
 
-export function isIdle(state: PresenceState): boolean {
-  return state.desired === 'offline' && state.recorded === 'offline'
-}
+export const needsWrite = (state: PresenceState) => state.desired !== state.recorded && !isInGrace(state)
 
-function isInGrace(state: PresenceState): boolean {
-  return state.offlineAfter !== undefined
-}
+export const isIdle = ({ desired, recorded }: PresenceState) => desired === 'offline' && recorded === 'offline'
+
+export type PresenceTracker = ReturnType<typeof createPresenceTracker>
 
 /** Idle users take no memory. */
-export class PresenceTracker {
-  readonly #deps: Pick<OperationContext, 'timer' | 'timings'>
-  readonly #states = new Map<LocalUser, PresenceState>()
-  readonly #grace: TimeoutSet<LocalUser>
+export function createPresenceTracker(
+  { timer, timings }: Pick<OperationContext, 'timer' | 'timings'>,
+  onGraceEnded: (user: LocalUser) => void,
+) {
+  const { graceMs } = timings
+  const states = new Map<LocalUser, PresenceState>()
+  const grace = createTimeoutSet<LocalUser>(graceMs, timer, (user) => {
+    apply(user, 'graceEnded')
+    onGraceEnded(user)
+  })
 
-  constructor(deps: Pick<OperationContext, 'timer' | 'timings'>, onGraceEnded: (user: LocalUser) => void) {
-    this.#deps = deps
-    this.#grace = new TimeoutSet(deps.timings.graceMs, deps.timer, (user) => {
-      this.apply(user, 'graceEnded')
-      onGraceEnded(user)
-    })
+  const stateOf = (user: LocalUser) => states.get(user) ?? initialPresence
+
+  function apply(user: LocalUser, event: PresenceEvent): void {
+    const before = stateOf(user)
+    const after = nextPresence(before, event, timer.now() + graceMs)
+    if (isIdle(after)) states.delete(user)
+    else states.set(user, after)
+    if (after.offlineAfter === undefined) grace.delete(user)
+    else if (after.offlineAfter !== before.offlineAfter) grace.add(user)
   }
 
-  stateOf(user: LocalUser): PresenceState {
-    return this.#states.get(user) ?? initialPresence
-  }
-
-  apply(user: LocalUser, event: PresenceEvent): void {
-    const { timer, timings } = this.#deps
-    const before = this.stateOf(user)
-    const after = nextPresence(before, event, { now: timer.now(), graceMs: timings.graceMs })
-    if (isIdle(after)) this.#states.delete(user)
-    else this.#states.set(user, after)
-    if (after.offlineAfter === undefined) this.#grace.delete(user)
-    else if (after.offlineAfter !== before.offlineAfter) this.#grace.add(user)
-  }
-
-  stop(): void {
-    this.#grace.stop()
-  }
+  return { stateOf, apply, stop: grace.stop }
 }

@@ -1,114 +1,112 @@
-import type { AccountState } from '@gatehouse/contracts'
-import {
-  bigintArray,
-  columnsOf,
-  shortTransaction,
-  violates,
-  type EntityColumns,
-  type ShortTransaction,
-  read,
-} from '@gatehouse/database'
+import type { AccountState, PresenceMessage } from '@gatehouse/contracts'
+import { bigintArray, columnsOf, read, shortTransaction, violates } from '@gatehouse/database'
+import type { EntityColumns, ShortTransaction } from '@gatehouse/database'
 import { User, accountStateOf, plainUserProperties, type PlainUser } from '@gatehouse/domain'
 import type { OperationContext } from '../context.ts'
-import { findVisible, readAudience, type Audience, type AudienceOf, type PresentUsers } from './audience.ts'
+import { findVisible, readAudience, type AudienceOf, type PresentUsers } from './audience.ts'
 
 export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName: string; instanceId: string }
 
 /** `version` rises, for session gateways of 0.2.0. */
 export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
-
 export type PresenceWrite = { online: readonly string[]; offline: readonly string[] }
 
-export type PresenceTransaction = {
-  /** Skips accounts that another transaction has locked. */
-  lockUsers(userIds: readonly string[]): Promise<Map<string, UserSnapshot>>
-  findExisting(userIds: readonly string[]): Promise<string[]>
-  /** Commits. Throws NodeNotRegistered. */
-  write(nodeId: string, users: PresenceWrite): Promise<PresenceChange[]>
-}
+export type PresenceStore = ReturnType<typeof createPresenceStore>
 
 /** Design: docs/decisions/presence-in-postgres.md. */
-export type PresenceStore = {
-  /** Rolls back where `work` has written nothing. */
-  transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T>
-  /** After the commit: of two users who connect at once, the later reader sees the other. */
-  readAudience(users: AudienceOf, present: PresentUsers): Promise<Audience>
-  /** Those of `userIds` whom the user sees online. */
-  findVisible(userId: string, among: { userIds: readonly string[]; alsoOnline: readonly string[] }): Promise<string[]>
-  readChanges(query: ChangesQuery): Promise<ChangesPage>
+export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>) {
+  const { em } = context.orm
+  const columns = columnsOf(em, User, plainUserProperties)
+
+  /** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence-changes.md */
+  async function readChanges({ since, after, userIds, limit }: ChangesQuery): Promise<ChangesPage> {
+    type Found = CurrentPresence & { changed: string | null }
+    type Row = { snapshot: string } & (Found | { userId: null })
+    const rows = await read<Row>(
+      em.fork(),
+      `with recorded as (
+         select user_id, changed, node_id from presence_changes
+         where changed >= pg_snapshot_xmin(?::pg_snapshot) and not pg_visible_in_snapshot(changed, ?::pg_snapshot)
+           and (changed, user_id) > (?::xid8, ?::bigint)
+         order by changed, user_id limit ?
+       ), found as (select * from recorded union all select asked, null, null from unnest(?::bigint[]) as asked)
+       select pg_current_snapshot()::text as snapshot, user_id::text as "userId", status, changed::text,
+         node_id::text as "recordedBy", home_user_id as "homeUserId", home_instance as "homeInstance"
+       from (values (true)) as one left join (found join users on users.id = user_id) on true
+       order by found.changed, user_id`,
+      [since, since, after?.changed ?? '0', after?.userId ?? '0', limit, bigintArray(userIds)],
+    )
+    const found = rows.filter((row): row is Row & Found => row.userId !== null)
+    const recorded = found.flatMap(({ userId, changed }) => (changed === null ? [] : { userId, changed }))
+    return {
+      snapshot: rows[0]?.snapshot ?? since,
+      presences: found.map(({ snapshot: _, changed: __, ...presence }) => presence),
+      next: recorded.length === limit ? recorded.at(-1) : undefined,
+    }
+  }
+
+  return {
+    /** Rolls back where `work` has written nothing. */
+    transaction: <T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T> =>
+      shortTransaction(em, (transaction) => work(presenceTransaction(transaction, columns))),
+    /** After the commit: of two users who connect at once, the later reader sees the other. */
+    readAudience: (users: AudienceOf, present: PresentUsers) => readAudience(context, users, present),
+    findVisible: (userId: string, among: Parameters<typeof findVisible>[2]) => findVisible(context, userId, among),
+    readChanges,
+  }
+}
+
+export type PresenceTransaction = ReturnType<typeof presenceTransaction>
+
+function presenceTransaction(transaction: ShortTransaction, columns: EntityColumns<User, keyof PlainUser>) {
+  /** Skips locked accounts. The locks precede the write, so two nodes cannot miss each other's change. Contract: 6, status. */
+  async function lockUsers(userIds: readonly string[]): Promise<Map<string, UserSnapshot>> {
+    const rows = await transaction.read<Pick<UserSnapshot, 'instanceName' | 'instanceId'>>(
+      `select ${columns.sql}, instance_name as "instanceName", instance_id as "instanceId"
+       from users cross join instance_settings
+       where users.id = any(?::bigint[]) order by users.id for no key update of users skip locked`,
+      [bigintArray(userIds)],
+    )
+    const snapshots = rows.map((row) => {
+      const user = columns.read(row)
+      const { instanceName, instanceId } = row
+      return [user.id, { user, state: accountStateOf(user), instanceName, instanceId }] as const
+    })
+    return new Map(snapshots)
+  }
+
+  async function findExisting(userIds: readonly string[]): Promise<string[]> {
+    if (userIds.length === 0) return []
+    const query = 'select id::text from users where id = any(?::bigint[])'
+    return (await transaction.read<{ id: string }>(query, [bigintArray(userIds)])).map(({ id }) => id)
+  }
+
+  /** Commits. Throws NodeNotRegistered. */
+  async function write(nodeId: string, { online, offline }: PresenceWrite): Promise<PresenceChange[]> {
+    if (online.length + offline.length === 0) return []
+    // A statement for departures looks through all users of the node.
+    const writes = [
+      ...(online.length > 0 ? [{ ...addOnline, parameters: [bigintArray(online), nodeId, bigintArray(online)] }] : []),
+      ...(offline.length > 0 ? [{ ...removeOffline, parameters: [bigintArray(offline), nodeId, nodeId] }] : []),
+    ]
+    const written = transaction.commitWith<ChangeRow>(
+      `with ${writes.map(({ steps }) => steps).join(', ')},
+       changes as (${writes.map(({ result }) => result).join(' union all ')}), recorded as (${recordChanges})
+       ${selectChanges}`,
+      [...writes.flatMap(({ parameters }) => parameters), nodeId],
+    )
+    const rows = await written.catch((error: unknown) => {
+      if (!violates(error, 'presences_node_id_fkey')) throw error
+      throw new NodeNotRegistered('this session gateway was evicted', { cause: error })
+    })
+    return rows.map(readChange)
+  }
+
+  return { lockUsers, findExisting, write }
 }
 
 export class NodeNotRegistered extends Error {
   override readonly name = 'NodeNotRegistered'
-}
-
-export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>): PresenceStore {
-  const columns = columnsOf(context.orm.em, User, plainUserProperties)
-  return {
-    transaction: (work) =>
-      shortTransaction(context.orm.em, (transaction) =>
-        work({
-          lockUsers: (userIds) => lockUsers(transaction, columns, userIds),
-          findExisting: (userIds) => findExisting(transaction, userIds),
-          write: (nodeId, users) => writePresences(transaction, nodeId, users),
-        }),
-      ),
-    readAudience: (users, present) => readAudience(context, users, present),
-    findVisible: (userId, among) => findVisible(context, userId, among),
-    readChanges: (query) => readChanges(context, query),
-  }
-}
-
-/** The locks precede the write, so two nodes cannot miss each other's change. Contract: 6, status. */
-async function lockUsers(
-  transaction: ShortTransaction,
-  columns: EntityColumns<User, keyof PlainUser>,
-  userIds: readonly string[],
-): Promise<Map<string, UserSnapshot>> {
-  type Row = { instance_name: string; instance_id: string }
-  const rows = await transaction.read<Row>(
-    `select ${columns.sql}, instance_name, instance_id from users cross join instance_settings
-     where users.id = any(?::bigint[]) order by users.id for no key update of users skip locked`,
-    [bigintArray(userIds)],
-  )
-  return new Map(
-    rows.map((row) => {
-      const user = columns.read(row)
-      const { instance_name: instanceName, instance_id: instanceId } = row
-      return [user.id, { user, state: accountStateOf(user), instanceName, instanceId }]
-    }),
-  )
-}
-
-async function findExisting(transaction: ShortTransaction, userIds: readonly string[]): Promise<string[]> {
-  if (userIds.length === 0) return []
-  const query = 'select id::text from users where id = any(?::bigint[])'
-  const rows = await transaction.read<{ id: string }>(query, [bigintArray(userIds)])
-  return rows.map((row) => row.id)
-}
-
-async function writePresences(
-  transaction: ShortTransaction,
-  nodeId: string,
-  { online, offline }: PresenceWrite,
-): Promise<PresenceChange[]> {
-  if (online.length + offline.length === 0) return []
-  // A statement for departures looks through all users of the node.
-  const writes = [
-    ...(online.length > 0 ? [{ ...addOnline, parameters: [bigintArray(online), nodeId, bigintArray(online)] }] : []),
-    ...(offline.length > 0 ? [{ ...removeOffline, parameters: [bigintArray(offline), nodeId, nodeId] }] : []),
-  ]
-  const write = transaction.commitWith<ChangeRow>(
-    `with ${writes.map(({ steps }) => steps).join(', ')},
-     changes as (${writes.map(({ result }) => result).join(' union all ')}), recorded as (${recordChanges})
-     ${selectChanges}`,
-    [...writes.flatMap(({ parameters }) => parameters), nodeId],
-  )
-  const rows = await write.catch((error: unknown) => {
-    if (!violates(error, 'presences_node_id_fkey')) throw error
-    throw new NodeNotRegistered('this session gateway was evicted', { cause: error })
-  })
-  return rows.map(readChange)
 }
 
 const addOnline = {
@@ -132,70 +130,24 @@ const removeOffline = {
   result: `select id, 'offline' as status from hidden`,
 }
 
-export type ChangeRow = { user_id: string; status: 'online' | 'offline'; version: string }
+export type ChangeRow = Omit<PresenceChange, 'version'> & { version: string }
 
 /** For a statement with `changes (id, status)`. The parameter is the writing node. */
 export const recordChanges = `insert into presence_changes (user_id, node_id) select id, ?::uuid from changes
   on conflict (user_id) do update set changed = excluded.changed, node_id = excluded.node_id`
 
-export const selectChanges = `select id::text as user_id, status, nextval('presence_versions')::text as version from changes`
+export const selectChanges = `select id::text as "userId", status, nextval('presence_versions')::text as version from changes`
 
-export function readChange({ user_id: userId, status, version }: ChangeRow) {
-  return { userId, status, version: Number(version) }
-}
+export const readChange = (row: ChangeRow): PresenceChange => ({ ...row, version: Number(row.version) })
 
 export type ChangesCursor = { changed: string; userId: string }
 
-export type ChangesQuery = {
-  /** A snapshot of the database: what it shows is left out. */
-  since: string
-  after?: ChangesCursor | undefined
-  /** Read too, changed or not. */
-  userIds: readonly string[]
-  limit: number
-}
+/** What `since`, a snapshot of the database, shows is left out. `userIds` are read too, changed or not. */
+export type ChangesQuery = { since: string; after?: ChangesCursor | undefined; userIds: string[]; limit: number }
 
 /** `since`, before everything. */
 export const firstSnapshot = '1:1:'
 
-/** Null for users of this instance. federation-wire-2.md 5, socket. */
-export type HomeOfUser = { homeUserId: string | null; homeInstance: string | null }
-
-/** `recordedBy` is the writing node, or null for one of `userIds`. */
-export type CurrentPresence = HomeOfUser & {
-  userId: string
-  status: 'online' | 'offline'
-  recordedBy: string | null
-}
-
+/** The home is null for users of this instance: federation-wire-2.md 5, socket. `recordedBy`: the writing node, or null for one of `userIds`. */
+export type CurrentPresence = Omit<PresenceMessage, 'type'> & { recordedBy: string | null }
 export type ChangesPage = { snapshot: string; presences: CurrentPresence[]; next: ChangesCursor | undefined }
-
-/** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence-changes.md */
-async function readChanges(
-  { orm }: Pick<OperationContext, 'orm'>,
-  { since, after, userIds, limit }: ChangesQuery,
-): Promise<ChangesPage> {
-  type Found = CurrentPresence & { changed: string | null }
-  type Row = { snapshot: string } & (Found | { userId: null })
-  const rows = await read<Row>(
-    orm.em.fork(),
-    `with recorded as (
-       select user_id, changed, node_id from presence_changes
-       where changed >= pg_snapshot_xmin(?::pg_snapshot) and not pg_visible_in_snapshot(changed, ?::pg_snapshot)
-         and (changed, user_id) > (?::xid8, ?::bigint)
-       order by changed, user_id limit ?
-     ), found as (select * from recorded union all select asked, null, null from unnest(?::bigint[]) as asked)
-     select pg_current_snapshot()::text as snapshot, user_id::text as "userId", status, changed::text,
-       node_id::text as "recordedBy", home_user_id as "homeUserId", home_instance as "homeInstance"
-     from (values (true)) as one left join (found join users on users.id = user_id) on true
-     order by found.changed, user_id`,
-    [since, since, after?.changed ?? '0', after?.userId ?? '0', limit, bigintArray(userIds)],
-  )
-  const found = rows.filter((row): row is Row & Found => row.userId !== null)
-  const recorded = found.flatMap(({ userId, changed }) => (changed === null ? [] : { userId, changed }))
-  return {
-    snapshot: rows[0]?.snapshot ?? since,
-    presences: found.map(({ snapshot: _, changed: __, ...presence }) => presence),
-    next: recorded.length === limit ? recorded.at(-1) : undefined,
-  }
-}

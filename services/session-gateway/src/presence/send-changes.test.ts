@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import { policy } from '../policy.ts'
-import { SessionRegistry } from '../sessions/session-registry.ts'
+import { createSessionRegistry } from '../sessions/session-registry.ts'
 import { emptyAudience } from './audience.ts'
 import { sendChanges, type SendDeps } from './send-changes.ts'
 
@@ -158,7 +158,7 @@ function isSeen(
 
 /** Users with one ready socket each. */
 function nodeWith(...userIds: string[]) {
-  const sessions = new SessionRegistry()
+  const sessions = createSessionRegistry()
   const sockets = new Map<string, FakeSocket>()
   for (const userId of userIds) {
     const socket = {

@@ -4,15 +4,12 @@ import { encodeMessage, textFrameHeader } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
 import type { Audience } from './audience.ts'
-import type { HomeOfUser } from './presence-store.ts'
 
 /** `isToldByReady`: the sockets of the user here were in their handshake. */
-export type VisibleChange = Omit<PresenceMessage, 'type' | keyof HomeOfUser> &
-  Partial<HomeOfUser> & { isToldByReady?: boolean }
+export type VisibleChange = Pick<PresenceMessage, 'userId' | 'status'> &
+  Partial<PresenceMessage> & { isToldByReady?: boolean }
 
-export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & {
-  sessions: Pick<SessionRegistry, 'find' | 'isEmpty'>
-}
+export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & { sessions: SessionRegistry }
 
 /** Recipients of the same changes share the bytes. */
 export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], audience: Audience): void {
@@ -22,12 +19,12 @@ export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], a
   const linkedTo = invert(audience.linkedTo)
   for (const { indexes, recipients } of groupRecipients(changesOf, audience, isHere)) {
     const ordered = [...indexes].sort((one, other) => one - other).flatMap((index) => changes[index] ?? [])
-    const frames = new PresenceFrames(ordered)
+    const frames = presenceFrames(ordered)
     const lastOf = new Map(ordered.map((change) => [change.userId, change]))
     for (const recipient of recipients) {
-      const linked = linkedTo.get(recipient) ?? []
+      const told = { frames, own: lastOf.get(recipient), linked: linkedTo.get(recipient) ?? [] }
       for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
-        sendTo(deps, socket, { frames, own: lastOf.get(recipient), linked })
+        for (const part of partsFor(socket, told)) sendOrKeep(deps, socket, part)
       }
     }
   }
@@ -40,20 +37,14 @@ function invert(linkedTo: Audience['linkedTo']): Map<string, string[]> {
   return inverted
 }
 
+type Told = { frames: PresenceFrames; own: VisibleChange | undefined; linked: readonly string[] }
+
 /** An own change is left out that `ready` tells, or that an open socket contradicts. */
-function sendTo(
-  deps: Pick<OperationContext, 'sessionMetrics'>,
-  socket: AuthenticatedSocket,
-  { frames, own, linked }: { frames: PresenceFrames; own: VisibleChange | undefined; linked: readonly string[] },
-): void {
-  const knowsOwn =
-    own !== undefined && (socket.phase !== 'ready' || own.isToldByReady === true || own.status === 'offline')
-  const parts = socket.watched
-    ? frames.only([...linked, ...(own ? [own.userId] : [])], socket.watched, knowsOwn ? own.userId : undefined)
-    : knowsOwn
-      ? frames.without(own.userId)
-      : frames.all()
-  for (const part of parts) sendOrKeep(deps, socket, part)
+function partsFor({ phase, watched }: AuthenticatedSocket, { frames, own, linked }: Told): Buffer[] {
+  const knowsOwn = phase !== 'ready' || own?.isToldByReady === true || own?.status === 'offline'
+  const known = knowsOwn ? own?.userId : undefined
+  if (!watched) return frames.without(known)
+  return frames.only([...linked, ...(own ? [own.userId] : [])], watched, known)
 }
 
 type Group = { indexes: ReadonlySet<number>; recipients: string[] }
@@ -67,8 +58,7 @@ function groupRecipients(
   const inSpace = new Map<string, number[]>()
   const sourcesOf = new Map<string, (readonly number[])[]>()
   for (const [userId, indexes] of changesOf) {
-    const spaceIds = spacesOf.get(userId) ?? []
-    for (const spaceId of spaceIds) for (const index of indexes) append(inSpace, spaceId, index)
+    for (const spaceId of spacesOf.get(userId) ?? []) for (const index of indexes) append(inSpace, spaceId, index)
     for (const friendId of linkedTo.get(userId) ?? []) append(sourcesOf, friendId, indexes)
   }
   // Each user with another list of changes forms a group, so a space tells own changes too.
@@ -101,48 +91,37 @@ function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): 
   else lists.set(key, [value])
 }
 
-type Encoded = { bytes: Buffer; rangesOf: ReadonlyMap<string, readonly Range[]> }
 type Range = { from: number; to: number }
+type Encoded = { bytes: Buffer; rangesOf: ReadonlyMap<string, readonly Range[]> }
+
+type PresenceFrames = ReturnType<typeof presenceFrames>
 
 /** Encoded once for all sockets. */
-class PresenceFrames {
-  readonly #changes: readonly VisibleChange[]
-  #encoded: Encoded | undefined
-
-  constructor(changes: readonly VisibleChange[]) {
-    this.#changes = changes
-  }
-
-  all(): Buffer[] {
-    return [this.#encode().bytes]
-  }
-
-  without(userId: string): Buffer[] {
-    if (this.#changes.every((change) => change.userId === userId)) return []
-    const { bytes, rangesOf } = this.#encode()
-    const parts: Buffer[] = []
-    let from = 0
-    for (const range of rangesOf.get(userId) ?? []) {
-      parts.push(bytes.subarray(from, range.from))
-      from = range.to
-    }
-    return [...parts, bytes.subarray(from)].filter((part) => part.length > 0)
-  }
-
-  /** Of the users and the watched ones but for `except`. */
-  only(userIds: readonly string[], watched: ReadonlySet<string>, except: string | undefined): Buffer[] {
-    const { bytes, rangesOf } = this.#encode()
-    const chosen = new Set(userIds)
-    const [fewer, more] = watched.size < rangesOf.size ? [watched, rangesOf] : [rangesOf, watched]
-    for (const userId of fewer.keys()) if (more.has(userId)) chosen.add(userId)
-    if (except !== undefined) chosen.delete(except)
-    const ranges = [...chosen].flatMap((userId) => rangesOf.get(userId) ?? [])
-    return ranges.sort((one, other) => one.from - other.from).map(({ from, to }) => bytes.subarray(from, to))
-  }
-
-  #encode(): Encoded {
-    this.#encoded ??= encode(this.#changes)
-    return this.#encoded
+function presenceFrames(changes: readonly VisibleChange[]) {
+  let encoded: Encoded | undefined
+  return {
+    without(userId: string | undefined): Buffer[] {
+      if (changes.every((change) => change.userId === userId)) return []
+      const { bytes, rangesOf } = (encoded ??= encode(changes))
+      if (userId === undefined) return [bytes]
+      const parts: Buffer[] = []
+      let from = 0
+      for (const range of rangesOf.get(userId) ?? []) {
+        parts.push(bytes.subarray(from, range.from))
+        from = range.to
+      }
+      return [...parts, bytes.subarray(from)].filter((part) => part.length > 0)
+    },
+    /** Of the users and the watched ones but for `except`. */
+    only(userIds: readonly string[], watched: ReadonlySet<string>, except: string | undefined): Buffer[] {
+      const { bytes, rangesOf } = (encoded ??= encode(changes))
+      const chosen = new Set(userIds)
+      const [fewer, more] = watched.size < rangesOf.size ? [watched, rangesOf] : [rangesOf, watched]
+      for (const userId of fewer.keys()) if (more.has(userId)) chosen.add(userId)
+      if (except !== undefined) chosen.delete(except)
+      const ranges = [...chosen].flatMap((userId) => rangesOf.get(userId) ?? [])
+      return ranges.sort((one, other) => one.from - other.from).map(({ from, to }) => bytes.subarray(from, to))
+    },
   }
 }
 
@@ -151,14 +130,12 @@ function encode(changes: readonly VisibleChange[]): Encoded {
   const rangesOf = new Map<string, Range[]>()
   let length = 0
   for (const { userId, status, homeUserId = null, homeInstance = null } of changes) {
-    const update: PresenceMessage = { type: 'presence_update', userId, status, homeUserId, homeInstance }
-    const message = encodeMessage(update)
+    const update = { type: 'presence_update', userId, status, homeUserId, homeInstance } as const
+    const message = encodeMessage(update satisfies PresenceMessage)
     const header = textFrameHeader(message.length)
     frames.push(header, message)
     const to = length + header.length + message.length
-    const ranges = rangesOf.get(userId) ?? []
-    ranges.push({ from: length, to })
-    rangesOf.set(userId, ranges)
+    append(rangesOf, userId, { from: length, to })
     length = to
   }
   return { bytes: Buffer.concat(frames, length), rangesOf }

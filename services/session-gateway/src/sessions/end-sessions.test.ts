@@ -8,10 +8,10 @@ import { expect } from 'chai'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import { createSocketTimeouts } from '../connection/socket-timeouts.ts'
 import { authenticate, type HandshakeDeps } from '../handshake/handshake.ts'
-import { createSessionMetrics } from '../metrics.ts'
+import { createSessionMetrics } from '../context.ts'
 import { timings } from '../policy.ts'
 import { endSessions, sessionEndings } from './end-sessions.ts'
-import { SessionRegistry } from './session-registry.ts'
+import { createSessionRegistry } from './session-registry.ts'
 
 /** The second in which the sessions end. */
 const second = 1_000
@@ -66,7 +66,7 @@ describe('an event that ends sessions, and comes during a handshake', () => {
 })
 
 function openNode() {
-  const sessions = new SessionRegistry()
+  const sessions = createSessionRegistry()
   const clock = movableClock(second * 1000 + 900)
   const reads: ((state: AccountState) => void)[] = []
   const userConnected = () =>

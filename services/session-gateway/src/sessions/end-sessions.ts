@@ -1,44 +1,33 @@
-import type { Bus, Subscription } from '@gatehouse/bus'
+import type { Subscription } from '@gatehouse/bus'
 import { closures, deletedPresence, limits, sessionEndingEvents } from '@gatehouse/contracts'
 import { bigintArray, read, readAccountStates } from '@gatehouse/database'
-import { closeSocket, type ReleaseDeps } from '../connection/close-socket.ts'
+import { closeSocket, type RefusalDeps } from '../connection/close-sockets.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import {
-  isEndedBy,
-  type LocalUser,
-  type SessionEnding,
-  type SessionRegistry,
-  type ToldEnding,
-} from './session-registry.ts'
+import { isEndedBy, type LocalUser, type SessionEnding, type SessionRegistry } from './session-registry.ts'
 
-export type EndingDeps = ReleaseDeps &
-  Pick<OperationContext, 'sessionMetrics'> & {
-    presence: { forceOffline(user: LocalUser): void }
-  }
+export type EndingDeps = RefusalDeps & { presence: { forceOffline(user: LocalUser): void } }
+type AllDeps = EndingDeps & { sessions: SessionRegistry }
 
 export const sessionEndings = {
   PasswordReset: { closure: closures.passwordReset, reason: 'password_reset' },
   SessionsEnded: { closure: closures.tokenRevoked, reason: 'sessions_ended' },
   UserSuspended: { closure: closures.accountSuspended, reason: 'account_suspended' },
   UserDeleted: { closure: closures.accountDeleted, reason: 'account_deleted' },
-} as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], SessionEnding>
+} as const satisfies Record<(typeof sessionEndingEvents)[number]['name'], Pick<SessionEnding, 'closure' | 'reason'>>
 
 /** `onDeleted` gets each part of a deleted account's audience. Spec: Admin reset 3, DELETE self 4; Contract: 6, forced disconnect. */
 export async function subscribeSessionEndings(
-  deps: EndingDeps & {
-    bus: Pick<Bus, 'subscribe'>
-    sessions: Pick<SessionRegistry, 'find'>
-    onDeleted(userId: string, audience: readonly string[]): void
-  },
+  deps: AllDeps & Pick<OperationContext, 'bus'>,
+  onDeleted: (userId: string, audience: readonly string[]) => void,
 ): Promise<Subscription> {
   const events = [...sessionEndingEvents, deletedPresence] as const
   return await deps.bus.subscribe(events, async ({ name, payload }) => {
-    if (name === 'DeletedPresence') return deps.onDeleted(payload.userId, payload.audience)
+    if (name === 'DeletedPresence') return onDeleted(payload.userId, payload.audience)
     const user = deps.sessions.find(payload.userId)
     const second = name === 'UserDeleted' ? Infinity : Math.floor(payload.at / 1000)
     if (user) endSessions(deps, user, { ...sessionEndings[name], second, version: payload.state.version })
-    if (name === 'UserDeleted') deps.onDeleted(payload.userId, payload.audience)
+    if (name === 'UserDeleted') onDeleted(payload.userId, payload.audience)
   })
 }
 
@@ -46,7 +35,7 @@ export async function subscribeSessionEndings(
  * Tokens of a later second stay. For the same second, the version that admitted the socket decides. A user without another
  * socket goes offline at once.
  */
-export function endSessions(deps: EndingDeps, user: LocalUser, ending: ToldEnding): void {
+export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEnding): void {
   if (!user.ending || user.ending.version <= ending.version) user.ending = ending
   const ended = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))
   if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
@@ -55,9 +44,7 @@ export function endSessions(deps: EndingDeps, user: LocalUser, ending: ToldEndin
 }
 
 /** Spec: Bearer tokens; Contract: 6. */
-export function closeExpiredSessions(
-  deps: ReleaseDeps & Pick<OperationContext, 'clock' | 'sessionMetrics'> & { sessions: Pick<SessionRegistry, 'users'> },
-): void {
+export function closeExpiredSessions(deps: AllDeps & Pick<OperationContext, 'clock'>): void {
   const now = Math.floor(deps.clock.now() / 1000)
   for (const user of deps.sessions.users()) {
     for (const socket of user.sockets) {
@@ -69,10 +56,7 @@ export function closeExpiredSessions(
 }
 
 /** Only `ready` sockets count: a revoked token must not close those of a live one. Contract: 6. */
-export function closeOldestSockets(
-  deps: ReleaseDeps & Pick<OperationContext, 'sessionMetrics'>,
-  user: LocalUser,
-): void {
+export function closeOldestSockets(deps: RefusalDeps, user: LocalUser): void {
   if (user.sockets.size <= limits.socketsPerAccount) return
   const ready = [...user.sockets].filter(({ phase }) => phase === 'ready')
   const excess = ready.slice(0, Math.max(0, ready.length - limits.socketsPerAccount))
@@ -80,40 +64,34 @@ export function closeOldestSockets(
   deps.sessionMetrics.forcedDisconnects.inc({ reason: 'too_many_connections' }, excess.length)
 }
 
-type SweepDeps = EndingDeps & Pick<OperationContext, 'orm'> & { sessions: Pick<SessionRegistry, 'users'> }
-
 /** Does what a lost event should have done. Contract: 6, no socket stays open. */
-export async function sweepSessions(deps: SweepDeps): Promise<void> {
+export async function sweepSessions(deps: AllDeps & Pick<OperationContext, 'orm'>): Promise<void> {
   const users = [...deps.sessions.users()].filter((user) => user.sockets.size > 0)
   for (let first = 0; first < users.length; first += policy.sweepBatch) {
     await sweepBatch(deps, users.slice(first, first + policy.sweepBatch))
   }
 }
 
-async function sweepBatch(deps: SweepDeps, users: readonly LocalUser[]): Promise<void> {
+async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, users: readonly LocalUser[]) {
   const em = deps.orm.em.fork()
   const states = new Map((await readAccountStates(em, idsOf(users))).map((state) => [state.userId, state]))
-  const ended: { user: LocalUser; second: number }[] = []
+  const secondOf = new Map<LocalUser, number>()
+  // The account's version may have risen since the end, so tokens of the same second stay.
+  const end = (user: LocalUser, name: keyof typeof sessionEndings, second: number) =>
+    endSessions(deps, user, { ...sessionEndings[name], second, version: -1 })
   for (const user of users) {
     const state = states.get(user.id)
-    const isDeleted = !state || state.isDeleted
     const second = Math.floor((state?.sessionsEndedAt ?? 0) / 1000)
-    if (isDeleted) endSessions(deps, user, { ...sessionEndings.UserDeleted, second: Infinity, version: unknownVersion })
-    else if ([...user.sockets].some(({ session }) => session.iat < second)) ended.push({ user, second })
+    if (!state || state.isDeleted) end(user, 'UserDeleted', Infinity)
+    else if ([...user.sockets].some(({ session }) => session.iat < second)) secondOf.set(user, second)
   }
-  if (ended.length === 0) return
+  if (secondOf.size === 0) return
   const sql = `select id::text as id, case when suspended_at is not null then 'UserSuspended'
     when sessions_ended_by_reset then 'PasswordReset' else 'SessionsEnded' end as name from users where id = any(?::bigint[])`
   type Row = { id: string; name: keyof typeof sessionEndings }
-  const rows = await read<Row>(em, sql, [bigintArray(idsOf(ended.map(({ user }) => user)))])
+  const rows = await read<Row>(em, sql, [bigintArray(idsOf([...secondOf.keys()]))])
   const nameOf = new Map(rows.map(({ id, name }) => [id, name]))
-  for (const { user, second } of ended) {
-    const ending = sessionEndings[nameOf.get(user.id) ?? 'SessionsEnded']
-    endSessions(deps, user, { ...ending, second, version: unknownVersion })
-  }
+  for (const [user, second] of secondOf) end(user, nameOf.get(user.id) ?? 'SessionsEnded', second)
 }
-
-/** The account's version may have risen since the end, so tokens of the same second stay. */
-const unknownVersion = -1
 
 const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)

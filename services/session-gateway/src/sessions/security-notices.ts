@@ -1,23 +1,12 @@
-import type { Bus, Subscription } from '@gatehouse/bus'
-import {
-  passkeyAdded,
-  passkeyRemoved,
-  secondFactorBlocked,
-  secondFactorChanged,
-  type SecurityNoticeMessage,
-} from '@gatehouse/contracts'
+import type { Subscription } from '@gatehouse/bus'
+import { passkeyAdded, passkeyRemoved, secondFactorBlocked, secondFactorChanged } from '@gatehouse/contracts'
+import type { SecurityNoticeMessage } from '@gatehouse/contracts'
 import { sendText } from '../connection/send-text.ts'
 import { encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import type { SessionRegistry } from './session-registry.ts'
 
-type NoticeDeps = Pick<OperationContext, 'sessionMetrics'> & {
-  bus: Pick<Bus, 'subscribe'>
-  sessions: Pick<SessionRegistry, 'find'>
-}
-
 const told = [secondFactorChanged, secondFactorBlocked, passkeyAdded, passkeyRemoved] as const
-
 const whatOfFactor = { on: 'second_factor_on', off: 'second_factor_off', due: undefined, optional: undefined } as const
 const whatOf = {
   SecondFactorBlocked: 'second_factor_blocked',
@@ -25,14 +14,15 @@ const whatOf = {
   PasskeyRemoved: 'passkey_removed',
 } as const
 
+type NoticeDeps = Pick<OperationContext, 'bus' | 'sessionMetrics'> & { sessions: Pick<SessionRegistry, 'find'> }
+
 /** Tells all sockets of an account what opens it, or no longer does. Contract: 3, Second factor, Passkeys. */
-export async function subscribeSecurityNotices({ bus, sessions, ...deps }: NoticeDeps): Promise<Subscription> {
-  return await bus.subscribe(told, async ({ name, payload }) => {
+export async function subscribeSecurityNotices(deps: NoticeDeps): Promise<Subscription> {
+  return await deps.bus.subscribe(told, async ({ name, payload }) => {
     const what = name === 'SecondFactorChanged' ? whatOfFactor[payload.change] : whatOf[name]
     if (!what) return
-    const notice = { type: 'security_notice', what, at: payload.at } as const
-    const message = encodeMessage(notice satisfies SecurityNoticeMessage)
-    for (const socket of sessions.find(payload.userId)?.sockets ?? []) {
+    const message = encodeMessage({ type: 'security_notice', what, at: payload.at } satisfies SecurityNoticeMessage)
+    for (const socket of deps.sessions.find(payload.userId)?.sockets ?? []) {
       if (socket.phase === 'ready') sendText(deps, socket, message)
     }
   })

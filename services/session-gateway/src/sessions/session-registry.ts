@@ -1,18 +1,11 @@
 import { checkRevocation } from '@gatehouse/auth'
-import {
-  limits,
-  type AccountState,
-  type Closure,
-  type SocketErrorCode,
-  type UpstreamCaller,
-} from '@gatehouse/contracts'
+import { limits } from '@gatehouse/contracts'
+import type { AccountState, Closure, SocketErrorCode, UpstreamCaller } from '@gatehouse/contracts'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 
-export type SessionEnding = { closure: Pick<Closure, 'code' | 'message'>; reason: string }
-
 /** `version` is that of the account's state after the end. */
-export type ToldEnding = SessionEnding & { second: number; version: number }
+export type SessionEnding = { closure: Closure; reason: string; second: number; version: number }
 
 /** The user may have no socket, with the end of the presence yet to be recorded. */
 export type LocalUser = {
@@ -20,13 +13,13 @@ export type LocalUser = {
   readonly sockets: Set<AuthenticatedSocket>
   bucket: TokenBucket | undefined
   /** The newest one. Handshakes under way are judged by it too. */
-  ending: ToldEnding | undefined
+  ending: SessionEnding | undefined
 }
 
 /** `iat` and `exp` in seconds since the epoch. */
 export type Claims = { readonly iat: number; readonly exp: number }
 
-export type Session = Claims & {
+type Session = Claims & {
   readonly user: LocalUser
   /** Empty before `ready`. */
   id: string
@@ -40,62 +33,45 @@ export function isAuthenticated(socket: SessionSocket): socket is AuthenticatedS
   return socket.session !== undefined
 }
 
-export class SessionRegistry {
-  readonly #users = new Map<string, LocalUser>()
-  readonly #sessions = new Map<string, AuthenticatedSocket>()
+export type SessionRegistry = ReturnType<typeof createSessionRegistry>
 
-  add(socket: SessionSocket, userId: string, { iat, exp }: Claims): AuthenticatedSocket {
-    const user = this.#users.get(userId) ?? createLocalUser(userId)
-    this.#users.set(userId, user)
-    const session: Session = { user, id: '', iat, exp, stateVersion: undefined }
-    const authenticated = Object.assign(socket, { session, siblings: user.sockets })
-    user.sockets.add(authenticated)
-    return authenticated
+export function createSessionRegistry() {
+  const users = new Map<string, LocalUser>()
+  const sessions = new Map<string, AuthenticatedSocket>()
+  return {
+    add(socket: SessionSocket, userId: string, { iat, exp }: Claims): AuthenticatedSocket {
+      const blank: LocalUser = { id: userId, sockets: new Set(), bucket: undefined, ending: undefined }
+      const user = users.get(userId) ?? blank
+      users.set(userId, user)
+      const session: Session = { user, id: '', iat, exp, stateVersion: undefined }
+      const authenticated = Object.assign(socket, { session, siblings: user.sockets })
+      user.sockets.add(authenticated)
+      return authenticated
+    },
+    nameSession(socket: AuthenticatedSocket, sessionId: string): void {
+      socket.session.id = sessionId
+      sessions.set(sessionId, socket)
+    },
+    findSession: (sessionId: string) => sessions.get(sessionId),
+    remove(socket: SessionSocket): LocalUser | undefined {
+      if (!isAuthenticated(socket)) return undefined
+      const { user, id } = socket.session
+      user.sockets.delete(socket)
+      sessions.delete(id)
+      Object.assign(socket, { session: undefined, siblings: undefined })
+      return user
+    },
+    find: (userId: string) => users.get(userId),
+    forget(user: LocalUser): void {
+      if (users.get(user.id) === user) users.delete(user.id)
+    },
+    isEmpty: () => users.size === 0,
+    users: (): Iterable<LocalUser> => users.values(),
+    countReady(): number {
+      const countOf = ({ sockets }: LocalUser) => [...sockets].filter(({ phase }) => phase === 'ready').length
+      return [...users.values()].reduce((count, user) => count + countOf(user), 0)
+    },
   }
-
-  nameSession(socket: AuthenticatedSocket, sessionId: string): void {
-    socket.session.id = sessionId
-    this.#sessions.set(sessionId, socket)
-  }
-
-  findSession(sessionId: string): AuthenticatedSocket | undefined {
-    return this.#sessions.get(sessionId)
-  }
-
-  remove(socket: SessionSocket): LocalUser | undefined {
-    if (!isAuthenticated(socket)) return undefined
-    const { user, id } = socket.session
-    user.sockets.delete(socket)
-    this.#sessions.delete(id)
-    Object.assign(socket, { session: undefined, siblings: undefined })
-    return user
-  }
-
-  find(userId: string): LocalUser | undefined {
-    return this.#users.get(userId)
-  }
-
-  forget(user: LocalUser): void {
-    if (this.#users.get(user.id) === user) this.#users.delete(user.id)
-  }
-
-  isEmpty(): boolean {
-    return this.#users.size === 0
-  }
-
-  users(): Iterable<LocalUser> {
-    return this.#users.values()
-  }
-
-  countReady(): number {
-    let count = 0
-    for (const user of this.#users.values()) for (const socket of user.sockets) if (socket.phase === 'ready') count += 1
-    return count
-  }
-}
-
-function createLocalUser(id: string): LocalUser {
-  return { id, sockets: new Set(), bucket: undefined, ending: undefined }
 }
 
 export type CallerDeps = Pick<OperationContext, 'accountStates' | 'clock' | 'random'>
@@ -116,14 +92,12 @@ export async function findCurrentState(
 }
 
 /** As `findCurrentState`. Each call makes a request id. */
-export async function findCurrentCaller(
-  deps: CallerDeps,
-  socket: AuthenticatedSocket,
-): Promise<UpstreamCaller | undefined> {
+export async function findCurrentCaller(deps: CallerDeps, socket: AuthenticatedSocket) {
   const state = await findCurrentState(deps, socket)
   if (!state) return undefined
   const { userId, username, isAdmin } = state
-  return { userId, username, isAdmin, sessionId: socket.session.id, requestId: deps.random.uuid() }
+  const ofSocket = { sessionId: socket.session.id, requestId: deps.random.uuid() }
+  return { userId, username, isAdmin, ...ofSocket } satisfies UpstreamCaller
 }
 
 /** Whether a route of admins would take the token. Contract: 5, Second factors of others. */
@@ -132,12 +106,15 @@ export function refuseAdmin({ isAdmin, secondFactorDue = false }: AccountState):
   return secondFactorDue ? 'second_factor_setup_required' : undefined
 }
 
+export function isEndedBy({ second, version }: SessionEnding, session: Session): boolean {
+  if (session.iat !== second) return session.iat < second
+  return session.stateVersion !== undefined && session.stateVersion < version
+}
+
 /** `at` in milliseconds. */
 type TokenBucket = { tokens: number; at: number }
 
-export function createTokenBucket(now: number): TokenBucket {
-  return { tokens: limits.socketBurst, at: now }
-}
+export const createTokenBucket = (now: number): TokenBucket => ({ tokens: limits.socketBurst, at: now })
 
 /** `now` in milliseconds. Contract: 6, 30 refilled at 2/s. */
 export function takeToken(bucket: TokenBucket, now: number): boolean {
@@ -147,9 +124,4 @@ export function takeToken(bucket: TokenBucket, now: number): boolean {
   if (bucket.tokens < 1) return false
   bucket.tokens -= 1
   return true
-}
-
-export function isEndedBy({ second, version }: ToldEnding, session: Pick<Session, 'iat' | 'stateVersion'>): boolean {
-  if (session.iat !== second) return session.iat < second
-  return session.stateVersion !== undefined && session.stateVersion < version
 }

@@ -1,83 +1,45 @@
-import type { Bus, Subscription } from '@gatehouse/bus'
 import { listOpenSockets, socketsAsked, socketsTold, type OpenSocket } from '@gatehouse/contracts'
 import type { OperationContext } from '../context.ts'
 import { listOtherNodes } from '../nodes/session-node.ts'
 import type { SessionRegistry } from './session-registry.ts'
 
-type ListDeps = Pick<OperationContext, 'orm' | 'random' | 'log' | 'timer' | 'timings'> & {
-  bus: Pick<Bus, 'publish' | 'subscribe' | 'respond'>
+type ListDeps = Pick<OperationContext, 'bus' | 'orm' | 'random' | 'log' | 'timer' | 'timings'> & {
   sessions: Pick<SessionRegistry, 'find'>
   node: { readonly id: string }
 }
 
 /** `incomplete`: a live node has not answered in time. */
-export type SocketList = { sockets: OpenSocket[]; incomplete: boolean }
+type SocketList = { sockets: OpenSocket[]; incomplete: boolean }
 
-type Tell = (nodeId: string, sockets: readonly OpenSocket[]) => void
+export type SocketLists = Awaited<ReturnType<typeof openSocketLists>>
 
 /** Every node answers from memory. Contract: 3, sockets. */
-export class SocketLists implements AsyncDisposable {
-  readonly #deps: ListDeps
-  readonly #name: string
-  readonly #subscriptions: Subscription[] = []
-  readonly #questions = new Map<string, Tell>()
+export async function openSocketLists(deps: ListDeps) {
+  const { bus, node, random, log, sessions, timer, timings } = deps
+  const name = random.uuid()
+  const questions = new Map<string, (nodeId: string, sockets: readonly OpenSocket[]) => void>()
   /** Requests of one account share a question to the other nodes. */
-  readonly #asked = new Map<string, Promise<SocketList>>()
+  const asked = new Map<string, Promise<SocketList>>()
 
-  constructor(deps: ListDeps) {
-    this.#deps = deps
-    this.#name = deps.random.uuid()
+  function ownSockets(userId: string): OpenSocket[] {
+    const sockets = [...(sessions.find(userId)?.sockets ?? [])].filter(({ phase }) => phase === 'ready')
+    return sockets.map(({ session, connectedAt, client }) => ({ sessionId: session.id, connectedAt, ...client }))
   }
 
-  async subscribe(): Promise<void> {
-    const { bus } = this.#deps
-    this.#subscriptions.push(
-      await bus.subscribe(
-        socketsTold,
-        async ({ payload }) => this.#questions.get(payload.questionId)?.(payload.nodeId, payload.sockets),
-        { as: this.#name },
-      ),
-      await bus.respond(listOpenSockets, ({ userId }, { requestId = '' }) => this.list(userId, requestId)),
-      await bus.subscribe(socketsAsked, async ({ payload, requestId }) => this.#answer(payload, requestId)),
-    )
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#subscriptions.map((subscription) => subscription[Symbol.asyncDispose]()))
-  }
-
-  /** Newest first. Resolves within `socketListMs`; never rejects. */
-  async list(userId: string, requestId: string): Promise<SocketList> {
-    const asked = this.#asked.get(userId) ?? this.#ask(userId, requestId).finally(() => this.#asked.delete(userId))
-    this.#asked.set(userId, asked)
-    return await asked
-  }
-
-  #answer(
-    { userId, questionId, askedBy }: { userId: string; questionId: string; askedBy: string },
-    requestId: string | undefined,
-  ): void {
-    if (askedBy === this.#name) return
-    const { bus, node } = this.#deps
-    const told = { questionId, nodeId: node.id, sockets: this.#ownSockets(userId) }
-    void bus.publish(socketsTold, told, { to: askedBy, requestId })
-  }
-
-  async #ask(userId: string, requestId: string): Promise<SocketList> {
-    const { bus, random, log, timer, timings } = this.#deps
+  async function ask(userId: string, requestId: string): Promise<SocketList> {
     const questionId = random.uuid()
     const told = new Map<string, readonly OpenSocket[]>()
     const ended = Promise.withResolvers<void>()
     let others: readonly string[] | undefined
     const isComplete = () => others !== undefined && others.every((id) => told.has(id))
     const endIfComplete = () => (isComplete() ? ended.resolve() : undefined)
-    this.#questions.set(questionId, (nodeId, sockets) => {
+    questions.set(questionId, (nodeId, sockets) => {
       told.set(nodeId, sockets)
       endIfComplete()
     })
     const limit = timer.set(ended.resolve, timings.socketListMs)
-    void bus.publish(socketsAsked, { userId, questionId, askedBy: this.#name }, { requestId })
-    listOtherNodes(this.#deps).then(
+    void bus.publish(socketsAsked, { userId, questionId, askedBy: name }, { requestId })
+    listOtherNodes(deps).then(
       (ids) => {
         others = ids
         endIfComplete()
@@ -86,20 +48,36 @@ export class SocketLists implements AsyncDisposable {
     )
     await ended.promise
     timer.clear(limit)
-    this.#questions.delete(questionId)
-    const sockets = [...this.#ownSockets(userId), ...[...told.values()].flat()]
+    questions.delete(questionId)
+    const sockets = [...ownSockets(userId), ...[...told.values()].flat()]
     sockets.sort((one, other) => other.connectedAt - one.connectedAt)
     return { sockets, incomplete: !isComplete() }
   }
 
-  #ownSockets(userId: string): OpenSocket[] {
-    const sockets = [...(this.#deps.sessions.find(userId)?.sockets ?? [])].filter(({ phase }) => phase === 'ready')
-    return sockets.map(({ session, connectedAt, client }) => ({ sessionId: session.id, connectedAt, ...client }))
+  /** Newest first. Resolves within `socketListMs`; never rejects. */
+  async function list(userId: string, requestId: string): Promise<SocketList> {
+    const answer = asked.get(userId) ?? ask(userId, requestId).finally(() => asked.delete(userId))
+    asked.set(userId, answer)
+    return await answer
   }
-}
 
-export async function openSocketLists(deps: ListDeps): Promise<SocketLists> {
-  const lists = new SocketLists(deps)
-  await lists.subscribe()
-  return lists
+  const subscriptions = [
+    await bus.subscribe(
+      socketsTold,
+      async ({ payload: { questionId, nodeId, sockets } }) => questions.get(questionId)?.(nodeId, sockets),
+      { as: name },
+    ),
+    await bus.respond(listOpenSockets, ({ userId }, { requestId = '' }) => list(userId, requestId)),
+    await bus.subscribe(socketsAsked, async ({ payload: { userId, questionId, askedBy }, requestId }) => {
+      if (askedBy === name) return
+      const told = { questionId, nodeId: node.id, sockets: ownSockets(userId) }
+      void bus.publish(socketsTold, told, { to: askedBy, requestId })
+    }),
+  ]
+  return {
+    list,
+    async [Symbol.asyncDispose](): Promise<void> {
+      await Promise.all(subscriptions.map((subscription) => subscription[Symbol.asyncDispose]()))
+    },
+  }
 }

@@ -1,122 +1,112 @@
-import { upstreamDelivery, upstreamLimits, type AccountState, type UpstreamDelivery } from '@gatehouse/contracts'
-import { readJson, type OccasionalLog } from '@gatehouse/service-kit'
+import { coalesceLoads } from '@gatehouse/auth'
+import { snowflake, upstreamDelivery, upstreamLimits, type UpstreamDelivery } from '@gatehouse/contracts'
+import { bigintArray, read } from '@gatehouse/database'
+import { readJson, type OccasionalLog, type UpstreamQuestions } from '@gatehouse/service-kit'
+import { LRUCache } from 'lru-cache'
 import { sendOrKeep } from '../connection/send-text.ts'
 import { encodeFrame } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import {
-  findCurrentState,
-  isAuthenticated,
-  refuseAdmin,
-  type AuthenticatedSocket,
-  type CallerDeps,
-  type SessionRegistry,
-} from '../sessions/session-registry.ts'
-import type { SpaceMembers } from './space-members.ts'
-import type { LiveUpstream } from './upstream-set.ts'
+import { findCurrentState, isAuthenticated, refuseAdmin } from '../sessions/session-registry.ts'
+import type { AuthenticatedSocket, CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
+import { messagePrefixOf, type LiveUpstream } from './upstream-set.ts'
+
+type MembersDeps = Pick<OperationContext, 'orm'> & { questions: Pick<UpstreamQuestions, 'ask'> }
 
 type DeliveryDeps = CallerDeps &
+  MembersDeps &
   Pick<OperationContext, 'log' | 'sessionMetrics'> & {
     sessions: Pick<SessionRegistry, 'find' | 'findSession'>
     occasionalLog: Pick<OccasionalLog, 'warn'>
-    spaceMembers: Pick<SpaceMembers, 'find'>
   }
 
 type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost' | 'members_unknown'
-
 type Delivery = Pick<UpstreamDelivery, 'to' | 'access'> & { frame: Buffer; except: ReadonlySet<string> }
 
 /** Messages to one space keep their order, those to users and sessions do, and those for admins. */
-export class Deliveries {
-  readonly #deps: DeliveryDeps
-  #received: { upstream: LiveUpstream; bytes: Uint8Array }[] = []
+export function createDeliveries(deps: DeliveryDeps) {
+  const { log, occasionalLog, sessionMetrics, sessions } = deps
+  const findMembers = createSpaceMembers(deps)
+  let received: { upstream: LiveUpstream; bytes: Uint8Array }[] = []
   /** In frames that wait for the database. */
-  #waitingBytes = 0
+  let waitingBytes = 0
 
-  constructor(deps: DeliveryDeps) {
-    this.#deps = deps
+  const socketsOf = (userIds: readonly string[]) =>
+    [...new Set(userIds)].flatMap((userId) => [...(sessions.find(userId)?.sockets ?? [])])
+  const named = (sessionIds: readonly string[]) =>
+    [...new Set(sessionIds)].flatMap((sessionId) => sessions.findSession(sessionId) ?? [])
+
+  function send(socket: AuthenticatedSocket, { frame, except }: Delivery): void {
+    if (!except.has(socket.session.id)) sendOrKeep(deps, socket, frame)
   }
 
-  /** Replies are read first, so a message never precedes the upstream's part of `ready`. */
-  receive(upstream: LiveUpstream, bytes: Uint8Array): void {
-    if (this.#received.length === 0) setImmediate(() => this.#deliverReceived())
-    this.#received.push({ upstream, bytes })
+  const count = ({ name: upstream }: LiveUpstream, outcome: Outcome) =>
+    sessionMetrics.upstreamMessages.inc({ upstream, outcome })
+
+  function drop(upstream: LiveUpstream, outcome: Outcome, err?: unknown): void {
+    const { name } = upstream
+    count(upstream, outcome)
+    const fields = { upstream: name, outcome, ...(err !== undefined && { err }) }
+    occasionalLog.warn(`${outcome} ${name}`, fields, 'message of an upstream dropped')
   }
 
-  #deliverReceived(): void {
-    const received = this.#received
-    this.#received = []
-    for (const { upstream, bytes } of received) {
+  function deliver(upstream: LiveUpstream, bytes: Uint8Array): void {
+    if (upstream.isRemoved) return
+    const parsed = parseDelivery(bytes)
+    if (!parsed) return drop(upstream, 'invalid')
+    const { to, access, except, message } = parsed
+    if (!upstream.definition.messages.includes(messagePrefixOf(message.type))) return drop(upstream, 'foreign_type')
+    const frame = encodeFrame(message)
+    const delivery: Delivery = { to, ...(access && { access }), frame, except: new Set(except?.sessions) }
+    if ('space' in to || access) return void deliverLater(upstream, delivery)
+    for (const socket of 'users' in to ? socketsOf(to.users) : named(to.sessions)) send(socket, delivery)
+    count(upstream, 'delivered')
+  }
+
+  async function deliverLater(upstream: LiveUpstream, delivery: Delivery): Promise<void> {
+    const { to, access, frame } = delivery
+    if (waitingBytes + frame.length > policy.upstreamWaitingBytes) return drop(upstream, 'lost')
+    waitingBytes += frame.length
+    try {
+      const users = 'space' in to ? await findMembers(upstream, to.space) : 'users' in to ? to.users : []
+      if (users === undefined) return drop(upstream, 'members_unknown')
+      const sockets = 'sessions' in to ? named(to.sessions) : socketsOf(users)
+      for (const socket of access ? await findAdmins(sockets) : sockets) send(socket, delivery)
+      count(upstream, 'delivered')
+    } catch (err) {
+      drop(upstream, 'lost', err)
+    } finally {
+      waitingBytes -= frame.length
+    }
+  }
+
+  /** Of those that are open still. Design: invariant 1. */
+  async function findAdmins(sockets: readonly AuthenticatedSocket[]): Promise<AuthenticatedSocket[]> {
+    const states = await Promise.all(sockets.map((socket) => findCurrentState(deps, socket)))
+    return sockets.filter((socket, index) => {
+      const state = states[index]
+      return state !== undefined && !refuseAdmin(state) && isAuthenticated(socket)
+    })
+  }
+
+  function deliverReceived(): void {
+    const due = received
+    received = []
+    for (const { upstream, bytes } of due) {
       try {
-        this.#deliver(upstream, bytes)
+        deliver(upstream, bytes)
       } catch (err) {
-        this.#deps.log.error({ err, upstream: upstream.name }, 'message of an upstream not delivered')
+        log.error({ err, upstream: upstream.name }, 'message of an upstream not delivered')
       }
     }
   }
 
-  #deliver(upstream: LiveUpstream, bytes: Uint8Array): void {
-    if (upstream.isRemoved) return
-    const parsed = parseDelivery(bytes)
-    if (!parsed) return this.#drop(upstream, 'invalid')
-    const { to, access, except, message } = parsed
-    if (!upstream.owns(message.type)) return this.#drop(upstream, 'foreign_type')
-    const frame = encodeFrame(message)
-    const delivery: Delivery = { to, ...(access && { access }), frame, except: new Set(except?.sessions) }
-    if ('space' in to || access) return void this.#deliverLater(upstream, delivery)
-    for (const socket of 'users' in to ? this.#socketsOf(to.users) : this.#named(to.sessions)) {
-      this.#send(socket, delivery)
-    }
-    this.#count(upstream, 'delivered')
-  }
-
-  async #deliverLater(upstream: LiveUpstream, delivery: Delivery): Promise<void> {
-    const { to, access, frame } = delivery
-    const { length } = frame
-    if (this.#waitingBytes + length > policy.upstreamWaitingBytes) return this.#drop(upstream, 'lost')
-    this.#waitingBytes += length
-    try {
-      const users =
-        'space' in to ? await this.#deps.spaceMembers.find(upstream, to.space) : 'users' in to ? to.users : []
-      if (users === undefined) return this.#drop(upstream, 'members_unknown')
-      const sockets = 'sessions' in to ? this.#named(to.sessions) : this.#socketsOf(users)
-      for (const socket of access ? await this.#findAdmins(sockets) : sockets) this.#send(socket, delivery)
-      this.#count(upstream, 'delivered')
-    } catch (err) {
-      this.#drop(upstream, 'lost', err)
-    } finally {
-      this.#waitingBytes -= length
-    }
-  }
-
-  #socketsOf(userIds: readonly string[]): AuthenticatedSocket[] {
-    return [...new Set(userIds)].flatMap((userId) => [...(this.#deps.sessions.find(userId)?.sockets ?? [])])
-  }
-
-  #named(sessionIds: readonly string[]): AuthenticatedSocket[] {
-    return [...new Set(sessionIds)].flatMap((sessionId) => this.#deps.sessions.findSession(sessionId) ?? [])
-  }
-
-  /** Of those that are open still. Design: invariant 1. */
-  async #findAdmins(sockets: readonly AuthenticatedSocket[]): Promise<AuthenticatedSocket[]> {
-    const states = await Promise.all(sockets.map((socket) => findCurrentState(this.#deps, socket)))
-    const isAdmin = (state: AccountState | undefined) => state !== undefined && !refuseAdmin(state)
-    return sockets.filter((socket, index) => isAdmin(states[index]) && isAuthenticated(socket))
-  }
-
-  #send(socket: AuthenticatedSocket, { frame, except }: Delivery): void {
-    if (!except.has(socket.session.id)) sendOrKeep(this.#deps, socket, frame)
-  }
-
-  #drop(upstream: LiveUpstream, outcome: Exclude<Outcome, 'delivered'>, err?: unknown): void {
-    const { name } = upstream
-    this.#count(upstream, outcome)
-    const fields = { upstream: name, outcome, ...(err !== undefined && { err }) }
-    this.#deps.occasionalLog.warn(`${outcome} ${name}`, fields, 'message of an upstream dropped')
-  }
-
-  #count({ name: upstream }: LiveUpstream, outcome: Outcome): void {
-    this.#deps.sessionMetrics.upstreamMessages.inc({ upstream, outcome })
+  return {
+    /** Replies are read first, so a message never precedes the upstream's part of `ready`. */
+    receive(upstream: LiveUpstream, bytes: Uint8Array): void {
+      if (received.length === 0) setImmediate(deliverReceived)
+      received.push({ upstream, bytes })
+    },
   }
 }
 
@@ -126,5 +116,49 @@ function parseDelivery(bytes: Uint8Array): UpstreamDelivery | undefined {
     return upstreamDelivery.safeParse(readJson(bytes)).data
   } catch {
     return undefined
+  }
+}
+
+type Members = readonly string[]
+
+/** Keeps nothing of the table. */
+function createSpaceMembers({ orm, questions }: MembersDeps) {
+  /** What upstreams answered, and what they are being asked. */
+  const answers = new LRUCache<string, { ids: Members }>({
+    ttl: policy.upstreamMembersMs,
+    maxSize: policy.rememberedMembers,
+    sizeCalculation: ({ ids }) => ids.length + 1,
+  })
+  const asking = new Map<string, Promise<Members | undefined>>()
+
+  async function ask({ name }: LiveUpstream, spaceId: string, key: string): Promise<Members | undefined> {
+    const ids = (await questions.ask(name, 'members', { space: spaceId }))?.members
+    asking.delete(key)
+    if (ids) answers.set(key, { ids })
+    return ids
+  }
+
+  // One statement at a time uses at most one database connection.
+  const readMembers = coalesceLoads<Members>(async (spaceIds) => {
+    const sql = `select space_id::text as id, string_agg(user_id::text, ',') as members
+      from space_members where space_id = any(?::bigint[]) group by space_id`
+    const rows: { id: string; members: string }[] = []
+    for (let first = 0; first < spaceIds.length; first += policy.spacesPerStatement) {
+      const ids = bigintArray(spaceIds.slice(first, first + policy.spacesPerStatement))
+      rows.push(...(await read<(typeof rows)[number]>(orm.em.fork(), sql, [ids])))
+    }
+    return rows.map(({ id, members }) => [id, members.split(',')] as const)
+  }, Number.MAX_SAFE_INTEGER)
+
+  /** Undefined: its upstream does not answer. Rejects when the database cannot be read. docs/integrating.md, `members`. */
+  return async (upstream: LiveUpstream, spaceId: string): Promise<Members | undefined> => {
+    const own = snowflake.safeParse(spaceId).success ? ((await readMembers(spaceId)) ?? []) : []
+    if (own.length > 0 || !upstream.definition.answers.includes('members')) return own
+    const key = `${upstream.name} ${spaceId}`
+    const known = answers.get(key)
+    if (known) return known.ids
+    const answer = asking.get(key) ?? ask(upstream, spaceId, key)
+    asking.set(key, answer)
+    return await answer
   }
 }

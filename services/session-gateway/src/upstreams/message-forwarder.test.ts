@@ -3,8 +3,8 @@ import { buildAccountState } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
-import { LiveUpstream } from './upstream-set.ts'
-import { MessageForwarder } from './message-forwarder.ts'
+import { createLiveUpstream } from './upstream-set.ts'
+import { createMessageForwarder } from './message-forwarder.ts'
 
 const definition = { name: 'chat', origins: [], routes: [], messages: ['chat.'], ready: [], events: [], answers: [] }
 
@@ -53,7 +53,7 @@ describe('the limits of messages to one upstream on a node', () => {
 })
 
 function start() {
-  const upstream = new LiveUpstream(definition, 'test')
+  const upstream = createLiveUpstream(definition, 'test')
   const sent: unknown[] = []
   const outcomes: string[] = []
   const replies: PromiseWithResolvers<Uint8Array>[] = []
@@ -73,7 +73,7 @@ function start() {
     occasionalLog: { warn: () => undefined },
     sessionMetrics: { upstreamMessages: { inc: ({ outcome }: { outcome: string }) => void outcomes.push(outcome) } },
   }
-  const forwarder = new MessageForwarder(deps as unknown as ConstructorParameters<typeof MessageForwarder>[0])
+  const forwarder = createMessageForwarder(deps as unknown as Parameters<typeof createMessageForwarder>[0])
   /** A message with this text, which is JSON. */
   const forward = (socket: AuthenticatedSocket, text: string): void => {
     const frame = `{"type":"chat.text","text":${text}}`

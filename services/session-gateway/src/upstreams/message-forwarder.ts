@@ -14,118 +14,113 @@ type ForwarderDeps = CallerDeps &
     plain: Pick<PlainSubjects, 'request'>
   }
 
-type Outcome = 'acknowledged' | 'refused' | 'revoked' | 'unavailable' | 'too_many'
-
 /** `code` goes to the socket, with its text or that of the upstream. */
-type Result = { outcome: Outcome; code?: SocketErrorCode; text?: string; reply?: object }
+type Result = {
+  outcome: 'acknowledged' | 'refused' | 'revoked' | 'unavailable' | 'too_many'
+  code?: SocketErrorCode
+  text?: string
+  reply?: object
+}
 
 const unavailable: Result = { outcome: 'unavailable', code: 'service_unavailable' }
 const revoked: Result = { outcome: 'revoked', code: 'token_revoked' }
 const tooMany: Result = { outcome: 'too_many', code: 'too_many_messages' }
 const tooDeep: Result = { outcome: 'refused', code: 'nested_too_deeply' }
 
+export type MessageForwarder = ReturnType<typeof createMessageForwarder>
+
 /** Messages of one socket to one upstream keep their order. Design: invariant 10. */
-export class MessageForwarder {
-  readonly #deps: ForwarderDeps
-  readonly #queues = new WeakMap<SessionSocket, Map<LiveUpstream, MessageQueue>>()
+export function createMessageForwarder(deps: ForwarderDeps) {
+  const { occasionalLog, plain, sessionMetrics, timings } = deps
+  const queuesOf = new WeakMap<SessionSocket, Map<LiveUpstream, MessageQueue>>()
 
-  constructor(deps: ForwarderDeps) {
-    this.#deps = deps
-  }
-
-  /** `message` is what the frame says. */
-  forward(socket: AuthenticatedSocket, upstream: LiveUpstream, message: { type: string }, frame: Buffer): void {
-    if (isTooDeep(frame)) return this.#finish({ socket, upstream }, { ...refOf(message), type: message.type }, tooDeep)
-    // An upstream might read another value of a repeated key.
-    const waiting: WaitingMessage = { type: message.type, ...refOf(message), json: JSON.stringify(message) }
-    const queue = this.#queueOf(socket, upstream)
-    const isFull =
-      queue.waiting.length >= upstreamLimits.waitingMessages ||
-      upstream.waitingBytes + waiting.json.length > policy.upstreamWaitingBytes
-    if (isFull) return this.#finish(queue, waiting, tooMany)
-    queue.waiting.push(waiting)
-    upstream.waitingBytes += waiting.json.length
-    this.#sendNext(queue)
-  }
-
-  /** Nothing is sent for a revoked session. Design: invariant 1. */
-  drop(socket: SessionSocket): void {
-    for (const queue of this.#queues.get(socket)?.values() ?? []) {
-      queue.upstream.blocked.delete(queue)
-      while (takeWaiting(queue)) continue
-    }
-    this.#queues.delete(socket)
-  }
-
-  #queueOf(socket: AuthenticatedSocket, upstream: LiveUpstream): MessageQueue {
-    const queues = this.#queues.get(socket) ?? new Map<LiveUpstream, MessageQueue>()
-    this.#queues.set(socket, queues)
+  function queueOf(socket: AuthenticatedSocket, upstream: LiveUpstream): MessageQueue {
+    const queues = queuesOf.get(socket) ?? new Map<LiveUpstream, MessageQueue>()
     const queue = queues.get(upstream) ?? { socket, upstream, waiting: [], isSending: false }
-    queues.set(upstream, queue)
+    queuesOf.set(socket, queues.set(upstream, queue))
     return queue
   }
 
-  #sendNext(queue: MessageQueue): void {
+  function sendNext(queue: MessageQueue): void {
     const { upstream } = queue
     if (queue.isSending || queue.waiting.length === 0) return
     if (upstream.messagesInFlight >= upstreamLimits.messagesInFlight) return void upstream.blocked.add(queue)
     const message = takeWaiting(queue)
-    if (message) void this.#send(queue, message)
+    if (message) void send(queue, message)
   }
 
-  async #send(queue: MessageQueue, message: WaitingMessage): Promise<void> {
+  async function send(queue: MessageQueue, message: WaitingMessage): Promise<void> {
     const { upstream } = queue
     queue.isSending = true
     upstream.messagesInFlight += 1
-    const result = await this.#request(queue, message)
+    const result = await request(queue, message)
     queue.isSending = false
     upstream.messagesInFlight -= 1
-    this.#finish(queue, message, result)
-    this.#sendLongestBlocked(queue)
-  }
-
-  /** Blocked queues come before the next message of this one. */
-  #sendLongestBlocked(queue: MessageQueue): void {
-    const { blocked } = queue.upstream
-    if (queue.waiting.length > 0) blocked.add(queue)
-    const [longest] = blocked
+    finish(queue, message, result)
+    // Blocked queues come before the next message of this one.
+    if (queue.waiting.length > 0) upstream.blocked.add(queue)
+    const [longest] = upstream.blocked
     if (!longest) return
-    blocked.delete(longest)
-    this.#sendNext(longest)
+    upstream.blocked.delete(longest)
+    sendNext(longest)
   }
 
   /** Never rejects. */
-  async #request({ socket, upstream }: MessageQueue, { json }: WaitingMessage): Promise<Result> {
-    if (upstream.isRemoved) return unavailable
-    const { plain, timings, occasionalLog } = this.#deps
+  async function request({ socket, upstream }: MessageQueue, { json }: WaitingMessage): Promise<Result> {
+    const { name, subjects, isRemoved } = upstream
+    if (isRemoved) return unavailable
     try {
-      const caller = await findCurrentCaller(this.#deps, socket)
+      const caller = await findCurrentCaller(deps, socket)
       if (!caller) return revoked
       const message = `${JSON.stringify(caller).slice(0, -1)},"message":${json}}`
       const limits = { timeoutMs: timings.upstreamMessageMs, bytes: upstreamLimits.deliveryBytes }
-      const question = { subject: upstream.subjects.message, json: message, reply: upstreamMessageReply }
+      const question = { subject: subjects.message, json: message, reply: upstreamMessageReply }
       const reply = await askUpstream(plain, { ...question, ...limits })
       if (reply.error === undefined) return { outcome: 'acknowledged', reply }
       return { outcome: 'refused', code: 'message_refused', text: reply.error }
     } catch (err) {
-      const { name } = upstream
       occasionalLog.warn(`message ${name}`, { err, upstream: name }, 'message not given to its upstream')
       return unavailable
     }
   }
 
-  #finish(
+  function finish(
     { socket, upstream }: Pick<MessageQueue, 'socket' | 'upstream'>,
     { type, ref }: Pick<WaitingMessage, 'type' | 'ref'>,
     { outcome, code, text, reply }: Result,
   ): void {
-    const { sessionMetrics } = this.#deps
     sessionMetrics.upstreamMessages.inc({ upstream: upstream.name, outcome })
     if (socket.phase !== 'ready') return
     const message = text === undefined ? {} : { message: cutText(text) }
     const known = ref === undefined ? {} : { ref }
-    if (code) sendText(this.#deps, socket, encodeError(code, { ...message, requestType: cutText(type), ...known }))
-    else if (ref !== undefined) sendText(this.#deps, socket, encodeMessage({ type: 'reply', ref, reply }))
+    if (code) sendText(deps, socket, encodeError(code, { ...message, requestType: cutText(type), ...known }))
+    else if (ref !== undefined) sendText(deps, socket, encodeMessage({ type: 'reply', ref, reply }))
+  }
+
+  return {
+    /** `message` is what the frame says. */
+    forward(socket: AuthenticatedSocket, upstream: LiveUpstream, message: { type: string }, frame: Buffer): void {
+      const about = { type: message.type, ...refOf(message) }
+      if (isTooDeep(frame)) return finish({ socket, upstream }, about, tooDeep)
+      // An upstream might read another value of a repeated key.
+      const waiting: WaitingMessage = { ...about, json: JSON.stringify(message) }
+      const queue = queueOf(socket, upstream)
+      const isFull =
+        queue.waiting.length >= upstreamLimits.waitingMessages ||
+        upstream.waitingBytes + waiting.json.length > policy.upstreamWaitingBytes
+      if (isFull) return finish(queue, waiting, tooMany)
+      queue.waiting.push(waiting)
+      upstream.waitingBytes += waiting.json.length
+      sendNext(queue)
+    },
+    /** Nothing is sent for a revoked session. Design: invariant 1. */
+    drop(socket: SessionSocket): void {
+      for (const queue of queuesOf.get(socket)?.values() ?? []) {
+        queue.upstream.blocked.delete(queue)
+        while (takeWaiting(queue)) continue
+      }
+      queuesOf.delete(socket)
+    },
   }
 }
 

@@ -34,89 +34,74 @@ type Fields = Record<string, unknown>
 
 /** `unavailable`: asking again may help. `failed`: no usable reply. */
 type Reply = Fields | 'unavailable' | 'failed'
-
 type Question = { upstream: LiveUpstream; askedAt: number; reply: Promise<Reply>; fields: Fields | undefined }
 
-export type CollectedParts = {
-  fields: Fields
-  /** The upstreams whose part is missing. */
-  incomplete: readonly string[]
-  late: readonly Question[]
-}
+/** `incomplete`: the upstreams whose part is missing. */
+export type CollectedParts = { fields: Fields; incomplete: readonly string[]; late: readonly Question[] }
+
+export type ReadyParts = ReturnType<typeof createReadyParts>
 
 /** Contract: 6, `ready`. */
-export class ReadyParts {
-  readonly #deps: ReadyDeps
+export function createReadyParts(deps: ReadyDeps) {
+  const { occasionalLog, plain, sessionMetrics, timer, timings, upstreams } = deps
+  const count = (upstream: string, outcome: 'in_time' | 'late' | 'missing') =>
+    sessionMetrics.upstreamReadyParts.inc({ upstream, outcome })
 
-  constructor(deps: ReadyDeps) {
-    this.#deps = deps
-  }
-
-  /** Resolves within the deadline; never rejects. */
-  async collect(socket: AuthenticatedSocket): Promise<CollectedParts> {
-    const { timer, timings, upstreams, sessionMetrics } = this.#deps
-    const questions = upstreams.withReadyParts.map((upstream) => this.#ask(upstream, socket))
-    const deadline = Promise.withResolvers<void>()
-    const limit = timer.set(deadline.resolve, timings.readyPartsMs)
-    await Promise.race([Promise.all(questions.map(({ reply }) => reply)), deadline.promise])
-    timer.clear(limit)
-    const late = questions.filter(({ fields }) => fields === undefined)
-    for (const { upstream, fields } of questions) {
-      sessionMetrics.upstreamReadyParts.inc({ upstream: upstream.name, outcome: fields ? 'in_time' : 'late' })
-    }
-    return {
-      fields: Object.assign({}, ...questions.map(({ fields }) => fields)) as Fields,
-      incomplete: late.map(({ upstream }) => upstream.name),
-      late,
-    }
-  }
-
-  sendLate(socket: AuthenticatedSocket, { late }: CollectedParts): void {
-    for (const question of late) void this.#sendLatePart(socket, question)
-  }
-
-  async #sendLatePart(socket: AuthenticatedSocket, { upstream, askedAt, reply }: Question): Promise<void> {
-    const { timer, timings, sessionMetrics } = this.#deps
-    let part = await reply
-    const isWanted = () => socket.phase === 'ready' && !upstream.isRemoved
-    while (part === 'unavailable' && isWanted() && timer.now() - askedAt < timings.lateReadyPartMs) {
-      await delay(timer, timings.readyPartRetryMs)
-      if (isWanted()) part = await this.#ask(upstream, socket).reply
-    }
-    if (typeof part === 'string' || !isWanted()) {
-      return void sessionMetrics.upstreamReadyParts.inc({ upstream: upstream.name, outcome: 'missing' })
-    }
-    sendText(this.#deps, socket, encodeMessage({ type: 'ready_part', upstream: upstream.name, ...part }))
-  }
-
-  #ask(upstream: LiveUpstream, socket: AuthenticatedSocket): Question {
-    const reply = this.#request(upstream, socket)
-    const question: Question = { upstream, askedAt: this.#deps.timer.now(), reply, fields: undefined }
-    question.reply = reply.then((given) => {
+  function ask(upstream: LiveUpstream, socket: AuthenticatedSocket): Question {
+    const reply = request(upstream, socket)
+    const question: Question = { upstream, askedAt: timer.now(), reply, fields: undefined }
+    void reply.then((given) => {
       if (typeof given !== 'string') question.fields = given
-      return given
     })
     return question
   }
 
   /** Never rejects. */
-  async #request(upstream: LiveUpstream, socket: AuthenticatedSocket): Promise<Reply> {
-    const { plain, timings, occasionalLog } = this.#deps
+  async function request(upstream: LiveUpstream, socket: AuthenticatedSocket): Promise<Reply> {
+    const { name, subjects } = upstream
     if (upstream.questionsInFlight >= upstreamLimits.readyInFlight) return 'unavailable'
     upstream.questionsInFlight += 1
     try {
-      const caller = await findCurrentCaller(this.#deps, socket)
+      const caller = await findCurrentCaller(deps, socket)
       if (!caller) return 'failed'
       const limits = { timeoutMs: timings.lateReadyPartMs, bytes: upstreamLimits.readyBytes }
-      const question = { subject: upstream.subjects.ready, json: JSON.stringify(caller), reply: upstreamReadyReply }
+      const question = { subject: subjects.ready, json: JSON.stringify(caller), reply: upstreamReadyReply }
       return readFields(upstream, await askUpstream(plain, { ...question, ...limits }))
     } catch (err) {
-      const fields = { err, upstream: upstream.name }
-      occasionalLog.warn(`ready ${upstream.name}`, fields, 'upstream does not give its part of ready')
+      occasionalLog.warn(`ready ${name}`, { err, upstream: name }, 'upstream does not give its part of ready')
       return err instanceof BusUnavailable && err.reason !== 'timeout' ? 'unavailable' : 'failed'
     } finally {
       upstream.questionsInFlight -= 1
     }
+  }
+
+  async function sendLatePart(socket: AuthenticatedSocket, { upstream, askedAt, reply }: Question): Promise<void> {
+    let part = await reply
+    const isWanted = () => socket.phase === 'ready' && !upstream.isRemoved
+    while (part === 'unavailable' && isWanted() && timer.now() - askedAt < timings.lateReadyPartMs) {
+      await delay(timer, timings.readyPartRetryMs)
+      if (isWanted()) part = await ask(upstream, socket).reply
+    }
+    if (typeof part === 'string' || !isWanted()) return count(upstream.name, 'missing')
+    sendText(deps, socket, encodeMessage({ type: 'ready_part', upstream: upstream.name, ...part }))
+  }
+
+  return {
+    /** Resolves within the deadline; never rejects. */
+    async collect(socket: AuthenticatedSocket): Promise<CollectedParts> {
+      const questions = upstreams.withReadyParts.map((upstream) => ask(upstream, socket))
+      const deadline = Promise.withResolvers<void>()
+      const limit = timer.set(deadline.resolve, timings.readyPartsMs)
+      await Promise.race([Promise.all(questions.map(({ reply }) => reply)), deadline.promise])
+      timer.clear(limit)
+      for (const { upstream, fields } of questions) count(upstream.name, fields ? 'in_time' : 'late')
+      const late = questions.filter(({ fields }) => fields === undefined)
+      const fields = Object.assign({}, ...questions.map((question) => question.fields)) as Fields
+      return { fields, incomplete: late.map(({ upstream }) => upstream.name), late }
+    },
+    sendLate(socket: AuthenticatedSocket, { late }: CollectedParts): void {
+      for (const question of late) void sendLatePart(socket, question)
+    },
   }
 }
 

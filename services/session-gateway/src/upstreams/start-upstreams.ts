@@ -3,51 +3,41 @@ import { type Upstream, upstreamEvents, type EventDefinition } from '@gatehouse/
 import { startPeriodicTask } from '@gatehouse/runtime'
 import { ConfigurationError, OccasionalLog, UpstreamQuestions, watchUpstreams } from '@gatehouse/service-kit'
 import type { OperationContext } from '../context.ts'
-import type { CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
-import { Deliveries } from './deliveries.ts'
-import { MessageForwarder } from './message-forwarder.ts'
-import { ReadyParts } from './ready-parts.ts'
-import { SpaceMembers } from './space-members.ts'
+import type { SessionRegistry } from '../sessions/session-registry.ts'
+import { createDeliveries } from './deliveries.ts'
+import { createMessageForwarder } from './message-forwarder.ts'
+import { createReadyParts } from './ready-parts.ts'
 import { UpstreamSet, type LiveUpstream } from './upstream-set.ts'
 
 const noNats = 'NATS_URL: is needed: upstreams of GATEHOUSE_UPSTREAMS have messages, ready, events or answers'
 
-const withoutNats = {
-  prefix: '',
-  request: async () => {
-    throw new BusUnavailable('disconnected')
-  },
-}
+const withoutNats = { prefix: '', request: () => Promise.reject(new BusUnavailable('disconnected')) }
 
-export function createUpstreams(
-  context: CallerDeps & Pick<OperationContext, 'bus' | 'log' | 'timer' | 'timings' | 'metrics' | 'sessionMetrics'>,
-) {
+export function createUpstreams(context: OperationContext) {
   const plain = context.bus.plain ?? withoutNats
   const upstreams = new UpstreamSet(plain.prefix)
   const occasionalLog = new OccasionalLog(context)
-  const deps = { ...context, plain, upstreams, occasionalLog }
   const questions = new UpstreamQuestions(context)
-  const [forwarder, readyParts] = [new MessageForwarder(deps), new ReadyParts(deps)]
-  return { upstreams, occasionalLog, questions, forwarder, readyParts }
+  const deps = { ...context, plain, upstreams, occasionalLog, questions }
+  return { ...deps, forwarder: createMessageForwarder(deps), readyParts: createReadyParts(deps) }
 }
 
+type ConnectionDeps = ReturnType<typeof createUpstreams> & { sessions: SessionRegistry }
+
 /** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
-export async function startUpstreams(
-  deps: ConnectionDeps & Pick<OperationContext, 'bus'>,
-  file: string | undefined,
-): Promise<AsyncDisposable> {
+export async function startUpstreams(deps: ConnectionDeps, file: string | undefined): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   if (file === undefined) return opening.move()
-  const { log, timer, timings, upstreams } = deps
+  const { bus, log, timer, timings, upstreams } = deps
   const watch = opening.use(await watchUpstreams(file, { log }))
-  const { plain } = deps.bus
+  const { plain } = bus
   if (!plain) {
     if (watch.current.some(needsNats)) throw new ConfigurationError([noNats])
     opening.defer(watch.onChange((current) => (current.some(needsNats) ? log.error(noNats) : undefined)))
     return opening.move()
   }
   upstreams.replace(watch.current)
-  const connections = opening.use(new UpstreamConnections(deps, plain))
+  const connections = opening.use(openConnections(deps, plain))
   // NATS may be away when the file changes.
   const task = { name: 'upstream connections', everyMs: timings.upstreamRetryMs, log, timer }
   const reconciling = opening.use(startPeriodicTask(task, () => connections.reconcile()))
@@ -61,68 +51,49 @@ export async function startUpstreams(
   return opening.move()
 }
 
-function needsNats({ messages, ready, events, answers }: Upstream): boolean {
-  return messages.length + ready.length + events.length + answers.length > 0
-}
+const needsNats = ({ messages, ready, events, answers }: Upstream) =>
+  messages.length + ready.length + events.length + answers.length > 0
 
-type ConnectionDeps = CallerDeps &
-  Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings' | 'sessionMetrics'> & {
-    sessions: Pick<SessionRegistry, 'find' | 'findSession'>
-    upstreams: UpstreamSet
-    occasionalLog: OccasionalLog
-    questions: UpstreamQuestions
-  }
+function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
+  const { timings, upstreams } = deps
+  const deliveries = createDeliveries(deps)
+  const subscriptions = new Map<LiveUpstream, Subscription>()
+  let consumers: { for: readonly Upstream[]; kept: Subscription } | undefined
+  let consumerNames: readonly string[] = []
 
-class UpstreamConnections implements AsyncDisposable {
-  readonly #deps: ConnectionDeps
-  readonly #plain: PlainSubjects
-  readonly #deliveries: Deliveries
-  readonly #subscriptions = new Map<LiveUpstream, Subscription>()
-  #consumers: { for: readonly Upstream[]; kept: Subscription } | undefined
-  #consumerNames: readonly string[] = []
-
-  constructor(deps: ConnectionDeps, plain: PlainSubjects) {
-    this.#deps = deps
-    this.#plain = plain
-    this.#deliveries = new Deliveries({ ...deps, spaceMembers: new SpaceMembers(deps) })
-  }
-
-  /** Throws when NATS refuses. */
-  async reconcile(): Promise<void> {
-    for (const [upstream, subscription] of this.#subscriptions) {
-      if (!upstream.isRemoved) continue
-      this.#subscriptions.delete(upstream)
-      await subscription[Symbol.asyncDispose]()
-    }
-    for (const upstream of this.#deps.upstreams.all()) {
-      if (upstream.definition.messages.length > 0 && !this.#subscriptions.has(upstream)) await this.#subscribe(upstream)
-    }
-    if (this.#consumers?.for !== this.#deps.upstreams.definitions) await this.#keepConsumers()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const open = [...this.#subscriptions.values(), ...(this.#consumers ? [this.#consumers.kept] : [])]
-    await Promise.all(open.map((subscription) => subscription[Symbol.asyncDispose]()))
-  }
-
-  async #subscribe(upstream: LiveUpstream): Promise<void> {
-    const receive = (bytes: Uint8Array) => this.#deliveries.receive(upstream, bytes)
-    this.#subscriptions.set(upstream, await this.#plain.subscribe(upstream.subjects.deliver, receive))
-  }
-
-  async #keepConsumers(): Promise<void> {
-    const { definitions } = this.#deps.upstreams
-    await this.#consumers?.kept[Symbol.asyncDispose]()
-    this.#consumers = undefined
-    const wanted = [...this.#deps.upstreams.all()].flatMap(consumersOf)
+  async function keepConsumers(): Promise<void> {
+    const { definitions } = upstreams
+    await consumers?.kept[Symbol.asyncDispose]()
+    consumers = undefined
+    const wanted = upstreams.all.flatMap(consumersOf)
     const names = wanted.map(({ name }) => name)
     // Other consumers expire when no node renews them.
-    const unwanted = this.#consumerNames.filter((name) => !names.includes(name))
-    if (unwanted.length > 0) await this.#plain.deleteConsumers(unwanted)
-    this.#consumerNames = names
-    const ackWaitMs = this.#deps.timings.upstreamAckWaitMs
-    const kept = await this.#plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs })
-    this.#consumers = { for: definitions, kept }
+    const unwanted = consumerNames.filter((name) => !names.includes(name))
+    if (unwanted.length > 0) await plain.deleteConsumers(unwanted)
+    consumerNames = names
+    const kept = await plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs: timings.upstreamAckWaitMs })
+    consumers = { for: definitions, kept }
+  }
+
+  return {
+    /** Throws when NATS refuses. */
+    async reconcile(): Promise<void> {
+      for (const [upstream, subscription] of subscriptions) {
+        if (!upstream.isRemoved) continue
+        subscriptions.delete(upstream)
+        await subscription[Symbol.asyncDispose]()
+      }
+      for (const upstream of upstreams.all) {
+        if (upstream.definition.messages.length === 0 || subscriptions.has(upstream)) continue
+        const receive = (bytes: Uint8Array) => deliveries.receive(upstream, bytes)
+        subscriptions.set(upstream, await plain.subscribe(upstream.subjects.deliver, receive))
+      }
+      if (consumers?.for !== upstreams.definitions) await keepConsumers()
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      const open = [...subscriptions.values(), ...(consumers ? [consumers.kept] : [])]
+      await Promise.all(open.map((subscription) => subscription[Symbol.asyncDispose]()))
+    },
   }
 }
 

@@ -1,47 +1,6 @@
 import { type Upstream, upstreamSubjects } from '@gatehouse/contracts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 
-export class UpstreamSet {
-  readonly #busPrefix: string
-  #byName = new Map<string, LiveUpstream>()
-  #byMessagePrefix = new Map<string, LiveUpstream>()
-  definitions: readonly Upstream[] = []
-  withReadyParts: readonly LiveUpstream[] = []
-  withAudience: readonly LiveUpstream[] = []
-
-  constructor(busPrefix: string) {
-    this.#busPrefix = busPrefix
-  }
-
-  all(): Iterable<LiveUpstream> {
-    return this.#byName.values()
-  }
-
-  ownerOf(type: unknown): LiveUpstream | undefined {
-    if (this.#byMessagePrefix.size === 0 || typeof type !== 'string') return undefined
-    return this.#byMessagePrefix.get(messagePrefixOf(type))
-  }
-
-  /** Work for an upstream that is still named goes on. */
-  replace(definitions: readonly Upstream[]): void {
-    const previous = this.#byName
-    this.definitions = definitions
-    this.#byName = new Map(definitions.map((definition) => [definition.name, this.#takeOver(previous, definition)]))
-    for (const upstream of previous.values()) upstream.isRemoved = !this.#byName.has(upstream.name)
-    const all = [...this.#byName.values()]
-    const owners = all.flatMap((upstream) => upstream.definition.messages.map((prefix) => [prefix, upstream] as const))
-    this.#byMessagePrefix = new Map(owners)
-    this.withReadyParts = all.filter(({ definition }) => definition.ready.length > 0)
-    this.withAudience = all.filter(({ definition }) => definition.answers.includes('audience'))
-  }
-
-  #takeOver(previous: ReadonlyMap<string, LiveUpstream>, definition: Upstream): LiveUpstream {
-    const upstream = previous.get(definition.name) ?? new LiveUpstream(definition, this.#busPrefix)
-    upstream.definition = definition
-    return upstream
-  }
-}
-
 export type WaitingMessage = { type: string; ref?: string; json: string }
 
 /** One message of a socket is under way, the others wait for its reply. */
@@ -52,30 +11,54 @@ export type MessageQueue = {
   isSending: boolean
 }
 
+export type LiveUpstream = ReturnType<typeof createLiveUpstream>
+
 /** Stays the same object while a new file still names it. */
-export class LiveUpstream {
-  readonly name: string
-  readonly subjects: ReturnType<typeof upstreamSubjects>
-  definition: Upstream
-  isRemoved = false
-  messagesInFlight = 0
+export const createLiveUpstream = (definition: Upstream, busPrefix: string) => ({
+  name: definition.name,
+  subjects: upstreamSubjects(definition.name, busPrefix),
+  definition,
+  isRemoved: false,
+  messagesInFlight: 0,
   /** In the order in which they came. */
-  readonly blocked = new Set<MessageQueue>()
-  waitingBytes = 0
-  questionsInFlight = 0
-
-  constructor(definition: Upstream, busPrefix: string) {
-    this.name = definition.name
-    this.definition = definition
-    this.subjects = upstreamSubjects(definition.name, busPrefix)
-  }
-
-  owns(type: string): boolean {
-    return this.definition.messages.includes(messagePrefixOf(type))
-  }
-}
+  blocked: new Set<MessageQueue>(),
+  waitingBytes: 0,
+  questionsInFlight: 0,
+})
 
 /** With the dot. Empty without one. */
-function messagePrefixOf(type: string): string {
-  return type.slice(0, type.indexOf('.') + 1)
+export const messagePrefixOf = (type: string) => type.slice(0, type.indexOf('.') + 1)
+
+export class UpstreamSet {
+  readonly #busPrefix: string
+  #ownerOf = new Map<string, LiveUpstream>()
+  all: readonly LiveUpstream[] = []
+  definitions: readonly Upstream[] = []
+  withReadyParts: readonly LiveUpstream[] = []
+  withAudience: readonly LiveUpstream[] = []
+
+  constructor(busPrefix: string) {
+    this.#busPrefix = busPrefix
+  }
+
+  ownerOf(type: unknown): LiveUpstream | undefined {
+    if (this.#ownerOf.size === 0 || typeof type !== 'string') return undefined
+    return this.#ownerOf.get(messagePrefixOf(type))
+  }
+
+  /** Work for an upstream that is still named goes on. */
+  replace(definitions: readonly Upstream[]): void {
+    const previous = this.all
+    const all = definitions.map((definition) => {
+      const known = previous.find(({ name }) => name === definition.name)
+      return Object.assign(known ?? createLiveUpstream(definition, this.#busPrefix), { definition })
+    })
+    this.all = all
+    this.definitions = definitions
+    for (const upstream of previous) upstream.isRemoved = !all.includes(upstream)
+    const owners = all.flatMap((upstream) => upstream.definition.messages.map((prefix) => [prefix, upstream] as const))
+    this.#ownerOf = new Map(owners)
+    this.withReadyParts = all.filter(({ definition }) => definition.ready.length > 0)
+    this.withAudience = all.filter(({ definition }) => definition.answers.includes('audience'))
+  }
 }
