@@ -5,7 +5,8 @@ import { type Text, t } from '../../language/language.ts'
 import '../../styles/home.css'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { ConnectedInstances } from './connected-instances.tsx'
-import { DataSection, LeaveSection } from './deletion-section.tsx'
+import { DataSection } from './data-section.tsx'
+import { LeaveSection } from './leave-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { PasswordSection } from './password-section.tsx'
 import { ProfileCard } from './profile-card.tsx'
@@ -52,7 +53,7 @@ export function SettingsPage({ user, part = 'profile' }: { user: User; part: str
           <h1>{t('Settings')}</h1>
           <nav className="settings__parts" aria-label={t('Settings')}>
             {parts.map(({ path, name }) => (
-              <NavLink key={path} href={`/settings/${path}`} current={path === part} label={t(name)} />
+              <NavLink key={path} href={`/settings/${path}`} current={path === part} text={name} />
             ))}
           </nav>
         </div>
