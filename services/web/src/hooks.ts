@@ -109,7 +109,7 @@ export function useQuery<T>(key: string, fetchData: Work<T>, watched?: Watched) 
   }, [key, refetches])
 
   const refetch = useCallback(() => setRefetches((count) => count + 1), [])
-  useAdminChanges(client, watched, refetch)
+  useEffect(() => (watched ? watchAdmin(client, watched, refetch) : undefined), [client, watched, refetch])
   return { ...fetched, refetch, setData: (data: T) => change({ data }), load }
 }
 
@@ -118,22 +118,16 @@ export type Query = Pick<ReturnType<typeof useQuery>, 'error' | 'loading' | 'ref
 const gatherMs = 250
 
 /** Several changes at once cause one fetch. */
-function useAdminChanges({ live }: Client, watched: Watched | undefined, refetch: () => void): void {
-  useEffect(() => {
-    if (!watched) return
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const end = live.watchAdmin((change) => {
-      if (change && watched !== 'any' && change.what !== watched) return
-      timer ??= setTimeout(() => {
-        timer = undefined
-        refetch()
-      }, gatherMs)
-    })
-    return () => {
-      end()
-      clearTimeout(timer)
-    }
-  }, [live, watched, refetch])
+function watchAdmin({ live }: Client, watched: Watched, refetch: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = live.watchAdmin((change) => {
+    if (change && watched !== 'any' && change.what !== watched) return
+    timer ??= setTimeout(() => {
+      timer = undefined
+      refetch()
+    }, gatherMs)
+  })
+  return () => (end(), clearTimeout(timer))
 }
 
 let cached: InstanceInfo | null = null

@@ -19,7 +19,6 @@ export type Filter = { name: string; label: Text } & (
 /** The filters that are set, and `cursor`. */
 export type Asked = Readonly<Record<string, string>>
 type Page<T> = { items: T[]; nextCursor: string | null; count?: string }
-type Listed<T> = { items: T[]; refetch: () => void; query: Asked }
 
 type Props<T> = {
   title: string
@@ -29,7 +28,7 @@ type Props<T> = {
   empty: (query: Asked) => string
   icon?: IconName
   className?: string
-  toolbar?: (listed: Listed<T>) => ReactNode
+  toolbar?: (listed: { items: T[]; refetch: () => void; query: Asked }) => ReactNode
   children: (item: T, refetch: () => void) => ReactNode
 }
 

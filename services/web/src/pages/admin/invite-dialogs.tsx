@@ -53,9 +53,7 @@ function useInviteLimits(findInitial: () => Limits) {
   return { fields, submitted, check, values }
 }
 
-type InviteProps = Pick<Props, 'onClose' | 'onDone'> & { row: Invite | null }
-
-export function InviteDialog({ row: invite, ...props }: InviteProps) {
+export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 'onDone'> & { row: Invite | null }) {
   const { client, now } = useAppContext()
   const [name, setName] = useState(invite?.name ?? '')
   const { fields, submitted, check, values } = useInviteLimits(

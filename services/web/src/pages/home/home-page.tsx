@@ -50,8 +50,6 @@ export function HomePage({ user }: { user: User }) {
   )
 }
 
-type Step = { title: Text; text: Text; path: string; link: Text; isDone: boolean }
-
 /** What makes an account whole. Nothing when all is done. `isConnected`: null while that is not known. */
 function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | null }) {
   const isLocal = user.homeInstance === null
@@ -59,7 +57,7 @@ function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | n
   const passkeys = useQuery(`passkeys ${user.id} ${asks}`, async (signal, client) =>
     asks ? await client.call('listPasskeys', { signal }) : null,
   )
-  const steps: Step[] = [
+  const steps: { title: Text; text: Text; path: string; link: Text; isDone: boolean }[] = [
     {
       title: 'Show who you are',
       text: 'A picture and a few words help friends to find you.',

@@ -51,9 +51,7 @@ export function LeaveSection({ user }: { user: User }) {
   )
 }
 
-type DeleteAccountProps = { user: User; onClose: () => void; onExport: () => void }
-
-function DeleteAccountDialog({ user, onClose, onExport }: DeleteAccountProps) {
+function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose: () => void; onExport: () => void }) {
   const [, setDeletionReport] = use(DeletionReportContext)
   const [, navigate] = useLocation()
   const password = useOwnPassword(user, 'delete-password')
@@ -161,10 +159,8 @@ function settledOf(results: IdentityDeletions | null, orders: readonly Order[]):
   )
 }
 
-type DeleteIdentitiesProps = { remotes: readonly RemoteInstance[]; onClose: () => void }
-
 /** Contract: 7, fan-out. */
-function DeleteIdentitiesDialog({ remotes, onClose }: DeleteIdentitiesProps) {
+function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly RemoteInstance[]; onClose: () => void }) {
   const mutation = useMutation()
   const [selected, setSelected] = useState<readonly string[]>([])
   const [mode, setMode] = useState<DeletionMode>('soft')

@@ -13,9 +13,7 @@ import { ProfileCard } from './profile-card.tsx'
 import { SecondFactorSection } from './second-factor-section.tsx'
 import { SessionsCard, SignInsCard } from './sessions-section.tsx'
 
-type Part = { path: string; name: Text; show: (user: User) => ReactNode }
-
-const parts: readonly Part[] = [
+const parts: readonly { path: string; name: Text; show: (user: User) => ReactNode }[] = [
   { path: 'profile', name: 'Profile', show: (user) => <ProfileCard user={user} /> },
   {
     path: 'security',
