@@ -250,7 +250,7 @@ const cases: DialogCase[] = [
     takesText: true,
   },
   {
-    component: 'PeerActDialog',
+    component: 'RevokePeerDialog',
     ...inMenuOfPeer,
     opener: 'Revoke b.example',
     first: 'Cancel',
@@ -259,7 +259,7 @@ const cases: DialogCase[] = [
 ]
 
 /** Those with a test of their own, and the parts of which the others are made. */
-const otherwise = ['CropDialog', 'ConfirmDialog', 'Dialog']
+const otherwise = ['CropDialog', 'ConfirmDialog', 'Dialog', 'askBefore', 'ResetDialog', 'ForgetDialog']
 
 describe('every dialog by keyboard alone', function () {
   this.timeout(120_000)
@@ -537,7 +537,7 @@ function focusedName(page: Page): Promise<string> {
   })
 }
 
-/** The components of the web app that show a dialog, found in its sources. */
+/** The components of the web app that show a dialog, or are made by `askBefore`, found in its sources. */
 function findDialogs(): string[] {
   const folder = join(import.meta.dirname, '../../services/web/src')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.tsx'))
@@ -550,6 +550,8 @@ function findDialogsOf(file: string): string[] {
   const visit = (node: ts.Node, component: string) => {
     const inside = ts.isFunctionDeclaration(node) && node.name ? node.name.text : component
     const isElement = ts.isJsxOpeningElement(node) || ts.isJsxSelfClosingElement(node)
+    const isMade = ts.isVariableDeclaration(node) && /^askBefore\b/.test(node.initializer?.getText() ?? '')
+    if (isMade) found.push(node.name.getText())
     if (isElement && /^(Confirm)?Dialog$|^dialog$/.test(node.tagName.getText())) found.push(inside)
     ts.forEachChild(node, (child) => visit(child, inside))
   }

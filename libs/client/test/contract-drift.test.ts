@@ -27,7 +27,7 @@ function linesThatBreak(changes: { file: string; from: string; to: string }[]): 
         if (!text?.includes(from)) throw new Error(`${name} does not contain ${from}`)
         return text.replace(from, to)
       }, read(name))
-  const callers = ['vite-env.d.ts', 'home/friends.tsx', 'admin/invite-dialogs.tsx', 'admin/user-dialogs.tsx']
+  const callers = ['vite-env.d.ts', 'home/home-page.tsx', 'admin/invites-section.tsx', 'admin/user-menu.tsx']
   const files = callers.map((file) => join(root, 'services/web/src', file.includes('/') ? 'pages' : '', file))
   const program = ts.createProgram(
     [join(root, 'libs/client/src/index.ts'), ...files],
@@ -61,7 +61,7 @@ describe('A change of the contract', function () {
 
     expect(lines).to.have.members([
       "const found = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))",
-      "act={() => client.call('deleteInvite', { params: { id: invite.id } })}",
+      "act: (client, { id }) => client.call('deleteInvite', { params: { id } }),",
       "act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}",
       "const { valid } = await api.call('verifyPassword', { body: { password }, ...options })",
       '[closeCodes.passwordReset]: {',

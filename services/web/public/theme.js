@@ -1,4 +1,4 @@
-// Runs before the first paint, so that the wrong theme is never shown. components/theme-toggle.tsx stores the choice.
+// Runs before the first paint, so that the wrong theme is never shown. components/preferences.tsx stores the choice.
 try {
   const theme = localStorage.getItem('gatehouse_theme')
   if (theme === 'dark' || theme === 'light') document.documentElement.dataset.theme = theme

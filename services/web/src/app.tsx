@@ -23,22 +23,14 @@ const AdminPage = lazyPage(() => import('./pages/admin/admin-page.tsx').then((pa
 
 /** Without an answer the page says so: React would remove everything. */
 function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>>) {
-  return lazy(() =>
-    load().then(
-      (page) => ({ default: page }),
-      () => ({ default: UnavailablePage }),
-    ),
-  )
+  return lazy(async () => ({ default: await load().catch((): ComponentType<Props> => UnavailablePage) }))
 }
 
 function UnavailablePage() {
   return (
     <PageFrame user={null} title={t('Loading')}>
-      <Notice tone="warning">
-        <p>{t('This page could not be loaded. Check your connection and try again.')}</p>
-        <Button size="small" icon="refresh" onClick={() => location.reload()}>
-          {t('Try again')}
-        </Button>
+      <Notice tone="warning" text="This page could not be loaded. Check your connection and try again.">
+        <Button size="small" icon="refresh" text="Try again" onClick={() => location.reload()} />
       </Notice>
     </PageFrame>
   )
@@ -74,8 +66,14 @@ function GuardedRoutes() {
     if (token && !user) void client.session.loadUser()
   }, [token, user])
 
-  if (isRecovery.test(pathname)) return <RecoveryPage />
-
+  const authLoading = <AuthFrame title={t('Loading')}>{null}</AuthFrame>
+  if (isRecovery.test(pathname)) {
+    return (
+      <Suspense fallback={authLoading}>
+        <RecoverPage />
+      </Suspense>
+    )
+  }
   // Pages that do not exist need no login.
   const isPublic = !knownPaths.test(pathname)
   const verdict = guardRoute({ pathname, search: search && `?${search}`, token, isPublic })
@@ -83,32 +81,21 @@ function GuardedRoutes() {
   if (isPublic) return <NotFoundPage />
   if (token && !user) return <LoadingPage user={null} reconnecting={reconnecting} />
   return (
-    <Suspense fallback={token ? <LoadingPage user={user} /> : <AuthFrame title={t('Loading')}>{null}</AuthFrame>}>
+    <Suspense fallback={token ? <LoadingPage user={user} /> : authLoading}>
       {user?.passwordChangeRequired ? <NewPasswordPage user={user} /> : <Pages user={user} />}
-    </Suspense>
-  )
-}
-
-function RecoveryPage() {
-  return (
-    <Suspense fallback={<AuthFrame title={t('Loading')}>{null}</AuthFrame>}>
-      <RecoverPage />
     </Suspense>
   )
 }
 
 /** `reconnecting`: the client tries again by itself. */
 function LoadingPage({ user, reconnecting = false }: { user: User | null; reconnecting?: boolean }) {
-  const client = useClient()
+  const { session } = useClient()
   return (
     <PageFrame user={user} title={t('Loading')}>
       <div role="status">
         {reconnecting && (
-          <Notice tone="warning">
-            <p>{t('This instance gives no answer at the moment. Reconnecting…')}</p>
-            <Button size="small" icon="refresh" onClick={() => void client.session.loadUser()}>
-              {t('Try again')}
-            </Button>
+          <Notice tone="warning" text="This instance gives no answer at the moment. Reconnecting…">
+            <Button size="small" icon="refresh" text="Try again" onClick={() => void session.loadUser()} />
           </Notice>
         )}
       </div>

@@ -19,35 +19,22 @@ export function useAppContext(): AppContext {
   return context
 }
 
-export function useClient(): Client {
-  return useAppContext().client
-}
+export const useClient = (): Client => useAppContext().client
 
 export { useStore }
 
-type DeletionReport = readonly [IdentityDeletions | null, (report: IdentityDeletions | null) => void]
+const createShared = <T>() => createContext<readonly [T | null, (value: T | null) => void]>([null, () => {}])
 
 /** The login page shows it: the session's stores are cleared by then. */
-export const DeletionReportContext = createContext<DeletionReport>([null, () => {}])
-
-export function useDeletionReport(): DeletionReport {
-  return use(DeletionReportContext)
-}
-
-type BlockedCodes = { userId: string; at: number } | null
+export const DeletionReportContext = createShared<IdentityDeletions>()
 
 /** Pages come and go; what somebody must read stays. */
-export const BlockedCodesContext = createContext<readonly [BlockedCodes, (blocked: BlockedCodes) => void]>([
-  null,
-  () => {},
-])
+export const BlockedCodesContext = createShared<{ userId: string; at: number }>()
 
 export const ToastContext = createContext<(message: string) => void>(() => {})
 
 /** For success only: errors are shown where they occur. */
-export function useToast(): (message: string) => void {
-  return use(ToastContext)
-}
+export const useToast = () => use(ToastContext)
 
 /** True from the loss of the live connection until it is there again. */
 export function useConnectionLost(): boolean {
@@ -59,13 +46,13 @@ export function useConnectionLost(): boolean {
   return isLost
 }
 
-const kept = new Map<string, unknown>()
-
 /** Whether the session was ended, and not by the user here. */
 export function isEnded(client: Client): boolean {
   const { ended } = client.session.getSnapshot()
   return ended !== null && ended.reason !== 'logged_out'
 }
+
+const kept = new Map<string, unknown>()
 
 /** State that the end of a session does not drop: the next login finds it under the same `key`. Null: usual state. */
 export function useKeptState<T>(key: string | null, initial: T) {
@@ -88,27 +75,25 @@ const toError = (failure: unknown) => (failure instanceof Error ? failure : new 
 
 type Fetched<T> = { data: T | null; error: Error | null; loading: boolean }
 
-export type Query<T> = Fetched<T> & {
-  refetch: () => void
-  setData: (data: T) => void
-  /** Replaces the request under way. */
-  load: (fetchData: (signal: AbortSignal) => Promise<T>) => void
-}
+/** Is aborted when its component goes. */
+export type Work<T> = (signal: AbortSignal, client: Client) => Promise<T>
 
 type Watched = AdminChange['what'] | 'any'
 
 /** Fetches again when `key` changes or an admin changes what is `watched`. Contract: 6, watch. */
-export function useQuery<T>(key: string, fetchData: (signal: AbortSignal) => Promise<T>, watched?: Watched): Query<T> {
+export function useQuery<T>(key: string, fetchData: Work<T>, watched?: Watched) {
+  const client = useClient()
   const [fetched, setFetched] = useState<Fetched<T>>({ data: null, error: null, loading: true })
   const [refetches, setRefetches] = useState(0)
   const current = useRef<AbortController>(null)
   const change = (changed: Partial<Fetched<T>>) => setFetched((before) => ({ ...before, ...changed }))
 
-  const load: Query<T>['load'] = (work) => {
+  /** Replaces the request under way. */
+  const load = (work: Work<T>) => {
     current.current?.abort()
     const { signal } = (current.current = new AbortController())
     change({ loading: true })
-    work(signal).then(
+    work(signal, client).then(
       (data) => {
         if (!signal.aborted) change({ data, error: null, loading: false })
       },
@@ -124,87 +109,52 @@ export function useQuery<T>(key: string, fetchData: (signal: AbortSignal) => Pro
   }, [key, refetches])
 
   const refetch = useCallback(() => setRefetches((count) => count + 1), [])
-  useAdminChanges(watched, refetch)
-  return { ...fetched, refetch, setData: (data) => change({ data }), load }
+  useEffect(() => (watched ? watchAdmin(client, watched, refetch) : undefined), [client, watched, refetch])
+  return { ...fetched, refetch, setData: (data: T) => change({ data }), load }
 }
+
+export type Query = Pick<ReturnType<typeof useQuery>, 'error' | 'loading' | 'refetch'>
 
 const gatherMs = 250
 
 /** Several changes at once cause one fetch. */
-function useAdminChanges(watched: Watched | undefined, refetch: () => void): void {
-  const { live } = useClient()
-  useEffect(() => {
-    if (!watched) return
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const end = live.watchAdmin((change) => {
-      if (change && watched !== 'any' && change.what !== watched) return
-      timer ??= setTimeout(() => {
-        timer = undefined
-        refetch()
-      }, gatherMs)
-    })
-    return () => {
-      end()
-      clearTimeout(timer)
-    }
-  }, [live, watched, refetch])
-}
-
-type Page<T> = { items: T[]; nextCursor: string | null }
-type FetchPage<T> = (query: { cursor?: string }, signal: AbortSignal) => Promise<Page<T>>
-
-/** Fetches page by page. Where `useQuery` fetches again, it starts at the first page. */
-export function usePages<T>(key: string, fetchPage: FetchPage<T>, watched?: Watched) {
-  const query = useQuery<Page<T> & { key: string }>(
-    key,
-    async (signal) => ({ key, ...(await fetchPage({}, signal)) }),
-    watched,
-  )
-  const pages = query.data?.key === key ? query.data : null
-  const cursor = pages?.nextCursor
-  const addPage = async (signal: AbortSignal) => {
-    const page = await fetchPage(cursor ? { cursor } : {}, signal)
-    return { ...page, key, items: [...(pages?.items ?? []), ...page.items] }
-  }
-  /** `items`: null before the first page. `fetchNextPage`: null after the last one. */
-  return { ...query, items: pages?.items ?? null, fetchNextPage: cursor ? () => query.load(addPage) : null }
+function watchAdmin({ live }: Client, watched: Watched, refetch: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = live.watchAdmin((change) => {
+    if (change && watched !== 'any' && change.what !== watched) return
+    timer ??= setTimeout(() => {
+      timer = undefined
+      refetch()
+    }, gatherMs)
+  })
+  return () => (end(), clearTimeout(timer))
 }
 
 let cached: InstanceInfo | null = null
+let running: Promise<InstanceInfo> | null = null
 const infoListeners = new Set<() => void>()
 
 /** After a change of the settings: titles and the logo follow. */
 export const refetchInstanceInfo = (): void => infoListeners.forEach((refetch) => refetch())
 
-let running: Promise<InstanceInfo> | null = null
-
 /** Cached between pages. `settled`: answered or failed. */
 export function useInstanceInfo(): { info: InstanceInfo | null; settled: boolean } {
-  const client = useClient()
-  const query = useQuery('instance', async () => {
+  const { data, loading, refetch } = useQuery('instance', async (_, client) => {
     running ??= client.call('instanceInfo').finally(() => (running = null))
     return (cached = await running)
   })
-  const { refetch } = query
   useEffect(() => {
     infoListeners.add(refetch)
     return () => void infoListeners.delete(refetch)
   }, [refetch])
-  return { info: query.data ?? cached, settled: !query.loading }
+  return { info: data ?? cached, settled: !loading }
 }
 
-export type Mutation = {
-  busy: boolean
-  /** Of the last run. A rate limit sets `waitSeconds` instead. */
-  error: Error | null
-  /** Until the rate limit allows another attempt, else 0. */
-  waitSeconds: number
-  /** Resolves to whether it succeeded, and says `done` then. Unmounting aborts it without an error. */
-  run(work: (signal: AbortSignal) => Promise<unknown>, done?: string): Promise<boolean>
-  clear(): void
-}
-
-export function useMutation(): Mutation {
+/**
+ * `error`: of the last run; a rate limit sets `waitSeconds` instead, 0 when another attempt is allowed. `run` resolves to
+ * whether it succeeded, and says `done` then. Unmounting aborts it without an error.
+ */
+export function useMutation() {
   const client = useClient()
   const showToast = useToast()
   const [busy, setBusy] = useState(false)
@@ -220,13 +170,13 @@ export function useMutation(): Mutation {
     [countdown],
   )
 
-  const run: Mutation['run'] = async (work, done) => {
+  const run = async (work: Work<unknown>, done?: string): Promise<boolean> => {
     if (current.current || waitSeconds > 0) return false
     const { signal } = (current.current = new AbortController())
     setBusy(true)
     setError(null)
     try {
-      await work(signal)
+      await work(signal, client)
       if (done) showToast(done)
       return true
     } catch (failure) {
@@ -241,18 +191,18 @@ export function useMutation(): Mutation {
   return { busy, error, waitSeconds, run, clear: () => setError(null) }
 }
 
-export type ImageFile = { blob: Blob | null; src: string | null; set: (blob: Blob | null) => void }
+export type Mutation = ReturnType<typeof useMutation>
 
 /** `key`: as in `useKeptState`. */
-export function useImageFile(key: string | null = null): ImageFile {
+export function useImageFile(key: string | null = null) {
   const [blob, set] = useKeptState<Blob | null>(key, null)
   const [src, setSrc] = useState<string | null>(null)
   useEffect(() => {
     const url = blob && URL.createObjectURL(blob)
     setSrc(url)
-    return () => {
-      if (url) URL.revokeObjectURL(url)
-    }
+    return () => void (url && URL.revokeObjectURL(url))
   }, [blob])
   return { blob, src, set }
 }
+
+export type ImageFile = ReturnType<typeof useImageFile>

@@ -39,10 +39,9 @@ export async function offerPasskeys(client: Client, signal: AbortSignal): Promis
   return null
 }
 
-type Addition = { name: string; password: string }
-
 /** Throws a DOMException, also where the person gives up. Contract: 3, Passkeys. */
-export async function addPasskey(client: Client, { name, password }: Addition, signal: AbortSignal): Promise<void> {
+export async function addPasskey(client: Client, addition: { name: string; password: string }, signal: AbortSignal) {
+  const { name, password } = addition
   const options = await client.call('beginPasskey', { body: { password }, signal })
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
   const credential = await navigator.credentials.create({ publicKey, signal })

@@ -1,6 +1,6 @@
 import { avatarColors, type AvatarColor, limits } from '@gatehouse/contracts/constants'
-import { type ReactNode, useRef, useState } from 'react'
-import { t } from '../language/language.ts'
+import { type ComponentProps, type ReactNode, useRef, useState } from 'react'
+import { t, type Text } from '../language/language.ts'
 import { Avatar, avatarStyle } from './avatar.tsx'
 import { Button } from './button.tsx'
 import { CropDialog } from './crop-dialog.tsx'
@@ -12,8 +12,8 @@ const maxSize = `${limits.uploadBytes / 2 ** 20} MB`
 type PicturePickerProps = {
   name: string
   label: string
-  accept: string
-  choose: string
+  accept?: string
+  choose: Text
   /** Null without a picture. */
   onRemove: (() => void) | null
   onFile: (file: File) => void
@@ -21,8 +21,11 @@ type PicturePickerProps = {
   error?: string | null
 }
 
-export function PicturePicker({ name, label, accept, choose, onRemove, onFile, hint, error }: PicturePickerProps) {
+const pictureTypes = 'image/png,image/jpeg,image/webp,image/gif,image/avif'
+
+export function PicturePicker({ name, label, accept = pictureTypes, choose, onRemove, ...props }: PicturePickerProps) {
   const input = useRef<HTMLInputElement>(null)
+  const messageId = `${name}-message`
   return (
     <>
       <input
@@ -36,32 +39,20 @@ export function PicturePicker({ name, label, accept, choose, onRemove, onFile, h
         aria-label={label}
         onChange={(event) => {
           const file = event.target.files?.[0]
-          if (file) onFile(file)
+          if (file) props.onFile(file)
           event.target.value = ''
         }}
       />
       <div className="button-row">
-        <Button size="small" aria-describedby={`${name}-message`} onClick={() => input.current?.click()}>
-          {choose}
-        </Button>
-        {onRemove && (
-          <Button size="small" variant="plain" onClick={onRemove}>
-            {t('Remove')}
-          </Button>
-        )}
+        <Button size="small" aria-describedby={messageId} text={choose} onClick={() => input.current?.click()} />
+        {onRemove && <Button size="small" variant="plain" text="Remove" onClick={onRemove} />}
       </div>
-      <FieldMessage id={`${name}-message`} hint={hint} error={error} />
+      <FieldMessage id={messageId} hint={props.hint} error={props.error} />
     </>
   )
 }
 
-type AvatarPickerProps = {
-  name: string
-  color: string | null
-  src: string | null
-  onPick: (image: Blob) => void
-  onRemove: () => void
-}
+type AvatarPickerProps = ComponentProps<typeof Avatar> & { onPick: (image: Blob) => void; onRemove: () => void }
 
 export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPickerProps) {
   const [selected, setSelected] = useState<ImageBitmap | null>(null)
@@ -83,8 +74,7 @@ export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPicke
         <PicturePicker
           name="avatar-file"
           label={t('Avatar picture')}
-          accept="image/png,image/jpeg,image/webp,image/gif,image/avif"
-          choose={src ? t('Change picture') : t('Choose picture')}
+          choose={src ? 'Change picture' : 'Choose picture'}
           onRemove={src ? onRemove : null}
           onFile={(file) => void open(file)}
           hint={t('PNG, JPEG, WebP, GIF or AVIF, up to {maxSize}.', { maxSize })}
@@ -144,11 +134,7 @@ export function AccentField({ value, onPick }: { value: string | null; onPick: (
           onChange={(event) => onPick(event.target.value)}
         />
         {value ? <code>{value}</code> : <span className="muted">{t('none')}</span>}
-        {value && (
-          <Button size="small" variant="plain" onClick={() => onPick(null)}>
-            {t('Remove')}
-          </Button>
-        )}
+        {value && <Button size="small" variant="plain" text="Remove" onClick={() => onPick(null)} />}
       </div>
     </div>
   )

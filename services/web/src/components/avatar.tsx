@@ -31,20 +31,15 @@ export const avatarStyle = (color: string | null) =>
   ({ '--avatar-color': `var(--avatar-${color ?? 'mint'})` }) as CSSProperties
 
 export function UserAvatar({ user, size = 'normal' }: { user: User; size?: 'normal' | 'large' }) {
-  return (
-    <Avatar
-      name={displayNameOf(user)}
-      color={user.avatarColor}
-      src={useClient().uploadUrl(user.avatar)}
-      size={size}
-      deleted={user.isDeleted === true}
-    />
-  )
+  const src = useClient().uploadUrl(user.avatar)
+  const deleted = user.isDeleted === true
+  return <Avatar name={displayNameOf(user)} color={user.avatarColor} src={src} size={size} deleted={deleted} />
 }
 
 /** A text that somebody chose. It changes the direction of nothing around it. */
-export function UserName({ children }: { children: string }) {
-  return <bdi>{formatName(children)}</bdi>
+export function UserName({ children, strong = false }: { children: string; strong?: boolean }) {
+  const name = <bdi>{formatName(children)}</bdi>
+  return strong ? <strong>{name}</strong> : name
 }
 
 export function UserNames({ user }: { user: User }) {
@@ -61,7 +56,6 @@ export function UserNames({ user }: { user: User }) {
 }
 
 /** Without a display name, the username without its instance. */
-export function displayNameOf(user: Pick<User, 'displayName' | 'username'>): string {
-  const { baseName } = parseFederatedUsername(user.username)
-  return user.displayName && user.displayName !== user.username ? user.displayName : baseName
+export function displayNameOf({ displayName, username }: Pick<User, 'displayName' | 'username'>): string {
+  return displayName && displayName !== username ? displayName : parseFederatedUsername(username).baseName
 }

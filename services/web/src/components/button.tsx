@@ -1,8 +1,12 @@
 import type { ButtonHTMLAttributes } from 'react'
-import { t, type Text } from '../language/language.ts'
+import { t, type Text, type Values } from '../language/language.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
+  text?: Text
+  /** For screen readers, where several rows have the same button. */
+  fullText?: Text
+  values?: Values
   variant?: 'outline' | 'primary' | 'danger' | 'danger-solid' | 'plain'
   size?: 'normal' | 'small'
   wide?: boolean
@@ -12,11 +16,12 @@ type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
 
 /** A `busy` button stays focusable and ignores clicks. */
 export function Button({ variant = 'outline', size, wide, busy = false, icon, ...props }: ButtonProps) {
-  const { children, className, onClick, ...rest } = props
+  const { text, fullText, values, children = text && t(text, values), className, onClick, ...rest } = props
   const names = ['button', `button--${variant}`, size === 'small' && 'button--small', wide && 'button--wide', className]
   return (
     <button
       type="button"
+      aria-label={fullText && t(fullText, values)}
       {...rest}
       className={names.filter(Boolean).join(' ')}
       aria-disabled={busy || rest['aria-disabled'] || undefined}
@@ -29,16 +34,6 @@ export function Button({ variant = 'outline', size, wide, busy = false, icon, ..
       {busy ? <span className="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
       {children}
     </button>
-  )
-}
-
-type RowButtonProps = ButtonProps & { text: Text; fullText: Text; values: Readonly<Record<string, string>> }
-
-export function RowButton({ text, fullText, values, ...button }: RowButtonProps) {
-  return (
-    <Button size="small" {...button} aria-label={t(fullText, values)}>
-      {t(text)}
-    </Button>
   )
 }
 

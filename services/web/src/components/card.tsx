@@ -1,21 +1,23 @@
 import { type ReactNode, useId } from 'react'
+import { t, type Text, type Values } from '../language/language.ts'
 
 type CardProps = {
   title: string
-  text?: ReactNode
+  text?: Text
+  values?: Values
   action?: ReactNode
   highlighted?: boolean
   children?: ReactNode
 }
 
-export function Card({ title, text, action, highlighted = false, children }: CardProps) {
+export function Card({ title, text, values, action, highlighted = false, children }: CardProps) {
   const id = useId()
   return (
     <section className={highlighted ? 'card card--highlighted' : 'card'} aria-labelledby={id}>
       <div className="card__header">
         <h2 id={id}>{title}</h2>
         {action}
-        {text && <p>{text}</p>}
+        {text && <p>{t(text, values)}</p>}
       </div>
       {children}
     </section>

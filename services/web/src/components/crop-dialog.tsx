@@ -7,7 +7,6 @@ const outputSide = 512
 
 type Props = { picture: ImageBitmap; onCrop: (cropped: Blob) => void; onClose: () => void }
 
-/** Selects a square of a picture, by dragging, arrow keys and a zoom slider. */
 export function CropDialog({ picture, onCrop, onClose }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [view, setView] = useState(() => initialView(picture))

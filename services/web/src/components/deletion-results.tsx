@@ -50,15 +50,10 @@ export function useDeletionResults(): [IdentityDeletions | null, (results: Ident
   return [results, addResults]
 }
 
-export function OwnedSpaces({ spaces, ofOther = false }: { spaces: OwnedSpace[]; ofOther?: boolean }) {
+export function OwnedSpaces({ spaces, text }: { spaces: OwnedSpace[]; text: Text }) {
   if (spaces.length === 0) return null
   return (
-    <Notice tone="error">
-      <p>
-        {ofOther
-          ? t('This user owns spaces. Transfer or delete them first. Nothing was deleted.')
-          : t('You own spaces. Transfer or delete them first. Nothing was deleted.')}
-      </p>
+    <Notice tone="error" text={text}>
       <ul className="bullet-list">
         {spaces.map((space) => (
           <li key={space.id}>

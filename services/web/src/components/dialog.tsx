@@ -1,12 +1,14 @@
 import '../styles/dialog.css'
-import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
-import { isEnded, type Mutation, openEntries, useClient, useConnectionLost, useMutation } from '../hooks.ts'
-import { t } from '../language/language.ts'
+import { type ComponentProps, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
+import { isEnded, type Mutation, openEntries, useClient, useConnectionLost, useMutation, type Work } from '../hooks.ts'
+import { t, type Text, type Values } from '../language/language.ts'
 import { Button, IconButton } from './button.tsx'
 import { MutationError, SubmitButton } from './error-message.tsx'
 
 type Props = {
   title: string
+  text?: Text
+  values?: Values
   children?: ReactNode
   wide?: boolean
   onClose: () => void
@@ -30,7 +32,7 @@ type Props = {
 
 /** A modal dialog. It asks before it drops what was entered. */
 export function Dialog(props: Props) {
-  const { title, children, wide = false, onClose, onSubmit, mutation, focus = 'field', changed } = props
+  const { title, text, children, wide = false, onClose, onSubmit, mutation, focus = 'field', changed } = props
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   const client = useClient()
@@ -65,31 +67,6 @@ export function Dialog(props: Props) {
     if (hasEntries.current()) setAsking(true)
     else onClose()
   }
-  const body = (
-    <>
-      {children}
-      <div className="dialog__actions">
-        {mutation && (
-          <MutationError mutation={mutation} note={isConnectionLost && t('Connection lost, reconnecting…')} />
-        )}
-        <div className="dialog__buttons">
-          <Button className="dialog__close" onClick={close} disabled={locked}>
-            {props.closeLabel ?? (onSubmit ? t('Cancel') : t('Done'))}
-          </Button>
-          {props.actions}
-          {onSubmit && (
-            <SubmitButton
-              mutation={mutation}
-              variant={props.dangerous ? 'danger-solid' : 'primary'}
-              aria-disabled={props.submitDisabled}
-            >
-              {props.submit}
-            </SubmitButton>
-          )}
-        </div>
-      </div>
-    </>
-  )
   return (
     <dialog
       ref={ref}
@@ -113,33 +90,49 @@ export function Dialog(props: Props) {
         <h2 id={id}>{title}</h2>
         <IconButton icon="close" label={t('Close')} onClick={close} disabled={locked} />
       </header>
-      {onSubmit ? (
-        <form
-          className="dialog__body"
-          noValidate
-          onSubmit={(event) => {
-            event.preventDefault()
-            // A dialog can stand in a form.
-            event.stopPropagation()
-            onSubmit()
-          }}
-        >
-          {body}
-        </form>
-      ) : (
-        <div className="dialog__body">{body}</div>
-      )}
+      <form
+        className="dialog__body"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          // A dialog can stand in a form.
+          event.stopPropagation()
+          onSubmit?.()
+        }}
+      >
+        {text && <p>{t(text, props.values)}</p>}
+        {children}
+        <div className="dialog__actions">
+          {mutation && (
+            <MutationError mutation={mutation} note={isConnectionLost && t('Connection lost, reconnecting…')} />
+          )}
+          <div className="dialog__buttons">
+            <Button className="dialog__close" onClick={close} disabled={locked}>
+              {props.closeLabel ?? (onSubmit ? t('Cancel') : t('Done'))}
+            </Button>
+            {props.actions}
+            {onSubmit && (
+              <SubmitButton
+                mutation={mutation}
+                variant={props.dangerous ? 'danger-solid' : 'primary'}
+                aria-disabled={props.submitDisabled}
+              >
+                {props.submit}
+              </SubmitButton>
+            )}
+          </div>
+        </div>
+      </form>
       {isAsking && (
         <Dialog
           title={t('Discard your changes?')}
+          text="What you entered here is not saved."
           submit={t('Discard')}
           dangerous
           closeLabel={t('Keep editing')}
           onSubmit={onClose}
           onClose={() => setAsking(false)}
-        >
-          <p>{t('What you entered here is not saved.')}</p>
-        </Dialog>
+        />
       )}
     </dialog>
   )
@@ -148,14 +141,10 @@ export function Dialog(props: Props) {
 const field = (types: string) => `:is(input${types}, textarea, select):enabled:not([tabindex='-1'], [readonly])`
 const typedField = field(':not([type=checkbox], [type=radio], [type=range], [type=color], [type=file])')
 
-function findFirstFocus(dialog: HTMLElement, focus: 'field' | 'submit'): HTMLElement | null {
-  if (focus === 'submit') return dialog.querySelector<HTMLElement>('[type=submit]')
-  const selectors = [typedField, field(''), '[data-first-focus]', '.dialog__close']
-  for (const selector of selectors) {
-    const found = dialog.querySelector<HTMLElement>(selector)
-    if (found) return found
-  }
-  return null
+function findFirstFocus(dialog: HTMLElement, focus: 'field' | 'submit'): HTMLElement | null | undefined {
+  const first = [typedField, field(''), '[data-first-focus]', '.dialog__close']
+  const selectors = focus === 'submit' ? ['[type=submit]'] : first
+  return selectors.map((selector) => dialog.querySelector<HTMLElement>(selector)).find(Boolean)
 }
 
 /** Sliders and file inputs do not count. */
@@ -165,21 +154,44 @@ function readFields(dialog: HTMLElement): string {
 }
 
 type ConfirmProps = Omit<Props, 'onSubmit'> & {
-  act: (signal: AbortSignal) => Promise<unknown>
+  act: Work<unknown>
   check?: () => boolean
-  /** Said when it is done. */
+  /** The last field, with its mutation. */
+  confirmation?: { field: ReactNode; check: () => boolean; mutation: Mutation }
   done?: string
   onDone?: () => void
+  /** What follows in its place. Null until then. */
+  next?: ReactNode
 }
 
 /** Runs `act` and closes when it has succeeded. */
-export function ConfirmDialog({ act, check = () => true, done, onDone, ...props }: ConfirmProps) {
+export function ConfirmDialog({ act, confirmation, done, onDone, next, children, ...props }: ConfirmProps) {
+  const { check = confirmation?.check ?? (() => true), ...dialog } = props
   const own = useMutation()
-  const mutation = props.mutation ?? own
+  const mutation = dialog.mutation ?? confirmation?.mutation ?? own
   const submit = async () => {
     if (!check() || !(await mutation.run(act, done))) return
-    props.onClose()
+    if (next === undefined) dialog.onClose()
     onDone?.()
   }
-  return <Dialog {...props} mutation={mutation} onSubmit={submit} />
+  return (
+    next ?? (
+      <Dialog {...dialog} mutation={mutation} onSubmit={submit}>
+        {children}
+        {confirmation?.field}
+      </Dialog>
+    )
+  )
+}
+
+type DialogButtonProps = ComponentProps<typeof Button> & { dialog: (close: () => void) => ReactNode }
+
+export function DialogButton({ dialog, ...button }: DialogButtonProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      {isOpen && dialog(() => setOpen(false))}
+    </>
+  )
 }

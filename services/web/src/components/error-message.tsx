@@ -11,11 +11,9 @@ import { Notice } from './status.tsx'
 export function MutationError({ mutation, note }: { mutation: Mutation; note?: string | false }) {
   const waiting = mutation.waitSeconds > 0
   const text = waiting ? t('Too many attempts. Wait a moment.') : mutation.error ? formatError(mutation.error) : note
+  const tone = waiting || !mutation.error ? 'wait' : 'error'
   return (
-    <div
-      className={waiting || !mutation.error ? 'form-message form-message--wait' : 'form-message form-message--error'}
-      role="alert"
-    >
+    <div className={`form-message form-message--${tone}`} role="alert">
       {text && <Icon name="alert" />}
       {text}
     </div>
@@ -23,42 +21,47 @@ export function MutationError({ mutation, note }: { mutation: Mutation; note?: s
 }
 
 /** Takes no space without an error. */
-export function RowError({ mutation }: { mutation: Mutation }) {
-  if (!mutation.error) return null
+export function RowError({ mutation: { error } }: { mutation: Mutation }) {
   return (
-    <p className="small row-error" role="alert">
-      {formatError(mutation.error)}
-    </p>
+    error && (
+      <p className="small row-error" role="alert">
+        {formatError(error)}
+      </p>
+    )
   )
 }
 
 type SubmitButtonProps = ComponentProps<typeof Button> & { mutation: Mutation | undefined }
 
 /** Shows progress, and a countdown while rate limited: "Try again in 0:42". */
-export function SubmitButton({ mutation, children, ...button }: SubmitButtonProps) {
+export function SubmitButton({ mutation, ...button }: SubmitButtonProps) {
   const waitSeconds = mutation?.waitSeconds ?? 0
+  const isWaiting = waitSeconds > 0
   return (
     <Button
       type="submit"
       variant="primary"
       {...button}
+      {...(isWaiting && { children: t('Try again in {time}', { time: formatCountdown(waitSeconds) }) })}
       busy={mutation?.busy ?? false}
-      aria-disabled={button['aria-disabled'] || waitSeconds > 0}
-    >
-      {waitSeconds > 0 ? t('Try again in {time}', { time: formatCountdown(waitSeconds) }) : children}
-    </Button>
+      aria-disabled={button['aria-disabled'] || isWaiting}
+    />
   )
 }
 
-export function QueryError({ query }: { query: Pick<Query<unknown>, 'error' | 'refetch'> }) {
-  if (!query.error) return null
+/** Does something beside what the form is for. */
+export function MutationButton(props: SubmitButtonProps) {
+  return <SubmitButton type="button" variant="outline" {...props} />
+}
+
+export function QueryError({ query: { error, refetch } }: { query: Query }) {
   return (
-    <Notice tone="error">
-      <p>{formatError(query.error)}</p>
-      <Button size="small" icon="refresh" onClick={query.refetch}>
-        {t('Try again')}
-      </Button>
-    </Notice>
+    error && (
+      <Notice tone="error">
+        <p>{formatError(error)}</p>
+        <Button size="small" icon="refresh" text="Try again" onClick={refetch} />
+      </Notice>
+    )
   )
 }
 

@@ -1,4 +1,4 @@
-import { type InputHTMLAttributes, type ReactNode, type Ref, type TextareaHTMLAttributes, useId, useState } from 'react'
+import { type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes, useId, useState } from 'react'
 import { t, type Text } from '../language/language.ts'
 
 type FieldMessageProps = {
@@ -38,7 +38,7 @@ export function Labelled({ label, name, optional, children, ...message }: Labell
   )
 }
 
-const controlOf = (name: string, error?: string | null) => ({
+export const controlOf = (name: string, error?: string | null) => ({
   name,
   id: name,
   className: 'input',
@@ -46,26 +46,26 @@ const controlOf = (name: string, error?: string | null) => ({
   'aria-describedby': `${name}-message`,
 })
 
+export const findField = (form: Element | null, name: string) => form?.querySelector<HTMLInputElement>(`[name=${name}]`)
+
 type TextProps = LabelledProps & { onText: (text: string) => void }
 
-export type FieldProps = TextProps &
+type FieldProps = TextProps &
   Omit<InputHTMLAttributes<HTMLInputElement>, 'id' | 'onChange'> & {
-    /** The browser corrects and completes nothing. */
+    /** The browser corrects nothing. */
     verbatim?: boolean
-    inputRef?: Ref<HTMLInputElement>
     action?: ReactNode
   }
 
-const asTyped = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const
-
+/** The browser completes nothing, unless `autoComplete` says what. */
 export function Field(props: FieldProps) {
-  const { label, optional, hint, error, good, aside, name, verbatim, inputRef, action, onText, ...input } = props
+  const { label, optional, hint, error, good, aside, name, verbatim, action, onText, ...input } = props
   const control = (
     <input
-      {...(verbatim && asTyped)}
+      autoComplete="off"
+      {...(verbatim && { autoCapitalize: 'none', spellCheck: false })}
       {...controlOf(name, error)}
       {...input}
-      ref={inputRef}
       onChange={(event) => onText(event.target.value)}
     />
   )
@@ -110,23 +110,6 @@ export function TextArea({ label, optional, hint, error, aside, name, onText, ..
   return (
     <Labelled {...{ label, name, optional, hint, error, aside }}>
       <textarea {...controlOf(name, error)} {...area} onChange={(event) => onText(event.target.value)} />
-    </Labelled>
-  )
-}
-
-type Options<V> = ReadonlyArray<readonly [value: V, name: string]>
-type SelectFieldProps<V> = { label: string; name: string; value: V; options: Options<V>; onPick: (value: V) => void }
-
-export function SelectField<V extends string>({ label, name, value, options, onPick }: SelectFieldProps<V>) {
-  return (
-    <Labelled label={label} name={name}>
-      <select {...controlOf(name)} value={value} onChange={(event) => onPick(event.target.value as V)}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
     </Labelled>
   )
 }
@@ -188,24 +171,16 @@ export function Switch({ label, hint, on, onChange }: SwitchProps) {
   )
 }
 
-type CheckboxProps = {
-  label: string
+type CheckboxProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'onChange'> & {
+  label?: string
   name: string
-  id?: string
-  checked: boolean
   onChange: (checked: boolean) => void
 }
 
-export function Checkbox({ label, name, id = name, checked, onChange }: CheckboxProps) {
+export function Checkbox({ label, onChange, ...input }: CheckboxProps) {
   return (
     <label className="checkbox">
-      <input
-        type="checkbox"
-        name={name}
-        id={id}
-        checked={checked}
-        onChange={(event) => onChange(event.target.checked)}
-      />
+      <input type="checkbox" id={input.name} {...input} onChange={(event) => onChange(event.target.checked)} />
       {label}
     </label>
   )

@@ -8,23 +8,15 @@ const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: numb
   ['minute', 60_000],
 ]
 
-function formats() {
-  const language = currentLanguage()
-  return (cached[language] ??= {
-    relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
-    dateTime: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' }),
-    date: new Intl.DateTimeFormat(language, { dateStyle: 'long' }),
-    number: new Intl.NumberFormat(language),
-  })
-}
+const createFormats = (language: Language) => ({
+  relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
+  dateTime: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' }),
+  date: new Intl.DateTimeFormat(language, { dateStyle: 'long' }),
+  number: new Intl.NumberFormat(language),
+})
+const cached: Partial<Record<Language, ReturnType<typeof createFormats>>> = {}
 
-type Formats = {
-  relative: Intl.RelativeTimeFormat
-  dateTime: Intl.DateTimeFormat
-  date: Intl.DateTimeFormat
-  number: Intl.NumberFormat
-}
-const cached: Partial<Record<Language, Formats>> = {}
+const formats = () => (cached[currentLanguage()] ??= createFormats(currentLanguage()))
 
 /** In ms. "in 3 days", "5 minutes ago", "just now". */
 export function formatRelativeTime(at: number, now: number): string {
@@ -33,17 +25,11 @@ export function formatRelativeTime(at: number, now: number): string {
   return formats().relative.format(Math.round((at - now) / found[1]), found[0])
 }
 
-export function formatNumber(value: number): string {
-  return formats().number.format(value)
-}
+export const formatNumber = (value: number): string => formats().number.format(value)
 
-export function formatDateTime(at: number): string {
-  return formats().dateTime.format(at)
-}
+export const formatDateTime = (at: number): string => formats().dateTime.format(at)
 
-export function formatDate(at: number): string {
-  return formats().date.format(at)
-}
+export const formatDate = (at: number): string => formats().date.format(at)
 
 /** Of `2026-11-24`. */
 export const formatDay = (day: string): string => formatDate(new Date(`${day}T00:00`).getTime())
@@ -54,9 +40,7 @@ export function toDateTimeInput(at: number): string {
 }
 
 /** The time (ms) of a datetime-local input, or null. */
-export function fromDateTimeInput(value: string): number | null {
-  return value === '' ? null : new Date(value).getTime()
-}
+export const fromDateTimeInput = (value: string): number | null => (value === '' ? null : new Date(value).getTime())
 
 /** "0:09", "1:30". */
 export function formatCountdown(seconds: number): string {
@@ -70,9 +54,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** A text that is no origin stays unchanged. */
-export function hostOf(origin: string): string {
-  return URL.parse(origin)?.host ?? origin
-}
+export const hostOf = (origin: string): string => URL.parse(origin)?.host ?? origin
 
 /** The first visible grapheme, or an empty text. */
 export function initialOf(name: string): string {

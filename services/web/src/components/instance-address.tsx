@@ -1,4 +1,5 @@
 import { originOfAddress } from '@gatehouse/client'
+import type { ComponentProps } from 'react'
 import { t } from '../language/language.ts'
 import { Field } from './field.tsx'
 
@@ -7,16 +8,9 @@ export function parseInstanceAddress(typed: string): string | null {
   return originOfAddress(typed, { allowHttp: location.protocol === 'http:' })
 }
 
-type Props = {
-  label: string
-  name: string
-  value: string
-  disabled?: boolean
-  submitted: boolean
-  onText: (text: string) => void
-}
+type Props = Pick<ComponentProps<typeof Field>, 'label' | 'name' | 'disabled' | 'onText'> & { value: string }
 
-export function AddressField({ submitted, ...field }: Props) {
+export function AddressField({ submitted, ...field }: Props & { submitted: boolean }) {
   const missing = submitted && !parseInstanceAddress(field.value)
   return (
     <Field

@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from 'react'
-import { t, type Text } from '../language/language.ts'
+import { t, type Text, type Values } from '../language/language.ts'
 import '../styles/menu.css'
 import { Icon } from './icon.tsx'
 
@@ -24,20 +24,13 @@ type ItemProps = {
   text: Text
   /** For screen readers, where several menus have the same act. */
   fullText?: Text
-  values?: Readonly<Record<string, string>>
+  values?: Values
   dangerous?: boolean
   disabled?: boolean
   onClick: () => void
 }
 
-export function MenuItem({
-  text,
-  fullText = text,
-  values = {},
-  dangerous = false,
-  disabled = false,
-  onClick,
-}: ItemProps) {
+export function MenuItem({ text, fullText = text, values, dangerous, disabled, onClick }: ItemProps) {
   return (
     <button
       type="button"

@@ -1,27 +1,20 @@
-import type { LiveState, User } from '@gatehouse/client'
+import { isSecurityNotice, type LiveState, type SecurityNotice, type User } from '@gatehouse/client'
 import { routes } from '@gatehouse/client/routes'
-import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
+import { type MouseEvent, type ReactNode, type RefObject, use, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useClient, useInstanceInfo, useStore } from '../hooks.ts'
-import { type Text, t } from '../language/language.ts'
-import { AccountMenu } from './account-menu.tsx'
+import { BlockedCodesContext, useClient, useInstanceInfo, useStore, useToast } from '../hooks.ts'
+import { t, type Text } from '../language/language.ts'
+import { UserAvatar, UserNames } from './avatar.tsx'
+import { formatDateTime } from './format.ts'
+import { Menu, MenuItem } from './menu.tsx'
 import { LanguageSelect, ThemeToggle } from './preferences.tsx'
-import { SecurityNotices } from './security-notices.tsx'
+import { Notice } from './status.tsx'
 import { Wordmark } from './wordmark.tsx'
 
 /** Whether there was input since the load. `navigator.userActivation` outlives a load. */
 let isUsed = false
 for (const type of ['keydown', 'pointerdown']) {
   addEventListener(type, () => void (isUsed = true), { capture: true, once: true })
-}
-
-/** `--accent` is in styles/tokens.css. */
-function useAccent(color: string | null | undefined): void {
-  useEffect(() => {
-    const { style } = document.documentElement
-    if (color) style.setProperty('--accent', color)
-    else style.removeProperty('--accent')
-  }, [color])
 }
 
 /**
@@ -31,7 +24,13 @@ function useAccent(color: string | null | undefined): void {
 export function useNewPage(target: RefObject<HTMLElement | null>, title: string): void {
   const { info } = useInstanceInfo()
   const name = info?.name ?? 'Gatehouse'
-  useAccent(info?.accentColor)
+  const color = info?.accentColor
+  useEffect(() => {
+    // In styles/tokens.css.
+    const { style } = document.documentElement
+    if (color) style.setProperty('--accent', color)
+    else style.removeProperty('--accent')
+  }, [color])
   useEffect(() => void (document.title = `${title} · ${name}`), [title, name])
   useEffect(() => {
     window.scrollTo(0, 0)
@@ -39,15 +38,19 @@ export function useNewPage(target: RefObject<HTMLElement | null>, title: string)
   }, [target, title])
 }
 
-type Props = { user: User | null; title: string; children: ReactNode }
+const connectionStates: Record<LiveState['phase'], Text> = {
+  off: 'Offline',
+  connecting: 'Connecting…',
+  ready: 'Connected',
+  waiting: 'Connection lost, reconnecting…',
+}
 
-/** The frame of the pages behind the login. */
-export function PageFrame({ user, title, children }: Props) {
+export function PageFrame({ user, title, children }: { user: User | null; title: string; children: ReactNode }) {
   const [pathname] = useLocation()
   const main = useRef<HTMLElement>(null)
   const { info } = useInstanceInfo()
+  const { phase } = useStore(useClient().live)
   useNewPage(main, title)
-
   return (
     <div className="page">
       <header className="header">
@@ -59,11 +62,9 @@ export function PageFrame({ user, title, children }: Props) {
             <Wordmark />
           </Link>
           <nav className="header__nav" aria-label={t('Pages')}>
-            <NavLink href={routes.home} current={pathname.startsWith('/channels')} label={t('Home')} />
-            <NavLink href="/settings" current={pathname.startsWith('/settings')} label={t('Settings')} />
-            {user?.isAdmin && (
-              <NavLink href="/admin" current={pathname.startsWith('/admin')} label={t('Administration')} />
-            )}
+            <NavLink href={routes.home} current={pathname.startsWith('/channels')} text="Home" />
+            <NavLink href="/settings" current={pathname.startsWith('/settings')} text="Settings" />
+            {user?.isAdmin && <NavLink href="/admin" current={pathname.startsWith('/admin')} text="Administration" />}
           </nav>
           <div className="header__actions">
             <ThemeToggle />
@@ -80,31 +81,76 @@ export function PageFrame({ user, title, children }: Props) {
         <span>
           {info ? t('{name} · Gatehouse {version}', { name: info.name, version: info.version }) : t('Gatehouse')}
         </span>
-        {user && <ConnectionStatus />}
+        {user && <span role="status">{t(connectionStates[phase])}</span>}
       </footer>
     </div>
   )
 }
 
-type NavLinkProps = { href: string; current: boolean; label: string }
-
-export function NavLink({ href, current, label }: NavLinkProps) {
+export function NavLink({ href, current, text }: { href: string; current: boolean; text: Text }) {
   return (
     <Link href={href} className="nav-link" aria-current={current ? 'page' : undefined}>
-      {label}
+      {t(text)}
     </Link>
   )
 }
 
-const connectionStates: Record<LiveState['phase'], Text> = {
-  off: 'Offline',
-  connecting: 'Connecting…',
-  ready: 'Connected',
-  waiting: 'Connection lost, reconnecting…',
+const close = (event: MouseEvent<HTMLElement>) => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()
+
+function AccountMenu({ user }: { user: User }) {
+  const client = useClient()
+  const [, navigate] = useLocation()
+  const logOut = () => {
+    client.logOut()
+    navigate(routes.login) // whoever logs in next starts at home
+  }
+  return (
+    <Menu label={t('Your account')} face={<UserAvatar user={user} />}>
+      <div className="menu__title">
+        <UserNames user={user} />
+      </div>
+      <Link href="/settings/profile" className="menu__item" onClick={close}>
+        {t('Your profile')}
+      </Link>
+      <Link href="/settings/security" className="menu__item" onClick={close}>
+        {t('Password and security')}
+      </Link>
+      <MenuItem text="Log out" onClick={logOut} />
+    </Menu>
+  )
 }
 
-function ConnectionStatus() {
-  const client = useClient()
-  const { phase } = useStore(client.live)
-  return <span role="status">{t(connectionStates[phase])}</span>
+/** Said on every page of the account. The page that made the change says the same. */
+const changes: Record<Exclude<SecurityNotice['what'], 'second_factor_blocked'>, Text> = {
+  second_factor_on: 'The second factor is on.',
+  second_factor_off: 'The second factor is off.',
+  passkey_added: 'The passkey was added.',
+  passkey_removed: 'The passkey was removed.',
+}
+
+/** Contract: 3, Second factor, Passkeys. */
+function SecurityNotices({ userId }: { userId: string }) {
+  const { live } = useClient()
+  const showToast = useToast()
+  const [blocked, setBlocked] = use(BlockedCodesContext)
+  useEffect(
+    () =>
+      live.onEvent((event) => {
+        if (!isSecurityNotice(event)) return
+        if (event.what === 'second_factor_blocked') setBlocked({ userId, at: event.at })
+        else showToast(t(changes[event.what]))
+      }),
+    [live, showToast, userId, setBlocked],
+  )
+  return (
+    <div role="status">
+      {blocked?.userId === userId && (
+        <Notice
+          tone="warning"
+          text="Wrong codes were entered ten times by {date}, with your password. If it was not you, somebody knows your password: change it."
+          values={{ date: formatDateTime(blocked.at) }}
+        />
+      )}
+    </div>
+  )
 }

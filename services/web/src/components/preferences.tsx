@@ -1,4 +1,5 @@
 import { useState, useSyncExternalStore } from 'react'
+import { remember } from '../browser-storage.ts'
 import { chooseLanguage, currentLanguage, type Language, languages, onLanguageChange, t } from '../language/language.ts'
 import { IconButton } from './button.tsx'
 
@@ -13,7 +14,7 @@ export function LanguageSelect() {
       value={language}
       onChange={(event) => void chooseLanguage(event.target.value as Language)}
     >
-      {languages.map(([key, name]) => (
+      {Object.entries(languages).map(([key, name]) => (
         <option key={key} value={key} lang={key}>
           {name}
         </option>
@@ -21,11 +22,6 @@ export function LanguageSelect() {
     </select>
   )
 }
-
-type Theme = 'light' | 'dark'
-
-// public/theme.js reads the same key before the first paint.
-const storageKey = 'gatehouse_theme'
 
 export function ThemeToggle() {
   const [theme, setTheme] = useState(currentTheme)
@@ -35,25 +31,17 @@ export function ThemeToggle() {
       icon={theme === 'dark' ? 'sun' : 'moon'}
       label={other === 'dark' ? t('Switch to dark theme') : t('Switch to light theme')}
       onClick={() => {
-        saveTheme(other)
+        document.documentElement.dataset['theme'] = other
+        // public/theme.js reads it before the first paint.
+        remember('gatehouse_theme', other)
         setTheme(other)
       }}
     />
   )
 }
 
-function currentTheme(): Theme {
+function currentTheme(): 'light' | 'dark' {
   const chosen = document.documentElement.dataset['theme']
   if (chosen === 'light' || chosen === 'dark') return chosen
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
-}
-
-/** A browser that refuses storage keeps the theme until the page is closed. */
-function saveTheme(theme: Theme): void {
-  document.documentElement.dataset['theme'] = theme
-  try {
-    localStorage.setItem(storageKey, theme)
-  } catch {
-    return
-  }
 }

@@ -1,13 +1,12 @@
 import type { ReactNode } from 'react'
 import type { Query } from '../hooks.ts'
-import { t } from '../language/language.ts'
 import { Button } from './button.tsx'
 import { QueryError } from './error-message.tsx'
 import type { IconName } from './icon.tsx'
 import { EmptyState, Skeleton } from './status.tsx'
 
 type Props<T> = {
-  query: Pick<Query<unknown>, 'error' | 'loading' | 'refetch'>
+  query: Query
   items: T[] | null
   fetchNextPage?: (() => void) | null
   empty: string
@@ -18,8 +17,8 @@ type Props<T> = {
 }
 
 /** The items of a query, or its placeholder, error or empty state. */
-export function QueryList<T>(props: Props<T>) {
-  const { query, items, fetchNextPage, empty, icon = 'link', rows = 6, className = 'card list', children } = props
+export function QueryList<T>({ query, items, fetchNextPage, empty, ...props }: Props<T>) {
+  const { icon = 'link', rows = 2, className = 'list', children } = props
   return (
     <>
       <QueryError query={query} />
@@ -30,11 +29,7 @@ export function QueryList<T>(props: Props<T>) {
           {items.map(children)}
         </ul>
       )}
-      {fetchNextPage && (
-        <Button busy={query.loading} onClick={fetchNextPage}>
-          {t('Show more')}
-        </Button>
-      )}
+      {fetchNextPage && <Button busy={query.loading} text="Show more" onClick={fetchNextPage} />}
     </>
   )
 }

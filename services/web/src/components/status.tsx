@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useRef, useState } from 'react'
 import { ToastContext, useAppContext, useConnectionLost } from '../hooks.ts'
-import { t } from '../language/language.ts'
+import { t, type Text, type Values } from '../language/language.ts'
 import { formatDateTime, formatRelativeTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -27,16 +27,19 @@ export function RelativeTime({ at }: { at: number }) {
 
 const icons = { error: 'alert', warning: 'alert', good: 'check', neutral: 'info' } as const
 
-type NoticeProps = { tone?: keyof typeof icons; children: ReactNode }
+type NoticeProps = { tone?: keyof typeof icons; text?: Text | undefined; values?: Values; children?: ReactNode }
 
 /** Screen readers announce errors at once (`alert`), others politely (`status`). */
-export function Notice({ tone = 'neutral', children }: NoticeProps) {
+export function Notice({ tone = 'neutral', text, values, children }: NoticeProps) {
   return (
     <div className={`notice notice--${tone}`} role={tone === 'error' ? 'alert' : 'status'}>
       <span className="notice__icon">
         <Icon name={icons[tone]} />
       </span>
-      <div className="notice__body">{children}</div>
+      <div className="notice__body">
+        {text && <p>{t(text, values)}</p>}
+        {children}
+      </div>
     </div>
   )
 }
@@ -52,7 +55,6 @@ export function EmptyState({ icon, children }: { icon: IconName; children: React
   )
 }
 
-/** Placeholder of what is loading. */
 export function Skeleton({ rows = 4, of = 'row' }: { rows?: number; of?: 'row' | 'card' }) {
   return (
     <div className={of === 'row' ? 'stack' : 'stack stack--loose'} role="status" aria-label={t('Loading')}>

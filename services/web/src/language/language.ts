@@ -1,5 +1,6 @@
 import type { ApiError } from '@gatehouse/client'
 import type { RefusalCode } from '@gatehouse/contracts'
+import { recall, remember } from '../browser-storage.ts'
 
 /** `texts`: the app's. `answers`: the client library's. `refusals`: the server's, by their codes. */
 const loadGerman = async () => (await import('./german.json', { with: { type: 'json' } })).default
@@ -7,12 +8,10 @@ type German = Awaited<ReturnType<typeof loadGerman>>
 
 /** A text of the app, in English. One that the catalogue lacks is a type error. */
 export type Text = keyof German['texts']
-export type Language = 'en' | 'de'
+export type Values = Readonly<Record<string, string | number>>
 
-export const languages: ReadonlyArray<readonly [language: Language, name: string]> = [
-  ['en', 'English'],
-  ['de', 'Deutsch'],
-]
+export const languages = { en: 'English', de: 'Deutsch' }
+export type Language = keyof typeof languages
 
 const storageKey = 'gatehouse_language'
 let current: Language = 'en'
@@ -20,9 +19,7 @@ let catalogue: Readonly<Record<string, string>> = {}
 let refusalTexts: Partial<Record<RefusalCode, string>> = {}
 const listeners = new Set<() => void>()
 
-export function currentLanguage(): Language {
-  return current
-}
+export const currentLanguage = (): Language => current
 
 /** Returns a function that ends it. */
 export function onLanguageChange(listener: () => void): () => void {
@@ -30,48 +27,33 @@ export function onLanguageChange(listener: () => void): () => void {
   return () => void listeners.delete(listener)
 }
 
-/** Keeps the choice in this browser. */
 export async function chooseLanguage(language: Language): Promise<void> {
-  try {
-    localStorage.setItem(storageKey, language)
-  } catch {
-    // Without storage the choice holds until the page is closed.
-  }
+  remember(storageKey, language)
   await loadLanguage(language)
 }
 
 /** By default the one chosen before, else the browser's. */
-export async function loadLanguage(language: Language = preferredLanguage()): Promise<void> {
+export async function loadLanguage(
+  language = findLanguage([recall(storageKey) ?? '', ...navigator.languages]),
+): Promise<void> {
   const german = language === 'de' ? await loadGerman() : null
   catalogue = german ? { ...german.texts, ...german.answers } : {}
   // A refusal that the catalogue lacks is a type error.
-  const refusals: Readonly<Record<RefusalCode, string>> | undefined = german?.refusals
-  refusalTexts = refusals ?? {}
+  refusalTexts = (german?.refusals satisfies Readonly<Record<RefusalCode, string>> | undefined) ?? {}
   current = language
   document.documentElement.lang = language
   document.documentElement.dir = german?.direction ?? 'ltr'
   for (const listener of [...listeners]) listener()
 }
 
-function preferredLanguage(): Language {
-  let chosen: string | null = null
-  try {
-    chosen = localStorage.getItem(storageKey)
-  } catch {}
-  return findLanguage([chosen ?? '', ...navigator.languages])
-}
-
 /** The first of these tags (`de-AT`) that the app has, else English. */
 export function findLanguage(wanted: readonly string[]): Language {
-  for (const tag of wanted) {
-    const found = languages.find(([language]) => language === tag.slice(0, 2).toLowerCase())
-    if (found) return found[0]
-  }
-  return 'en'
+  const isKnown = (tag: string): tag is Language => Object.hasOwn(languages, tag)
+  return wanted.map((tag) => tag.slice(0, 2).toLowerCase()).find(isKnown) ?? 'en'
 }
 
 /** The values go to the places of their `{names}`. */
-export function t(text: Text, values: Readonly<Record<string, string | number>> = {}): string {
+export function t(text: Text, values: Values = {}): string {
   return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => isolate(formatName(String(values[name] ?? ''))))
 }
 
@@ -86,9 +68,7 @@ export function isolate(value: string): string {
 }
 
 /** A text of the server or of the client library. */
-export function translate(text: string): string {
-  return catalogue[text] ?? text
-}
+export const translate = (text: string): string => catalogue[text] ?? text
 
 /** The server's own text stands for an unknown code. */
 export function translateRefusal({ fields, message }: Pick<ApiError, 'fields' | 'message'>): string {

@@ -1,10 +1,10 @@
+import type { Client } from '@gatehouse/client'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { Button } from '../../components/button.tsx'
-import { QueryError } from '../../components/error-message.tsx'
-import { Checkbox, Field, SelectField } from '../../components/field.tsx'
+import { Checkbox, controlOf, Field, Labelled } from '../../components/field.tsx'
 import type { IconName } from '../../components/icon.tsx'
-import { EmptyState, Skeleton } from '../../components/status.tsx'
+import { QueryList } from '../../components/query-list.tsx'
 import { useQuery } from '../../hooks.ts'
 import { type Text, t } from '../../language/language.ts'
 
@@ -13,25 +13,22 @@ export type Filter = { name: string; label: Text } & (
   | { type: 'text'; placeholder?: Text }
   | { type: 'date' }
   | { type: 'flag' }
-  | { type: 'select' | 'toggle'; options: ReadonlyArray<readonly [value: string, name: string]> }
+  | { type: 'select' | 'toggle'; options: Readonly<Record<string, string>> }
 )
 
-type TextFilter = Filter & { type: 'text' }
-
-type Values = Readonly<Record<string, string>>
+/** The filters that are set, and `cursor`. */
+export type Asked = Readonly<Record<string, string>>
 type Page<T> = { items: T[]; nextCursor: string | null; count?: string }
-type Listed<T> = { items: T[]; refetch: () => void; query: Values }
 
 type Props<T> = {
   title: string
   filters?: readonly Filter[]
-  /** `query`: the filters that are set, and `cursor`. */
-  fetchPage: (query: Values, signal: AbortSignal) => Promise<Page<T>>
+  fetchPage: (query: Asked, signal: AbortSignal, client: Client) => Promise<Page<T>>
   watched?: Parameters<typeof useQuery>[2]
-  empty: (query: Values) => string
+  empty: (query: Asked) => string
   icon?: IconName
   className?: string
-  toolbar?: (listed: Listed<T>) => ReactNode
+  toolbar?: (listed: { items: T[]; refetch: () => void; query: Asked }) => ReactNode
   children: (item: T, refetch: () => void) => ReactNode
 }
 
@@ -40,73 +37,61 @@ const debounceMs = 250
 /** A page of a list. Its filters and where it begins stand in the address, so that Back, a reload and a link keep them. */
 export function AdminList<T>(props: Props<T>) {
   const { title, filters = [], fetchPage, icon = 'info', className = '', children } = props
-  const address = useListAddress(filters)
-  const { query: asked, isTurned } = address
+  const { asked, isTurned, filter, turnTo } = useListAddress(filters)
+  const { cursor } = asked
   const key = JSON.stringify([title, asked])
-  const query = useQuery(key, async (signal) => ({ key, ...(await fetchPage(asked, signal)) }), props.watched)
+  const fetchData = async (...context: [AbortSignal, Client]) => ({ key, ...(await fetchPage(asked, ...context)) })
+  const query = useQuery(key, fetchData, props.watched)
+  const { refetch } = query
   const top = useRef<HTMLDivElement>(null)
   // The rows of the page before stay until there is an answer; after a failure they would belong to another address.
   const isOld = query.data?.key !== key
   const page = isOld && query.error ? null : query.data
-  const toTop = () => {
+  const next = page?.nextCursor
+  const turn = (go: () => void) => {
+    go()
     top.current?.scrollIntoView({ block: 'start' })
     top.current?.focus({ preventScroll: true })
   }
-  const turn = (cursor: string | null) => {
-    address.turnTo(cursor)
-    toTop()
-  }
-  const goBack = () => {
-    history.back()
-    toTop()
-  }
+  const goBack = () => (isTurned ? history.back() : turnTo(null))
   return (
     <section className="stack" aria-label={title}>
       <h2 className="visually-hidden">{title}</h2>
-      <Filters filters={filters} values={asked} onChange={address.filter} />
+      <Filters filters={filters} values={asked} onChange={filter} />
       <div ref={top} className="toolbar" tabIndex={-1} role="group" aria-label={title}>
         <p className="small muted" role="status">
           {query.loading && (isOld || !page) ? t('Loading…') : page?.count}
         </p>
-        {props.toolbar?.({ items: page?.items ?? [], refetch: query.refetch, query: asked })}
+        {props.toolbar?.({ items: page?.items ?? [], refetch, query: asked })}
       </div>
-      <QueryError query={query} />
-      {!page && query.loading && <Skeleton rows={6} />}
-      {page?.items.length === 0 && <EmptyState icon={icon}>{props.empty(asked)}</EmptyState>}
-      {page && page.items.length > 0 && (
-        <ul className={`card list ${className}`} aria-busy={isOld}>
-          {page.items.map((item) => children(item, query.refetch))}
-        </ul>
-      )}
-      {(asked['cursor'] ?? page?.nextCursor) && (
+      <QueryList
+        query={{ ...query, loading: query.loading && isOld }}
+        items={page?.items ?? null}
+        empty={props.empty(asked)}
+        icon={icon}
+        rows={6}
+        className={`card list ${className}`}
+      >
+        {(item) => children(item, refetch)}
+      </QueryList>
+      {(cursor ?? next) && (
         <nav className="pager" aria-label={t('Pagination')}>
-          {asked['cursor'] && (
-            <Button size="small" onClick={() => (isTurned ? goBack() : turn(null))}>
-              {isTurned ? t('Previous') : t('First page')}
-            </Button>
-          )}
-          {page?.nextCursor && (
-            <Button size="small" busy={isOld} onClick={() => turn(page.nextCursor)}>
-              {t('Next')}
-            </Button>
-          )}
+          {cursor && <Button size="small" text={isTurned ? 'Previous' : 'First page'} onClick={() => turn(goBack)} />}
+          {next && <Button size="small" busy={isOld} text="Next" onClick={() => turn(() => turnTo(next))} />}
         </nav>
       )}
     </section>
   )
 }
 
+type NavigateOptions = { replace?: boolean; state?: unknown }
+
 /** `isTurned`: the entry before in the browser's history is the page before. */
 function useListAddress(filters: readonly Filter[]) {
   const [pathname, navigate] = useLocation()
   const search = new URLSearchParams(useSearch())
   const names = [...filters.map(({ name }) => name), 'cursor']
-  const set = names.flatMap((name) => {
-    const value = search.get(name)
-    return value ? [[name, value] as const] : []
-  })
-  const query: Values = Object.fromEntries(set)
-  const go = (changed: Values, options?: { replace?: boolean; state?: unknown }) => {
+  const filter = (changed: Asked, options?: NavigateOptions) => {
     const next = new URLSearchParams(location.search)
     for (const [name, value] of Object.entries({ cursor: '', ...changed })) {
       if (value) next.set(name, value)
@@ -114,26 +99,23 @@ function useListAddress(filters: readonly Filter[]) {
     }
     navigate(next.size > 0 ? `${pathname}?${next}` : pathname, options)
   }
+  const set = names.map((name) => [name, search.get(name) ?? ''] as const).filter(([, value]) => value)
   return {
-    query,
+    asked: Object.fromEntries(set) as Asked,
     isTurned: (history.state as { isTurned?: boolean } | null)?.isTurned === true,
-    filter: go,
-    turnTo: (cursor: string | null) => go({ cursor: cursor ?? '' }, { state: { isTurned: cursor !== null } }),
+    filter,
+    turnTo: (cursor: string | null) => filter({ cursor: cursor ?? '' }, { state: { isTurned: cursor !== null } }),
   }
 }
 
-type FiltersProps = {
-  filters: readonly Filter[]
-  values: Values
-  onChange: (changed: Values, options?: { replace: boolean }) => void
-}
+type Change = (changed: Asked, options?: NavigateOptions) => void
 
 /** On phones all but the first are folded. */
-function Filters({ filters, values, onChange }: FiltersProps) {
+function Filters({ filters, values, onChange }: { filters: readonly Filter[]; values: Asked; onChange: Change }) {
   const [isOpen, setOpen] = useState(false)
   const [first, ...more] = filters
   if (!first) return null
-  const set = more.filter(({ name }) => values[name])
+  const count = more.filter(({ name }) => values[name]).length
   const input = (filter: Filter) => (
     <FilterInput key={filter.name} filter={filter} value={values[filter.name] ?? ''} onChange={onChange} />
   )
@@ -141,16 +123,20 @@ function Filters({ filters, values, onChange }: FiltersProps) {
     <form className="filters" role="search" data-open={isOpen} onSubmit={(event) => event.preventDefault()}>
       {input(first)}
       {more.length > 0 && (
-        <Button className="filters__toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {set.length > 0 ? t('Filters: {count}', { count: set.length }) : t('Filters')}
-        </Button>
+        <Button
+          className="filters__toggle"
+          aria-expanded={isOpen}
+          text={count > 0 ? 'Filters: {count}' : 'Filters'}
+          values={{ count }}
+          onClick={() => setOpen(!isOpen)}
+        />
       )}
       {more.map(input)}
     </form>
   )
 }
 
-type InputProps = { filter: Filter; value: string; onChange: FiltersProps['onChange'] }
+type InputProps = { filter: Filter; value: string; onChange: Change }
 
 function FilterInput({ filter, value, onChange }: InputProps) {
   const { name } = filter
@@ -160,15 +146,24 @@ function FilterInput({ filter, value, onChange }: InputProps) {
   if (filter.type === 'flag') {
     return <Checkbox label={label} name={name} checked={value === 'true'} onChange={(on) => pick(on ? 'true' : '')} />
   }
-  if (filter.type === 'date') {
-    return <Field label={label} name={name} type="date" autoComplete="off" value={value} onText={pick} />
-  }
+  if (filter.type === 'date') return <Field label={label} name={name} type="date" value={value} onText={pick} />
+  const options = Object.entries(filter.options)
   if (filter.type === 'select') {
-    return <SelectField label={label} name={name} value={value} options={filter.options} onPick={pick} />
+    return (
+      <Labelled label={label} name={name}>
+        <select {...controlOf(name)} value={value} onChange={(event) => pick(event.target.value)}>
+          {options.map(([option, text]) => (
+            <option key={option} value={option}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </Labelled>
+    )
   }
   return (
     <div className="button-row" role="group" aria-label={label}>
-      {filter.options.map(([option, text]) => (
+      {options.map(([option, text]) => (
         <Button
           key={option}
           size="small"
@@ -184,22 +179,22 @@ function FilterInput({ filter, value, onChange }: InputProps) {
 }
 
 /** Not every key press changes the address. */
-function TextInput({ filter, value, onChange }: InputProps & { filter: TextFilter }) {
+function TextInput({ filter, value, onChange }: InputProps & { filter: { type: 'text' } }) {
+  const { name, label, placeholder } = filter
   const [typed, setTyped] = useState(value)
   useEffect(() => setTyped(value), [value])
   useEffect(() => {
     const text = typed.trim()
     if (text === value) return
-    const timer = setTimeout(() => onChange({ [filter.name]: text }, { replace: true }), debounceMs)
+    const timer = setTimeout(() => onChange({ [name]: text }, { replace: true }), debounceMs)
     return () => clearTimeout(timer)
   }, [typed])
   return (
     <Field
-      label={t(filter.label)}
-      name={filter.name}
+      label={t(label)}
+      name={name}
       type="search"
-      placeholder={filter.placeholder && t(filter.placeholder)}
-      autoComplete="off"
+      placeholder={placeholder && t(placeholder)}
       value={typed}
       onText={setTyped}
     />

@@ -2,7 +2,7 @@ import type { User } from '@gatehouse/client'
 import { useEffect, useRef } from 'react'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { NotFoundPage } from '../not-found-page.tsx'
-import { SecondFactorDemand, useSecondFactorDemand } from '../home/second-factor-demand.tsx'
+import { SecondFactorDemand, useSecondFactorDemand } from '../home/second-factor-section.tsx'
 import { AuditSection } from './audit-section.tsx'
 import { FederationSection, OpenOrders } from './federation-section.tsx'
 import { InvitesSection } from './invites-section.tsx'
@@ -42,7 +42,7 @@ export function AdminPage({ user, section = 'overview', id }: Props) {
         <>
           <nav ref={tabs} className="tabs" aria-label={t('Administration')}>
             {sections.map(([key, label]) => (
-              <NavLink key={key} href={`/admin/${key}`} current={key === section} label={t(label)} />
+              <NavLink key={key} href={`/admin/${key}`} current={key === section} text={label} />
             ))}
           </nav>
           {section === 'overview' && <OverviewSection />}

@@ -1,19 +1,17 @@
-import type { AuditEntry } from '@gatehouse/client'
+import type { AuditEntry, Client } from '@gatehouse/client'
 import { type AuditAction, auditActions } from '@gatehouse/contracts/constants'
 import { Link } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
-import { SubmitButton } from '../../components/error-message.tsx'
+import { MutationButton } from '../../components/error-message.tsx'
 import { formatDateTime, saveFile } from '../../components/format.ts'
-import { useClient, useMutation } from '../../hooks.ts'
+import { useMutation } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { AdminList, type Filter } from './admin-list.tsx'
+import { AdminList, type Asked, type Filter } from './admin-list.tsx'
 import { formatAction, formatAuditEntry } from './format-audit-entry.ts'
 
 const pageSize = 50
 const downloadMax = 10_000
-
-type Asked = Readonly<Record<string, string>>
 
 const listFilters = (): readonly Filter[] => [
   { name: 'subject', label: 'About whom', type: 'text', placeholder: 'Username or id' },
@@ -22,7 +20,10 @@ const listFilters = (): readonly Filter[] => [
     name: 'action',
     label: 'What',
     type: 'select',
-    options: [['', t('Everything')], ...auditActions.map((action) => [action, formatAction(action)] as const)],
+    options: {
+      '': t('Everything'),
+      ...Object.fromEntries(auditActions.map((action) => [action, formatAction(action)])),
+    },
   },
   { name: 'after', label: 'From', type: 'date' },
   { name: 'before', label: 'Until', type: 'date' },
@@ -30,18 +31,17 @@ const listFilters = (): readonly Filter[] => [
 
 /** Contract: 5, audit. */
 export function AuditSection() {
-  const client = useClient()
   const download = useMutation()
-  const findId = async (name: string | undefined, signal: AbortSignal) => {
-    if (!name || name === 'operator' || /^\d+$/.test(name)) return name
-    const { users } = await client.call('listUsers', { query: { q: name, sort: 'az', pageSize: 100 }, signal })
-    const username = name.replace(/^@/, '').toLowerCase()
-    return users.find((user) => user.username.toLowerCase() === username)?.id ?? null
-  }
-  const fetchPage = async ({ actor, subject, ...asked }: Asked, signal: AbortSignal, limit = pageSize) => {
-    const [actorId, subjectId] = await Promise.all([findId(actor, signal), findId(subject, signal)])
+  const fetchPage = async (asked: Asked, signal: AbortSignal, client: Client, limit = pageSize) => {
+    const { actor, subject, action, ...others } = asked
+    const findId = async (name: string | undefined) => {
+      if (!name || name === 'operator' || /^\d+$/.test(name)) return name
+      const { users } = await client.call('listUsers', { query: { q: name, sort: 'az', pageSize: 100 }, signal })
+      const username = name.replace(/^@/, '').toLowerCase()
+      return users.find((user) => user.username.toLowerCase() === username)?.id ?? null
+    }
+    const [actorId, subjectId] = await Promise.all([actor, subject].map(findId))
     if (actorId === null || subjectId === null) return { items: [], nextCursor: null }
-    const { action, ...others } = asked
     const query = {
       limit,
       ...others,
@@ -52,10 +52,10 @@ export function AuditSection() {
     const { entries: items, nextCursor } = await client.call('listAudit', { query, signal })
     return { items, nextCursor }
   }
-  const save = async ({ cursor: _, ...asked }: Asked, signal: AbortSignal) => {
+  const save = async ({ cursor: _, ...asked }: Asked, signal: AbortSignal, client: Client) => {
     const lines: string[] = []
     for (let cursor: string | null | undefined; cursor !== null && lines.length < downloadMax;) {
-      const page = await fetchPage({ ...asked, ...(cursor && { cursor }) }, signal, 100)
+      const page = await fetchPage({ ...asked, ...(cursor && { cursor }) }, signal, client, 100)
       lines.push(...page.items.map((entry) => `${JSON.stringify(entry)}\n`))
       cursor = page.nextCursor
     }
@@ -70,15 +70,12 @@ export function AuditSection() {
       empty={(asked) => (Object.keys(asked).length > 0 ? t('No entries match.') : t('No entries yet.'))}
       toolbar={({ items, query }) =>
         items.length > 0 && (
-          <SubmitButton
+          <MutationButton
             mutation={download}
-            type="button"
             size="small"
-            variant="outline"
-            onClick={() => void download.run((signal) => save(query, signal))}
-          >
-            {t('Download (JSON lines)')}
-          </SubmitButton>
+            text="Download (JSON lines)"
+            onClick={() => void download.run((...context) => save(query, ...context))}
+          />
         )
       }
     >
@@ -109,10 +106,6 @@ export function AuditRow({ entry }: { entry: AuditEntry }) {
 }
 
 function Named({ id, children }: { id: string | null; children: string }) {
-  const name = (
-    <strong>
-      <UserName>{children}</UserName>
-    </strong>
-  )
+  const name = <UserName strong>{children}</UserName>
   return id ? <Link href={`/admin/users/${id}`}>{name}</Link> : name
 }

@@ -1,28 +1,26 @@
-import type { User } from '@gatehouse/client'
-import { ApiError } from '@gatehouse/client'
+import { ApiError, type User } from '@gatehouse/client'
 import { useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
-import { Dialog } from '../../components/dialog.tsx'
-import { SubmitButton } from '../../components/error-message.tsx'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
+import { MutationButton } from '../../components/error-message.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
-import { useClient, useMutation } from '../../hooks.ts'
+import { useMutation, type Work } from '../../hooks.ts'
 import { t, translateRefusal } from '../../language/language.ts'
-import { ReasonField } from './user-dialogs.tsx'
+import { ReasonField } from './user-menu.tsx'
 
 type Outcome = { changed: User[]; left: { user: User; reason: string }[] }
-type Act = (user: User, signal: AbortSignal) => Promise<unknown>
 
 const callsAtOnce = 4
 
 /** Each account alone: those that are refused stand in no other's way. */
-async function actOnEach(users: readonly User[], act: Act, signal: AbortSignal): Promise<Outcome> {
+async function actOnEach(users: readonly User[], act: (user: User) => Promise<unknown>): Promise<Outcome> {
   const outcome: Outcome = { changed: [], left: [] }
   const waiting = users.values()
   const work = async () => {
     for (const user of waiting) {
       try {
-        await act(user, signal)
+        await act(user)
         outcome.changed.push(user)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
@@ -34,78 +32,66 @@ async function actOnEach(users: readonly User[], act: Act, signal: AbortSignal):
   return outcome
 }
 
-type Props = {
-  title: string
-  listUsers: (signal: AbortSignal) => Promise<User[]>
-  onClose: () => void
-  onChanged: () => void
-}
+type Props = { title: string; listUsers: Work<User[]>; onClose: () => void; onDone: () => void }
 
 /** Tells what was done, and takes it back for the same accounts. Contract: 5, suspend. */
-export function BulkSuspendDialog({ title, listUsers, onClose, onChanged }: Props) {
-  const client = useClient()
-  const mutation = useMutation()
+export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) {
+  const undoing = useMutation()
   const [reason, setReason] = useState('')
   const [done, setDone] = useState<(Outcome & { isUndone: boolean }) | null>(null)
-  const suspend: Act = (user, signal) =>
-    client.call('suspendUser', { params: { id: user.id }, body: { reason }, signal })
-  const unsuspend: Act = (user, signal) => client.call('unsuspendUser', { params: { id: user.id }, signal })
-  const run = () =>
-    mutation.run(async (signal) => {
-      const users = await listUsers(signal)
-      const isSuspended = (user: User) => user.suspendedAt != null
-      const before = users.filter(isSuspended).map((user) => ({ user, reason: t('Was suspended already') }))
-      const { changed, left } = await actOnEach(
-        users.filter((user) => !isSuspended(user)),
-        suspend,
-        signal,
-      )
-      setDone({ changed, left: [...before, ...left], isUndone: false })
-      onChanged()
-    })
-  const undo = (users: User[]) =>
-    mutation.run(async (signal) => {
-      setDone({ ...(await actOnEach(users, unsuspend, signal)), isUndone: true })
-      onChanged()
-    })
-  if (!done) {
-    return (
-      <Dialog title={title} submit={t('Suspend')} dangerous mutation={mutation} onSubmit={run} onClose={onClose}>
-        <p>{t('This logs the users out everywhere and refuses their logins until you end it. Nothing is deleted.')}</p>
-        <ReasonField value={reason} onText={setReason} />
-      </Dialog>
+  const suspend: Work<void> = async (signal, client) => {
+    const { suspended, active } = Object.groupBy(await listUsers(signal, client), ({ suspendedAt }) =>
+      suspendedAt == null ? 'active' : 'suspended',
     )
+    const before = (suspended ?? []).map((user) => ({ user, reason: t('Was suspended already') }))
+    const { changed, left } = await actOnEach(active ?? [], ({ id }) =>
+      client.call('suspendUser', { params: { id }, body: { reason }, signal }),
+    )
+    setDone({ changed, left: [...before, ...left], isUndone: false })
   }
-  const { changed, left, isUndone } = done
-  const count = formatNumber(changed.length)
-  return (
+  const undo = (users: User[]) =>
+    undoing.run(async (signal, client) => {
+      const outcome = await actOnEach(users, ({ id }) => client.call('unsuspendUser', { params: { id }, signal }))
+      setDone({ ...outcome, isUndone: true })
+      onDone()
+    })
+  const { changed = [], left = [], isUndone = false } = done ?? {}
+  const canUndo = !isUndone && changed.length > 0
+  const outcome = (
     <Dialog
       title={title}
-      mutation={mutation}
+      mutation={undoing}
       changed={false}
       onClose={onClose}
-      actions={
-        !isUndone &&
-        changed.length > 0 && (
-          <SubmitButton mutation={mutation} type="button" variant="outline" onClick={() => void undo(changed)}>
-            {t('Undo')}
-          </SubmitButton>
-        )
-      }
+      actions={canUndo && <MutationButton mutation={undoing} text="Undo" onClick={() => void undo(changed)} />}
     >
-      <Notice tone={changed.length > 0 ? 'good' : 'warning'}>
-        <p>{isUndone ? t('Unsuspended accounts: {count}', { count }) : t('Suspended accounts: {count}', { count })}</p>
-      </Notice>
+      <Notice
+        tone={changed.length > 0 ? 'good' : 'warning'}
+        text={isUndone ? 'Unsuspended accounts: {count}' : 'Suspended accounts: {count}'}
+        values={{ count: formatNumber(changed.length) }}
+      />
       <ul className="list">
         {left.map(({ user, reason: why }) => (
           <li key={user.id} className="split-row">
-            <strong>
-              <UserName>{user.username}</UserName>
-            </strong>
+            <UserName strong>{user.username}</UserName>
             <span className="small muted">{why}</span>
           </li>
         ))}
       </ul>
     </Dialog>
+  )
+  return (
+    <ConfirmDialog
+      title={title}
+      text="This logs the users out everywhere and refuses their logins until you end it. Nothing is deleted."
+      submit={t('Suspend')}
+      dangerous
+      act={suspend}
+      onDone={onDone}
+      next={done && outcome}
+      onClose={onClose}
+    >
+      <ReasonField value={reason} onText={setReason} />
+    </ConfirmDialog>
   )
 }

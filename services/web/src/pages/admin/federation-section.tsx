@@ -1,20 +1,21 @@
+import type { ApprovalRequest, Client } from '@gatehouse/client'
 import { type SubmitEvent, useState } from 'react'
 import { Link } from 'wouter'
+import { UserName } from '../../components/avatar.tsx'
+import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
+import { MutationError, QueryError, RowError, SubmitButton } from '../../components/error-message.tsx'
 import { hostOf } from '../../components/format.ts'
 import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
-import { useClient, useMutation, useQuery, useToast } from '../../hooks.ts'
+import { useMutation, useQuery, useToast } from '../../hooks.ts'
 import { t, translate } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { AdminList, type Filter } from './admin-list.tsx'
-import { ApprovalRequests } from './approval-requests.tsx'
+import { AdminList, type Asked, type Filter } from './admin-list.tsx'
 import { PeerRow } from './peer-row.tsx'
 import { isInTrouble, peerStates } from './peer-states.ts'
 
 const pageSize = 20
-const ordersPath = '/admin/federation/orders'
 
 const listFilters = (): readonly Filter[] => [
   { name: 'q', label: 'Search', type: 'text', placeholder: 'Name or address' },
@@ -22,20 +23,19 @@ const listFilters = (): readonly Filter[] => [
     name: 'status',
     label: 'Status',
     type: 'select',
-    options: [
-      ['', t('All')],
-      ['trouble', t('in trouble')],
-      ...Object.entries(peerStates).map(([status, { label }]) => [status, t(label)] as const),
-    ],
+    options: {
+      '': t('All'),
+      trouble: t('in trouble'),
+      ...Object.fromEntries(Object.entries(peerStates).map(([status, { label }]) => [status, t(label)])),
+    },
   },
 ]
 
 /** Contract: 7. */
 export function FederationSection() {
-  const client = useClient()
-  const waiting = useQuery('requests', (signal) => client.call('listApprovalRequests', { signal }), 'peers')
+  const waiting = useQuery('requests', (signal, client) => client.call('listApprovalRequests', { signal }), 'peers')
   // The answer is all peers: a page of them is cut here.
-  const fetchPage = async ({ q, status, cursor }: Readonly<Record<string, string>>, signal: AbortSignal) => {
+  const fetchPage = async ({ q, status, cursor }: Asked, signal: AbortSignal, client: Client) => {
     const { peers } = await client.call('listPeers', { signal })
     const text = q?.toLowerCase() ?? ''
     const found = peers.filter(
@@ -54,9 +54,9 @@ export function FederationSection() {
       {waiting.data && <ApprovalRequests requests={waiting.data.requests} onDecided={waiting.refetch} />}
       <Card
         title={t('Become peers')}
-        text={t('Peers trust each other: they check passwords with each other and delete identities on request.')}
+        text="Peers trust each other: they check passwords with each other and delete identities on request."
         action={
-          <Link href={ordersPath} className="small">
+          <Link href="/admin/federation/orders" className="small">
             {t('Deletions that wait for other instances')}
           </Link>
         }
@@ -81,9 +81,106 @@ export function FederationSection() {
   )
 }
 
+function PeerForm({ onSent }: { onSent: () => void }) {
+  const mutation = useMutation()
+  const showToast = useToast()
+  const [address, setAddress] = useState('')
+  const [submitted, setSubmitted] = useState(false)
+  const origin = parseInstanceAddress(address)
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    setSubmitted(true)
+    if (!origin) return
+    const done = await mutation.run(async (_, client) => {
+      const { peer } = await client.call('initiatePeer', { body: { remoteOrigin: origin } })
+      showToast(peer.status === 'active' ? t('The instances are now peers.') : t('Request sent.'))
+    })
+    onSent()
+    if (!done) return
+    setAddress('')
+    setSubmitted(false)
+  }
+  return (
+    <form className="peer-form" noValidate onSubmit={(event) => void submit(event)}>
+      <AddressField
+        label={t('Address of an instance')}
+        name="peer-address"
+        value={address}
+        submitted={submitted}
+        onText={(text) => (setAddress(text), mutation.clear())}
+      />
+      <SubmitButton mutation={mutation} text="Send request" />
+      {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
+    </form>
+  )
+}
+
+const directions = [
+  ['inbound', 'Requests from other instances', 'They ask to become peers. Approve only those that you trust.'],
+  ['outbound', 'Requests from your users', 'Users have accounts on these instances. Approve to offer them a peering.'],
+] as const
+
+function ApprovalRequests({ requests, onDecided }: { requests: ApprovalRequest[]; onDecided: () => void }) {
+  return directions.map(([direction, title, text]) => {
+    const group = requests.filter((request) => request.direction === direction)
+    if (group.length === 0) return null
+    return (
+      <Card key={direction} title={t(title)} text={text} highlighted>
+        <ul className="list">
+          {group.map((request) => (
+            <RequestRow key={request.id} request={request} onDecided={onDecided} />
+          ))}
+        </ul>
+      </Card>
+    )
+  })
+}
+
+function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecided: () => void }) {
+  const mutation = useMutation()
+  const host = hostOf(request.origin)
+  const requested = <RelativeTime at={request.requestedAt} />
+  const expires = <RelativeTime at={request.expiresAt} />
+  const decide = async (verdict: 'approve' | 'deny', done: string) => {
+    await mutation.run((_, client) => client.call(`${verdict}Request`, { params: { id: request.id } }), done)
+    onDecided()
+  }
+  return (
+    <li className="list-row">
+      <div>
+        <h3>{host}</h3>
+        <p className="small muted">
+          {request.instanceName && <UserName>{request.instanceName}</UserName>}
+          {request.instanceName && ' · '}
+          <Phrase text="requested {requested} · expires {expires}" values={{ requested, expires }} />
+        </p>
+        <RowError mutation={mutation} />
+      </div>
+      <div className="list-row__actions">
+        <Button
+          size="small"
+          text="Approve"
+          fullText="Approve {host}"
+          values={{ host }}
+          variant="primary"
+          busy={mutation.busy}
+          onClick={() => void decide('approve', t('Approved: the peering with {host} starts.', { host }))}
+        />
+        <Button
+          size="small"
+          text="Deny"
+          fullText="Deny {host}"
+          values={{ host }}
+          disabled={mutation.busy}
+          onClick={() => void decide('deny', t('Denied: {host}.', { host }))}
+        />
+      </div>
+    </li>
+  )
+}
+
 /** Contract: 7, Deletion orders. */
 export function OpenOrders() {
-  const client = useClient()
   return (
     <div className="stack">
       <Link href="/admin/federation" className="small">
@@ -94,7 +191,7 @@ export function OpenOrders() {
       </p>
       <AdminList
         title={t('Deletions that wait for other instances')}
-        fetchPage={async (query, signal) => {
+        fetchPage={async (query, signal, client) => {
           const { orders, nextCursor } = await client.call('listOpenOrders', { query: { limit: 50, ...query }, signal })
           return { items: orders, nextCursor }
         }}
@@ -123,40 +220,5 @@ export function OpenOrders() {
         )}
       </AdminList>
     </div>
-  )
-}
-
-function PeerForm({ onSent }: { onSent: () => void }) {
-  const client = useClient()
-  const mutation = useMutation()
-  const showToast = useToast()
-  const [address, setAddress] = useState('')
-  const [submitted, setSubmitted] = useState(false)
-  const origin = parseInstanceAddress(address)
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
-    setSubmitted(true)
-    if (!origin) return
-    const done = await mutation.run(async () => {
-      const { peer } = await client.call('initiatePeer', { body: { remoteOrigin: origin } })
-      showToast(peer.status === 'active' ? t('The instances are now peers.') : t('Request sent.'))
-    })
-    onSent()
-    if (!done) return
-    setAddress('')
-    setSubmitted(false)
-  }
-  return (
-    <form className="peer-form" noValidate onSubmit={(event) => void submit(event)}>
-      <AddressField
-        label={t('Address of an instance')}
-        name="peer-address"
-        value={address}
-        submitted={submitted}
-        onText={(text) => (setAddress(text), mutation.clear())}
-      />
-      <SubmitButton mutation={mutation}>{t('Send request')}</SubmitButton>
-      {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
-    </form>
   )
 }

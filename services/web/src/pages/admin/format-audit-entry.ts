@@ -40,12 +40,9 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
 export const formatAction = (action: AuditAction): string => t(actionTexts[action], { actor: '…', target: '…' })
 
 /** `text` has the places {actor} and {target}. */
-export type AuditEntryText = { text: string; target: string; details: string }
-
-/** An action without a text is shown by its name. */
 export function formatAuditEntry(
   entry: Pick<AuditEntry, 'action' | 'targetId' | 'detail'> & Partial<Pick<AuditEntry, 'targetName'>>,
-): AuditEntryText {
+) {
   const { name, origin, ...others } = entry.detail
   const target =
     typeof name === 'string' ? name : typeof origin === 'string' ? hostOf(origin) : (entry.targetName ?? entry.targetId)
@@ -59,11 +56,9 @@ export function formatAuditEntry(
   }
 }
 
-type Detail = { label: Text; values: Readonly<Record<string, Text>> }
-
 const yesOrNo = { true: 'yes', false: 'no' } as const
 
-const details: Readonly<Record<string, Detail>> = {
+const details: Readonly<Record<string, { label: Text; values: Readonly<Record<string, Text>> }>> = {
   maxUses: { label: 'Uses', values: { null: 'no limit' } },
   usedCount: { label: 'Used', values: {} },
   expiresAt: { label: 'Expires', values: { null: 'never' } },

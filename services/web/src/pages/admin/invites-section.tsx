@@ -1,33 +1,30 @@
-import { useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { useClient, useInstanceInfo } from '../../hooks.ts'
-import { t } from '../../language/language.ts'
+import type { Client, Invite, InviteRedemption, User } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
+import { UserName } from '../../components/avatar.tsx'
+import { LinkField } from '../../components/copy-field.tsx'
+import { Dialog, DialogButton } from '../../components/dialog.tsx'
+import { Menu } from '../../components/menu.tsx'
+import { QueryList } from '../../components/query-list.tsx'
+import { Badge, type BadgeTone, RelativeTime } from '../../components/status.tsx'
+import { useInstanceInfo, useQuery, type Work } from '../../hooks.ts'
+import { t, type Text } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 import { AdminList } from './admin-list.tsx'
-import { InviteDialog } from './invite-dialogs.tsx'
-import { InviteRow } from './invite-row.tsx'
+import { BulkSuspendDialog } from './bulk-suspend-dialog.tsx'
+import { InviteDialog, ReinstateDialog } from './invite-dialogs.tsx'
+import { askBefore, type RowDialogProps, useRowDialog } from './row-dialog.tsx'
 
 const pageSize = 20
 
 /** Contract: 4. */
 export function InvitesSection() {
-  const client = useClient()
-  const [creating, setCreating] = useState(false)
   const { info } = useInstanceInfo()
+  const options = { '': t('Active'), archived: t('Archived') }
   return (
     <AdminList
       title={t('Invites')}
-      filters={[
-        {
-          name: 'status',
-          label: 'Status',
-          type: 'toggle',
-          options: [
-            ['', t('Active')],
-            ['archived', t('Archived')],
-          ],
-        },
-      ]}
-      fetchPage={async ({ status, ...query }, signal) => {
+      filters={[{ name: 'status', label: 'Status', type: 'toggle', options }]}
+      fetchPage={async ({ status, ...query }, signal, client) => {
         const asked = { limit: pageSize, status: status === 'archived' ? status : 'active', ...query } as const
         const { invites: items, nextCursor } = await client.call('listInvites', { query: asked, signal })
         return { items, nextCursor }
@@ -41,21 +38,156 @@ export function InvitesSection() {
       }
       toolbar={({ refetch }) => (
         <>
-          <Button variant="primary" icon="plus" onClick={() => setCreating(true)}>
-            {t('New invite')}
-          </Button>
+          <DialogButton
+            variant="primary"
+            icon="plus"
+            text="New invite"
+            dialog={(close) => <InviteDialog row={null} onClose={close} onDone={refetch} />}
+          />
           {info?.registrationOpen && (
             <p className="small muted">
-              {t(
-                'Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite, choose “Invite only” under Instance.',
-              )}
+              <Phrase text="Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite, choose “Invite only” under Instance." />
             </p>
           )}
-          {creating && <InviteDialog invite={null} onClose={() => setCreating(false)} onChanged={refetch} />}
         </>
       )}
     >
       {(invite, refetch) => <InviteRow key={invite.id} invite={invite} onChanged={refetch} />}
     </AdminList>
   )
+}
+
+const statuses: Record<Invite['status'], { tone: BadgeTone; label: Text }> = {
+  active: { tone: 'good', label: 'active' },
+  exhausted: { tone: 'neutral', label: 'used up' },
+  expired: { tone: 'warning', label: 'expired' },
+  revoked: { tone: 'bad', label: 'revoked' },
+}
+
+function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => void }) {
+  const { name } = invite
+  const { item, dialog } = useRowDialog({ row: invite, name, onDone: onChanged })
+  const status = statuses[invite.status]
+  const active = invite.status === 'active'
+  const revoked = invite.status === 'revoked'
+  const isUsed = invite.usedCount > 0
+  return (
+    <li className="list-row list-row--tall">
+      <div className="stack stack--tight">
+        <h3>
+          <UserName>{name}</UserName> <Badge tone={status.tone}>{t(status.label)}</Badge>
+        </h3>
+        <p className="small muted">
+          {formatUses(invite)} · <Expiry invite={invite} /> · <Creation invite={invite} />
+        </p>
+      </div>
+      {active && (
+        <LinkField
+          url={invite.url}
+          name="invite-link"
+          id={`invite-link-${invite.id}`}
+          label={t('Link of {name}', { name })}
+          copyLabel={t('Copy the link of {name}', { name })}
+        />
+      )}
+      <div className="list-row__actions">
+        <Menu label={t('Actions for {username}', { username: name })}>
+          {item('Who used it', 'Who used it: {name}', RedemptionsDialog)}
+          {!revoked && item('Edit', 'Edit {name}', InviteDialog)}
+          {!active && item('Reinstate', 'Reinstate {name}', ReinstateDialog)}
+          {isUsed && item('Suspend its users', 'Suspend its users: {name}', SuspendInvitedDialog, { dangerous: true })}
+          {!revoked && item('Revoke', 'Revoke {name}', RevokeDialog, { dangerous: true })}
+          {item('Delete', 'Delete {name}', DeleteInviteDialog, { dangerous: true })}
+        </Menu>
+      </div>
+      {dialog}
+    </li>
+  )
+}
+
+function Expiry({ invite: { expiresAt, status } }: { invite: Invite }) {
+  if (expiresAt === null) return t('never expires')
+  const values = { time: <RelativeTime at={expiresAt} /> }
+  return <Phrase text={status === 'expired' ? 'expired {time}' : 'expires {time}'} values={values} />
+}
+
+function Creation({ invite: { createdAt, createdByUsername } }: { invite: Invite }) {
+  const time = <RelativeTime at={createdAt} />
+  if (!createdByUsername) return <Phrase text="created {time}" values={{ time }} />
+  return <Phrase text="created {time} by {name}" values={{ time, name: <UserName>{createdByUsername}</UserName> }} />
+}
+
+function formatUses({ usedCount: used, maxUses: max }: Invite): string {
+  if (max === null) return used === 1 ? t('1 use, no limit') : t('{used} uses, no limit', { used })
+  return max === 1 ? t('{used} of 1 use', { used }) : t('{used} of {max} uses', { used, max })
+}
+
+const RevokeDialog = askBefore<Invite>({
+  title: 'Revoke {name}',
+  text: 'The link stops working at once. If you reinstate the invite later, it gets a new link.',
+  submit: 'Revoke',
+  dangerous: true,
+  act: (client, { id }) => client.call('revokeInvite', { params: { id } }),
+  done: '{name} was revoked.',
+})
+
+const DeleteInviteDialog = askBefore<Invite>({
+  title: 'Delete {name}',
+  text: 'The link stops working, and the list of who used it is deleted. The accounts are kept.',
+  submit: 'Delete',
+  dangerous: true,
+  act: (client, { id }) => client.call('deleteInvite', { params: { id } }),
+  done: '{name} was deleted.',
+})
+
+function SuspendInvitedDialog({ row: invite, name, ...props }: RowDialogProps<Invite>) {
+  const listUsers: Work<User[]> = async (signal, client) => {
+    const found: User[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const query = { invite: invite.id, pageSize: limits.pageSizeMax, ...(cursor && { cursor }) }
+      const page = await client.call('listUsers', { query, signal })
+      found.push(...page.users)
+      cursor = page.nextCursor
+    }
+    return found
+  }
+  return <BulkSuspendDialog title={t('Suspend the users of {name}', { name })} listUsers={listUsers} {...props} />
+}
+
+function RedemptionsDialog({ row: { id }, name, onClose }: RowDialogProps<Invite>) {
+  const fetchPage = (signal: AbortSignal, client: Client, cursor?: string) =>
+    client.call('listRedemptions', { params: { id }, query: cursor ? { cursor } : {}, signal })
+  const query = useQuery(id, fetchPage)
+  const { redemptions = null, nextCursor } = query.data ?? {}
+  const addPage = async (signal: AbortSignal, client: Client) => {
+    const page = await fetchPage(signal, client, nextCursor ?? '')
+    return { ...page, redemptions: [...(redemptions ?? []), ...page.redemptions] }
+  }
+  return (
+    <Dialog title={t('Who used {name}', { name })} onClose={onClose}>
+      <QueryList
+        query={query}
+        items={redemptions}
+        fetchNextPage={nextCursor ? () => query.load(addPage) : null}
+        empty={t('No one has used this invite yet.')}
+      >
+        {(redemption) => (
+          <li key={redemption.id} className="split-row">
+            <span>
+              <UserName strong>{redemption.registrantUsername}</UserName> <CurrentName redemption={redemption} />
+            </span>
+            <span className="small muted">
+              <RelativeTime at={redemption.redeemedAt} />
+            </span>
+          </li>
+        )}
+      </QueryList>
+    </Dialog>
+  )
+}
+
+function CurrentName({ redemption }: { redemption: InviteRedemption }) {
+  if (redemption.isDeleted || redemption.currentUsername === null) return <Badge>{t('Deleted')}</Badge>
+  if (redemption.currentUsername === redemption.registrantUsername) return null
+  return <span className="small muted">{t('now {name}', { name: redemption.currentUsername })}</span>
 }

@@ -1,19 +1,20 @@
 import type { Overview } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
+import { recall, remember } from '../../browser-storage.ts'
+import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { QueryError } from '../../components/error-message.tsx'
 import { formatDay, formatNumber } from '../../components/format.ts'
-import { Skeleton } from '../../components/status.tsx'
-import { useClient, useQuery } from '../../hooks.ts'
+import { Icon } from '../../components/icon.tsx'
+import { Skeleton, StatusDot } from '../../components/status.tsx'
+import { useQuery } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
-import { FirstSteps } from './first-steps.tsx'
 
 /** Contract: 5, Overview. */
 export function OverviewSection() {
-  const client = useClient()
-  const query = useQuery('overview', (signal) => client.call('overview', { signal }), 'any')
+  const query = useQuery('overview', (signal, client) => client.call('overview', { signal }), 'any')
   return (
     <section className="stack stack--loose" aria-label={t('Overview')}>
       <h2 className="visually-hidden">{t('Overview')}</h2>
@@ -37,6 +38,67 @@ export function OverviewSection() {
   )
 }
 
+type Step = { name: keyof Overview['firstSteps'] | 'hasBackup'; text: Text; hint: Text; href?: string }
+
+const steps: readonly Step[] = [
+  { name: 'isNamed', text: 'Name the instance', hint: 'People see it when they log in.', href: '/admin/settings' },
+  {
+    name: 'isRegistrationDecided',
+    text: 'Open or close the registration',
+    hint: 'Choose who can create an account.',
+    href: '/admin/settings',
+  },
+  { name: 'hasInvited', text: 'Invite somebody', hint: 'Make a link and pass it on.', href: '/admin/invites' },
+  {
+    name: 'hasSecondAdmin',
+    text: 'Make a second admin',
+    hint: 'Somebody who can let you in again when you have lost your password.',
+    href: '/admin/users',
+  },
+  {
+    name: 'hasBackup',
+    text: 'Make a backup',
+    hint: 'On the server: gatehouse backup <file>. Keep the file, and the secrets, on another machine.',
+  },
+]
+
+/** What this browser remembers (`backup` or `hidden`), since the state of the instance does not tell. */
+const storageKey = 'gatehouse_first_steps'
+
+/** Goes when all is done, or when it is hidden. */
+function FirstSteps({ done }: { done: Overview['firstSteps'] }) {
+  const [known, setKnown] = useState(() => recall(storageKey))
+  const note = (what: 'backup' | 'hidden') => {
+    remember(storageKey, what)
+    setKnown(what)
+  }
+  const isDone = (name: Step['name']) => (name === 'hasBackup' ? known === 'backup' : done[name])
+  if (known === 'hidden' || steps.every(({ name }) => isDone(name))) return null
+  return (
+    <Card
+      title={t('First steps')}
+      highlighted
+      action={<Button size="small" variant="plain" text="Hide" onClick={() => note('hidden')} />}
+    >
+      <ul className="list">
+        {steps.map(({ name, text, hint, href }) => (
+          <li key={name} className="first-step" data-done={isDone(name)}>
+            {isDone(name) ? <Icon name="check" /> : <StatusDot on={false} />}
+            <span>
+              {href && !isDone(name) ? <Link href={href}>{t(text)}</Link> : <strong>{t(text)}</strong>}
+              {isDone(name) && <span className="visually-hidden"> {t('Done')}</span>}
+              {!isDone(name) && <span className="small muted">{t(hint)}</span>}
+            </span>
+            {name === 'hasBackup' && !isDone(name) && (
+              <Button size="small" text="I have one" onClick={() => note('backup')} />
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
 const upTo = (max: number) => (count: number) => formatNumber(count) + (count >= max ? '+' : '')
 const formatCount = upTo(limits.overviewMax)
 
@@ -56,16 +118,15 @@ const [barWidth, height] = [10, 60]
 
 /** The picture is for the eye; the table says the same. */
 function Registrations({ days }: { days: Overview['registrations'] }) {
-  const most = Math.max(1, ...days.map(({ count }) => count))
+  const most = Math.max(...days.map(({ count }) => count))
+  const barHeight = (count: number) => Math.max(1, (count / Math.max(1, most)) * height)
   const total = days.reduce((sum, { count }) => sum + count, 0)
   const [first, last] = [days[0]?.day ?? '', days.at(-1)?.day ?? '']
   return (
     <Card
       title={t('Registrations a day')}
-      text={t('{total} in 30 days, at most {most} a day', {
-        total: formatNumber(total),
-        most: formatCount(Math.max(...days.map(({ count }) => count))),
-      })}
+      text="{total} in 30 days, at most {most} a day"
+      values={{ total: formatNumber(total), most: formatCount(most) }}
     >
       <svg className="chart" viewBox={`0 0 ${days.length * barWidth} ${height}`} preserveAspectRatio="none" aria-hidden>
         {days.map(({ day, count }, index) => (
@@ -73,8 +134,8 @@ function Registrations({ days }: { days: Overview['registrations'] }) {
             key={day}
             x={index * barWidth + 1}
             width={barWidth - 2}
-            y={height - Math.max(1, (count / most) * height)}
-            height={Math.max(1, (count / most) * height)}
+            y={height - barHeight(count)}
+            height={barHeight(count)}
           >
             <title>{`${formatDay(day)}: ${formatCount(count)}`}</title>
           </rect>

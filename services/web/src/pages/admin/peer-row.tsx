@@ -1,48 +1,78 @@
 import type { Peer } from '@gatehouse/client'
 import { Fragment, type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { formatNumber, hostOf } from '../../components/format.ts'
 import { UserName } from '../../components/avatar.tsx'
-import { RowError } from '../../components/error-message.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { MutationButton, RowError } from '../../components/error-message.tsx'
+import { Field } from '../../components/field.tsx'
+import { formatNumber, hostOf } from '../../components/format.ts'
 import { Menu, MenuItem } from '../../components/menu.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
-import { useClient, useMutation, useToast } from '../../hooks.ts'
+import { useMutation, useToast } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { PeerActDialog, RotationDialog } from './peer-dialogs.tsx'
 import { explainPeer, type PeerAct, peerStates } from './peer-states.ts'
+import { askBefore, type RowDialogProps, useRowDialog } from './row-dialog.tsx'
 
-const acts: Record<PeerAct, { text: Text; fullText: Text; dangerous?: boolean }> = {
-  rotate: { text: 'Secret…', fullText: 'Secret of {host}' },
-  recheck: { text: 'Recheck', fullText: 'Recheck {name}' },
-  reset: { text: 'Reset', fullText: 'Reset {name}' },
-  revoke: { text: 'Revoke', fullText: 'Revoke {name}', dangerous: true },
-  forget: { text: 'Forget', fullText: 'Forget {name}' },
-}
+const ResetDialog = askBefore<Peer>({
+  title: 'Reset {name}',
+  text: 'This instance forgets the peering. A new request is needed to become peers again.',
+  submit: 'Reset',
+  dangerous: true,
+  act: (client, { id }) => client.call('resetPeer', { params: { id } }),
+  done: '{host} was reset.',
+})
 
-type Props = { peer: Peer; onChanged: () => void }
+const RevokePeerDialog = askBefore<Peer>({
+  title: 'Revoke {name}',
+  text: 'The two instances refuse each other’s requests from now on. Accounts are not changed.',
+  submit: 'Revoke',
+  dangerous: true,
+  act: (client, { id }) => client.call('revokePeer', { params: { id } }),
+  done: '{host} is no longer a peer.',
+})
+
+const ForgetDialog = askBefore<Peer>({
+  title: 'Forget {name}',
+  text: 'The instance leaves this list, and may ask to become a peer again.',
+  submit: 'Forget',
+  dangerous: true,
+  act: (client, { id }) => client.call('forgetPeer', { params: { id } }),
+  done: '{host} was forgotten.',
+})
 
 /** Contract: 7. */
-export function PeerRow({ peer, onChanged }: Props) {
-  const client = useClient()
+export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void }) {
   const recheck = useMutation()
   const showToast = useToast()
-  const [openAct, setOpenAct] = useState<Exclude<PeerAct, 'recheck'> | null>(null)
   const host = hostOf(peer.origin)
+  const { item, dialog } = useRowDialog({ row: peer, name: host, onDone: onChanged })
   const state = peerStates[peer.status]
   const explanation = explainPeer(peer)
   const time = lastChangeOf(peer)
-  const close = () => setOpenAct(null)
   const runRecheck = async () => {
-    const done = await recheck.run(async () => {
+    const done = await recheck.run(async (_, client) => {
       const { status } = (await client.call('recheckPeer', { params: { id: peer.id } })).peer
-      showToast(
-        status === 'active'
-          ? t('{host} is active again.', { host })
-          : t('{host}: still {label}.', { host, label: t(peerStates[status].label) }),
-      )
+      const label = t(peerStates[status].label)
+      showToast(t(status === 'active' ? '{host} is active again.' : '{host}: still {label}.', { host, label }))
     })
     if (done) onChanged()
+  }
+  const items: Record<PeerAct, ReactNode> = {
+    rotate: item('Secret…', 'Secret of {host}', RotationDialog),
+    recheck: (
+      <MenuItem
+        key="Recheck"
+        text="Recheck"
+        fullText="Recheck {name}"
+        values={{ name: host }}
+        disabled={recheck.busy}
+        onClick={() => void runRecheck()}
+      />
+    ),
+    reset: item('Reset', 'Reset {name}', ResetDialog),
+    revoke: item('Revoke', 'Revoke {name}', RevokePeerDialog, { dangerous: true }),
+    forget: item('Forget', 'Forget {name}', ForgetDialog),
   }
   return (
     <li className="list-row">
@@ -70,22 +100,9 @@ export function PeerRow({ peer, onChanged }: Props) {
         <RowError mutation={recheck} />
       </div>
       <div className="list-row__actions">
-        <Menu label={t('Actions for {username}', { username: host })}>
-          {state.acts.map((act) => (
-            <MenuItem
-              key={act}
-              {...acts[act]}
-              values={{ host, name: host }}
-              disabled={act === 'recheck' && recheck.busy}
-              onClick={() => (act === 'recheck' ? void runRecheck() : setOpenAct(act))}
-            />
-          ))}
-        </Menu>
+        <Menu label={t('Actions for {username}', { username: host })}>{state.acts.map((act) => items[act])}</Menu>
       </div>
-      {openAct === 'rotate' && <RotationDialog peer={peer} onClose={close} onChanged={onChanged} />}
-      {openAct !== null && openAct !== 'rotate' && (
-        <PeerActDialog act={openAct} peer={peer} onClose={close} onChanged={onChanged} />
-      )}
+      {dialog}
     </li>
   )
 }
@@ -117,4 +134,47 @@ function lastChangeOf({ revokedAt, activatedAt, createdAt }: Peer): { text: Text
   if (revokedAt !== null) return { text: 'revoked {time}', at: revokedAt }
   if (activatedAt !== null) return { text: 'activated {time}', at: activatedAt }
   return { text: 'requested {time}', at: createdAt }
+}
+
+const maxRotationDays = 365
+
+/** Contract: 7, rotation. */
+function RotationDialog({ row: peer, name: host, onClose, onDone }: RowDialogProps<Peer>) {
+  const rotation = useMutation()
+  const saving = useMutation()
+  const [typed, setTyped] = useState(String(peer.autoRotateIntervalDays))
+  const days = Number(typed)
+  const valid = Number.isInteger(days) && days >= 1 && days <= maxRotationDays
+  const finish = (done: boolean) => {
+    if (!done) return
+    onClose()
+    onDone()
+  }
+  const params = { id: peer.id }
+  const rotate = async () =>
+    finish(await rotation.run((_, client) => client.call('rotatePeer', { params }), t('The secret was rotated.')))
+  const save = async () => {
+    const body = { autoRotateIntervalDays: days }
+    if (valid) finish(await saving.run((_, client) => client.call('patchPeer', { params, body }), t('Saved.')))
+  }
+  return (
+    <Dialog
+      title={t('Secret of {host}', { host })}
+      text="The secret signs the requests between the two instances. Rotating it interrupts nothing."
+      submit={t('Save')}
+      mutation={rotation.busy || rotation.error ? rotation : saving}
+      actions={<MutationButton mutation={rotation} text="Rotate now" onClick={() => void rotate()} />}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <Field
+        label={t('Rotate every … days')}
+        name="rotation-days"
+        inputMode="numeric"
+        value={typed}
+        onText={setTyped}
+        error={valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })}
+      />
+    </Dialog>
+  )
 }

@@ -4,10 +4,8 @@ import { t, type Text } from '../../language/language.ts'
 
 export type PeerAct = 'rotate' | 'recheck' | 'reset' | 'revoke' | 'forget'
 
-type PeerState = { tone: BadgeTone; label: Text; acts: readonly PeerAct[] }
-
 /** Contract: 7, states of a peer. */
-export const peerStates: Record<Peer['status'], PeerState> = {
+export const peerStates: Record<Peer['status'], { tone: BadgeTone; label: Text; acts: readonly PeerAct[] }> = {
   active: { tone: 'good', label: 'active', acts: ['rotate', 'revoke'] },
   pending: { tone: 'warning', label: 'pending', acts: ['revoke'] },
   awaiting_approval: { tone: 'warning', label: 'awaiting approval', acts: ['revoke'] },

@@ -1,4 +1,4 @@
-import type { InstanceSettings } from '@gatehouse/client'
+import type { Client, InstanceSettings } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { type SubmitEvent, useState } from 'react'
 import { AccentField, PicturePicker } from '../../components/appearance-fields.tsx'
@@ -8,7 +8,7 @@ import { MutationError, QueryError, SubmitButton } from '../../components/error-
 import { Field, RadioGroup, Switch, TextArea } from '../../components/field.tsx'
 import { Skeleton, StatusDot } from '../../components/status.tsx'
 import { refetchInstanceInfo, useClient, useMutation, useQuery } from '../../hooks.ts'
-import { t } from '../../language/language.ts'
+import { t, type Text } from '../../language/language.ts'
 
 const registrationOptions = [
   ['open', 'Open', 'Anyone can create an account.'],
@@ -16,16 +16,70 @@ const registrationOptions = [
   ['environment', 'Server default', 'As set by the environment variable REGISTRATION_OPEN.'],
 ] as const
 
-type RegistrationOption = (typeof registrationOptions)[number][0]
-
-const toOption = (open: boolean | null): RegistrationOption =>
-  open === null ? 'environment' : open ? 'open' : 'closed'
 const fromOption = { open: true, closed: false, environment: null } as const
+const toOption = (open: boolean | null) => (open === null ? 'environment' : open ? 'open' : 'closed')
+
+const switches = {
+  federatedRegistrationOpen: {
+    label: 'Allow users from other instances',
+    hint: 'Users of other instances can get an identity here. Invites do not affect this.',
+  },
+  autoAcceptPeering: {
+    label: 'Accept peering requests automatically',
+    hint: 'When off, an admin approves or denies each request under Federation.',
+  },
+  requireSecondFactorForAdmins: {
+    label: 'Demand a second factor of admins',
+    hint: 'Admins without one cannot use this administration until they have turned one on, on their home page.',
+  },
+  stubUpgradesNeedProof: {
+    label: 'Ask for a proof before a known user gets an account',
+    hint: 'When off, users that peers have told of can register while their own instance does not answer.',
+  },
+} as const satisfies Partial<Record<keyof InstanceSettings, { label: Text; hint: Text }>>
+
+const switchNames = Object.keys(switches) as Array<keyof typeof switches>
+
+type TextSetting = { title: Text; label: Text; hint: Text; submit: Text; max: number; isLong?: boolean }
+
+const textSettings: Record<'instanceName' | 'contact' | 'description' | 'rules', TextSetting> = {
+  instanceName: {
+    title: 'Instance name',
+    label: 'Name of this instance',
+    hint: 'Shown on the login page and to other instances.',
+    submit: 'Save name',
+    max: 64,
+  },
+  contact: {
+    title: 'Contact',
+    label: 'Whom to ask',
+    hint: 'Shown on the login page, for people who have forgotten their password: an address, a number, a room.',
+    submit: 'Save contact',
+    max: limits.contactMax,
+  },
+  description: {
+    title: 'Description',
+    label: 'What this instance is',
+    hint: 'Shown on the pages for logging in and registering, and where a link is previewed.',
+    submit: 'Save description',
+    max: limits.descriptionMax,
+    isLong: true,
+  },
+  rules: {
+    title: 'Rules',
+    label: 'What holds for everybody here',
+    hint: 'Shown on the pages for logging in and registering.',
+    submit: 'Save rules',
+    max: limits.rulesMax,
+    isLong: true,
+  },
+}
+
+const textNames = Object.keys(textSettings) as Array<keyof typeof textSettings>
 
 /** Spec: POST register, toggle matrix. */
 export function SettingsSection() {
-  const client = useClient()
-  const fetchSettings = async (signal: AbortSignal) => {
+  const fetchSettings = async (signal: AbortSignal, client: Client) => {
     const [settings, info] = await Promise.all([
       client.call('getSettings', { signal }),
       client.call('instanceInfo', { signal }),
@@ -39,7 +93,7 @@ export function SettingsSection() {
     if (mutation.busy) return
     // Shown at once, reverted on an error.
     setPending(changed)
-    await mutation.run(async (signal) => {
+    await mutation.run(async (signal, client) => {
       const settings = await client.call('patchSettings', { body: changed, signal })
       const { registrationOpen } = await client.call('instanceInfo', { signal })
       query.setData({ settings, registrationOpen: settings.registrationOpen ?? registrationOpen })
@@ -65,32 +119,15 @@ export function SettingsSection() {
             onPick={(option) => void change({ registrationOpen: fromOption[option] })}
           />
           <div className="list">
-            <Switch
-              label={t('Allow users from other instances')}
-              hint={t('Users of other instances can get an identity here. Invites do not affect this.')}
-              on={shown.federatedRegistrationOpen}
-              onChange={(on) => void change({ federatedRegistrationOpen: on })}
-            />
-            <Switch
-              label={t('Accept peering requests automatically')}
-              hint={t('When off, an admin approves or denies each request under Federation.')}
-              on={shown.autoAcceptPeering}
-              onChange={(on) => void change({ autoAcceptPeering: on })}
-            />
-            <Switch
-              label={t('Demand a second factor of admins')}
-              hint={t(
-                'Admins without one cannot use this administration until they have turned one on, on their home page.',
-              )}
-              on={shown.requireSecondFactorForAdmins}
-              onChange={(on) => void change({ requireSecondFactorForAdmins: on })}
-            />
-            <Switch
-              label={t('Ask for a proof before a known user gets an account')}
-              hint={t('When off, users that peers have told of can register while their own instance does not answer.')}
-              on={shown.stubUpgradesNeedProof}
-              onChange={(on) => void change({ stubUpgradesNeedProof: on })}
-            />
+            {switchNames.map((name) => (
+              <Switch
+                key={name}
+                label={t(switches[name].label)}
+                hint={t(switches[name].hint)}
+                on={shown[name]}
+                onChange={(on) => void change({ [name]: on })}
+              />
+            ))}
           </div>
           {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
         </Card>
@@ -98,51 +135,9 @@ export function SettingsSection() {
       </div>
       <div className="stack">
         <RegistrationRules local={registrationOpen} federated={settings.federatedRegistrationOpen} />
-        <TextSettingForm
-          setting="instanceName"
-          value={settings.instanceName}
-          title={t('Instance name')}
-          label={t('Name of this instance')}
-          hint={t('Shown on the login page and to other instances.')}
-          max={64}
-          submit={t('Save name')}
-          isNeeded
-          onSaved={save}
-        />
-        <TextSettingForm
-          setting="contact"
-          value={settings.contact ?? ''}
-          title={t('Contact')}
-          label={t('Whom to ask')}
-          hint={t(
-            'Shown on the login page, for people who have forgotten their password: an address, a number, a room.',
-          )}
-          max={limits.contactMax}
-          submit={t('Save contact')}
-          onSaved={save}
-        />
-        <TextSettingForm
-          setting="description"
-          value={settings.description ?? ''}
-          title={t('Description')}
-          label={t('What this instance is')}
-          hint={t('Shown on the pages for logging in and registering, and where a link is previewed.')}
-          max={limits.descriptionMax}
-          submit={t('Save description')}
-          isLong
-          onSaved={save}
-        />
-        <TextSettingForm
-          setting="rules"
-          value={settings.rules ?? ''}
-          title={t('Rules')}
-          label={t('What holds for everybody here')}
-          hint={t('Shown on the pages for logging in and registering.')}
-          max={limits.rulesMax}
-          submit={t('Save rules')}
-          isLong
-          onSaved={save}
-        />
+        {textNames.map((name) => (
+          <TextSettingForm key={name} name={name} value={settings[name] ?? ''} onSaved={save} />
+        ))}
       </div>
     </div>
   )
@@ -158,7 +153,7 @@ const rows = [
 /** Spec: POST register, toggle matrix. */
 function RegistrationRules({ local, federated }: { local: boolean; federated: boolean }) {
   return (
-    <Card title={t('Who gets an account')} text={t('Existing accounts can always log in.')}>
+    <Card title={t('Who gets an account')} text="Existing accounts can always log in.">
       <table className="rules-table">
         <thead>
           <tr>
@@ -193,75 +188,57 @@ function RegistrationRules({ local, federated }: { local: boolean; federated: bo
   )
 }
 
-type TextSettingProps = {
-  setting: 'instanceName' | 'contact' | 'description' | 'rules'
-  value: string
-  title: string
-  label: string
-  hint: string
-  max: number
-  submit: string
-  isNeeded?: boolean
-  isLong?: boolean
-  onSaved: (settings: InstanceSettings) => void
-}
+type OnSaved = (settings: InstanceSettings) => void
+type TextSettingProps = { name: keyof typeof textSettings; value: string; onSaved: OnSaved }
 
-function TextSettingForm({
-  setting,
-  value,
-  isNeeded = false,
-  isLong = false,
-  onSaved,
-  max,
-  ...texts
-}: TextSettingProps) {
-  const client = useClient()
+function TextSettingForm({ name, value, onSaved }: TextSettingProps) {
+  const { title, label, hint, submit, max, isLong } = textSettings[name]
   const mutation = useMutation()
   const [typed, setTyped] = useState(value)
   const text = typed.trim()
+  const isNeeded = name === 'instanceName'
   const Input = isLong ? TextArea : Field
-  const submit = async (event: SubmitEvent) => {
+  const save = async (event: SubmitEvent) => {
     event.preventDefault()
     if (isNeeded && !text) return
     await mutation.run(
-      async (signal) => onSaved(await client.call('patchSettings', { body: { [setting]: text }, signal })),
+      async (signal, client) => onSaved(await client.call('patchSettings', { body: { [name]: text }, signal })),
       t('Saved.'),
     )
   }
   return (
-    <Card title={texts.title}>
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
+    <Card title={t(title)}>
+      <form className="stack stack--tight" noValidate onSubmit={(event) => void save(event)}>
         <Input
-          label={texts.label}
-          name={setting}
+          label={t(label)}
+          name={name}
           optional={!isNeeded}
           autoComplete="off"
           maxLength={max}
           value={typed}
-          onText={(next) => setTyped(setting === 'rules' ? next : next.replaceAll('\n', ' '))}
+          onText={(next) => setTyped(name === 'rules' ? next : next.replaceAll('\n', ' '))}
           error={isNeeded && !text ? t('Enter a name.') : null}
-          hint={texts.hint}
+          hint={t(hint)}
         />
         {mutation.error && <MutationError mutation={mutation} />}
         <div className="button-row">
-          <SubmitButton mutation={mutation} variant="outline">
-            {texts.submit}
-          </SubmitButton>
+          <SubmitButton mutation={mutation} variant="outline" text={submit} />
         </div>
       </form>
     </Card>
   )
 }
 
-type LookProps = { settings: InstanceSettings; onSaved: (settings: InstanceSettings) => void }
-
-function LookForm({ settings, onSaved }: LookProps) {
+function LookForm({ settings, onSaved }: { settings: InstanceSettings; onSaved: OnSaved }) {
   const client = useClient()
   const mutation = useMutation()
   const [color, setColor] = useState(settings.accentColor)
-  const change = (body: (signal: AbortSignal) => Promise<Partial<InstanceSettings>>) =>
-    mutation.run(
-      async (signal) => onSaved(await client.call('patchSettings', { body: await body(signal), signal })),
+  const { logo } = settings
+  /** Once on light and once on dark. */
+  const preview = { className: 'wordmark wordmark--logo logo-preview', src: client.uploadUrl(logo ?? ''), alt: '' }
+  const change = (readBody: (signal: AbortSignal) => Promise<Partial<InstanceSettings>>) =>
+    void mutation.run(
+      async (signal) => onSaved(await client.call('patchSettings', { body: await readBody(signal), signal })),
       t('Saved.'),
     )
   return (
@@ -269,27 +246,18 @@ function LookForm({ settings, onSaved }: LookProps) {
       <div className="stack">
         <div className="field">
           <span className="field__label">{t('Logo')}</span>
-          {settings.logo && (
+          {logo && (
             <div className="button-row">
-              {['light', 'dark'].map((ground) => (
-                <img
-                  key={ground}
-                  className="wordmark wordmark--logo logo-preview"
-                  src={client.uploadUrl(settings.logo ?? '')}
-                  alt=""
-                />
-              ))}
+              <img {...preview} />
+              <img {...preview} />
             </div>
           )}
           <PicturePicker
             name="logo"
             label={t('Logo')}
-            accept="image/png,image/jpeg,image/webp,image/gif,image/avif"
-            choose={settings.logo ? t('Change picture') : t('Choose picture')}
-            onRemove={settings.logo ? () => void change(async () => ({ logo: null })) : null}
-            onFile={(file) =>
-              void change(async (signal) => ({ logo: (await client.upload(file, { signal })).filename }))
-            }
+            choose={logo ? 'Change picture' : 'Choose picture'}
+            onRemove={logo ? () => change(async () => ({ logo: null })) : null}
+            onFile={(file) => change(async (signal) => ({ logo: (await client.upload(file, { signal })).filename }))}
             hint={t(
               'Takes the place of the word Gatehouse, on light and on dark, and is the picture where a link is previewed.',
             )}
@@ -303,9 +271,7 @@ function LookForm({ settings, onSaved }: LookProps) {
         </div>
         {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
         <div className="button-row">
-          <Button busy={mutation.busy} onClick={() => void change(async () => ({ accentColor: color }))}>
-            {t('Save color')}
-          </Button>
+          <Button busy={mutation.busy} text="Save color" onClick={() => change(async () => ({ accentColor: color }))} />
         </div>
       </div>
     </Card>

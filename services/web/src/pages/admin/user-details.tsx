@@ -7,18 +7,17 @@ import { QueryError } from '../../components/error-message.tsx'
 import { formatDateTime, formatNumber } from '../../components/format.ts'
 import { SocketList } from '../../components/socket-list.tsx'
 import { RelativeTime, Skeleton } from '../../components/status.tsx'
-import { useClient, useQuery } from '../../hooks.ts'
+import { useQuery, type Work } from '../../hooks.ts'
 import { formatName, t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { AuditRow } from './audit-section.tsx'
-import { UserBadges, UserMenu } from './user-row.tsx'
+import { UserBadges, UserMenu } from './user-menu.tsx'
 
 /** Contract: 5, A user. */
 export function UserDetails({ id, self }: { id: string; self: User }) {
-  const client = useClient()
-  const query = useQuery(`user ${id}`, (signal) => client.call('describeUser', { params: { id }, signal }), 'users')
+  const describe: Work<UserDescription> = (signal, client) => client.call('describeUser', { params: { id }, signal })
+  const query = useQuery(`user ${id}`, describe, 'users')
   const found = query.data?.user.id === id ? query.data : null
-  const isSelf = id === self.id
   return (
     <section className="stack" aria-label={t('User')}>
       <Link href="/admin/users" className="small">
@@ -34,8 +33,8 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
               <UserNames user={found.user} />
             </div>
             <div className="button-row">
-              <UserBadges user={found.user} isSelf={isSelf} />
-              {!found.user.isDeleted && <UserMenu user={found.user} isSelf={isSelf} onChanged={query.refetch} />}
+              <UserBadges user={found.user} self={self} />
+              {!found.user.isDeleted && <UserMenu user={found.user} self={self} onChanged={query.refetch} />}
             </div>
           </header>
           <div className="settings-grid">
@@ -75,20 +74,19 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
 }
 
 function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [Text, ReactNode][] {
-  const isLocal = !user.homeInstance && !user.isDeleted
-  return [
+  const facts: [Text, ReactNode][] = [
     ['Id', <code key="id">{user.id}</code>],
     ['Joined on', formatDateTime(user.createdAt)],
     ['Last login', lastLoginAt === null ? t('none in 90 days') : <RelativeTime key="login" at={lastLoginAt} />],
     ['Instance', user.homeInstance ?? t('This instance')],
     ['Invited by', invitedBy ? <Invitation key="invite" invitedBy={invitedBy} /> : t('no invite')],
-    ...(isLocal ? ([['Second factor', rest.secondFactor ? t('On') : t('Off')]] satisfies [Text, string][]) : []),
-    ...(isLocal ? ([['Passkeys', formatNumber(rest.passkeys)]] satisfies [Text, string][]) : []),
-    ...(user.suspendedAt == null
-      ? []
-      : ([['Suspended on', formatDateTime(user.suspendedAt)]] satisfies [Text, string][])),
-    ...(user.suspendedReason ? ([['Reason', formatName(user.suspendedReason)]] satisfies [Text, string][]) : []),
   ]
+  if (!user.homeInstance && !user.isDeleted) {
+    facts.push(['Second factor', rest.secondFactor ? t('On') : t('Off')], ['Passkeys', formatNumber(rest.passkeys)])
+  }
+  if (user.suspendedAt != null) facts.push(['Suspended on', formatDateTime(user.suspendedAt)])
+  if (user.suspendedReason) facts.push(['Reason', formatName(user.suspendedReason)])
+  return facts
 }
 
 function Invitation({ invitedBy }: { invitedBy: NonNullable<UserDescription['invitedBy']> }) {

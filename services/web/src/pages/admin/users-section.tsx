@@ -1,12 +1,17 @@
 import type { User } from '@gatehouse/client'
 import { useState } from 'react'
+import { Link } from 'wouter'
+import { UserAvatar, UserNames } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
+import { Checkbox } from '../../components/field.tsx'
 import { formatNumber } from '../../components/format.ts'
-import { useClient, useQuery } from '../../hooks.ts'
+import { RelativeTime } from '../../components/status.tsx'
+import { useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 import { AdminList, type Filter } from './admin-list.tsx'
 import { BulkSuspendDialog } from './bulk-suspend-dialog.tsx'
-import { UserRow } from './user-row.tsx'
+import { UserBadges, UserMenu } from './user-menu.tsx'
 
 const pageSize = 20
 
@@ -16,32 +21,28 @@ const listFilters = (instances: readonly string[]): readonly Filter[] => [
     name: 'role',
     label: 'Role',
     type: 'select',
-    options: [
-      ['', t('All roles')],
-      ['admin', t('Admins')],
-      ['non-admin', t('Users')],
-    ],
+    options: { '': t('All roles'), admin: t('Admins'), 'non-admin': t('Users') },
   },
   {
     name: 'homeInstance',
     label: 'Instance',
     type: 'select',
-    options: [
-      ['', t('All instances')],
-      ['local', t('This instance')],
-      ...instances.map((host) => [host, host] as const),
-    ],
+    options: {
+      '': t('All instances'),
+      local: t('This instance'),
+      ...Object.fromEntries(instances.map((host) => [host, host])),
+    },
   },
   {
     name: 'sort',
     label: 'Sort by',
     type: 'select',
-    options: [
-      ['', t('Newest first')],
-      ['oldest', t('Oldest first')],
-      ['az', t('Username, A to Z')],
-      ['za', t('Username, Z to A')],
-    ],
+    options: {
+      '': t('Newest first'),
+      oldest: t('Oldest first'),
+      az: t('Username, A to Z'),
+      za: t('Username, Z to A'),
+    },
   },
   { name: 'joinedAfter', label: 'Joined from', type: 'date' },
   { name: 'joinedBefore', label: 'Joined until', type: 'date' },
@@ -51,10 +52,10 @@ const listFilters = (instances: readonly string[]): readonly Filter[] => [
 
 /** Contract: 5. */
 export function UsersSection({ self }: { self: User }) {
-  const client = useClient()
   const [selected, setSelected] = useState<ReadonlyMap<string, User>>(new Map())
   const [suspending, setSuspending] = useState(false)
-  const instances = useQuery('user instances', (signal) => client.call('listUserInstances', { signal }))
+  const instances = useQuery('user instances', (signal, client) => client.call('listUserInstances', { signal }))
+  const isSelectable = (user: User) => user.id !== self.id && !user.isDeleted
   const select = (users: readonly User[], isOn: boolean) => {
     const next = new Map(selected)
     for (const user of users) {
@@ -63,15 +64,14 @@ export function UsersSection({ self }: { self: User }) {
     }
     setSelected(next)
   }
+  const selectNone = () => setSelected(new Map())
   return (
     <AdminList
       title={t('Users')}
       filters={listFilters(instances.data?.instances ?? [])}
-      fetchPage={async (query, signal) => {
-        const { users, nextCursor, ...count } = await client.call('listUsers', {
-          query: { pageSize, ...query },
-          signal,
-        })
+      fetchPage={async (asked, signal, client) => {
+        const query = { pageSize, ...asked }
+        const { users, nextCursor, ...count } = await client.call('listUsers', { query, signal })
         return { items: users, nextCursor, count: formatCount(count) }
       }}
       watched="users"
@@ -82,55 +82,66 @@ export function UsersSection({ self }: { self: User }) {
         <div className="button-row">
           {selected.size > 0 && (
             <>
-              <Button size="small" variant="danger" onClick={() => setSuspending(true)}>
-                {t('Suspend selected: {count}', { count: formatNumber(selected.size) })}
-              </Button>
+              <Button
+                size="small"
+                variant="danger"
+                text="Suspend selected: {count}"
+                values={{ count: formatNumber(selected.size) }}
+                onClick={() => setSuspending(true)}
+              />
               <Button
                 size="small"
                 variant="plain"
-                onClick={() =>
-                  select(
-                    items.filter((user) => isSelectable(user, self)),
-                    true,
-                  )
-                }
-              >
-                {t('Select all of this page')}
-              </Button>
-              <Button size="small" variant="plain" onClick={() => setSelected(new Map())}>
-                {t('Select none')}
-              </Button>
+                text="Select all of this page"
+                onClick={() => select(items.filter(isSelectable), true)}
+              />
+              <Button size="small" variant="plain" text="Select none" onClick={selectNone} />
             </>
           )}
           {suspending && (
             <BulkSuspendDialog
               title={t('Suspend the selected users')}
               listUsers={async () => [...selected.values()]}
-              onClose={() => (setSuspending(false), setSelected(new Map()))}
-              onChanged={refetch}
+              onClose={() => (setSuspending(false), selectNone())}
+              onDone={refetch}
             />
           )}
         </div>
       )}
     >
       {(user, refetch) => (
-        <UserRow
-          key={user.id}
-          user={user}
-          isSelf={user.id === self.id}
-          onChanged={refetch}
-          isSelected={selected.has(user.id)}
-          isSelectable={isSelectable(user, self)}
-          onSelect={(isOn) => select([user], isOn)}
-        />
+        <li key={user.id} className="list-row">
+          <div className="user-item">
+            <Checkbox
+              name={`select-${user.id}`}
+              aria-label={t('Select {username}', { username: user.username })}
+              checked={selected.has(user.id)}
+              disabled={!isSelectable(user)}
+              onChange={(isOn) => select([user], isOn)}
+            />
+            <Link href={`/admin/users/${user.id}`} className="user-item">
+              <UserAvatar user={user} />
+              <UserNames user={user} />
+            </Link>
+          </div>
+          <div className="list-row__details">
+            <UserBadges user={user} self={self} />
+            <span className="small muted">
+              <Phrase text="Joined {time}" values={{ time: <RelativeTime at={user.createdAt} /> }} />
+            </span>
+          </div>
+          {!user.isDeleted && (
+            <div className="list-row__actions">
+              <UserMenu user={user} self={self} onChanged={refetch} />
+            </div>
+          )}
+        </li>
       )}
     </AdminList>
   )
 }
 
-const isSelectable = (user: User, self: User) => user.id !== self.id && !user.isDeleted
-
-export function formatCount({ total, totalIsEstimate }: { total: number; totalIsEstimate?: true | undefined }): string {
+function formatCount({ total, totalIsEstimate }: { total: number; totalIsEstimate?: true | undefined }): string {
   const count = formatNumber(total)
   if (totalIsEstimate) return t('About {count} accounts', { count })
   return total === 1 ? t('1 account') : t('{count} accounts', { count })

@@ -5,11 +5,9 @@ import { Wordmark } from '../../components/wordmark.tsx'
 import { useInstanceInfo } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { AuthIllustration } from './auth-illustration.tsx'
 
 type Props = { title: string; subtitle?: ReactNode; above?: ReactNode; children: ReactNode }
 
-/** The frame of the pages without a login. */
 export function AuthFrame({ title, subtitle, above, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   useNewPage(heading, title)
@@ -65,5 +63,39 @@ function About() {
         </details>
       )}
     </div>
+  )
+}
+
+/** From back to front: name, color by day, color by night, width of the line or 0, path. */
+const layers = [
+  'stars transparent #f4efe0 0 M94 120a2 2 0 1 0 4 0 2 2 0 1 0-4 0zM208.4 64a1.6 1.6 0 1 0 3.2 0 1.6 1.6 0 1 0-3.2 0zM316.2 170a1.8 1.8 0 1 0 3.6 0 1.8 1.8 0 1 0-3.6 0zM418.5 84a1.5 1.5 0 1 0 3 0 1.5 1.5 0 1 0-3 0zM638 96a2 2 0 1 0 4 0 2 2 0 1 0-4 0zM58.4 300a1.6 1.6 0 1 0 3.2 0 1.6 1.6 0 1 0-3.2 0zM666.5 318a1.5 1.5 0 1 0 3 0 1.5 1.5 0 1 0-3 0zM148.6 220a1.4 1.4 0 1 0 2.8 0 1.4 1.4 0 1 0-2.8 0z',
+  'sun #fff6dc #f2ead2 0 M508 236a52 52 0 1 0 104 0 52 52 0 1 0-104 0z',
+  'far-hills #b6d8d0 #173139 0 M0 560c120-90 200-70 300-30s170 30 250-20 130-50 170-40v430H0z',
+  'near-hills #93c1b6 #12272c 0 M0 640c110-40 230-44 330-20s260 20 390-30v310H0z',
+  'wall #6a9f93 #16302f 0 M0 900V540h36v22h36v-22h36v22h36v-22h36v22h360v-22h36v22h36v-22h36v22h36v-22h36v22h36v338z',
+  'tower #2f6d61 #1d3f3c 0 M160 900V356h34v26h33v-26h33v26h33v-26h33v90h68v-90h33v26h33v-26h33v26h33v-26h34v544z',
+  'shade #245a50 #152f2d 0 M293 382h33v518h-33zM527 382h33v518h-33zM326 446h68v14h-68z',
+  'windows #17433b #ffc857 0 M212 470a10 10 0 0 1 20 0v42h-20zM466 470a10 10 0 0 1 20 0v42h-20zM348 500a12 12 0 0 1 24 0v28h-24z',
+  'arch #1c4b42 #0b1b1a 0 M282 900V648a78 78 0 0 1 156 0v252z',
+  'gate #f6d487 #e39a2b 0 M298 900V648a62 62 0 0 1 124 0v252z',
+  'courtyard #fdf0cb #ffdf95 0 M326 900V712a34 34 0 0 1 68 0v188z',
+  'portcullis #1c4b42 #0b1b1a 5 M318 602v62l3 8 3-8v-66m12-8v84l3 8 3-8v-86m12-2v96l3 8 3-8v-96m12 2v86l3 8 3-8v-84m12 8v66l3 8 3-8v-60M304 622h112M299 650h122',
+  'chains #1c4b42 #0b1b1a 4 M252 618v22M468 618v22',
+  'lamps #f6d487 #ffc857 0 M243 664v-12a9 9 0 0 1 18 0v12zM459 664v-12a9 9 0 0 1 18 0v12z',
+  'ground #4d8a7a #0e2120 0 M0 838c180-16 540-16 720 0v62H0z',
+  'path #f7dfa6 #a8711f 0 M298 828h124l92 72H206z',
+]
+
+/** A gatehouse by day, and at night in the dark theme. Decorative. */
+function AuthIllustration() {
+  return (
+    <svg className="illustration" viewBox="0 0 720 900" preserveAspectRatio="xMidYMid slice" aria-hidden="true">
+      {layers.map((layer) => {
+        const [name, day, night, width, ...path] = layer.split(' ')
+        const color = `light-dark(${day}, ${night})`
+        const style = width === '0' ? { fill: color } : { fill: 'none', stroke: color, strokeWidth: width }
+        return <path key={name} d={path.join(' ')} style={style} />
+      })}
+    </svg>
   )
 }

@@ -1,25 +1,23 @@
 import { ApiError } from '@gatehouse/client'
-import { type SubmitEvent, useEffect, useRef, useState } from 'react'
+import { type SubmitEvent, use, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Button } from '../../components/button.tsx'
 import { DeletionResults } from '../../components/deletion-results.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
-import { Field, PasswordField } from '../../components/field.tsx'
+import { Field, findField, PasswordField } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
-import { openEntries, useClient, useDeletionReport, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
+import { DeletionReportContext, openEntries, useClient, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import { canUsePasskeys, choosePasskey, logInByPasskey, offerPasskeys } from '../../passkeys.ts'
 import { AuthFrame } from './auth-frame.tsx'
 
 /** Called with the login request, so that both are under way at once. */
-export function loadHomePage() {
-  return import('../home/home-page.tsx')
-}
+export const loadHomePage = () => import('../home/home-page.tsx')
 
 /** Spec: POST /api/auth/login. */
 export function LoginPage() {
   const client = useClient()
-  const [, setDeletionReport] = useDeletionReport()
+  const [, setDeletionReport] = use(DeletionReportContext)
   const mutation = useMutation()
   const { info } = useInstanceInfo()
   const search = useSearch()
@@ -28,15 +26,14 @@ export function LoginPage() {
   const [code, setCode] = useState('')
   const [step, setStep] = useState<'password' | 'code'>('password')
   const [submitted, setSubmitted] = useState(false)
-  const nameInput = useRef<HTMLInputElement>(null)
-  const passwordInput = useRef<HTMLInputElement>(null)
-  const codeInput = useRef<HTMLInputElement>(null)
-  useEffect(() => codeInput.current?.focus(), [step])
+  const form = useRef<HTMLFormElement>(null)
+  const focus = (name: string) => findField(form.current, name)?.focus()
+  useEffect(() => focus('code'), [step])
   const goBack = () => {
     setStep('password')
     setCode('')
     mutation.clear()
-    setTimeout(() => passwordInput.current?.focus())
+    setTimeout(() => focus('password'))
   }
 
   const signInByPasskey = (choose: (signal: AbortSignal) => ReturnType<typeof choosePasskey>) => {
@@ -61,15 +58,15 @@ export function LoginPage() {
   }
   const { error } = mutation
   const isRefused = error instanceof ApiError && error.status === 401 && !error.code?.startsWith('passkey')
-  const refused = isRefused ? error : null
+  const refusal = isRefused ? translateRefusal(error) : null
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     setSubmitted(true)
-    if (!username.trim()) return nameInput.current?.focus()
-    if (!password) return passwordInput.current?.focus()
+    if (!username.trim()) return focus('username')
+    if (!password) return focus('password')
     setDeletionReport(null)
     void loadHomePage().catch(() => undefined) // reported where the page is shown
-    if (step === 'code' && !code.trim()) return codeInput.current?.focus()
+    if (step === 'code' && !code.trim()) return focus('code')
     const credentials = { username: username.trim(), password, ...(step === 'code' && { code }) }
     const done = await mutation.run(async (signal) => {
       const { next } = await client.logIn(credentials, { signal })
@@ -77,7 +74,7 @@ export function LoginPage() {
       setStep('code')
       setSubmitted(false)
     })
-    if (!done) (codeInput.current ?? passwordInput.current)?.select()
+    if (!done) findField(form.current, step)?.select()
   }
   return (
     <AuthFrame
@@ -91,17 +88,16 @@ export function LoginPage() {
       }
     >
       <SessionEndNotice />
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
+      <form ref={form} className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
         {step === 'code' ? (
           <Field
             verbatim
             label={t('Code')}
             name="code"
             autoComplete="one-time-code"
-            inputRef={codeInput}
             value={code}
             onText={(text) => (setCode(text), mutation.clear())}
-            error={submitted && !code.trim() ? t('Enter the code of your app.') : refused && translateRefusal(refused)}
+            error={submitted && !code.trim() ? t('Enter the code of your app.') : refusal}
             hint={t('The six digits of your authenticator app, or a recovery code.')}
           />
         ) : (
@@ -111,37 +107,27 @@ export function LoginPage() {
               label={t('Username')}
               name="username"
               autoComplete="username webauthn"
-              inputRef={nameInput}
               value={username}
               onText={(text) => (setUsername(text), mutation.clear())}
               error={submitted && !username.trim() ? t('Enter your username.') : null}
-              {...(refused && { 'aria-invalid': true })}
+              {...(refusal && { 'aria-invalid': true })}
             />
             <PasswordField
               label={t('Password')}
               name="password"
               autoComplete="current-password"
-              inputRef={passwordInput}
               value={password}
               onText={(text) => (setPassword(text), mutation.clear())}
-              error={submitted && !password ? t('Enter your password.') : refused && translateRefusal(refused)}
+              error={submitted && !password ? t('Enter your password.') : refusal}
             />
           </>
         )}
-        <MutationError mutation={refused ? { ...mutation, error: null } : mutation} />
-        <SubmitButton mutation={mutation} wide>
-          {t('Log in')}
-        </SubmitButton>
+        <MutationError mutation={refusal ? { ...mutation, error: null } : mutation} />
+        <SubmitButton mutation={mutation} text="Log in" wide />
         {step === 'password' && canUsePasskeys() && (
-          <Button wide icon="key" onClick={() => void askForPasskey()}>
-            {t('Sign in with a passkey')}
-          </Button>
+          <Button wide icon="key" text="Sign in with a passkey" onClick={() => void askForPasskey()} />
         )}
-        {step === 'code' && (
-          <Button variant="plain" onClick={goBack}>
-            {t('Back')}
-          </Button>
-        )}
+        {step === 'code' && <Button variant="plain" text="Back" onClick={goBack} />}
       </form>
       <p className="auth__alternative">{t('Forgot your password? Ask an admin of this instance for a link.')}</p>
       <p className="auth__alternative">
@@ -156,25 +142,27 @@ export function LoginPage() {
 
 /** Why the last session ended. */
 function SessionEndNotice() {
-  const client = useClient()
-  const { ended } = useStore(client.session)
-  const [deletionReport] = useDeletionReport()
-  const [{ outcome }] = useState(() => ({ ...openEntries }))
+  const { ended } = useStore(useClient().session)
+  const [deletionReport] = use(DeletionReportContext)
+  const [outcome] = useState(openEntries.outcome)
   useEffect(() => () => void (openEntries.outcome = null), [])
   if (!deletionReport && (!ended || ended.reason === 'logged_out')) return null
+  const entries =
+    outcome === 'kept'
+      ? 'What you were entering is kept: log in to go on with it.'
+      : 'What you were entering was not saved.'
   return (
     <div className="session-end">
-      <Notice tone={deletionReport ? 'good' : 'warning'}>
-        <p>{deletionReport ? t('Your account was deleted.') : ended && translate(ended.message)}</p>
-        {!deletionReport && outcome && (
-          <p>
-            {outcome === 'kept'
-              ? t('What you were entering is kept: log in to go on with it.')
-              : t('What you were entering was not saved.')}
-          </p>
-        )}
-        {deletionReport && <DeletionResults results={deletionReport} />}
-      </Notice>
+      {deletionReport ? (
+        <Notice tone="good" text="Your account was deleted.">
+          <DeletionResults results={deletionReport} />
+        </Notice>
+      ) : (
+        <Notice tone="warning">
+          <p>{ended && translate(ended.message)}</p>
+          {outcome && <p>{t(entries)}</p>}
+        </Notice>
+      )}
     </div>
   )
 }

@@ -1,104 +1,113 @@
-import type { RegistrationEntry } from '@gatehouse/client/registration'
-import { avatarColors, type AvatarColor } from '@gatehouse/contracts/constants'
-import { useState } from 'react'
-import { useSearchParams } from 'wouter'
-import { Skeleton, StatusDot } from '../../components/status.tsx'
-import { useAppContext, useImageFile, useInstanceInfo, useMutation, useToast } from '../../hooks.ts'
-import { t } from '../../language/language.ts'
-import { AccountStep, findRefusedField } from './account-step.tsx'
+import { type SubmitEvent, useState } from 'react'
+import { AvatarPicker, ColorPicker, DisplayNameField } from '../../components/appearance-fields.tsx'
+import { Button } from '../../components/button.tsx'
+import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
+import { Field } from '../../components/field.tsx'
+import { Notice, Skeleton, StatusDot } from '../../components/status.tsx'
+import { t, type Text } from '../../language/language.ts'
+import { AccountStep, LogInInstead } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
-import { InviteStep } from './invite-step.tsx'
-import { type ProfileEntry, ProfileStep } from './profile-step.tsx'
-import { useInvite } from './use-invite.ts'
-
-const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }
+import { type Registration, useRegistration } from './use-registration.ts'
 
 /** Spec: Client session behaviour, registration page. */
 export function RegisterPage() {
-  const { client, random } = useAppContext()
-  const { info, settled } = useInstanceInfo()
-  const mutation = useMutation()
-  const showToast = useToast()
-  const [search] = useSearchParams()
-  const [step, setStep] = useState<1 | 2>(1)
-  const [account, setAccount] = useState(emptyAccount)
-  const invite = useInvite(search.get('invite') ?? '')
-
-  const [profile, setProfile] = useState<ProfileEntry>(() => ({ displayName: '', avatarColor: pickColor(random) }))
-  const image = useImageFile()
-
-  const register = async () => {
-    await mutation.run(async () => {
-      try {
-        const outcome = await client.register({
-          ...account,
-          displayName: profile.displayName.trim() || null,
-          avatarColor: profile.avatarColor,
-          avatar: image.blob,
-          inviteToken: invite.token || null,
-        })
-        showToast(
-          outcome.avatarError
-            ? t('Welcome! Your picture could not be saved. Try again in your profile.')
-            : t('Welcome!'),
-        )
-      } catch (error) {
-        if (findRefusedField(error)) setStep(1)
-        throw error
-      }
-    })
-  }
-  // The form waits for the answer, so that it does not change while it is filled in.
-  const ready = settled && (info?.registrationOpen !== false || !invite.initialCheck)
-  const isClosed = info?.registrationOpen === false
+  const registration = useRegistration()
+  const { instanceName: name, isReady, isClosed, invite, step } = registration
   const needsInvite = isClosed && !invite.check?.valid
-  const name = info?.name ?? t('this instance')
   const subtitle =
     step === 1 ? t('Your account on {name}.', { name }) : t('This is how others see you. You can change it later.')
   return (
     <AuthFrame
       title={step === 1 ? t('Create an account') : t('Your profile')}
       subtitle={subtitle}
-      above={!needsInvite && <StepIndicator current={step} />}
+      above={
+        !needsInvite && (
+          <p className="step-indicator">
+            <StatusDot on />
+            <StatusDot on={step === 2} />
+            {t('Step {current} of 2', { current: step })}
+          </p>
+        )
+      }
     >
-      {!ready ? (
+      {!isReady ? (
         <Skeleton rows={3} />
       ) : needsInvite ? (
         <InviteStep invite={invite} />
       ) : step === 1 ? (
-        <AccountStep
-          entry={account}
-          onChange={(next) => (setAccount(next), mutation.clear())}
-          mutation={mutation}
-          invite={invite}
-          closed={isClosed}
-          onContinue={() => setStep(2)}
-        />
+        <AccountStep {...registration} />
       ) : (
-        <ProfileStep
-          username={account.username}
-          entry={profile}
-          image={image}
-          mutation={mutation}
-          onChange={setProfile}
-          onBack={() => setStep(1)}
-          onSubmit={() => void register()}
-        />
+        <ProfileStep {...registration} />
       )}
     </AuthFrame>
   )
 }
 
-function pickColor(random: () => number): AvatarColor {
-  return avatarColors[Math.floor(random() * avatarColors.length)] ?? 'mint'
+/** Contract: 2, check-invite. One that was revoked is `invalid` too. */
+const problems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
+  expired: 'This invite has expired. Ask for a new one.',
+  exhausted: 'This invite has been used up. Ask for a new one.',
+  invalid:
+    'No invite of this instance has this link: a part of it is missing, or the invite was revoked. Ask for a new one.',
 }
 
-function StepIndicator({ current }: { current: 1 | 2 }) {
+function InviteStep({ invite }: Pick<Registration, 'invite'>) {
+  const [text, setText] = useState(invite.token)
+  const [isSubmitted, setSubmitted] = useState(false)
+  const missing = isSubmitted && !text.trim() ? t('Paste your invite link to continue.') : null
+  const { check } = invite
+  const problem = check?.valid === false && text === invite.entered ? t(problems[check.reason]) : null
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    setSubmitted(true)
+    if (text.trim()) invite.enter(text)
+  }
   return (
-    <p className="step-indicator">
-      <StatusDot on />
-      <StatusDot on={current === 2} />
-      {t('Step {current} of 2', { current })}
-    </p>
+    <form className="stack stack--tight" noValidate onSubmit={submit}>
+      <Notice>
+        <p>
+          <strong>{t('New accounts need an invite.')}</strong>{' '}
+          {t('An admin of this instance can send you an invite link.')}
+        </p>
+      </Notice>
+      <Field
+        label={t('Invite link')}
+        name="invite"
+        verbatim
+        value={text}
+        onText={setText}
+        error={missing ?? problem ?? (invite.error && formatError(invite.error))}
+        hint={t('The whole link, or the code at its end.')}
+      />
+      <Button type="submit" variant="primary" wide busy={invite.checking} text="Continue" />
+      <LogInInstead />
+    </form>
+  )
+}
+
+function ProfileStep({ account, profile, editProfile, image, mutation, setStep, register }: Registration) {
+  const { displayName, avatarColor } = profile
+  const { username } = account
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    void register()
+  }
+  return (
+    <form className="stack" noValidate onSubmit={submit}>
+      <AvatarPicker
+        name={displayName.trim() || username}
+        color={avatarColor}
+        src={image.src}
+        onPick={image.set}
+        onRemove={() => image.set(null)}
+      />
+      <ColorPicker value={avatarColor} onPick={(color) => editProfile({ avatarColor: color })} />
+      <DisplayNameField value={displayName} username={username} onText={(text) => editProfile({ displayName: text })} />
+      <MutationError mutation={mutation} />
+      <div className="button-pair">
+        <Button disabled={mutation.busy} text="Back" onClick={() => setStep(1)} />
+        <SubmitButton mutation={mutation} text="Create account" />
+      </div>
+    </form>
   )
 }

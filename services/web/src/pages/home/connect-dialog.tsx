@@ -3,24 +3,24 @@ import { useState } from 'react'
 import { hostOf } from '../../components/format.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
-import { useClient } from '../../hooks.ts'
+import type { Work } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { usePassword } from './use-password.tsx'
 
 /** `origin`: empty for a new instance. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
-  const client = useClient()
   const [address, setAddress] = useState(origin)
   const target = parseInstanceAddress(address) ?? ''
   const host = hostOf(target || origin)
-  const { field, isSubmitted, value, ...password } = usePassword({ name: 'connect-password' })
+  const own = usePassword({ name: 'connect-password' })
   const remote = usePassword({ name: 'remote-password', label: t('Your password at {host}', { host }) })
   /** An account of that name exists there, with another password than the issued one. */
   const [isTaken, setTaken] = useState(false)
-  const connect = async (signal: AbortSignal) => {
+  const password = isTaken ? remote : own
+  const connect: Work<void> = async (signal, client) => {
     const remotePassword = isTaken ? remote.value : undefined
     try {
-      await client.connections.connect(target, value, { signal, remotePassword })
+      await client.connections.connect(target, own.value, { signal, remotePassword })
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) setTaken(true)
       throw error
@@ -30,8 +30,8 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
     <ConfirmDialog
       title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
       submit={t('Connect')}
-      mutation={isTaken ? remote.mutation : password.mutation}
-      check={() => (isTaken ? remote.check() : password.check()) && target !== ''}
+      confirmation={password}
+      check={() => password.check() && target !== ''}
       act={connect}
       done={t('Connected to {host}.', { host })}
       onClose={onClose}
@@ -48,33 +48,29 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
         name="instance-address"
         value={address}
         disabled={origin !== '' || isTaken}
-        submitted={isSubmitted}
-        onText={(text) => (setAddress(text), password.mutation.clear())}
+        submitted={own.isSubmitted}
+        onText={(text) => (setAddress(text), own.mutation.clear())}
       />
-      {isTaken ? remote.field : field}
     </ConfirmDialog>
   )
 }
 
 /** The instance missed a change. Spec: Client session behaviour, password propagation. */
 export function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
-  const client = useClient()
-  const { field, value, check, mutation } = usePassword({ name: 'resend-password', label: t('Your current password') })
+  const password = usePassword({ name: 'resend-password', label: t('Your current password') })
   const host = hostOf(origin)
   return (
     <ConfirmDialog
       title={t('Send your password to {host}', { host })}
       submit={t('Send')}
-      mutation={mutation}
-      check={check}
-      act={(signal) => client.passwordPropagation.resend(origin, value, { signal })}
+      confirmation={password}
+      act={(signal, client) => client.passwordPropagation.resend(origin, password.value, { signal })}
       done={t('Password sent to {host}.', { host })}
       onClose={onClose}
     >
       <p className="muted">
         {t('This instance could not be reached when you changed your password and still has the old one.')}
       </p>
-      {field}
     </ConfirmDialog>
   )
 }

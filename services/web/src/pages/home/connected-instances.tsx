@@ -1,87 +1,20 @@
 import type { RemoteInstance, User } from '@gatehouse/client'
-import { type ReactNode, useState } from 'react'
-import { hostOf } from '../../components/format.ts'
+import { useState } from 'react'
+import { Link } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
-import { Button, IconButton, RowButton } from '../../components/button.tsx'
+import { Button, IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
+import { DialogButton } from '../../components/dialog.tsx'
 import { formatError } from '../../components/error-message.tsx'
+import { hostOf } from '../../components/format.ts'
 import { Badge, type BadgeTone, EmptyState, RelativeTime, StatusDot } from '../../components/status.tsx'
 import { useClient, useMutation, useStore } from '../../hooks.ts'
-import { t, type Text, translate } from '../../language/language.ts'
+import { t, type Text, translate, type Values } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
 import { ConnectDialog, ResendDialog } from './connect-dialog.tsx'
 import { type RegistryEntry, useRegistry } from './registry.ts'
 
-export function ConnectedInstances({ user }: { user: User }) {
-  const remotes = useStore(useClient().connections)
-  const { elsewhere, forget } = useRegistry(user, remotes)
-  /** Empty: a new instance. Null: no dialog. */
-  const [connecting, setConnecting] = useState<string | null>(null)
-  const { homeInstance } = user
-  const actsOn = (origin: string) => ({ onConnect: () => setConnecting(origin), onRemoved: () => void forget(origin) })
-  return (
-    <Card
-      title={t('Connected instances')}
-      text={
-        homeInstance
-          ? t('This account belongs to {homeInstance}. Manage its connections there.', { homeInstance })
-          : t('Instances where you use this account.')
-      }
-      action={
-        !homeInstance && (
-          <Button size="small" icon="plus" onClick={() => setConnecting('')}>
-            {t('Connect')}
-          </Button>
-        )
-      }
-    >
-      <ul className="list">
-        {remotes.map((remote) => (
-          <InstanceRow key={remote.origin} remote={remote} {...actsOn(remote.origin)} />
-        ))}
-        {elsewhere.map((entry) => (
-          <ElsewhereRow key={entry.origin} entry={entry} {...actsOn(entry.origin)} />
-        ))}
-      </ul>
-      {remotes.length + elsewhere.length === 0 && !homeInstance && (
-        <EmptyState icon="link">{t('No connected instances yet. Connect one to use this account there.')}</EmptyState>
-      )}
-      {connecting !== null && <ConnectDialog origin={connecting} onClose={() => setConnecting(null)} />}
-    </Card>
-  )
-}
-
-type RowProps = {
-  host: string
-  name: ReactNode
-  username: string
-  state: ReactNode
-  onConnect: (() => void) | null
-  onRemove: () => void
-  children?: ReactNode
-}
-
-function Row({ host, name, username, state, onConnect, onRemove, children }: RowProps) {
-  return (
-    <li className="instance">
-      <span className="instance__names">
-        {name}
-        <span className="muted small">
-          <UserName>{username}</UserName>
-        </span>
-      </span>
-      <span className="instance__state" role="status">
-        {state}
-      </span>
-      <span className="instance__actions">
-        {children}
-        {onConnect && <RowButton text="Connect" fullText="Connect {host}" values={{ host }} onClick={onConnect} />}
-        <IconButton icon="close" label={t('Remove {host} from the list', { host })} onClick={onRemove} />
-      </span>
-    </li>
-  )
-}
-
-export const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: Text; connectable?: true }> = {
+const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: Text; connectable?: true }> = {
   connecting: { tone: 'neutral', label: 'Connecting…' },
   connected: { tone: 'good', label: 'Connected' },
   needs_password: { tone: 'warning', label: 'Needs your password', connectable: true },
@@ -95,100 +28,168 @@ const passwordSyncs = {
   retrying: 'New password not sent yet, retrying',
 } as const satisfies Record<string, Text>
 
-type InstanceRowProps = { remote: RemoteInstance; onConnect: () => void; onRemoved: () => void }
+const cardOf = ({ homeInstance }: User): { title: string; text: Text; values: Values } => ({
+  title: t('Connected instances'),
+  text: homeInstance
+    ? 'This account belongs to {homeInstance}. Manage its connections there.'
+    : 'Instances where you use this account.',
+  values: { homeInstance: homeInstance ?? '' },
+})
 
-function InstanceRow({ remote, onConnect, onRemoved }: InstanceRowProps) {
+type SummaryProps = { user: User; remotes: readonly RemoteInstance[]; elsewhere: readonly RegistryEntry[] }
+
+/** Where this account is used. Contract: 7, the federation registry. */
+export function InstancesSummary({ user, remotes, elsewhere }: SummaryProps) {
+  const manage = (
+    <Link href="/settings/instances" className="button button--outline button--small">
+      {t('Manage')}
+    </Link>
+  )
+  return (
+    <Card {...cardOf(user)} action={!user.homeInstance && manage}>
+      <ul className="list">
+        {remotes.map(({ origin, state, online }) => (
+          <li key={origin} className="split-row">
+            <span>
+              <StatusDot on={online} /> <strong>{hostOf(origin)}</strong>
+            </span>
+            <Badge tone={states[state].tone}>{t(states[state].label)}</Badge>
+          </li>
+        ))}
+        {elsewhere.map(({ origin }) => (
+          <li key={origin} className="split-row">
+            <strong>{hostOf(origin)}</strong>
+            <Badge>{t('Connected in another app')}</Badge>
+          </li>
+        ))}
+      </ul>
+      {remotes.length + elsewhere.length === 0 && !user.homeInstance && (
+        <p className="muted">
+          <Phrase text="None yet. An instance is a server like this one, run by somebody else: your account can be used there too." />
+        </p>
+      )}
+    </Card>
+  )
+}
+
+export function ConnectedInstances({ user }: { user: User }) {
+  const remotes = useStore(useClient().connections)
+  const { elsewhere, forget } = useRegistry(user, remotes)
+  /** Empty: a new instance. Null: no dialog. */
+  const [connecting, setConnecting] = useState<string | null>(null)
+  const isLocal = !user.homeInstance
+  const actsOn = (origin: string) => ({ onConnect: () => setConnecting(origin), onRemoved: () => void forget(origin) })
+  return (
+    <Card
+      {...cardOf(user)}
+      action={isLocal && <Button size="small" icon="plus" text="Connect" onClick={() => setConnecting('')} />}
+    >
+      <ul className="list">
+        {remotes.map((remote) => (
+          <InstanceRow key={remote.origin} remote={remote} {...actsOn(remote.origin)} />
+        ))}
+        {elsewhere.map((entry) => (
+          <ElsewhereRow key={entry.origin} entry={entry} {...actsOn(entry.origin)} />
+        ))}
+      </ul>
+      {remotes.length + elsewhere.length === 0 && isLocal && (
+        <EmptyState icon="link">{t('No connected instances yet. Connect one to use this account there.')}</EmptyState>
+      )}
+      {connecting !== null && <ConnectDialog origin={connecting} onClose={() => setConnecting(null)} />}
+    </Card>
+  )
+}
+
+type Acts = { onConnect: () => void; onRemoved: () => void }
+
+function InstanceRow({ remote, onConnect, onRemoved }: Acts & { remote: RemoteInstance }) {
   const { connections } = useClient()
   const mutation = useMutation()
-  const [resending, setResending] = useState(false)
   const { origin, state, passwordSync, pendingPasswordSync } = remote
   const host = hostOf(origin)
   const { tone, label, connectable } = states[state]
   const remoteError = state === 'connected' ? null : remote.error && translate(remote.error)
   const problem = mutation.error ? formatError(mutation.error) : remoteError
+  const remove = () => void mutation.run(() => connections.remove(origin).then(onRemoved))
   return (
-    <Row
-      host={host}
-      name={
-        <>
-          <StatusDot on={remote.online} />
-          <strong>{host}</strong>
-        </>
-      }
-      username={remote.username}
-      state={
-        <>
-          <Badge tone={tone}>{t(label)}</Badge>
-          {passwordSync !== 'idle' && <Badge tone="warning">{t(passwordSyncs[passwordSync])}</Badge>}
-          {passwordSync === 'idle' && pendingPasswordSync && (
-            <Badge tone="bad">{t('Still has your old password')}</Badge>
-          )}
-          {remote.token && (
-            <span className="small muted">
-              {remote.ownPassword ? t('Has a password of its own') : t('Uses your password')}
-            </span>
-          )}
-          {problem && <span className="small row-error">{problem}</span>}
-        </>
-      }
-      onConnect={connectable ? onConnect : null}
-      onRemove={() => void mutation.run(() => connections.remove(origin).then(onRemoved))}
-    >
-      {pendingPasswordSync && (
-        <Button size="small" onClick={() => setResending(true)}>
-          {t('Send password again')}
-        </Button>
-      )}
-      {state === 'unreachable' && (
-        <Button
-          size="small"
-          icon="refresh"
-          busy={mutation.busy}
-          onClick={() => void mutation.run(() => connections.retry(origin))}
-        >
-          {t('Try again')}
-        </Button>
-      )}
-      {state === 'connected' && (
-        <RowButton
-          text="Disconnect"
-          fullText="Disconnect {host}"
-          values={{ host }}
-          variant="plain"
-          onClick={() => connections.disconnect(origin)}
-        />
-      )}
-      {resending && <ResendDialog origin={origin} onClose={() => setResending(false)} />}
-    </Row>
+    <li className="instance">
+      <span className="instance__names">
+        <StatusDot on={remote.online} />
+        <strong>{host}</strong>
+        <span className="muted small">
+          <UserName>{remote.username}</UserName>
+        </span>
+      </span>
+      <span className="instance__state" role="status">
+        <Badge tone={tone}>{t(label)}</Badge>
+        {passwordSync !== 'idle' && <Badge tone="warning">{t(passwordSyncs[passwordSync])}</Badge>}
+        {passwordSync === 'idle' && pendingPasswordSync && <Badge tone="bad">{t('Still has your old password')}</Badge>}
+        {remote.token && (
+          <span className="small muted">
+            {remote.ownPassword ? t('Has a password of its own') : t('Uses your password')}
+          </span>
+        )}
+        {problem && <span className="small row-error">{problem}</span>}
+      </span>
+      <span className="instance__actions">
+        {pendingPasswordSync && (
+          <DialogButton
+            size="small"
+            text="Send password again"
+            dialog={(close) => <ResendDialog origin={origin} onClose={close} />}
+          />
+        )}
+        {state === 'unreachable' && (
+          <Button
+            size="small"
+            icon="refresh"
+            busy={mutation.busy}
+            text="Try again"
+            onClick={() => void mutation.run(() => connections.retry(origin))}
+          />
+        )}
+        {state === 'connected' && (
+          <Button
+            size="small"
+            variant="plain"
+            text="Disconnect"
+            fullText="Disconnect {host}"
+            values={{ host }}
+            onClick={() => connections.disconnect(origin)}
+          />
+        )}
+        {connectable && (
+          <Button size="small" text="Connect" fullText="Connect {host}" values={{ host }} onClick={onConnect} />
+        )}
+        <IconButton icon="close" label={t('Remove {host} from the list', { host })} onClick={remove} />
+      </span>
+    </li>
   )
 }
 
-type ElsewhereRowProps = { entry: RegistryEntry; onConnect: () => void; onRemoved: () => void }
-
 /** An instance to which another client of the user is connected. */
-function ElsewhereRow({ entry, onConnect, onRemoved }: ElsewhereRowProps) {
+function ElsewhereRow({ entry, onConnect, onRemoved }: Acts & { entry: RegistryEntry }) {
   const host = hostOf(entry.origin)
   return (
-    <Row
-      host={host}
-      name={
-        <strong>
-          <UserName>{entry.label || host}</UserName>
-        </strong>
-      }
-      username={entry.username}
-      state={
-        <>
-          <Badge>{t('Connected in another app')}</Badge>
-          {entry.lastConnectedAt !== null && (
-            <span className="small muted">
-              <RelativeTime at={entry.lastConnectedAt} />
-            </span>
-          )}
-        </>
-      }
-      onConnect={onConnect}
-      onRemove={onRemoved}
-    />
+    <li className="instance">
+      <span className="instance__names">
+        <UserName strong>{entry.label || host}</UserName>
+        <span className="muted small">
+          <UserName>{entry.username}</UserName>
+        </span>
+      </span>
+      <span className="instance__state" role="status">
+        <Badge>{t('Connected in another app')}</Badge>
+        {entry.lastConnectedAt !== null && (
+          <span className="small muted">
+            <RelativeTime at={entry.lastConnectedAt} />
+          </span>
+        )}
+      </span>
+      <span className="instance__actions">
+        <Button size="small" text="Connect" fullText="Connect {host}" values={{ host }} onClick={onConnect} />
+        <IconButton icon="close" label={t('Remove {host} from the list', { host })} onClick={onRemoved} />
+      </span>
+    </li>
   )
 }

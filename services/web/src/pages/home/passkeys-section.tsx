@@ -1,9 +1,9 @@
 import { isSecurityNotice, type Endpoints, type User } from '@gatehouse/client'
 import { describeUserAgent } from '@gatehouse/contracts/constants'
 import { useEffect, useState } from 'react'
-import { Button, RowButton } from '../../components/button.tsx'
+import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
-import { ConfirmDialog } from '../../components/dialog.tsx'
+import { ConfirmDialog, DialogButton } from '../../components/dialog.tsx'
 import { Field } from '../../components/field.tsx'
 import { formatDate, formatDateTime } from '../../components/format.ts'
 import { QueryList } from '../../components/query-list.tsx'
@@ -18,7 +18,6 @@ type Passkey = Endpoints['listPasskeys']['reply']['passkeys'][number]
 export function PasskeysSection({ user }: { user: User }) {
   const client = useClient()
   const query = useQuery(`passkeys ${user.id}`, (signal) => client.call('listPasskeys', { signal }))
-  const [isAdding, setAdding] = useState(false)
   const [removed, setRemoved] = useState<Passkey | null>(null)
   const { refetch } = query
   useEffect(
@@ -31,12 +30,15 @@ export function PasskeysSection({ user }: { user: User }) {
   return (
     <Card
       title={t('Passkeys')}
-      text={t('Sign in by fingerprint, face or PIN of a device of yours, without username, password and code.')}
+      text="Sign in by fingerprint, face or PIN of a device of yours, without username, password and code."
       action={
         canUsePasskeys() && (
-          <Button size="small" icon="plus" onClick={() => setAdding(true)}>
-            {t('Add a passkey')}
-          </Button>
+          <DialogButton
+            size="small"
+            icon="plus"
+            text="Add a passkey"
+            dialog={(close) => <AddPasskeyDialog onClose={close} onDone={refetch} />}
+          />
         )
       }
     >
@@ -46,12 +48,12 @@ export function PasskeysSection({ user }: { user: User }) {
         empty={canUsePasskeys() ? t('No passkeys yet.') : t('No passkeys yet. This browser cannot make any.')}
         icon="key"
         rows={1}
-        className="list"
       >
         {(passkey) => (
           <li key={passkey.id}>
             <ActionRow title={passkey.name} text={describeUse(passkey)}>
-              <RowButton
+              <Button
+                size="small"
                 text="Remove"
                 fullText="Remove the passkey {name}"
                 values={{ name: passkey.name }}
@@ -62,7 +64,6 @@ export function PasskeysSection({ user }: { user: User }) {
           </li>
         )}
       </QueryList>
-      {isAdding && <AddPasskeyDialog onClose={() => setAdding(false)} onDone={refetch} />}
       {removed && <RemovePasskeyDialog passkey={removed} onClose={() => setRemoved(null)} onDone={refetch} />}
     </Card>
   )
@@ -78,26 +79,24 @@ function describeUse({ createdAt, lastUsedAt }: Passkey): string {
 type Props = { onClose: () => void; onDone: () => void }
 
 function AddPasskeyDialog(props: Props) {
-  const client = useClient()
   const { field, value: password, check, isSubmitted, mutation } = usePassword({ name: 'passkey-password' })
   const [name, setName] = useState(() => describeUserAgent(navigator.userAgent) ?? '')
   return (
     <ConfirmDialog
       title={t('Add a passkey')}
+      text="Your browser then asks where to keep it: on this device, on your phone or on a security key."
       submit={t('Continue')}
       mutation={mutation}
       interruptible
       check={() => check() && name.trim() !== ''}
-      act={(signal) => addPasskey(client, { name, password }, signal)}
+      act={(signal, client) => addPasskey(client, { name, password }, signal)}
       done={t('The passkey was added.')}
       {...props}
     >
-      <p>{t('Your browser then asks where to keep it: on this device, on your phone or on a security key.')}</p>
       {field}
       <Field
         label={t('Name')}
         name="passkey-name"
-        autoComplete="off"
         maxLength={64}
         value={name}
         onText={setName}
@@ -109,21 +108,19 @@ function AddPasskeyDialog(props: Props) {
 }
 
 function RemovePasskeyDialog({ passkey: { id, name }, ...props }: Props & { passkey: Passkey }) {
-  const client = useClient()
-  const { field, value: password, check, mutation } = usePassword({ name: 'passkey-removal-password' })
+  const password = usePassword({ name: 'passkey-removal-password' })
   return (
     <ConfirmDialog
       title={t('Remove the passkey {name}', { name })}
+      text="It will no longer open your account. Delete it on your device too."
       submit={t('Remove')}
       dangerous
-      mutation={mutation}
-      check={check}
-      act={(signal) => client.call('removePasskey', { params: { id }, body: { password }, signal })}
+      confirmation={password}
+      act={(signal, client) =>
+        client.call('removePasskey', { params: { id }, body: { password: password.value }, signal })
+      }
       done={t('The passkey was removed.')}
       {...props}
-    >
-      <p>{t('It will no longer open your account. Delete it on your device too.')}</p>
-      {field}
-    </ConfirmDialog>
+    />
   )
 }

@@ -1,17 +1,29 @@
 import type { User } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
+import { useState } from 'react'
+import {
+  AccentField,
+  AvatarPicker,
+  ColorPicker,
+  DisplayNameField,
+  PicturePicker,
+} from '../../components/appearance-fields.tsx'
 import { displayNameOf, UserAvatar, UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { Field, Switch, TextArea } from '../../components/field.tsx'
 import { formatDate } from '../../components/format.ts'
-import { Badge, StatusDot } from '../../components/status.tsx'
+import { Badge, Notice, StatusDot } from '../../components/status.tsx'
 import { useClient, useKeptState, useStore } from '../../hooks.ts'
-import { ProfileDialog } from './profile-dialog.tsx'
 import { t } from '../../language/language.ts'
+import { Phrase } from '../../language/phrase.tsx'
+import { changedFields, type ProfileDraft, useProfileDraft, valuesOf } from './profile-draft.ts'
 
 export function ProfileCard({ user }: { user: User }) {
-  const client = useClient()
+  const { live, uploadUrl } = useClient()
   const [editing, setEditing] = useKeptState(`editing ${user.id}`, false)
-  const { phase } = useStore(client.live)
-  const banner = client.uploadUrl(user.banner)
+  const isOnline = useStore(live).phase === 'ready'
+  const banner = uploadUrl(user.banner)
   return (
     <section className="card profile" aria-label={t('Profile')}>
       <div className="profile__banner" style={user.accentColor ? { backgroundColor: user.accentColor } : {}}>
@@ -19,9 +31,7 @@ export function ProfileCard({ user }: { user: User }) {
       </div>
       <div className="profile__top">
         <UserAvatar user={user} size="large" />
-        <Button size="small" icon="pencil" onClick={() => setEditing(true)}>
-          {t('Edit profile')}
-        </Button>
+        <Button size="small" icon="pencil" text="Edit profile" onClick={() => setEditing(true)} />
       </div>
       <div className="stack stack--tight">
         <h2 className="profile__name">
@@ -31,8 +41,8 @@ export function ProfileCard({ user }: { user: User }) {
           <UserName>{`@${user.username}`}</UserName> {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
         </p>
         <p className="profile__presence">
-          <StatusDot on={phase === 'ready'} />
-          {phase === 'ready' ? t('Online') : t('Offline')}
+          <StatusDot on={isOnline} />
+          {isOnline ? t('Online') : t('Offline')}
           {user.customStatus && (
             <span className="muted">
               · <UserName>{user.customStatus}</UserName>
@@ -48,5 +58,121 @@ export function ProfileCard({ user }: { user: User }) {
       </div>
       {editing && <ProfileDialog user={user} onClose={() => setEditing(false)} />}
     </section>
+  )
+}
+
+/** Name and pictures of a federated account are edited at its home. Contract: 3, PATCH. */
+function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
+  const client = useClient()
+  const draft = useProfileDraft(user)
+  const [submitted, setSubmitted] = useState(false)
+  const { values, set } = draft
+  const pictures = [draft.avatar.src, draft.banner.src].join()
+  const [initial] = useState({
+    values: valuesOf(user),
+    pictures: [user.avatar, user.banner].map(client.uploadUrl).join(),
+  })
+  const isChanged = pictures !== initial.pictures || Object.keys(changedFields(initial.values, values)).length > 0
+
+  const check = () => {
+    setSubmitted(true)
+    return !draft.problem
+  }
+  return (
+    <ConfirmDialog
+      title={t('Edit profile')}
+      wide
+      submit={t('Save')}
+      changed={isChanged}
+      kept
+      check={check}
+      act={async (signal) => client.updateProfile(await draft.toChange(signal), { signal })}
+      done={t('Your profile was saved.')}
+      onClose={onClose}
+    >
+      {user.homeInstance ? (
+        <Notice>
+          <p>
+            <Phrase
+              text="Your name, pictures and colors are managed by your home instance, {host}. Change them there."
+              values={{ host: <strong>{user.homeInstance}</strong> }}
+            />
+          </p>
+        </Notice>
+      ) : (
+        <ProfileFields draft={draft} problem={submitted ? draft.problem : null} />
+      )}
+      <Field
+        label={t('Status')}
+        name="custom-status"
+        optional
+        maxLength={limits.customStatusMax}
+        value={values.customStatus}
+        onText={(customStatus) => set({ customStatus })}
+        hint={t('A short text beside your name.')}
+      />
+      <Switch
+        label={t('Show me in searches')}
+        hint={t('Other users of this instance can find your account.')}
+        on={values.discoverable}
+        onChange={(discoverable) => set({ discoverable })}
+      />
+      <Switch
+        label={t('Show my activity')}
+        hint={t('Friends can see what you are doing.')}
+        on={values.showActivity}
+        onChange={(showActivity) => set({ showActivity })}
+      />
+    </ConfirmDialog>
+  )
+}
+
+function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem: string | null }) {
+  const { values, set, avatar, banner } = draft
+  return (
+    <>
+      <AvatarPicker
+        name={values.displayName.trim() || draft.username}
+        color={values.avatarColor}
+        src={avatar.src}
+        onPick={avatar.pick}
+        onRemove={avatar.remove}
+      />
+      <div className="two-columns">
+        <ColorPicker value={values.avatarColor} onPick={(avatarColor) => set({ avatarColor })} />
+        <AccentField value={values.accentColor} onPick={(accentColor) => set({ accentColor })} />
+      </div>
+      <div className="field">
+        <span className="field__label">
+          {t('Banner')} <span className="field__optional">{t('(optional)')}</span>
+        </span>
+        <div className="banner-picker">
+          {banner.src && <img src={banner.src} alt="" />}
+          <PicturePicker
+            name="banner-file"
+            label={t('Banner picture')}
+            accept="image/*"
+            choose={banner.src ? 'Change banner' : 'Choose banner'}
+            onRemove={banner.src ? banner.remove : null}
+            onFile={banner.pick}
+            hint={t('A wide picture behind your avatar.')}
+          />
+        </div>
+      </div>
+      <DisplayNameField
+        value={values.displayName}
+        username={draft.username}
+        onText={(displayName) => set({ displayName })}
+      />
+      <TextArea
+        label={t('About you')}
+        name="bio"
+        optional
+        value={values.bio}
+        onText={(bio) => set({ bio })}
+        aside={<span className="tabular">{limits.bioMax - [...values.bio].length}</span>}
+        error={problem}
+      />
+    </>
   )
 }

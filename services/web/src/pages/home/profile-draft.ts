@@ -1,10 +1,6 @@
 import type { ProfileChange, User } from '@gatehouse/client'
-import {
-  profileFieldNames,
-  profileFields,
-  type pictureFields,
-  type ProfileFieldName,
-} from '@gatehouse/contracts/constants'
+import { profileFieldNames, profileFields } from '@gatehouse/contracts/constants'
+import type { pictureFields, ProfileFieldName } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useClient, useImageFile, useKeptState } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
@@ -67,12 +63,8 @@ function draftValue(user: User, name: DraftName) {
 
 /** The changed fields only: saving does not undo an edit made elsewhere. Empty texts become null. */
 export function changedFields(before: ProfileValues, after: ProfileValues): ProfileChange {
-  const names = Object.keys(after) as Array<keyof ProfileValues>
-  const changed = names.filter((name) => after[name] !== before[name])
+  const changed = Object.entries(after).filter(([name, value]) => value !== before[name as DraftName])
   return Object.fromEntries(
-    changed.map((name) => {
-      const value = after[name]
-      return [name, typeof value === 'string' ? value.trim() || null : value]
-    }),
+    changed.map(([name, value]) => [name, typeof value === 'string' ? value.trim() || null : value]),
   )
 }

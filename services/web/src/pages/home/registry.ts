@@ -3,20 +3,19 @@ import { useEffect } from 'react'
 import { useAppContext, useQuery } from '../../hooks.ts'
 
 export type RegistryEntry = Registry['registry'][number]
+type Entries = readonly RegistryEntry[]
+type Remotes = readonly RemoteInstance[]
 
 /** Adds the connections of this client. Null: nothing is new. Contract: 7, the federation registry. */
-export function mergeRegistry(
-  entries: readonly RegistryEntry[],
-  remotes: readonly RemoteInstance[],
-  now: number,
-): RegistryEntry[] | null {
+export function mergeRegistry(entries: Entries, remotes: Remotes, now: number): RegistryEntry[] | null {
+  const find = (origin: string) => entries.find((entry) => entry.origin === origin)
   const news = remotes.filter(({ origin, state, user }) => {
-    const known = entries.find((entry) => entry.origin === origin)
+    const known = find(origin)
     return state === 'connected' && (known?.status !== 'connected' || known.remoteUserId !== (user?.id ?? ''))
   })
   if (news.length === 0) return null
   const added = news.map(({ origin, username, user }): RegistryEntry => {
-    const known = entries.find((entry) => entry.origin === origin)
+    const known = find(origin)
     return {
       origin,
       label: known?.label ?? '',
@@ -33,16 +32,12 @@ export function mergeRegistry(
 }
 
 /** The entries of other clients that this one does not list. */
-export function findElsewhere(
-  entries: readonly RegistryEntry[],
-  remotes: readonly RemoteInstance[],
-  ownOrigin: string,
-): RegistryEntry[] {
+export function findElsewhere(entries: Entries, remotes: Remotes, ownOrigin: string): RegistryEntry[] {
   return entries.filter(({ origin }) => origin !== ownOrigin && !remotes.some((remote) => remote.origin === origin))
 }
 
 /** The connections of all clients of the user, stored at the home instance. Contract: 7, the federation registry. */
-export function useRegistry(user: User, remotes: readonly RemoteInstance[]) {
+export function useRegistry(user: User, remotes: Remotes) {
   const { client, now } = useAppContext()
   const isHome = user.homeInstance === null
   const query = useQuery(`registry ${isHome}`, async (signal) =>

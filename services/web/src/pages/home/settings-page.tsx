@@ -5,16 +5,15 @@ import { type Text, t } from '../../language/language.ts'
 import '../../styles/home.css'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { ConnectedInstances } from './connected-instances.tsx'
-import { DataSection, LeaveSection } from './deletion-section.tsx'
+import { DataSection } from './data-section.tsx'
+import { LeaveSection } from './leave-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { PasswordSection } from './password-section.tsx'
 import { ProfileCard } from './profile-card.tsx'
 import { SecondFactorSection } from './second-factor-section.tsx'
 import { SessionsCard, SignInsCard } from './sessions-section.tsx'
 
-type Part = { path: string; name: Text; show: (user: User) => ReactNode }
-
-const parts: readonly Part[] = [
+const parts: readonly { path: string; name: Text; show: (user: User) => ReactNode }[] = [
   { path: 'profile', name: 'Profile', show: (user) => <ProfileCard user={user} /> },
   {
     path: 'security',
@@ -52,7 +51,7 @@ export function SettingsPage({ user, part = 'profile' }: { user: User; part: str
           <h1>{t('Settings')}</h1>
           <nav className="settings__parts" aria-label={t('Settings')}>
             {parts.map(({ path, name }) => (
-              <NavLink key={path} href={`/settings/${path}`} current={path === part} label={t(name)} />
+              <NavLink key={path} href={`/settings/${path}`} current={path === part} text={name} />
             ))}
           </nav>
         </div>

@@ -1,9 +1,35 @@
-import { ApiError } from '@gatehouse/client'
+import { ApiError, type User } from '@gatehouse/client'
 import type { RefusalCode } from '@gatehouse/contracts'
 import { useState } from 'react'
-import { PasswordField } from '../../components/field.tsx'
-import { useMutation } from '../../hooks.ts'
+import { Field, PasswordField } from '../../components/field.tsx'
+import { type Mutation, useMutation } from '../../hooks.ts'
 import { t, translateRefusal } from '../../language/language.ts'
+
+type Rules = { missing: string; isMissing: (value: string) => boolean; isRefusal: (error: ApiError) => boolean }
+
+/** What confirms an operation. A refusal is shown at its field. */
+function useConfirmation(mutation: Mutation, { missing, isMissing, isRefusal }: Rules) {
+  const [value, setValue] = useState('')
+  const [isSubmitted, setSubmitted] = useState(false)
+  const { error } = mutation
+  const refusal = error instanceof ApiError && isRefusal(error) ? translateRefusal(error) : null
+  return {
+    value,
+    isSubmitted,
+    input: {
+      value,
+      onText: (text: string) => (setValue(text), mutation.clear()),
+      error: isSubmitted && isMissing(value) ? missing : refusal,
+    },
+    mutation: refusal ? { ...mutation, error: null } : mutation,
+    /** Called on submit. */
+    check(): boolean {
+      setSubmitted(true)
+      return !isMissing(value)
+    },
+    reset: () => (setValue(''), setSubmitted(false)),
+  }
+}
 
 const codes: ReadonlyArray<RefusalCode | 'other'> = [
   'password_incorrect',
@@ -11,40 +37,42 @@ const codes: ReadonlyArray<RefusalCode | 'other'> = [
   'account_deletion_password_incorrect',
 ]
 
-/** The text of a refused password, or null. Another instance answers 401. */
-export function describeRefusal(error: unknown): string | null {
-  if (!(error instanceof ApiError)) return null
-  return error.status === 401 || codes.some((code) => code === error.code) ? translateRefusal(error) : null
+type Options = { name: string; label?: string; missing?: string; isNeeded?: boolean }
+
+/** Federated accounts have no password here. */
+export function usePassword({ name, label = t('Your password'), isNeeded = true, ...options }: Options) {
+  const { input, ...confirmation } = useConfirmation(useMutation(), {
+    missing: t('Enter your password.'),
+    ...options,
+    isMissing: (value) => isNeeded && !value,
+    // Another instance answers 401.
+    isRefusal: (error) => error.status === 401 || codes.some((code) => code === error.code),
+  })
+  const field = isNeeded && <PasswordField label={label} name={name} autoComplete="current-password" {...input} />
+  return { ...confirmation, field }
 }
 
-type Options = { name: string; label?: string; isNeeded?: boolean }
+export const useOwnPassword = (user: User, name: string) => usePassword({ name, isNeeded: user.homeInstance === null })
 
-/** A password that confirms an operation. A refusal is shown at the field. Federated accounts have no password here. */
-export function usePassword({ name, label = t('Your password'), isNeeded = true }: Options) {
-  const mutation = useMutation()
-  const [value, setValue] = useState('')
-  const [isSubmitted, setSubmitted] = useState(false)
-  const isMissing = isNeeded && !value
-  const refusal = describeRefusal(mutation.error)
-  const field = isNeeded && (
-    <PasswordField
-      label={label}
-      name={name}
-      autoComplete="current-password"
-      value={value}
-      onText={(text) => (setValue(text), mutation.clear())}
-      error={isSubmitted && isMissing ? t('Enter your password.') : refusal}
-    />
+export function useCode(name: string, mutation: Mutation) {
+  const { input, ...confirmation } = useConfirmation(mutation, {
+    missing: t('Enter the code of your app.'),
+    isMissing: (value) => !value.trim(),
+    isRefusal: (error) => error.code === 'second_factor_incorrect',
+  })
+  const field = <Field verbatim label={t('Code')} name={name} autoComplete="one-time-code" {...input} />
+  return { ...confirmation, field }
+}
+
+export function usePasswordAndCode(name: string) {
+  const password = usePassword({ name: `${name}-password` })
+  const code = useCode(`${name}-code`, password.mutation)
+  const field = (
+    <>
+      {password.field}
+      {code.field}
+    </>
   )
-  return {
-    value,
-    field,
-    isSubmitted,
-    mutation: refusal === null ? mutation : { ...mutation, error: null },
-    /** Called on submit. */
-    check(): boolean {
-      setSubmitted(true)
-      return !isMissing
-    },
-  }
+  const check = () => [password.check(), code.check()].every(Boolean)
+  return { body: { password: password.value, code: code.value }, field, check, mutation: code.mutation }
 }

@@ -1,137 +1,98 @@
-import { exportData } from '@gatehouse/client/export'
 import { listOwnedSpaces } from '@gatehouse/client'
 import type { DeletionMode, Endpoints, IdentityDeletions, RemoteInstance, User } from '@gatehouse/client'
 import { routes } from '@gatehouse/client/routes'
-import { useEffect, useState } from 'react'
+import { use, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
+import { ActionRow, Card } from '../../components/card.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
-import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
+import { ConfirmDialog, Dialog, DialogButton } from '../../components/dialog.tsx'
 import { Checkbox, Field, RadioGroup } from '../../components/field.tsx'
-import { formatBytes, hostOf, saveFile } from '../../components/format.ts'
+import { hostOf } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
-import { useClient, useDeletionReport, useMutation, useQuery, useStore } from '../../hooks.ts'
+import { DeletionReportContext, useClient, useMutation, useQuery, useStore, type Work } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { usePassword } from './use-password.tsx'
+import { ExportDialog } from './data-section.tsx'
+import { useOwnPassword } from './use-password.tsx'
 
-type Props = { user: User; onClose: () => void }
-
-const useOwnPassword = (user: User, name: string) => usePassword({ name, isNeeded: user.homeInstance === null })
-
-/** Contract: 3, sessions/end. */
-export function EndSessionsDialog({ user, onClose }: Props) {
-  const client = useClient()
-  const { field, value, check, mutation } = useOwnPassword(user, 'end-sessions-password')
+export function LeaveSection({ user }: { user: User }) {
+  const remotes = useStore(useClient().connections)
+  const [open, setOpen] = useState<'account' | 'export' | null>(null)
+  const close = () => setOpen(null)
   return (
-    <ConfirmDialog
-      title={t('Log out everywhere')}
-      submit={t('Log out everywhere')}
-      dangerous
-      mutation={mutation}
-      check={check}
-      // Not aborted on unmount: the response holds the new token of this session.
-      act={() => client.endSessions(value)}
-      done={t('You are logged out everywhere else.')}
-      onClose={onClose}
-    >
-      <p>{t('This ends every session of your account but this one, at once. Your password stays the same.')}</p>
-      {field}
-    </ConfirmDialog>
-  )
-}
-
-/** Contract: 3, export. */
-export function ExportDialog({ user, onClose }: Props) {
-  const client = useClient()
-  const { field, value, check, mutation } = useOwnPassword(user, 'export-password')
-  const [received, setReceived] = useState(0)
-  const download = async (signal: AbortSignal) => {
-    setReceived(0)
-    const archive = await exportData(client, { password: value }, { signal, onProgress: setReceived })
-    saveFile(archive, `${user.username}.zip`)
-  }
-  return (
-    <ConfirmDialog
-      title={t('Download your data')}
-      submit={t('Download')}
-      mutation={mutation}
-      interruptible
-      check={check}
-      act={download}
-      done={t('Your data was downloaded.')}
-      onClose={onClose}
-    >
-      <p>
-        {t(
-          'One archive with your profile, uploads, invites, friends, spaces and the messages that you wrote. You can download it twice a day.',
+    <Card title={t('Leave')}>
+      <div className="list">
+        {!user.homeInstance && (
+          <ActionRow
+            title={t('Delete identities on other instances')}
+            text={t('Deletes your identity on the instances that you choose. Your account here is kept.')}
+          >
+            <DialogButton
+              variant="danger"
+              size="small"
+              aria-disabled={remotes.length === 0}
+              text="Choose instances"
+              dialog={(onClose) => <DeleteIdentitiesDialog remotes={remotes} onClose={onClose} />}
+            />
+          </ActionRow>
         )}
-      </p>
-      {field}
-      {mutation.busy && (
-        <div role="status" className="progress">
-          <progress aria-label={t('Download')} />
-          <span className="small muted tabular">{t('{number} received', { number: formatBytes(received) })}</span>
-        </div>
-      )}
-    </ConfirmDialog>
+        <ActionRow
+          title={t('Delete this account')}
+          text={t('Deletes your account here and your identities on connected instances. This cannot be undone.')}
+        >
+          <Button variant="danger" size="small" text="Delete account" onClick={() => setOpen('account')} />
+        </ActionRow>
+      </div>
+      {open === 'account' && <DeleteAccountDialog user={user} onClose={close} onExport={() => setOpen('export')} />}
+      {open === 'export' && <ExportDialog user={user} onClose={close} />}
+    </Card>
   )
 }
 
-/** Lists the owned spaces that prevent the deletion. */
-export function DeleteAccountDialog({ user, onClose, onExport }: Props & { onExport: () => void }) {
-  const client = useClient()
-  const [, setDeletionReport] = useDeletionReport()
+function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose: () => void; onExport: () => void }) {
+  const [, setDeletionReport] = use(DeletionReportContext)
   const [, navigate] = useLocation()
-  const { field, value, check, mutation, isSubmitted } = useOwnPassword(user, 'delete-password')
+  const password = useOwnPassword(user, 'delete-password')
   const [username, setUsername] = useState('')
   const [remoteResults, addRemoteResults] = useDeletionResults()
   const usernameMismatch = username.trim().toLowerCase() !== user.username.toLowerCase()
-  const spaces = listOwnedSpaces(mutation.error)
+  const spaces = listOwnedSpaces(password.mutation.error)
   const instruction = t('Type {username} to confirm.', { username: user.username })
 
-  const submit = async () => {
-    if (!check() || usernameMismatch) return
-    await mutation.run(async () => {
-      const outcome = await client.deleteAccount({ username: user.username, password: value })
-      if (outcome.deleted) {
-        setDeletionReport(outcome.remotes)
-        return navigate(routes.login, { replace: true }) // nobody comes back to this page
-      }
-      addRemoteResults(outcome.remotes)
-      throw outcome.error
-    })
+  const deleteAccount: Work<void> = async (_, client) => {
+    const outcome = await client.deleteAccount({ username: user.username, password: password.value })
+    if (outcome.deleted) {
+      setDeletionReport(outcome.remotes)
+      return navigate(routes.login, { replace: true }) // nobody comes back to this page
+    }
+    addRemoteResults(outcome.remotes)
+    throw outcome.error
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={t('Delete this account')}
       submit={t('Delete permanently')}
       dangerous
-      mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
-      onSubmit={submit}
+      confirmation={password}
+      mutation={spaces.length > 0 ? { ...password.mutation, error: null } : password.mutation}
+      check={() => password.check() && !usernameMismatch}
+      act={deleteAccount}
       onClose={onClose}
     >
       <p>
         <Phrase
           text="This deletes your profile, messages and friendships, here and on connected instances. The username {name} becomes available to others."
-          values={{
-            name: (
-              <strong>
-                <UserName>{user.username}</UserName>
-              </strong>
-            ),
-          }}
+          values={{ name: <UserName strong>{user.username}</UserName> }}
         />
       </p>
       <p>
-        <Button size="small" onClick={onExport}>
-          {t('Download your data first')}
-        </Button>
+        <Button size="small" text="Download your data first" onClick={onExport} />
       </p>
       {user.isAdmin && <LastAdminNotice />}
       <NotConnectedNotice />
-      <OwnedSpaces spaces={spaces} />
+      <OwnedSpaces spaces={spaces} text="You own spaces. Transfer or delete them first. Nothing was deleted." />
       {remoteResults && <DeletionResults results={remoteResults} />}
       <Field
         verbatim
@@ -139,11 +100,10 @@ export function DeleteAccountDialog({ user, onClose, onExport }: Props & { onExp
         name="delete-username"
         value={username}
         onText={setUsername}
-        error={isSubmitted && usernameMismatch ? instruction : null}
+        error={password.isSubmitted && usernameMismatch ? instruction : null}
         hint={instruction}
       />
-      {field}
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 
@@ -166,17 +126,15 @@ function NotConnectedNotice() {
 
 /** Nobody else can make an admin then, but the operator. */
 function LastAdminNotice() {
-  const client = useClient()
-  const query = useQuery('admins', (signal) =>
+  const query = useQuery('admins', (signal, client) =>
     client.call('listUsers', { query: { role: 'admin', pageSize: 1 }, signal }),
   )
   if (query.data?.total !== 1) return null
   return (
-    <Notice tone="warning">
-      {t(
-        'You are the last admin of this instance. Without you, nobody can change its settings, invites and peers. Make another user an admin first.',
-      )}
-    </Notice>
+    <Notice
+      tone="warning"
+      text="You are the last admin of this instance. Without you, nobody can change its settings, invites and peers. Make another user an admin first."
+    />
   )
 }
 
@@ -201,11 +159,8 @@ function settledOf(results: IdentityDeletions | null, orders: readonly Order[]):
   )
 }
 
-type DeleteIdentitiesProps = { remotes: readonly RemoteInstance[]; onClose: () => void }
-
 /** Contract: 7, fan-out. */
-export function DeleteIdentitiesDialog({ remotes, onClose }: DeleteIdentitiesProps) {
-  const client = useClient()
+function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly RemoteInstance[]; onClose: () => void }) {
   const mutation = useMutation()
   const [selected, setSelected] = useState<readonly string[]>([])
   const [mode, setMode] = useState<DeletionMode>('soft')
@@ -215,11 +170,11 @@ export function DeleteIdentitiesDialog({ remotes, onClose }: DeleteIdentitiesPro
     setSelected([...selected.filter((one) => one !== origin), ...(isSelected ? [origin] : [])])
   const submit = () => {
     if (origins.length === 0) return
-    return mutation.run(async (signal) =>
+    return mutation.run(async (signal, client) =>
       addResults(await client.deleteFederationIdentities({ origins, mode, durable: true }, { signal })),
     )
   }
-  const orders = useQuery('orders', (signal) => client.call('listDeletionOrders', { signal }))
+  const orders = useQuery('orders', (signal, client) => client.call('listDeletionOrders', { signal }))
   const isWaiting = Object.values(results ?? {}).some((result) => !result.success && result.order)
   useEffect(() => {
     if (!isWaiting) return

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseInviteToken } from './use-invite.ts'
+import { parseInviteToken } from './use-registration.ts'
 
 describe('parseInviteToken', () => {
   it('finds the token in an invite link with white space around it', () => {

@@ -1,0 +1,110 @@
+import { ApiError } from '@gatehouse/client'
+import type { RegistrationEntry } from '@gatehouse/client/registration'
+import type { RefusalCode } from '@gatehouse/contracts'
+import { avatarColors } from '@gatehouse/contracts/constants'
+import { useState } from 'react'
+import { useSearchParams } from 'wouter'
+import { useAppContext, useImageFile, useInstanceInfo, useMutation, useQuery, useToast } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+
+const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }
+
+/** What was entered is kept for the way back and for a refusal. */
+export function useRegistration() {
+  const { client, random } = useAppContext()
+  const { info, settled } = useInstanceInfo()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const [search] = useSearchParams()
+  const invite = useInvite(search.get('invite') ?? '')
+  const [step, setStep] = useState<1 | 2>(1)
+  const [account, setAccount] = useState(emptyAccount)
+  const [profile, setProfile] = useState(() => {
+    const avatarColor = avatarColors[Math.floor(random() * avatarColors.length)] ?? 'mint'
+    return { displayName: '', avatarColor }
+  })
+  const image = useImageFile()
+
+  const register = () =>
+    mutation.run(async () => {
+      try {
+        const { avatarError } = await client.register({
+          ...account,
+          displayName: profile.displayName.trim() || null,
+          avatarColor: profile.avatarColor,
+          avatar: image.blob,
+          inviteToken: invite.token || null,
+        })
+        showToast(t(avatarError ? 'Welcome! Your picture could not be saved. Try again in your profile.' : 'Welcome!'))
+      } catch (error) {
+        if (findRefusedField(error)) setStep(1)
+        throw error
+      }
+    })
+  const isClosed = info?.registrationOpen === false
+  return {
+    instanceName: info?.name ?? t('this instance'),
+    /** The form waits for the answer, so that it does not change while it is filled in. */
+    isReady: settled && (!isClosed || !invite.initialCheck),
+    isClosed,
+    invite,
+    step,
+    setStep,
+    account,
+    editAccount: (change: Partial<RegistrationEntry>) => (setAccount({ ...account, ...change }), mutation.clear()),
+    profile,
+    editProfile: (change: Partial<typeof profile>) => setProfile({ ...profile, ...change }),
+    image,
+    mutation,
+    register,
+  }
+}
+
+export type Registration = ReturnType<typeof useRegistration>
+
+const accountFields = ['username', 'password', 'invite'] as const
+
+const refusedFields: Partial<Record<RefusalCode, (typeof accountFields)[number]>> = {
+  username_required: 'username',
+  username_length_invalid: 'username',
+  username_characters_invalid: 'username',
+  username_taken: 'username',
+  federated_account_exists: 'username',
+  password_required: 'password',
+  invite_required: 'invite',
+  invite_invalid: 'invite',
+  registration_closed: 'invite',
+}
+
+/** The field of the first step that a refusal is about, or null. */
+export function findRefusedField(error: unknown) {
+  if (!(error instanceof ApiError)) return null
+  const field = refusedFields[error.code as RefusalCode] ?? error.details?.field
+  return accountFields.find((name) => name === field) ?? null
+}
+
+function useInvite(tokenInUrl: string) {
+  const [entered, setEntered] = useState(tokenInUrl)
+  const token = parseInviteToken(entered)
+  const query = useQuery(`invite ${token}`, async (signal, client) => {
+    return token ? await client.call('checkInvite', { query: { token }, signal }) : null
+  })
+  return {
+    token,
+    /** As it was typed. */
+    entered,
+    /** Null without a token and while checking. */
+    check: query.loading || query.error ? null : query.data,
+    error: query.error,
+    checking: query.loading && token !== '',
+    /** True during the first check of the token in the URL. */
+    initialCheck: token === tokenInUrl && query.loading && query.data === null,
+    enter: (typed: string) => (typed === entered ? query.refetch() : setEntered(typed)),
+  }
+}
+
+/** The token of an invite link. Any other text is a token. */
+export function parseInviteToken(typed: string): string {
+  const text = typed.trim()
+  return URL.parse(text)?.searchParams.get('invite') ?? text
+}

@@ -1,0 +1,51 @@
+import type { User } from '@gatehouse/client'
+import { exportData } from '@gatehouse/client/export'
+import { useState } from 'react'
+import { ActionRow, Card } from '../../components/card.tsx'
+import { ConfirmDialog, DialogButton } from '../../components/dialog.tsx'
+import { formatBytes, saveFile } from '../../components/format.ts'
+import type { Work } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import { useOwnPassword } from './use-password.tsx'
+
+export function DataSection({ user }: { user: User }) {
+  return (
+    <Card title={t('Your data')}>
+      <ActionRow title={t('Download your data')} text={t('One archive with everything that this instance has of you.')}>
+        <DialogButton size="small" text="Download" dialog={(close) => <ExportDialog user={user} onClose={close} />} />
+      </ActionRow>
+    </Card>
+  )
+}
+
+/** Contract: 3, export. */
+export function ExportDialog({ user, onClose }: { user: User; onClose: () => void }) {
+  const { field, value, check, mutation } = useOwnPassword(user, 'export-password')
+  const [received, setReceived] = useState(0)
+  const download: Work<void> = async (signal, client) => {
+    setReceived(0)
+    const archive = await exportData(client, { password: value }, { signal, onProgress: setReceived })
+    saveFile(archive, `${user.username}.zip`)
+  }
+  return (
+    <ConfirmDialog
+      title={t('Download your data')}
+      text="One archive with your profile, uploads, invites, friends, spaces and the messages that you wrote. You can download it twice a day."
+      submit={t('Download')}
+      mutation={mutation}
+      interruptible
+      check={check}
+      act={download}
+      done={t('Your data was downloaded.')}
+      onClose={onClose}
+    >
+      {field}
+      {mutation.busy && (
+        <div role="status" className="progress">
+          <progress aria-label={t('Download')} />
+          <span className="small muted tabular">{t('{number} received', { number: formatBytes(received) })}</span>
+        </div>
+      )}
+    </ConfirmDialog>
+  )
+}
