@@ -98,3 +98,13 @@ export const policy = {
 export function delayAfter(delays: readonly number[], attempts: number): number {
   return delays[Math.min(attempts, delays.length - 1)] ?? 0
 }
+
+/** The row is due after the delay of its attempts so far. */
+export function repeatLater(
+  row: { attempts: number; nextAttemptAt?: Date | null | undefined },
+  now: Date,
+  delays: readonly number[] = policy.repeatDelaysMs,
+): void {
+  row.nextAttemptAt = new Date(now.getTime() + delayAfter(delays, row.attempts))
+  row.attempts += 1
+}

@@ -1,12 +1,7 @@
 import { createEncryptionKey, createReceiptKeys } from '@gatehouse/auth'
 import { startOutboxRelay } from '@gatehouse/bus'
-import {
-  peerChanged,
-  checkHomeEpoch,
-  deleteIdentitiesAtPeers,
-  lookUpByHomeId,
-  verifyAttachProof,
-} from '@gatehouse/contracts'
+import { checkHomeEpoch, deleteIdentitiesAtPeers, lookUpByHomeId } from '@gatehouse/contracts'
+import { peerChanged, verifyAttachProof } from '@gatehouse/contracts'
 import { createOutbound } from '@gatehouse/outbound'
 import { startPeriodicTask, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type RunningService } from '@gatehouse/service-kit'
@@ -37,8 +32,7 @@ export async function startFederationFanout(
   const encryptionSecrets = [config.encryptionSecret, config.previousEncryptionSecrets] as const
   const encryptionKey = createEncryptionKey(...encryptionSecrets)
   const receiptKeys = createReceiptKeys(...encryptionSecrets)
-  const isOnlyReplica = config.onlyReplica ?? false
-  const { refresh } = await startSealing({ ...resources, encryptionKey }, { isOnlyReplica })
+  const { refresh } = await startSealing({ ...resources, encryptionKey }, { isOnlyReplica: !!config.onlyReplica })
   const sealing = { name: 'encryption of secrets', everyMs: policy.sealingMs, log: resources.log }
   opening.use(startPeriodicTask({ ...sealing, ...(timer && { timer }) }, refresh))
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))

@@ -6,9 +6,6 @@ import { rejectOrigin } from '../operations/decide-request.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
-type Queue = { table: string; key: string; time: string; condition: string }
-const rowsOf = ({ table, time, condition }: Queue) => `${table} where ${time} <= ? and ${condition}`
-
 /** A replica that claims a row puts its time off. */
 const queues = {
   peers: { table: 'peers', key: 'id', time: 'next_attempt_at', condition: 'true' },
@@ -16,29 +13,27 @@ const queues = {
   requests: { table: 'approval_requests', key: 'id', time: 'next_attempt_at', condition: 'true' },
   resets: { table: 'peer_resets', key: 'origin', time: 'next_attempt_at', condition: 'true' },
 }
+type Queue = keyof typeof queues
+const rowsOf = ({ table, time, condition }: (typeof queues)[Queue]) => `${table} where ${time} <= ? and ${condition}`
 
 /** Further rows that are due. The parameter is the time. */
-export const due = {
-  deliveries: `federation_deliveries d join peers p on p.id = d.peer_id
-    where d.next_attempt_at <= ? and p.status = 'active'`,
-  endsOfRequests: "approval_requests where expires_at <= ? and status = 'pending'",
-  endsOfPeers: "peers where expires_at <= ? and status = 'pending'",
-  /** They are only deleted. */
-  expired: {
-    approval_requests: "expires_at <= ? and status = 'unproven'",
-    attach_proofs: 'expires_at <= ?',
-    // The other side may still send one at its last moment.
-    federation_nonces: 'expires_at < ?',
-    federation_limits: 'ends_at <= ?',
-    signing_networks: 'ends_at <= ?',
-    federation_deliveries: 'expires_at <= ?',
-  },
-}
+export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
+    where d.next_attempt_at <= ? and p.status = 'active'`
+const endsOfRequests = "approval_requests where expires_at <= ? and status = 'pending'"
+const endsOfPeers = "peers where expires_at <= ? and status = 'pending'"
+/** They are only deleted. */
+const expired = Object.entries({
+  approval_requests: "expires_at <= ? and status = 'unproven'",
+  attach_proofs: 'expires_at <= ?',
+  // The other side may still send one at its last moment.
+  federation_nonces: 'expires_at < ?',
+  federation_limits: 'ends_at <= ?',
+  signing_networks: 'ends_at <= ?',
+  federation_deliveries: 'expires_at <= ?',
+})
 
-const expired = Object.entries(due.expired)
-const { deliveries, endsOfRequests, endsOfPeers } = due
 const rowsToDelete = expired.map(([table, where]) => `${table} where ${where}`)
-const dueRows = [...Object.values(queues).map(rowsOf), deliveries, endsOfRequests, endsOfPeers, ...rowsToDelete]
+const dueRows = [...Object.values(queues).map(rowsOf), dueDeliveries, endsOfRequests, endsOfPeers, ...rowsToDelete]
 const anyDue = `select ${dueRows.map((rows) => `exists (select from ${rows})`).join(' or ')} as "isDue"`
 
 /** Nearly always false: it saves most statements at rest. */
@@ -49,7 +44,7 @@ export async function isAnythingDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>)
 }
 
 /** One replica gets each row until its lease ends. Returns the keys. */
-export async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: keyof typeof queues) {
+export async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: Queue): Promise<string[]> {
   const queue = queues[name]
   const { table, key, time } = queue
   const now = clock.now()
@@ -63,8 +58,6 @@ export async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name
   return rows.map((row) => row.key)
 }
 
-type Ending = { id: string; origin: string }
-
 export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
   const parameters = [new Date(clock.now())]
   for (const [table, where] of expired) {
@@ -72,18 +65,20 @@ export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
   }
 }
 
+type Ending = { id: string; origin: string }
+
 /** Origins of undecided requests are told. Contract: 7. */
 export async function expireOld(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
   const parameters = [new Date(deps.clock.now()), policy.duePerRun]
-  const requests = `select id::text as id, source_origin as origin from ${due.endsOfRequests} limit ?`
+  const requests = `select id::text as id, source_origin as origin from ${endsOfRequests} limit ?`
   for (const request of await read<Ending>(em, requests, parameters)) await expireRequest(deps, request)
-  const peers = `select id::text as id, origin from ${due.endsOfPeers} limit ?`
+  const peers = `select id::text as id, origin from ${endsOfPeers} limit ?`
   for (const { origin } of await read<Ending>(em, peers, parameters)) await expirePeer(deps, origin)
 }
 
 async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> {
-  await withPeer(deps, origin, async (em) => {
+  await withPeer(deps, { origin }, async (em) => {
     const lockMode = LockMode.PESSIMISTIC_WRITE
     const request = await em.findOne(ApprovalRequest, { id, status: 'pending' }, { lockMode })
     if (!request) return
@@ -94,7 +89,7 @@ async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> 
 }
 
 async function expirePeer(deps: Deps, origin: string): Promise<void> {
-  await withPeer(deps, origin, async (em, peer) => {
+  await withPeer(deps, { origin }, async (em, peer) => {
     const isOver = peer?.status === 'pending' && (peer.expiresAt?.getTime() ?? Infinity) <= deps.clock.now()
     if (isOver) em.remove(peer)
   })

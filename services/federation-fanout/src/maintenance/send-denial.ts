@@ -1,11 +1,10 @@
 import { endpoints } from '@gatehouse/contracts'
 import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { newSecret, withPeer } from '../peers/with-peer.ts'
-import { sendSigned, tryExchange } from '../peers/send-signed.ts'
+import { isSuccess, sendSigned, tryExchange } from '../peers/exchange.ts'
 import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
+import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { claimNonce } from '../requests/require-peer.ts'
 
@@ -17,25 +16,20 @@ const messages = {
 /** Stops when an admin has initiated, or at 2xx, 404 and 409. federation-wire.md 2.2, peer/denied. */
 export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, attempts } = request
-  const status = secret && (await isRejected(deps, origin)) ? await post(deps, request, secret) : 404
-  const isHeard = (status >= 200 && status <= 299) || status === 404 || status === 409
+  const em = deps.orm.em.fork()
+  const isOurs = { origin, status: 'rejected', reason: { $in: ['denied_by_admin', 'expired'] } } as const
+  const status = secret && (await em.count(Peer, isOurs)) > 0 ? await post(deps, request, secret) : 404
+  const isHeard = isSuccess(status) || status === 404 || status === 409
   const isOver = isHeard || attempts + 1 >= policy.denialAttempts
   const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, attempts))
-  const changes = { attempts: attempts + 1, nextAttemptAt: isOver ? null : due }
-  await deps.orm.em.fork().nativeUpdate(ApprovalRequest, { id }, changes)
+  await em.nativeUpdate(ApprovalRequest, { id }, { attempts: attempts + 1, nextAttemptAt: isOver ? null : due })
   deps.log.info({ origin, status, isHeard }, 'denial sent')
 }
 
-async function isRejected({ orm }: Deps, origin: string): Promise<boolean> {
-  const isOurs = { origin, status: 'rejected', reason: { $in: ['denied_by_admin', 'expired'] } } as const
-  return (await orm.em.fork().count(Peer, isOurs)) > 0
-}
-
 async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalRequest, secret: string): Promise<number> {
-  const { method, path } = endpoints.peerDenied
   const reason = status === 'expired' ? 'expired' : 'denied_by_admin'
   const body = { origin: deps.config.publicAddress.origin, reason, message: messages[reason] }
-  const message = { method, path, body, timeoutMs: policy.messageTimeoutMs }
+  const message = { endpoint: endpoints.peerDenied, body, timeoutMs: policy.messageTimeoutMs }
   return (await tryExchange(sendSigned(deps, { origin, secret }, message)))?.answer.status ?? 0
 }
 
@@ -55,9 +49,8 @@ export async function receiveDenial(deps: Deps, { headers, body, requestId }: In
   if (verdict === 'stale') throw refuse.signature_stale()
   if (verdict === 'bad') throw refuse.signature_wrong()
   if (!(await claimNonce(deps, signed))) throw refuse.nonce_used()
-  const end = async (_em: EntityManager, current: Peer | null) => {
+  await withPeer(deps, { origin, requestId }, async (_em, current) => {
     if (current?.isOffered() && current.secret === peer.secret) current.reject('denied_by_peer', newSecret(deps))
-  }
-  await withPeer(deps, origin, end, { requestId })
+  })
   deps.log.info({ requestId, origin }, 'offer denied by its peer')
 }

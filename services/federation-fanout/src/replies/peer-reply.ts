@@ -39,32 +39,23 @@ export function peerReply(peer: Peer): PeerReply {
   }
 }
 
-/** Never the secret or token. Contract: 7. */
-export function requestReply(request: ApprovalRequest): z.infer<typeof approvalRequestReply> {
-  return {
-    id: request.id,
-    origin: request.sourceOrigin,
-    direction: request.direction,
-    instanceName: request.instanceName ?? null,
-    requestedAt: request.createdAt.getTime(),
-    expiresAt: request.expiresAt.getTime(),
-  }
-}
-
 /** Newest first. Contract: 7. */
 export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<PeerReply[]> {
+  const sql = `select origin, count(*)::int as count
+  from (select origin from deletion_orders where state = 'overdue' limit ?) as overdue group by origin`
   const [peers, orders] = await Promise.all([
     orm.em.fork().findAll(Peer, { orderBy: { id: 'desc' } }),
-    read<{ origin: string; count: number }>(orm.em.fork(), overdueSql, [policy.overdueOrdersCounted]),
+    read<{ origin: string; count: number }>(orm.em.fork(), sql, [policy.overdueOrdersCounted]),
   ])
   const overdue = new Map(orders.map(({ origin, count }) => [origin, count]))
   return peers.map((peer) => ({ ...peerReply(peer), ordersOverdue: overdue.get(peer.origin) ?? 0 }))
 }
 
-const overdueSql = `select origin, count(*)::int as count
-  from (select origin from deletion_orders where state = 'overdue' limit ?) as overdue group by origin`
-
-/** Newest first. Contract: 7. */
-export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<ApprovalRequest[]> {
-  return await orm.em.fork().find(ApprovalRequest, { status: 'pending' }, { orderBy: { id: 'desc' }, limit: 200 })
+/** Newest first. Never the secret or token. Contract: 7. */
+export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<z.infer<typeof approvalRequestReply>[]> {
+  const newest = { orderBy: { id: 'desc' }, limit: 200 } as const
+  const requests = await orm.em.fork().find(ApprovalRequest, { status: 'pending' }, newest)
+  return requests.map(({ id, sourceOrigin: origin, direction, instanceName = null, createdAt, expiresAt }) => {
+    return { id, origin, direction, instanceName, requestedAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
+  })
 }

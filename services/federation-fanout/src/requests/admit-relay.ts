@@ -7,13 +7,11 @@ import { policy } from '../policy.ts'
 import type { BodyReading } from './raw-body.ts'
 import { namedPeer } from './require-peer.ts'
 
-type AdmissionDeps = Pick<Deps, 'orm' | 'signingNetworks'>
-
 export type RelayState = AppState & { bodyReading?: BodyReading; relayBody?: RelayBody }
 type RelayBody = { peerId: string; network: string; isProven: boolean }
 
 /** Per process. Contract: 7, relay; docs/decisions/signed-requests.md. */
-export function createRelayAdmission({ signingNetworks, ...deps }: AdmissionDeps) {
+export function createRelayAdmission({ signingNetworks, ...deps }: Pick<Deps, 'orm' | 'signingNetworks'>) {
   const bodies = createRelayBodies()
   /**
    * Before the body is read. A small body needs no place, because it is verified at once. Large ones of active peers have

@@ -2,47 +2,34 @@ import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import type { Peer } from '@gatehouse/domain'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
 import { readSignature, signBody, verifySignature } from './signature.ts'
 
-export type Secret = { origin: string; secret: string }
-
 export type Message = {
-  method: 'POST' | 'DELETE'
-  path: string
+  endpoint: { method: 'POST' | 'DELETE'; path: string }
   body: object
   timeoutMs: number
   requestId?: string | undefined
 }
-
 export type SigningPeer = Pick<Peer, 'origin' | 'secret' | 'secretsAt'>
-
 export type SignedExchange = { answer: OutboundAnswer; nonce: string }
 export type SendDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config'>
 
 /** Throws OutboundFailure. Contract: 7. */
-export async function sendSigned(deps: SendDeps, peer: Secret, message: Message): Promise<SignedExchange> {
+export async function sendSigned(
+  { outbound, clock, random, config }: SendDeps,
+  { origin, secret }: Pick<Peer, 'origin' | 'secret'>,
+  { endpoint: { method, path }, timeoutMs, requestId, ...message }: Message,
+): Promise<SignedExchange> {
   const body = JSON.stringify(message.body)
-  const nonce = deps.random.uuid()
-  const signature = signBody({
-    secret: peer.secret,
-    origin: deps.config.publicAddress.origin,
-    body,
-    timestamp: deps.clock.now(),
-    nonce,
-  })
-  const answer = await deps.outbound.request({
-    method: message.method,
-    url: `${peer.origin}${message.path}`,
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: 'application/json',
-      ...(message.requestId && { [requestIdHeader]: message.requestId }),
-      ...signature,
-    },
-    body,
-    timeoutMs: message.timeoutMs,
-  })
-  return { answer, nonce }
+  const nonce = random.uuid()
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json',
+    ...(requestId && { [requestIdHeader]: requestId }),
+    ...signBody({ secret, origin: config.publicAddress.origin, body, timestamp: clock.now(), nonce }),
+  }
+  return { answer: await outbound.request({ method, url: `${origin}${path}`, headers, body, timeoutMs }), nonce }
 }
 
 /**
@@ -58,7 +45,7 @@ export async function sendToPeer(deps: SendDeps, peer: SigningPeer, message: Mes
 }
 
 /** Undefined: no answer came. */
-export async function tryExchange(sending: Promise<SignedExchange>): Promise<SignedExchange | undefined> {
+export async function tryExchange<T>(sending: Promise<T>): Promise<T | undefined> {
   try {
     return await sending
   } catch (error) {
@@ -67,6 +54,8 @@ export async function tryExchange(sending: Promise<SignedExchange>): Promise<Sig
   }
 }
 
+export const isSuccess = (status: number): boolean => status >= 200 && status <= 299
+
 /** An echo of the question is no answer. `stale`: right signature, wrong clock. Contract: 7. */
 export function verifySignedAnswer(
   { answer, nonce }: SignedExchange,
@@ -74,6 +63,29 @@ export function verifySignedAnswer(
   now: number,
 ): 'ok' | 'stale' | 'bad' {
   const signed = readSignature(answer.headers)
-  if (answer.status < 200 || answer.status > 299 || !signed || signed.nonce === nonce) return 'bad'
+  if (!isSuccess(answer.status) || !signed || signed.nonce === nonce) return 'bad'
   return verifySignature({ secrets, body: answer.body, signed, now }).verdict
+}
+
+/** Undefined: no JSON object. */
+export function jsonOf({ body }: Pick<OutboundAnswer, 'body'>): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'))
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** One line, cut. Otherwise the status. */
+export function messageOf(answer: OutboundAnswer): string {
+  const json = jsonOf(answer)
+  const said = [json?.error, json?.message].find((text) => typeof text === 'string' && text.trim() !== '')
+  return said === undefined ? `The instance answered with status ${answer.status}` : readableText(said as string)
+}
+
+export function readableText(text: string): string {
+  const line = text.toWellFormed().replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+  return [...line.trim()].slice(0, policy.remoteTextMax).join('')
 }
