@@ -1,5 +1,6 @@
-import { defineEntity, p } from '@mikro-orm/core'
+import { p } from '@mikro-orm/core'
 import { SealedTextType } from './sealed-text.ts'
+import { defineTable } from './table.ts'
 
 export type PeerStatus =
   'pending' | 'awaiting_approval' | 'active' | 'unreachable' | 'needs_attention' | 'rejected' | 'revoked'
@@ -16,44 +17,40 @@ export type PeerReason =
   | 'repeer_incomplete'
   | 'deliveries_refused'
 
-const PeerSchema = defineEntity({
-  name: 'Peer',
-  tableName: 'peers',
-  properties: {
-    id: p.bigint('string').primary().autoincrement(false),
-    origin: p.text().unique('peers_origin_key'),
-    /** Lower case, no port. The peer may sign for this homeInstance only. */
-    host: p.text(),
-    secret: p.type(SealedTextType).$type<string>().hidden(),
-    status: p.text().$type<PeerStatus>(),
-    reason: p.text().$type<PeerReason>().nullable(),
-    instanceName: p.text().nullable(),
-    instanceId: p.text().nullable(),
-    createdAt: p.datetime(),
-    offeredAt: p.datetime().nullable(),
-    activatedAt: p.datetime().nullable(),
-    revokedAt: p.datetime().nullable(),
-    adminDecided: p.boolean().default(true),
-    approvalTokenHash: p.text().hidden().nullable(),
-    /** The token that we gave to the peer. */
-    presentedToken: p.text().hidden().nullable(),
-    attempts: p.integer().default(0),
-    nextAttemptAt: p.datetime().nullable(),
-    expiresAt: p.datetime().nullable(),
-    failedDeliveries: p.integer().default(0),
-    refusedDeliveries: p.integer().default(0),
-    seenAt: p.datetime().nullable(),
-    syncedAt: p.datetime().nullable(),
-    /** Offered by our own rotation, not yet answered. */
-    nextSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
-    previousSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
-    previousSecretUntil: p.datetime().nullable(),
-    rotatedAt: p.datetime().nullable(),
-    nextRotationAt: p.datetime().nullable(),
-    autoRotateIntervalDays: p.integer().default(90),
-    /** Milliseconds since the epoch. */
-    profileCheckpoint: p.bigint('number').defaultRaw('0'),
-  },
+const PeerSchema = defineTable('Peer', 'peers', {
+  id: p.bigint('string').primary().autoincrement(false),
+  origin: p.text().unique('peers_origin_key'),
+  /** Lower case, no port. The peer may sign for this homeInstance only. */
+  host: p.text(),
+  secret: p.type(SealedTextType).$type<string>().hidden(),
+  status: p.text().$type<PeerStatus>(),
+  reason: p.text().$type<PeerReason>().nullable(),
+  instanceName: p.text().nullable(),
+  instanceId: p.text().nullable(),
+  createdAt: p.datetime(),
+  offeredAt: p.datetime().nullable(),
+  activatedAt: p.datetime().nullable(),
+  revokedAt: p.datetime().nullable(),
+  adminDecided: p.boolean().default(true),
+  approvalTokenHash: p.text().hidden().nullable(),
+  /** The token that we gave to the peer. */
+  presentedToken: p.text().hidden().nullable(),
+  attempts: p.integer().default(0),
+  nextAttemptAt: p.datetime().nullable(),
+  expiresAt: p.datetime().nullable(),
+  failedDeliveries: p.integer().default(0),
+  refusedDeliveries: p.integer().default(0),
+  seenAt: p.datetime().nullable(),
+  syncedAt: p.datetime().nullable(),
+  /** Offered by our own rotation, not yet answered. */
+  nextSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
+  previousSecret: p.type(SealedTextType).$type<string>().hidden().nullable(),
+  previousSecretUntil: p.datetime().nullable(),
+  rotatedAt: p.datetime().nullable(),
+  nextRotationAt: p.datetime().nullable(),
+  autoRotateIntervalDays: p.integer().default(90),
+  /** Milliseconds since the epoch. */
+  profileCheckpoint: p.bigint('number').defaultRaw('0'),
 })
 
 const minuteMs = 60_000
@@ -70,9 +67,9 @@ export class Peer extends PeerSchema.class {
 
   /** The preferred secret comes first. */
   secretsAt(now: number): string[] {
-    const isInGrace = this.previousSecretUntil !== null && (this.previousSecretUntil?.getTime() ?? 0) > now
+    const isInGrace = (this.previousSecretUntil?.getTime() ?? 0) > now
     const secrets = [this.secret, isInGrace ? this.previousSecret : null, this.nextSecret]
-    return secrets.filter((secret): secret is string => typeof secret === 'string' && secret !== '')
+    return secrets.filter((secret): secret is string => !!secret)
   }
 
   offer(offer: { secret: string; adminDecided: boolean; presentedToken?: string | null; expiresAt: Date }, now: Date) {
@@ -193,27 +190,23 @@ function noteRotation(peer: Peer, now: Date): void {
 
 export type ApprovalRequestStatus = 'unproven' | 'pending' | 'approved' | 'denied' | 'expired'
 
-const ApprovalRequestSchema = defineEntity({
-  name: 'ApprovalRequest',
-  tableName: 'approval_requests',
-  properties: {
-    id: p.bigint('string').primary().autoincrement(false),
-    sourceOrigin: p.text(),
-    direction: p.text().$type<'inbound' | 'outbound'>().default('inbound'),
-    /** Never put in force: it only proves the offer and signs its denial. */
-    secret: p.type(SealedTextType).$type<string>().hidden().nullable(),
-    approvalToken: p.text().hidden().nullable(),
-    instanceName: p.text().nullable(),
-    instanceId: p.text().nullable(),
-    requestedBy: p.bigint('string').nullable(),
-    status: p.text().$type<ApprovalRequestStatus>().default('pending'),
-    createdAt: p.datetime(),
-    expiresAt: p.datetime(),
-    decidedAt: p.datetime().nullable(),
-    decidedBy: p.bigint('string').nullable(),
-    attempts: p.integer().default(0),
-    nextAttemptAt: p.datetime().nullable(),
-  },
+const ApprovalRequestSchema = defineTable('ApprovalRequest', 'approval_requests', {
+  id: p.bigint('string').primary().autoincrement(false),
+  sourceOrigin: p.text(),
+  direction: p.text().$type<'inbound' | 'outbound'>().default('inbound'),
+  /** Never put in force: it only proves the offer and signs its denial. */
+  secret: p.type(SealedTextType).$type<string>().hidden().nullable(),
+  approvalToken: p.text().hidden().nullable(),
+  instanceName: p.text().nullable(),
+  instanceId: p.text().nullable(),
+  requestedBy: p.bigint('string').nullable(),
+  status: p.text().$type<ApprovalRequestStatus>().default('pending'),
+  createdAt: p.datetime(),
+  expiresAt: p.datetime(),
+  decidedAt: p.datetime().nullable(),
+  decidedBy: p.bigint('string').nullable(),
+  attempts: p.integer().default(0),
+  nextAttemptAt: p.datetime().nullable(),
 })
 
 export class ApprovalRequest extends ApprovalRequestSchema.class {

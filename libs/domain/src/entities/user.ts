@@ -1,11 +1,7 @@
-import {
-  fieldsWith,
-  profileFieldNames,
-  replicatedInstance,
-  type AvatarColor,
-  type UserReply,
-} from '@gatehouse/contracts'
-import { Type, defineEntity, p } from '@mikro-orm/core'
+import { fieldsWith, profileFieldNames, replicatedInstance } from '@gatehouse/contracts'
+import type { AvatarColor, UserReply } from '@gatehouse/contracts'
+import { Type, p } from '@mikro-orm/core'
+import { defineTable } from './table.ts'
 
 /** No hash can equal it, so a stub cannot log in. Spec: User record. */
 export const stubPasswordHash = '!federation-replicated'
@@ -20,10 +16,7 @@ class ReplicatedInstancesType extends Type<ReplicatedInstance[], string> {
   }
 
   override convertToJSValue(stored: string): ReplicatedInstance[] {
-    return parseArray(stored).flatMap((entry) => {
-      const parsed = replicatedInstance.safeParse(entry)
-      return parsed.success ? [parsed.data] : []
-    })
+    return parseArray(stored).flatMap((entry) => replicatedInstance.safeParse(entry).data ?? [])
   }
 
   override getColumnType(): string {
@@ -44,60 +37,56 @@ function parseArray(json: string): unknown[] {
   }
 }
 
-const UserSchema = defineEntity({
-  name: 'User',
-  tableName: 'users',
-  properties: {
-    id: p.bigint('string').primary().autoincrement(false),
-    username: p.text().unique(),
-    passwordHash: p.text().hidden(),
-    displayName: p.text().nullable(),
-    avatar: p.text().nullable(),
-    banner: p.text().nullable(),
-    bio: p.text().nullable(),
-    customStatus: p.text().nullable(),
-    accentColor: p.text().nullable(),
-    avatarColor: p.text().$type<AvatarColor>().nullable(),
-    status: p.text().$type<'online' | 'offline'>().default('offline'),
-    isAdmin: p.boolean().default(false),
-    isDeleted: p.boolean().default(false),
-    /** Milliseconds since the epoch. */
-    passwordChangedAt: p.bigint('number').nullable(),
-    /** Milliseconds since the epoch: the last reset or deletion that closed all sockets. */
-    sessionsEndedAt: p.bigint('number').nullable(),
-    /** Decides the close code of a missed event. Contract: 6. */
-    sessionsEndedByReset: p.boolean().default(false),
-    /** Contract: 2. */
-    passwordChangeRequired: p.boolean().default(false),
-    /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
-    recoveryHash: p.text().nullable(),
-    /** Milliseconds since the epoch. */
-    recoveryExpiresAt: p.bigint('number').nullable(),
-    /** Milliseconds since the epoch. Contract: 5, suspend. */
-    suspendedAt: p.bigint('number').nullable(),
-    suspendedReason: p.text().nullable(),
-    /** On: a login asks for its code. Contract: 3, Second factor. */
-    secondFactor: p.boolean().default(false),
-    /** An admin who must set one up before acting as one. */
-    secondFactorDue: p.boolean().default(false),
-    /** Rises with every change to what decides over tokens. Design: invariant 1. */
-    stateVersion: p.integer().default(1),
-    homeInstance: p.text().nullable(),
-    homeUserId: p.text().nullable(),
-    /** The former identity of a detached account. Contract: 7. */
-    detachedHomeInstance: p.text().fieldName('former_home_instance').nullable(),
-    formerHomeUserId: p.text().nullable(),
-    federationHomeOrphaned: p.boolean().default(false),
-    avatarSource: p.text().nullable(),
-    bannerSource: p.text().nullable(),
-    /** Spec: User record. */
-    replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
-    discoverable: p.boolean().default(true),
-    showActivity: p.boolean().default(true),
-    /** Milliseconds since the epoch, 0 when never. */
-    profileUpdatedAt: p.bigint('number').defaultRaw('0'),
-    createdAt: p.datetime(),
-  },
+const UserSchema = defineTable('User', 'users', {
+  id: p.bigint('string').primary().autoincrement(false),
+  username: p.text().unique(),
+  passwordHash: p.text().hidden(),
+  displayName: p.text().nullable(),
+  avatar: p.text().nullable(),
+  banner: p.text().nullable(),
+  bio: p.text().nullable(),
+  customStatus: p.text().nullable(),
+  accentColor: p.text().nullable(),
+  avatarColor: p.text().$type<AvatarColor>().nullable(),
+  status: p.text().$type<'online' | 'offline'>().default('offline'),
+  isAdmin: p.boolean().default(false),
+  isDeleted: p.boolean().default(false),
+  /** Milliseconds since the epoch. */
+  passwordChangedAt: p.bigint('number').nullable(),
+  /** Milliseconds since the epoch: the last reset or deletion that closed all sockets. */
+  sessionsEndedAt: p.bigint('number').nullable(),
+  /** Decides the close code of a missed event. Contract: 6. */
+  sessionsEndedByReset: p.boolean().default(false),
+  /** Contract: 2. */
+  passwordChangeRequired: p.boolean().default(false),
+  /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
+  recoveryHash: p.text().nullable(),
+  /** Milliseconds since the epoch. */
+  recoveryExpiresAt: p.bigint('number').nullable(),
+  /** Milliseconds since the epoch. Contract: 5, suspend. */
+  suspendedAt: p.bigint('number').nullable(),
+  suspendedReason: p.text().nullable(),
+  /** On: a login asks for its code. Contract: 3, Second factor. */
+  secondFactor: p.boolean().default(false),
+  /** An admin who must set one up before acting as one. */
+  secondFactorDue: p.boolean().default(false),
+  /** Rises with every change to what decides over tokens. Design: invariant 1. */
+  stateVersion: p.integer().default(1),
+  homeInstance: p.text().nullable(),
+  homeUserId: p.text().nullable(),
+  /** The former identity of a detached account. Contract: 7. */
+  detachedHomeInstance: p.text().fieldName('former_home_instance').nullable(),
+  formerHomeUserId: p.text().nullable(),
+  federationHomeOrphaned: p.boolean().default(false),
+  avatarSource: p.text().nullable(),
+  bannerSource: p.text().nullable(),
+  /** Spec: User record. */
+  replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
+  discoverable: p.boolean().default(true),
+  showActivity: p.boolean().default(true),
+  /** Milliseconds since the epoch, 0 when never. */
+  profileUpdatedAt: p.bigint('number').defaultRaw('0'),
+  createdAt: p.datetime(),
 })
 
 export type StubUpgrade = {
@@ -281,11 +270,7 @@ const emptyProfile = Object.fromEntries(profileFieldNames.map((name) => [name, f
 UserSchema.setClass(User)
 
 /** Triggers keep the rows. Null: changed since the last version was given. docs/decisions/account-versions.md */
-export const AccountVersionSchema = defineEntity({
-  name: 'AccountVersion',
-  tableName: 'account_versions',
-  properties: {
-    userId: p.bigint('string').primary().autoincrement(false),
-    version: p.bigint('number').nullable().unique(),
-  },
+export const AccountVersionSchema = defineTable('AccountVersion', 'account_versions', {
+  userId: p.bigint('string').primary().autoincrement(false),
+  version: p.bigint('number').nullable().unique(),
 })

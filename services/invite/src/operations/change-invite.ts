@@ -23,7 +23,7 @@ export async function actAsAdmin<T>(
 
 type Target = { id: string; admin: ActingAdmin; requestId?: string | undefined }
 type Change = {
-  event: EventDefinition<z.ZodType>
+  event: EventDefinition
   facts?: Record<string, unknown>
   action: AuditAction
   detail: Record<string, unknown>
