@@ -3,15 +3,8 @@ import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
 import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
-import {
-  Client,
-  DatabaseError,
-  type ClientBase,
-  type ClientConfig,
-  type Pool,
-  type PoolClient,
-  type PoolConfig,
-} from 'pg'
+import { Client, DatabaseError } from 'pg'
+import type { ClientBase, ClientConfig, Pool, PoolClient, PoolConfig } from 'pg'
 import { answerMarginMs, connectTimeoutMs, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
 
@@ -144,11 +137,8 @@ function textOf(statement: unknown): string | undefined {
 
 /** SQLSTATE 08: connection faults. 57P01 to 57P03: shutdown, crash and start. */
 const endedConnections = /^(08...|57P0[123])$/
-
 const timeouts = /^(55P03|57014|25P0[34])$/
-
 const codeOf = (fault: unknown): string => (fault instanceof DatabaseError && fault.code) || ''
-
 const isUnavailable = (fault: unknown): boolean => endedConnections.test(codeOf(fault)) || timeouts.test(codeOf(fault))
 
 function unavailable(cause: unknown): DatabaseUnavailable {
@@ -185,10 +175,7 @@ export const poolOptions: PoolOptions = {
   onConnect: (client) => client.query(setTimeouts),
   onPoolCreated: (pool) => {
     const connect = pool.connect.bind(pool)
-    const guarded = (): Promise<PoolClient> =>
-      connect().catch((cause: unknown) => {
-        throw unavailable(cause)
-      })
+    const guarded = () => connect().catch((cause: unknown) => Promise.reject(unavailable(cause)))
     pool.connect = guarded as Pool['connect']
   },
 }

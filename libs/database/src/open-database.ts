@@ -12,11 +12,7 @@ import { findReleaseFault, markSchema, readSchema, type Schema } from './schema-
 import { allowLongWork } from './transaction.ts'
 import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
-export type DatabaseOptions = {
-  url: string
-  connections?: number
-  applicationName?: string
-}
+export type DatabaseOptions = { url: string; connections?: number; applicationName?: string }
 
 const migrations = Object.entries({ ...release020, ...release030 }).map(([name, statements]) => ({
   name,
@@ -29,18 +25,15 @@ const migrations = Object.entries({ ...release020, ...release030 }).map(([name, 
 
 /** Also for the command line of MikroORM. `ssl` comes from `chooseTls`. */
 export function databaseOptions(options: DatabaseOptions, ssl: DatabaseTls = false): Options {
+  const { url, connections = defaultConnections, applicationName = 'gatehouse' } = options
   return {
     driver: GuardedDriver,
-    clientUrl: options.url,
+    clientUrl: url,
     entities,
     extensions: [Migrator],
     migrations: { migrationsList: migrations, snapshot: false, transactional: true, allOrNothing: true },
-    pool: { min: 0, max: options.connections ?? defaultConnections },
-    driverOptions: {
-      application_name: options.applicationName ?? 'gatehouse',
-      ...poolOptions,
-      ssl,
-    },
+    pool: { min: 0, max: connections },
+    driverOptions: { application_name: applicationName, ...poolOptions, ssl },
     forceUtcTimezone: true,
     logger: () => undefined,
   }
@@ -122,7 +115,7 @@ async function applyPending(orm: MikroORM, em: EntityManager): Promise<string[]>
   orm.migrator.on('migrating', ({ name }) => void (current = name))
   try {
     const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
-    return applied.map((migration) => migration.name)
+    return applied.map(({ name }) => name)
   } catch (cause) {
     if (cause instanceof DatabaseUnavailable) throw cause
     const [reason] = (cause as Error).message.split('\n').slice(-1)

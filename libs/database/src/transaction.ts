@@ -1,15 +1,8 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
 import { DatabaseUnavailable, withConnection, withStatementLimit } from './driver.ts'
-import {
-  accountWaitMs,
-  connectionsForReads,
-  deadlockRetries,
-  defaultConnections,
-  longWork,
-  transactionWaitMs,
-  transactionsPerAccount,
-} from './policy.ts'
+import { accountWaitMs, deadlockRetries, transactionWaitMs, transactionsPerAccount } from './policy.ts'
+import { connectionsForReads, defaultConnections, longWork } from './policy.ts'
 
 const deadlockDetected = '40P01'
 
@@ -104,7 +97,6 @@ export async function shortTransaction<T>(
 }
 
 type SlotLimits = { max: number; waitMs: number }
-
 type Slots = ReturnType<typeof createSlots>
 
 /** At most `max` run at once. Others wait in order, and are refused with DatabaseUnavailable after `waitMs`. */

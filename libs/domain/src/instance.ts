@@ -19,7 +19,7 @@ export type Actor = { userId: string | null; username: string }
 export type Operator = { userId: null; username: 'operator' }
 export const operator: Operator = { userId: null, username: 'operator' }
 
-export type AuditRecord = {
+type AuditRecord = {
   action: AuditAction
   actor: Actor
   target: { type: 'user' | 'invite' | 'settings' | 'peer' | 'approval-request'; id: string | null; name?: string }
@@ -30,16 +30,7 @@ export type AuditRecord = {
 
 /** In the transaction of the act. Contract: 5. */
 export function recordAudit(em: EntityManager, { action, actor, target, detail = {}, at }: AuditRecord): void {
-  em.persist(
-    em.create(AuditEntry, {
-      action,
-      actorId: actor.userId,
-      actorUsername: actor.username,
-      targetType: target.type,
-      targetId: target.id,
-      targetName: target.name ?? null,
-      detail,
-      createdAt: at,
-    }),
-  )
+  const acted = { action, actorId: actor.userId, actorUsername: actor.username, detail, createdAt: at }
+  const aimed = { targetType: target.type, targetId: target.id, targetName: target.name ?? null }
+  em.persist(em.create(AuditEntry, { ...acted, ...aimed }))
 }

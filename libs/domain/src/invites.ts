@@ -54,12 +54,6 @@ export async function recordRedemption(
   const redeemedAt = new Date(now)
   invite.usedCount += 1
   invite.lastRedeemedAt = redeemedAt
-  const redemption = em.create(InviteRedemption, {
-    id: await nextId(em),
-    inviteId: invite.id,
-    userId: user.id,
-    registrantUsername: user.username,
-    redeemedAt,
-  })
-  await em.persist(redemption).flush()
+  const redeemed = { inviteId: invite.id, userId: user.id, registrantUsername: user.username, redeemedAt }
+  await em.persist(em.create(InviteRedemption, { id: await nextId(em), ...redeemed })).flush()
 }
