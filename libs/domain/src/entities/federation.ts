@@ -56,6 +56,9 @@ const PeerSchema = defineTable('Peer', 'peers', {
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
+const noOffer = { offeredAt: null, expiresAt: null, approvalTokenHash: null }
+const noOtherSecrets = { nextSecret: null, previousSecret: null, previousSecretUntil: null }
+
 export class Peer extends PeerSchema.class {
   isOffered(): boolean {
     return this.status === 'pending' || this.status === 'awaiting_approval'
@@ -72,42 +75,23 @@ export class Peer extends PeerSchema.class {
     return secrets.filter((secret): secret is string => !!secret)
   }
 
-  offer(offer: { secret: string; adminDecided: boolean; presentedToken?: string | null; expiresAt: Date }, now: Date) {
-    enter(this, 'pending', null)
-    this.secret = offer.secret
-    this.adminDecided = offer.adminDecided
-    this.presentedToken = offer.presentedToken ?? null
-    this.approvalTokenHash = null
-    this.offeredAt = now
-    this.expiresAt = offer.expiresAt
-    this.nextAttemptAt = now
-    this.revokedAt = null
-    dropOtherSecrets(this)
+  offer(offer: { secret: string; adminDecided: boolean; presentedToken: string | null; expiresAt: Date }, now: Date) {
+    const times = { offeredAt: now, nextAttemptAt: now, revokedAt: null }
+    enter(this, 'pending', { ...offer, approvalTokenHash: null, ...times, ...noOtherSecrets })
   }
 
   awaitApproval(tokenHash: string | null): void {
-    enter(this, 'awaiting_approval', null)
-    this.approvalTokenHash = tokenHash
-    this.expiresAt = null
+    enter(this, 'awaiting_approval', { approvalTokenHash: tokenHash, expiresAt: null })
   }
 
   activate(secret: string, now: Date): void {
-    enter(this, 'active', null)
-    this.secret = secret
-    this.offeredAt = null
-    this.expiresAt = null
-    this.approvalTokenHash = null
-    this.activatedAt = now
-    this.seenAt = now
-    this.revokedAt = null
-    this.nextAttemptAt = now
-    dropOtherSecrets(this)
+    const times = { activatedAt: now, seenAt: now, revokedAt: null, nextAttemptAt: now }
+    enter(this, 'active', { secret, ...noOffer, ...times, ...noOtherSecrets })
     noteRotation(this, now)
   }
 
   becomeUnreachable(now: Date): void {
-    enter(this, 'unreachable', null)
-    this.nextAttemptAt = now
+    enter(this, 'unreachable', { nextAttemptAt: now })
   }
 
   /** To a minute, so that most requests write nothing. */
@@ -120,29 +104,21 @@ export class Peer extends PeerSchema.class {
   }
 
   reconnect(): void {
-    enter(this, 'active', null)
-    this.failedDeliveries = 0
-    this.refusedDeliveries = 0
+    enter(this, 'active')
   }
 
   park(reason: PeerReason): void {
-    enter(this, 'needs_attention', reason)
+    enter(this, 'needs_attention', { reason })
   }
 
   /** `replacementSecret` is never sent. */
   reject(reason: PeerReason, replacementSecret: string): void {
-    enter(this, 'rejected', reason)
-    this.secret = replacementSecret
-    endHandshake(this)
+    enter(this, 'rejected', { reason, secret: replacementSecret, ...noOffer, presentedToken: null })
   }
 
   revoke(replacementSecret: string, now: Date): void {
-    enter(this, 'revoked', null)
-    this.secret = replacementSecret
-    this.revokedAt = now
-    this.nextRotationAt = null
-    endHandshake(this)
-    dropOtherSecrets(this)
+    const times = { revokedAt: now, nextRotationAt: null }
+    enter(this, 'revoked', { secret: replacementSecret, ...times, ...noOffer, presentedToken: null, ...noOtherSecrets })
   }
 
   takeSecret(secret: string, graceUntil: Date, now: Date): void {
@@ -161,26 +137,9 @@ export class Peer extends PeerSchema.class {
 PeerSchema.setClass(Peer)
 
 // Functions, not private methods: the ORM makes instances without the constructor.
-function enter(peer: Peer, status: PeerStatus, reason: PeerReason | null): void {
-  peer.status = status
-  peer.reason = reason
-  peer.attempts = 0
-  peer.nextAttemptAt = null
-  peer.failedDeliveries = 0
-  peer.refusedDeliveries = 0
-}
-
-function endHandshake(peer: Peer): void {
-  peer.offeredAt = null
-  peer.expiresAt = null
-  peer.approvalTokenHash = null
-  peer.presentedToken = null
-}
-
-function dropOtherSecrets(peer: Peer): void {
-  peer.nextSecret = null
-  peer.previousSecret = null
-  peer.previousSecretUntil = null
+function enter(peer: Peer, status: PeerStatus, columns: Partial<Peer> = {}): void {
+  const fresh = { reason: null, attempts: 0, nextAttemptAt: null, failedDeliveries: 0, refusedDeliveries: 0 }
+  Object.assign(peer, { status, ...fresh, ...columns })
 }
 
 function noteRotation(peer: Peer, now: Date): void {
@@ -222,8 +181,6 @@ export class ApprovalRequest extends ApprovalRequestSchema.class {
 ApprovalRequestSchema.setClass(ApprovalRequest)
 
 function endRequest(request: ApprovalRequest, status: ApprovalRequestStatus, now: Date): void {
-  request.status = status
-  request.decidedAt = now
-  request.attempts = 0
-  request.nextAttemptAt = status !== 'approved' && request.secret ? now : null
+  const nextAttemptAt = status !== 'approved' && request.secret ? now : null
+  Object.assign(request, { status, decidedAt: now, attempts: 0, nextAttemptAt })
 }

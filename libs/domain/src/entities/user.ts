@@ -116,26 +116,16 @@ export class User extends UserSchema.class {
   /** Contract: 7, detached accounts. */
   detachFromHome(): void {
     if (this.isLocal() || this.isStub() || this.isDeleted) throw new Error('only a live replica can be detached')
-    this.detachedHomeInstance = this.homeInstance
-    this.formerHomeUserId = this.homeUserId
-    this.homeInstance = null
-    this.homeUserId = null
-    this.federationHomeOrphaned = true
+    set(this, { detachedHomeInstance: this.homeInstance, formerHomeUserId: this.homeUserId })
+    set(this, { homeInstance: null, homeUserId: null, federationHomeOrphaned: true })
   }
 
   /** federation-wire.md 4, attach. */
   reattachToHome({ homeUserId, username }: { homeUserId: string; username: string }): void {
     if (!this.federationHomeOrphaned || this.isDeleted || this.secondFactor)
       throw new Error('only a live detached account without a second factor can be reattached')
-    this.homeInstance = this.detachedHomeInstance
-    this.homeUserId = homeUserId
-    this.username = username
-    this.detachedHomeInstance = null
-    this.formerHomeUserId = null
-    this.federationHomeOrphaned = false
-    this.passwordChangeRequired = false
-    this.profileUpdatedAt = 0
-    this.stateVersion += 1
+    set(this, { homeInstance: this.detachedHomeInstance, homeUserId, username, ...notDetached })
+    set(this, { passwordChangeRequired: false, profileUpdatedAt: 0, stateVersion: this.stateVersion + 1 })
   }
 
   /** The newest link counts. Contract: 3, recover. */
@@ -146,18 +136,10 @@ export class User extends UserSchema.class {
     this.recoveryExpiresAt = expiresAt
   }
 
-  private endRecovery(): void {
-    this.recoveryHash = null
-    this.recoveryExpiresAt = null
-  }
-
   /** Revokes tokens issued before `now` (ms). The time never moves back. Spec: Bearer tokens, revocation. */
   changePassword(passwordHash: string, now: number): number {
     const changedAt = laterOf(now, this.passwordChangedAt)
-    this.passwordHash = passwordHash
-    this.passwordChangedAt = changedAt
-    this.endRecovery()
-    this.passwordChangeRequired = false
+    set(this, { passwordHash, passwordChangedAt: changedAt, passwordChangeRequired: false, ...noRecovery })
     this.stateVersion += 1
     return changedAt
   }
@@ -165,10 +147,8 @@ export class User extends UserSchema.class {
   /** Revokes every token issued before `now` (ms). Contract: 3, sessions/end. */
   endSessions(now: number): number {
     const endedAt = laterOf(now, this.passwordChangedAt)
-    this.passwordChangedAt = endedAt
-    this.endRecovery()
-    this.sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
-    this.sessionsEndedByReset = false
+    const sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
+    set(this, { passwordChangedAt: endedAt, sessionsEndedAt, sessionsEndedByReset: false, ...noRecovery })
     this.stateVersion += 1
     return endedAt
   }
@@ -185,8 +165,7 @@ export class User extends UserSchema.class {
   }
 
   unsuspend(): void {
-    this.suspendedAt = null
-    this.suspendedReason = null
+    set(this, notSuspended)
   }
 
   /** A change of the password that closes all sockets. Contract: 3, recover. */
@@ -241,33 +220,27 @@ export class User extends UserSchema.class {
 
   /** Identity at home and `createdAt` stay. `now` in milliseconds. Spec: Tombstone, the user row. */
   becomeTombstone({ passwordHash, now }: { passwordHash: string; now: number }): void {
-    this.username = `!deleted:${this.id}`
-    this.passwordHash = passwordHash
     Object.assign(this, emptyProfile)
-    this.avatarSource = null
-    this.bannerSource = null
-    this.detachedHomeInstance = null
-    this.formerHomeUserId = null
-    this.federationHomeOrphaned = false
-    this.replicatedInstances = []
-    this.passwordChangeRequired = false
-    this.unsuspend()
-    this.endRecovery()
-    this.isDeleted = true
-    this.status = 'offline'
-    this.isAdmin = false
-    this.secondFactor = false
-    this.secondFactorDue = false
-    this.sessionsEndedAt = laterOf(now, this.sessionsEndedAt)
+    set(this, { ...notDetached, ...notSuspended, ...noRecovery })
+    set(this, { username: `!deleted:${this.id}`, passwordHash, isDeleted: true, status: 'offline', isAdmin: false })
+    set(this, { avatarSource: null, bannerSource: null, replicatedInstances: [], passwordChangeRequired: false })
+    set(this, { secondFactor: false, secondFactorDue: false, sessionsEndedAt: laterOf(now, this.sessionsEndedAt) })
     this.stateVersion += 1
   }
 }
+UserSchema.setClass(User)
+
 const laterOf = (now: number, before: number | null | undefined) => Math.max(now, before ?? now)
 
 const flags: readonly string[] = fieldsWith({ kind: 'flag' })
 const emptyProfile = Object.fromEntries(profileFieldNames.map((name) => [name, flags.includes(name) ? false : null]))
+const notDetached = { detachedHomeInstance: null, formerHomeUserId: null, federationHomeOrphaned: false }
+const notSuspended = { suspendedAt: null, suspendedReason: null }
+const noRecovery = { recoveryHash: null, recoveryExpiresAt: null }
 
-UserSchema.setClass(User)
+function set(user: User, columns: Partial<User>): void {
+  Object.assign(user, columns)
+}
 
 /** Triggers keep the rows. Null: changed since the last version was given. docs/decisions/account-versions.md */
 export const AccountVersionSchema = defineTable('AccountVersion', 'account_versions', {
