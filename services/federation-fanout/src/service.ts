@@ -41,24 +41,18 @@ export async function startFederationFanout(
   const signingNetworks = createSigningNetworks(resources)
   const own = { config, background, outbound, relay, maintenance, signingNetworks, encryptionKey, receiptKeys }
   const deps: Deps = { ...resources, ...own, ...overrides }
-  opening.use(await answerCalls(deps))
+  const { bus } = deps
+  opening.use(await bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked })))
+  opening.use(await bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
+  opening.use(await bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
+  const deletion = await bus.respond(deleteIdentitiesAtPeers, async (asked, { requestId }) => {
+    return { results: await deleteAtPeers(deps, { ...asked, requestId }) }
+  })
+  opening.use(deletion)
   opening.use(await consumeProfileChanges(deps))
   const routers = [peerRoutes(deps), signedRoutes(deps)]
   const service = { ...config, name: 'federation-fanout', portVariable: 'FEDERATION_FANOUT_PORT', routers }
   const http = opening.use(await startHttpService(service, resources))
   const open = opening.move()
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
-async function answerCalls(deps: Deps): Promise<AsyncDisposable> {
-  await using opening = new AsyncDisposableStack()
-  const check = await deps.bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked }))
-  opening.use(check)
-  opening.use(await deps.bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
-  opening.use(await deps.bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
-  const deletion = await deps.bus.respond(deleteIdentitiesAtPeers, async (asked, { requestId }) => ({
-    results: await deleteAtPeers(deps, { ...asked, requestId }),
-  }))
-  opening.use(deletion)
-  return opening.move()
 }

@@ -2,7 +2,7 @@ import { ApprovalRequest, nextId, type InstanceSettings, type Peer, loadInstance
 import { refuse } from '@gatehouse/runtime'
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { newPeer, settleRequests } from './activate.ts'
+import { newPeer, settleRequests } from '../peers/peer-states.ts'
 import { proveSecret } from './prove-secret.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { hashToken, isSameSecret } from '../peers/signature.ts'

@@ -1,12 +1,15 @@
+import { deleteInSteps, read } from '@gatehouse/database'
 import { ApprovalRequest, Peer, type PeerStatus } from '@gatehouse/domain'
 import { startPeriodicTask, type PeriodicTask, type Timer } from '@gatehouse/runtime'
+import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { continueHandshake } from '../handshake/attempt-handshake.ts'
 import { proveStoredOffer } from '../handshake/offers.ts'
-import { detachFormerAccounts, probePeer } from '../peers/instance.ts'
+import { rejectOrigin } from '../operations/decide-request.ts'
+import { detachFormerAccounts, probePeer } from '../peers/peer-states.ts'
+import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import { deliverDue } from '../relay/deliver-profiles.ts'
-import { claimDue, isAnythingDue, deleteExpired, expireOld } from './due.ts'
+import { deliverDue, dueDeliveries } from '../relay/deliver-profiles.ts'
 import { rotateSecret } from './rotate-secret.ts'
 import { sendDenial } from './send-denial.ts'
 import { syncPeer } from './sync-peer.ts'
@@ -52,4 +55,91 @@ async function runDue(deps: Deps): Promise<void> {
 export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, timer?: Timer): PeriodicTask {
   const options = { name: 'federation maintenance', everyMs: policy.maintenanceMs, log }
   return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps()))
+}
+
+/** A replica that claims a row puts its time off. */
+const queues = {
+  peers: { table: 'peers', key: 'id', time: 'next_attempt_at', condition: 'true' },
+  rotations: { table: 'peers', key: 'id', time: 'next_rotation_at', condition: "status = 'active'" },
+  requests: { table: 'approval_requests', key: 'id', time: 'next_attempt_at', condition: 'true' },
+  resets: { table: 'peer_resets', key: 'origin', time: 'next_attempt_at', condition: 'true' },
+}
+type Queue = keyof typeof queues
+const rowsOf = ({ table, time, condition }: (typeof queues)[Queue]) => `${table} where ${time} <= ? and ${condition}`
+
+/** Further rows that are due. The parameter is the time. */
+const endsOfRequests = "approval_requests where expires_at <= ? and status = 'pending'"
+const endsOfPeers = "peers where expires_at <= ? and status = 'pending'"
+/** They are only deleted. */
+const expired = Object.entries({
+  approval_requests: "expires_at <= ? and status = 'unproven'",
+  attach_proofs: 'expires_at <= ?',
+  // The other side may still send one at its last moment.
+  federation_nonces: 'expires_at < ?',
+  federation_limits: 'ends_at <= ?',
+  signing_networks: 'ends_at <= ?',
+  federation_deliveries: 'expires_at <= ?',
+})
+
+const rowsToDelete = expired.map(([table, where]) => `${table} where ${where}`)
+const dueRows = [...Object.values(queues).map(rowsOf), dueDeliveries, endsOfRequests, endsOfPeers, ...rowsToDelete]
+const anyDue = `select ${dueRows.map((rows) => `exists (select from ${rows})`).join(' or ')} as "isDue"`
+
+/** Nearly always false: it saves most statements at rest. */
+export async function isAnythingDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<boolean> {
+  const now = new Date(clock.now())
+  const [row] = await read<{ isDue: boolean }>(orm.em.fork(), anyDue, Array(dueRows.length).fill(now))
+  return row?.isDue === true
+}
+
+/** One replica gets each row until its lease ends. Returns the keys. */
+async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: Queue): Promise<string[]> {
+  const queue = queues[name]
+  const { table, key, time } = queue
+  const now = clock.now()
+  const rows = await read<{ key: string }>(
+    orm.em.fork(),
+    `update ${table} set ${time} = ? where ${key} in (
+       select ${key} from ${rowsOf(queue)} order by ${time} limit ? for update skip locked)
+     returning ${key}::text as key`,
+    [new Date(now + policy.leaseMs), new Date(now), policy.duePerRun],
+  )
+  return rows.map((row) => row.key)
+}
+
+export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
+  const parameters = [new Date(clock.now())]
+  for (const [table, where] of expired) {
+    await deleteInSteps(orm, { table, where, parameters, rows: policy.rowsRemovedAtOnce })
+  }
+}
+
+type Ending = { id: string; origin: string }
+
+/** Origins of undecided requests are told. Contract: 7. */
+async function expireOld(deps: Deps): Promise<void> {
+  const em = deps.orm.em.fork()
+  const parameters = [new Date(deps.clock.now()), policy.duePerRun]
+  const requests = `select id::text as id, source_origin as origin from ${endsOfRequests} limit ?`
+  for (const request of await read<Ending>(em, requests, parameters)) await expireRequest(deps, request)
+  const peers = `select id::text as id, origin from ${endsOfPeers} limit ?`
+  for (const { origin } of await read<Ending>(em, peers, parameters)) await expirePeer(deps, origin)
+}
+
+async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> {
+  await withPeer(deps, { origin }, async (em) => {
+    const lockMode = LockMode.PESSIMISTIC_WRITE
+    const request = await em.findOne(ApprovalRequest, { id, status: 'pending' }, { lockMode })
+    if (!request) return
+    const now = new Date(deps.clock.now())
+    request.expire(now)
+    await rejectOrigin(deps, em, { request, reason: 'expired', now })
+  })
+}
+
+async function expirePeer(deps: Deps, origin: string): Promise<void> {
+  await withPeer(deps, { origin }, async (em, peer) => {
+    const isOver = peer?.status === 'pending' && (peer.expiresAt?.getTime() ?? Infinity) <= deps.clock.now()
+    if (isOver) em.remove(peer)
+  })
 }

@@ -5,7 +5,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { rotateSecret } from '../maintenance/rotate-secret.ts'
-import { isOtherInstance, parkReset, probePeer, rememberInstance, settleReset } from '../peers/instance.ts'
+import { isOtherInstance, parkReset, probePeer, rememberInstance, settleReset } from '../peers/peer-states.ts'
 import { newSecret, withPeer, type PeerDeps } from '../peers/with-peer.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }

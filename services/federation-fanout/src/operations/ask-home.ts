@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { jsonOf, sendToPeer, tryExchange, verifySignedAnswer } from '../peers/exchange.ts'
-import { findFormerInstance, isOtherInstance, noteInstance } from '../peers/instance.ts'
+import { findFormerInstance, isOtherInstance, noteInstance } from '../peers/peer-states.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 

@@ -2,7 +2,7 @@ import { ApprovalRequest, recordAudit, type ActingAdmin, Peer } from '@gatehouse
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { newPeer } from '../handshake/activate.ts'
+import { newPeer } from '../peers/peer-states.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/offers.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'

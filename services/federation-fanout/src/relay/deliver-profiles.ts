@@ -3,7 +3,6 @@ import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
 import { loadInstanceSettings, Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
-import { dueDeliveries } from '../maintenance/due.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
@@ -13,6 +12,10 @@ type Delivery = { userId: string; version: number; attempts: number }
 
 /** federation-wire.md 3, relay. */
 const final = ['duplicate', 'recipient_not_found', 'attribution_mismatch', 'unknown_event_type', 'self_target_invalid']
+
+/** The parameter is the time. */
+export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
+    where d.next_attempt_at <= ? and p.status = 'active'`
 
 export async function deliverDue(deps: Deps): Promise<void> {
   const sql = `select distinct p.id::text as id from ${dueDeliveries}`

@@ -6,7 +6,7 @@ import type { Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { isOtherInstance, noteInstance } from '../peers/instance.ts'
+import { isOtherInstance, noteInstance } from '../peers/peer-states.ts'
 import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 

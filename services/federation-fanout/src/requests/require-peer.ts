@@ -4,7 +4,7 @@ import { createQuota, isRefusal, rateLimited, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { activate, isConsented } from '../handshake/activate.ts'
+import { activate, isConsented } from '../peers/peer-states.ts'
 import { lacksSignature, readSignedHeaders, signAnswer, verifySignature } from '../peers/signature.ts'
 import type { SignedHeaders } from '../peers/signature.ts'
 import { withPeer } from '../peers/with-peer.ts'
@@ -38,15 +38,12 @@ export function requirePeer(deps: Deps, { isProof = false, parse = parseBody } =
     if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
     const { peer, secret, signed } = verification
     await deps.signingNetworks.note(peer, callerOf(ctx).address)
-    await noteSeen(deps, peer)
+    const now = new Date(deps.clock.now())
+    const sql = 'update peers set seen_at = ? where id = ?'
+    if (!peer.isSeenAt(now)) await changeRows(deps.orm.em.fork(), sql, [now, peer.id])
     Object.assign(ctx.state, { signer: peer, signerSecret: secret, signedInput: parse(body) })
     await runWithNonce(deps, ctx, signed, next)
   }
-}
-
-async function noteSeen({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, peer: Peer): Promise<void> {
-  const now = new Date(clock.now())
-  if (!peer.isSeenAt(now)) await changeRows(orm.em.fork(), 'update peers set seen_at = ? where id = ?', [now, peer.id])
 }
 
 /** For refusals before the body is read. Throws signature_missing, peer_unknown. Contract: 7, relay. */
@@ -78,10 +75,8 @@ async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: 
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
-type Proof = Pick<Received, 'requestId'> & { secret: string }
-
 /** Contract: 7, handshake, consent; federation-wire.md 2.8. */
-async function takeProof(deps: Deps, known: Peer, { secret, requestId }: Proof): Promise<Peer | null> {
+async function takeProof(deps: Deps, known: Peer, { secret, requestId }: { secret: string; requestId: string }) {
   if (known.isActive() && secret !== known.nextSecret) return known
   return await withPeer(deps, { origin: known.origin, requestId }, async (em, peer) => {
     const now = deps.clock.now()
@@ -117,7 +112,8 @@ async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, nex
     await next()
   } catch (error) {
     if (!isRefusal(error) || error.status >= 500) {
-      await releaseNonce(deps, signed).catch((fault: unknown) => {
+      const sql = 'delete from federation_nonces where origin = ? and nonce = ?'
+      await changeRows(deps.orm.em.fork(), sql, [signed.origin, signed.nonce]).catch((fault: unknown) => {
         deps.log.warn({ requestId: ctx.state.requestId as string, err: fault }, 'nonce not released')
       })
     }
@@ -125,18 +121,11 @@ async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, nex
   }
 }
 
-type Nonce = { origin: string; nonce: string }
-
 /** False: used before, on any replica. Contract: 7. */
-export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: Nonce) {
+export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: SignedHeaders) {
   const sql = 'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing'
   const expiresAt = new Date(clock.now() + policy.nonceLifetimeMs)
   return (await changeRows(orm.em.fork(), sql, [origin, nonce, expiresAt])) === 1
-}
-
-/** The same request may come again. */
-async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
-  await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [origin, nonce])
 }
 
 /** Throws rate_limited. Contract: 1, 7. */

@@ -1,11 +1,48 @@
 import { detachHome, endpoints } from '@gatehouse/contracts'
 import { changeRows, read } from '@gatehouse/database'
-import type { Peer } from '@gatehouse/domain'
+import { ApprovalRequest, Peer, loadInstanceSettings, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy, repeatLater } from '../policy.ts'
-import { isSuccess, jsonOf, tryExchange } from './exchange.ts'
+import { isSuccess, jsonOf, readableText, tryExchange } from './exchange.ts'
+import { hostOf } from './signature.ts'
 import { withPeer } from './with-peer.ts'
+
+/** Has no usable secret yet. */
+export async function newPeer(em: EntityManager, origin: string, now: Date): Promise<Peer> {
+  const pending = { secret: '', status: 'pending', createdAt: now, autoRotateIntervalDays: 90 } as const
+  const peer = em.create(Peer, { id: await nextId(em), origin, host: hostOf(origin), ...pending })
+  em.persist(peer)
+  return peer
+}
+
+type Proven = { secret: string; instanceName?: string | null; instanceId?: string | null }
+
+/** Settles the requests of this origin. Call it inside `withPeer`. federation-wire.md 2.6. */
+export async function activate(
+  em: EntityManager,
+  peer: Peer,
+  { secret, instanceName, instanceId = null }: Proven,
+  now: Date,
+): Promise<void> {
+  peer.activate(secret, now)
+  if (instanceName) peer.instanceName = readableText(instanceName)
+  if (peer.instanceId !== instanceId) await rememberInstance(em, peer)
+  peer.instanceId = instanceId
+  if (instanceId) await settleReset(em, peer, now)
+  await settleRequests(em, peer.origin, now)
+  await em.flush()
+}
+
+/** Contract: 7, consent. */
+export async function isConsented(em: EntityManager, { adminDecided }: Pick<Peer, 'adminDecided'>): Promise<boolean> {
+  return adminDecided || (await loadInstanceSettings(em)).autoAcceptPeering
+}
+
+export async function settleRequests(em: EntityManager, origin: string, now: Date): Promise<void> {
+  const open = { sourceOrigin: origin, status: { $in: ['pending', 'unproven'] } } as const
+  await em.nativeUpdate(ApprovalRequest, open, { status: 'approved', decidedAt: now, nextAttemptAt: null })
+}
 
 /** Only signed messages and our own probes count. */
 export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: string | null | undefined): boolean {
