@@ -20,7 +20,6 @@ const defaultLimits: AnswerLimits = { statementMs: sessionTimeouts.statement_tim
 
 /** The holder of an ended connection should release it first. */
 const releaseGraceMs = 1_000
-
 const maxTraceLength = 2_000
 
 /** The test runner listens, and holds design's invariant 13 for every statement. */
@@ -49,7 +48,14 @@ class PooledConnection extends Client {
   constructor(config: ClientConfig & { answerLimits?: AnswerLimits } = {}) {
     super(config)
     this.#limits = config.answerLimits ?? defaultLimits
-    this.once('connect', () => this.#watchSilence())
+    this.once('connect', () => {
+      const socket = this.#socket
+      // Sent and received data restart the time.
+      socket.on('timeout', () => {
+        if (this.#isWaiting) socket.destroy(new Error(`no answer from PostgreSQL within ${socket.timeout} ms`))
+      })
+      this.#limitAnswers(this.#limits.statementMs)
+    })
     this.on('drain', () => {
       this.#isWaiting = false
       if (this.#hasOwnLimit && this.getTransactionStatus() === 'I') this.#limitAnswers(this.#limits.statementMs)
@@ -65,7 +71,10 @@ class PooledConnection extends Client {
     this.#isWaiting = true
     const ownMs = ownStatementMs.getStore()
     if (ownMs !== undefined) this.#limitAnswers(ownMs)
-    if (statements.hasSubscribers) publishStatement(this.user ?? '', textOf(given[0]) ?? '')
+    if (statements.hasSubscribers) {
+      const text = textOf(given[0]) ?? ''
+      statements.publish({ user: this.user ?? '', text, form: withoutValues(text) })
+    }
     const span = startSpan(given[0])
     const result: unknown = super.query(...(given as [string]))
     if (result instanceof Promise) return this.#settle(result, span) as never
@@ -87,15 +96,6 @@ class PooledConnection extends Client {
 
   get #socket(): Socket {
     return this.connection.stream as Socket
-  }
-
-  #watchSilence(): void {
-    const socket = this.#socket
-    // Sent and received data restart the time.
-    socket.on('timeout', () => {
-      if (this.#isWaiting) socket.destroy(new Error(`no answer from PostgreSQL within ${socket.timeout} ms`))
-    })
-    this.#limitAnswers(this.#limits.statementMs)
   }
 
   #limitAnswers(ms: number): void {
@@ -125,9 +125,6 @@ function startSpan(statement: unknown): Span | undefined {
     'db.query.text': withoutValues(sql).slice(0, maxTraceLength),
   })
 }
-
-const publishStatement = (user: string, text: string): void =>
-  statements.publish({ user, text, form: withoutValues(text) })
 
 function textOf(statement: unknown): string | undefined {
   if (typeof statement === 'string') return statement

@@ -16,11 +16,7 @@ type Needs = { admin?: boolean }
  * who act on each other may deadlock: use `transaction`. The operator always passes. Throws account_deleted,
  * token_revoked, admin_required, second_factor_setup_required. Design: invariant 1.
  */
-export async function assertCallerCurrent(
-  em: EntityManager,
-  caller: ActingCaller | Operator,
-  needs: Needs = {},
-): Promise<void> {
+export async function assertCallerCurrent(em: EntityManager, caller: ActingCaller | Operator, needs?: Needs) {
   if (caller.userId === null) return
   const sql = `select is_deleted as "isDeleted", is_admin as "isAdmin", second_factor_due as "secondFactorDue",
     password_changed_at::float8 as "passwordChangedAt" from users where id = ? for share`

@@ -1,3 +1,4 @@
+import type { Peer } from '@gatehouse/domain'
 import { signatureWindowMs } from './peers/signature.ts'
 
 const secondMs = 1_000
@@ -99,12 +100,8 @@ export function delayAfter(delays: readonly number[], attempts: number): number 
   return delays[Math.min(attempts, delays.length - 1)] ?? 0
 }
 
-/** The row is due after the delay of its attempts so far. */
-export function repeatLater(
-  row: { attempts: number; nextAttemptAt?: Date | null | undefined },
-  now: Date,
-  delays: readonly number[] = policy.repeatDelaysMs,
-): void {
-  row.nextAttemptAt = new Date(now.getTime() + delayAfter(delays, row.attempts))
-  row.attempts += 1
+/** After the delay of its attempts so far. */
+export function repeatLater(peer: Peer, now: Date, delays: readonly number[] = policy.repeatDelaysMs): void {
+  peer.nextAttemptAt = new Date(now.getTime() + delayAfter(delays, peer.attempts))
+  peer.attempts += 1
 }

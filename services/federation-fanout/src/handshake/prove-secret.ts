@@ -1,13 +1,14 @@
 import { endpoints, epochReply } from '@gatehouse/contracts'
-import { OutboundFailure } from '@gatehouse/outbound'
+import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { loadInstanceSettings } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
-import { isSuccess, jsonOf, sendSigned, verifySignedAnswer, type SignedExchange } from '../peers/exchange.ts'
+import { isSuccess, jsonOf, sendSigned, verifySignedAnswer } from '../peers/exchange.ts'
 import { signatureWindowMs } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
 /** `unreachable` and `clock` may pass, `wrong` will not. */
-export type Proof = { proven: true; instanceId: string } | { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }
+export type Unproven = { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }
+export type Proof = { proven: true; instanceId: string } | Unproven
 
 type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
 type Question = { origin: string; secrets: readonly string[]; timeoutMs?: number; requestId?: string | undefined }
@@ -22,38 +23,32 @@ export async function proveSecret(deps: ProofDeps, question: Question): Promise<
   return proof
 }
 
+/** Our own instanceId is refused. */
 async function proveOne(deps: ProofDeps, given: Question & { secret: string }): Promise<Proof> {
   const { origin, secret, secrets, timeoutMs = policy.proofTimeoutMs, requestId } = given
+  const notProven = (reason: Unproven['reason'], logged: string = reason): Unproven => {
+    deps.log.info({ requestId, origin, reason: logged }, 'secret not proven')
+    return { proven: false, reason }
+  }
   const { instanceId: ownId } = await loadInstanceSettings(deps.orm.em.fork())
   const message = { endpoint: endpoints.epoch, body: {}, timeoutMs, requestId }
   try {
     const exchange = await sendSigned(deps, { origin, secret }, message)
-    const proof = readProof(exchange, { secrets, now: deps.clock.now(), ownId })
-    if (!proof.proven) deps.log.info({ requestId, origin, reason: proof.reason }, 'secret not proven')
-    return proof
+    const { answer } = exchange
+    const now = deps.clock.now()
+    if (!isSuccess(answer.status)) return notProven(reasonOf(answer, now))
+    const verdict = verifySignedAnswer(exchange, secrets, now)
+    if (verdict !== 'ok') return notProven(verdict === 'stale' ? 'clock' : 'wrong')
+    const { data } = epochReply.safeParse(jsonOf(answer))
+    return data && data.instanceId !== ownId ? { proven: true, instanceId: data.instanceId } : notProven('wrong')
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
-    deps.log.info({ requestId, origin, reason: error.kind }, 'secret not proven')
-    return { proven: false, reason: 'unreachable' }
+    return notProven('unreachable', error.kind)
   }
 }
 
-/** Our own instanceId, `ownId`, is refused. */
-function readProof(
-  exchange: SignedExchange,
-  { secrets, now, ownId }: { secrets: readonly string[]; now: number; ownId: string },
-): Proof {
-  const { answer } = exchange
-  if (!isSuccess(answer.status)) return { proven: false, reason: reasonOf(answer, now) }
-  const verdict = verifySignedAnswer(exchange, secrets, now)
-  if (verdict !== 'ok') return { proven: false, reason: verdict === 'stale' ? 'clock' : 'wrong' }
-  const { data } = epochReply.safeParse(jsonOf(answer))
-  if (!data || data.instanceId === ownId) return { proven: false, reason: 'wrong' }
-  return { proven: true, instanceId: data.instanceId }
-}
-
 /** A 401 means a wrong signature or clock: the date tells which. A 403 means an unknown origin. */
-function reasonOf({ status, headers }: SignedExchange['answer'], now: number): 'unreachable' | 'clock' | 'wrong' {
+function reasonOf({ status, headers }: OutboundAnswer, now: number): Unproven['reason'] {
   if (status === 403) return 'wrong'
   if (status !== 401) return 'unreachable'
   const theirs = Date.parse(headers.date ?? '')

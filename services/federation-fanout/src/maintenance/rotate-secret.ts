@@ -10,10 +10,7 @@ import { policy } from '../policy.ts'
  * Stores the secret before sending: after a lost answer it counts and is sent again. Throws not_found, peer_state, and
  * as `assertCallerCurrent` does. federation-wire.md 2.8.
  */
-export async function rotateSecret(
-  deps: Deps,
-  { id, actor = null, requestId }: Cause & { id: string },
-): Promise<{ peer: Peer; isDone: boolean }> {
+export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: Cause & { id: string }) {
   const known = await deps.orm.em.fork().findOne(Peer, { id })
   if (!known) throw refuse.not_found()
   const cause = { origin: known.origin, actor, requestId }

@@ -13,6 +13,7 @@ import { newSecret, readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 const notAccepted = { accepted: false, code: 'PEERING_REQUIRES_APPROVAL' } as const
 
 type Body = z.infer<typeof acceptPeerBody>
+type Input = Body & { requestId?: string | undefined }
 type Reply = z.infer<typeof acceptPeerReply> | z.infer<typeof acceptPeerPendingReply>
 
 /**
@@ -20,10 +21,7 @@ type Reply = z.infer<typeof acceptPeerReply> | z.infer<typeof acceptPeerPendingR
  * 202. Throws origin_invalid, origin_is_own, offer_exists, peering_final, origin_not_proven, too_many_offers. Contract:
  * 7, handshake, asked.
  */
-export async function acceptPeering(
-  deps: Deps,
-  { requestId, ...body }: Body & { requestId?: string | undefined },
-): Promise<Reply> {
+export async function acceptPeering(deps: Deps, { requestId, ...body }: Input): Promise<Reply> {
   const offer = readOffer(deps, body)
   const { origin } = offer
   const judge = async (em: EntityManager, peer: Peer | null) => {

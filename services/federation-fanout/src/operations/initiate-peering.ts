@@ -7,7 +7,7 @@ import { refuse, Refusal } from '@gatehouse/runtime'
 import { newPeer } from '../peers/peer-states.ts'
 import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/offers.ts'
-import type { Proof } from '../handshake/prove-secret.ts'
+import type { Unproven } from '../handshake/prove-secret.ts'
 import { readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
@@ -41,11 +41,10 @@ export async function initiatePeering(deps: Deps, { remoteOrigin, actor, request
   }
 }
 
+type Known = { known: Peer | null; origin: string }
+
 /** Throws peer_exists, peer_needs_reset. */
-export async function offerablePeer(
-  em: EntityManager,
-  { known, origin, now }: { known: Peer | null; origin: string; now: Date },
-): Promise<Peer> {
+export async function offerablePeer(em: EntityManager, { known, origin, now }: Known & { now: Date }): Promise<Peer> {
   if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
   if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
   return known ?? (await newPeer(em, origin, now))
@@ -55,7 +54,7 @@ export async function offerablePeer(
 export async function beginInitiation(
   deps: Pick<Deps, 'random' | 'clock'>,
   em: EntityManager,
-  { known, origin, adminDecided }: { known: Peer | null; origin: string; adminDecided: boolean },
+  { known, origin, adminDecided }: Known & { adminDecided: boolean },
 ): Promise<Peer> {
   const now = new Date(deps.clock.now())
   const peer = await offerablePeer(em, { known, origin, now })
@@ -93,7 +92,7 @@ function readAttempt({ peer, answer, proof }: Attempt): Peer {
   return peer
 }
 
-function unproven(reason: Extract<Proof, { proven: false }>['reason']): Refusal {
+function unproven(reason: Unproven['reason']): Refusal {
   if (reason === 'unreachable') return refuse.remote_unreachable({ headers: { 'Retry-After': '5' } })
   return reason === 'clock' ? refuse.remote_clock() : refuse.remote_unproven()
 }

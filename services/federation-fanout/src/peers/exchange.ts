@@ -57,11 +57,7 @@ export async function tryExchange<T>(sending: Promise<T>): Promise<T | undefined
 export const isSuccess = (status: number): boolean => status >= 200 && status <= 299
 
 /** An echo of the question is no answer. `stale`: right signature, wrong clock. Contract: 7. */
-export function verifySignedAnswer(
-  { answer, nonce }: SignedExchange,
-  secrets: readonly string[],
-  now: number,
-): 'ok' | 'stale' | 'bad' {
+export function verifySignedAnswer({ answer, nonce }: SignedExchange, secrets: readonly string[], now: number) {
   const signed = readSignature(answer.headers)
   if (!isSuccess(answer.status) || !signed || signed.nonce === nonce) return 'bad'
   return verifySignature({ secrets, body: answer.body, signed, now }).verdict

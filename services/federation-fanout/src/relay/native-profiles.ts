@@ -28,10 +28,7 @@ export async function findNativeUser(em: EntityManager, where: FilterQuery<User>
 }
 
 /** The own list and the clients' registry. Contract: 7, profiles; federation-wire.md 5. */
-export async function findInstances(
-  em: EntityManager,
-  users: readonly NativeUser[],
-): Promise<Map<string, Set<string>>> {
+export async function findInstances(em: EntityManager, users: NativeUser[]): Promise<Map<string, Set<string>>> {
   const registries = await em.find(FederationRegistry, { userId: { $in: users.map(({ id }) => id) } })
   const entries = new Map(registries.map((registry) => [registry.userId, registry.entries]))
   return new Map(

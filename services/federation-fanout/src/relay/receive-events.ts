@@ -18,7 +18,7 @@ type Relayed = z.infer<typeof relayBody> & { requestId?: string | undefined }
  * federation-wire.md 2.6, 3; federation-wire-2.md 2.4.
  */
 export async function relayEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
-  const { sourceInstance, sourceInstanceId, events, requestId } = relayed
+  const { sourceInstance, sourceInstanceId, requestId } = relayed
   if (sourceInstance !== undefined && normalizeSignedOrigin(sourceInstance) !== peer.origin) {
     throw refuse.source_mismatch()
   }
@@ -26,7 +26,7 @@ export async function relayEvents(deps: Deps, peer: Peer, relayed: Relayed): Pro
     await noteInstance(deps, peer.origin, { instanceId: sourceInstanceId, requestId })
   }
   if (isOtherInstance(peer, sourceInstanceId)) throw refuse.peer_unknown()
-  return await receiveEvents(deps, peer, { events, requestId })
+  return await receiveEvents(deps, peer, relayed)
 }
 
 type Verdict = 'accepted' | { rejected: string } | { undeliverable: string }
@@ -44,19 +44,15 @@ const ignoredTypes = [
 type Collected = { presences: PresenceReport[]; profiles: Map<RelayEvent, RemoteProfile> }
 
 /** An event without a readable messageId gets no answer. federation-wire.md 3, 6. */
-export async function receiveEvents(
-  deps: Deps,
-  peer: Peer,
-  { events: given, requestId }: Pick<Relayed, 'events' | 'requestId'>,
-): Promise<RelayReply> {
-  const events = given.flatMap((event) => relayEvent.safeParse(event).data ?? [])
+export async function receiveEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
+  const events = relayed.events.flatMap((event) => relayEvent.safeParse(event).data ?? [])
   const collected: Collected = { presences: [], profiles: new Map() }
   const verdicts = new Map(events.map((event) => [event, judgeEvent(peer, event, collected)]))
-  const { presences: reports, profiles } = collected
+  const { presences, profiles } = collected
   if (!(await applyProfiles(deps, peer, [...profiles.values()]))) {
     for (const event of profiles.keys()) verdicts.set(event, later)
   }
-  await reportPresences(deps, peer, { reports, requestId })
+  await reportPresences(deps, presences, relayed.requestId)
   return toReply(verdicts)
 }
 
@@ -113,11 +109,7 @@ function toReply(verdicts: ReadonlyMap<RelayEvent, Verdict>): RelayReply {
 }
 
 /** Returns whether it succeeded. federation-wire.md 3. */
-async function applyProfiles(
-  { bus, log }: Pick<Deps, 'bus' | 'log'>,
-  { origin, host }: Peer,
-  profiles: RemoteProfile[],
-): Promise<boolean> {
+async function applyProfiles({ bus, log }: Deps, { origin, host }: Peer, profiles: RemoteProfile[]): Promise<boolean> {
   if (profiles.length === 0) return true
   try {
     await bus.request(applyRemoteProfiles, { origin, host, profiles }, { timeoutMs: policy.profileCallTimeoutMs })
@@ -131,18 +123,15 @@ async function applyProfiles(
 type PresenceReport = { homeUserId: string; host: string; status: 'online' | 'offline' }
 
 /** Never stored. Ends by time. Contract: 6. */
-async function reportPresences(
-  { orm, bus, clock }: Pick<Deps, 'orm' | 'bus' | 'clock'>,
-  { host }: Peer,
-  { reports, requestId }: { reports: readonly PresenceReport[]; requestId: string | undefined },
-): Promise<void> {
-  if (reports.length === 0) return
+async function reportPresences({ orm, bus, clock }: Deps, reports: PresenceReport[], requestId: string | undefined) {
+  const [first] = reports
+  if (!first) return
   const latest = new Map(reports.map(({ homeUserId, status }) => [homeUserId, status]))
   const users = await read<{ id: string; homeUserId: string }>(
     orm.em.fork(),
     `select id::text as id, home_user_id as "homeUserId" from users
      where home_instance = ? and home_user_id in (select jsonb_array_elements_text(?::jsonb)) and not is_deleted`,
-    [host, JSON.stringify([...latest.keys()])],
+    [first.host, JSON.stringify([...latest.keys()])],
   )
   const until = clock.now() + policy.presenceLifetimeMs
   for (const { id: userId, homeUserId } of users) {

@@ -51,8 +51,10 @@ export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<PeerReply[]
   return peers.map((peer) => ({ ...peerReply(peer), ordersOverdue: overdue.get(peer.origin) ?? 0 }))
 }
 
+type RequestReply = z.infer<typeof approvalRequestReply>
+
 /** Newest first. Never the secret or token. Contract: 7. */
-export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<z.infer<typeof approvalRequestReply>[]> {
+export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<RequestReply[]> {
   const newest = { orderBy: { id: 'desc' }, limit: 200 } as const
   const requests = await orm.em.fork().find(ApprovalRequest, { status: 'pending' }, newest)
   return requests.map(({ id, sourceOrigin: origin, direction, instanceName = null, createdAt, expiresAt }) => {

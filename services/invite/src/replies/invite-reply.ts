@@ -16,11 +16,11 @@ export async function listInvites(deps: ReplyDeps, { status, ...page }: z.infer<
 }
 
 /** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4. */
-export async function listRedemptions({ orm }: Pick<Deps, 'orm'>, inviteId: string, page: PageRequest) {
-  const em = orm.em.fork()
+export async function listRedemptions(deps: ReplyDeps, inviteId: string, page: PageRequest) {
+  const em = deps.orm.em.fork()
   if ((await em.count(Invite, { id: inviteId })) === 0) throw refuse.invite_unknown()
   const { rows, nextCursor } = await findPage(em, InviteRedemption, { ...page, where: { inviteId } })
-  return { redemptions: await redemptionReplies({ orm }, rows), nextCursor }
+  return { redemptions: await redemptionReplies(deps, rows), nextCursor }
 }
 
 export async function inviteReply(deps: ReplyDeps, invite: Invite): Promise<InviteReply> {
@@ -52,28 +52,23 @@ async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promi
 }
 
 /** An account without a row counts as deleted. Contract: 4. */
-async function redemptionReplies(
-  deps: Pick<Deps, 'orm'>,
-  redemptions: readonly InviteRedemption[],
-): Promise<RedemptionReply[]> {
-  const userIds = redemptions.map((redemption) => redemption.userId)
+async function redemptionReplies(deps: ReplyDeps, rows: readonly InviteRedemption[]): Promise<RedemptionReply[]> {
+  const userIds = rows.map(({ userId }) => userId)
   const names = await findCurrentNames(deps, userIds)
-  return redemptions.map(({ id, userId = null, registrantUsername, redeemedAt }) => {
+  return rows.map(({ id, userId = null, registrantUsername, redeemedAt }) => {
     const { username: currentUsername = null, isDeleted = true } = names.get(userId ?? '') ?? {}
     return { id, userId, registrantUsername, currentUsername, isDeleted, redeemedAt: redeemedAt.getTime() }
   })
 }
 
-type CurrentName = { username: string; isDeleted: boolean }
-
 /** By id. Contract: 4. */
-async function findCurrentNames(
-  { orm }: Pick<Deps, 'orm'>,
-  userIds: readonly (string | null | undefined)[],
-): Promise<Map<string, CurrentName>> {
+async function findCurrentNames({ orm }: ReplyDeps, userIds: readonly (string | null | undefined)[]) {
   const ids = [...new Set(userIds.filter((id) => id != null))]
-  if (ids.length === 0) return new Map()
-  const users = await orm.em.fork().find(User, { id: { $in: ids } }, { fields: ['username', 'isDeleted'] })
-  const nameOf = ({ username, isDeleted }: CurrentName) => (isDeleted ? deletedUsername : username)
-  return new Map(users.map((user) => [user.id, { username: nameOf(user), isDeleted: user.isDeleted }]))
+  const users = ids.length > 0 ? await orm.em.fork().find(User, { id: { $in: ids } }, { fields: nameFields }) : []
+  const named = users.map(({ id, username, isDeleted }) => {
+    return [id, { username: isDeleted ? deletedUsername : username, isDeleted }] as const
+  })
+  return new Map(named)
 }
+
+const nameFields = ['username', 'isDeleted'] as const
