@@ -82,11 +82,9 @@ type OfferAnswer =
   | { kind: 'in_progress' | 'unreachable' | 'unresolved' | 'forbidden' }
 
 /** Contract: 7, peer/accept. */
-export async function postOffer(
-  { outbound, config, orm }: Pick<Deps, 'outbound' | 'config' | 'orm'>,
-  { origin, secret, presentedToken }: Pick<Peer, 'origin' | 'secret' | 'presentedToken'>,
-  requestId?: string,
-): Promise<OfferAnswer> {
+export async function postOffer(deps: Deps, offered: Peer, requestId?: string): Promise<OfferAnswer> {
+  const { outbound, config, orm } = deps
+  const { origin, secret, presentedToken } = offered
   const { instanceName, instanceId } = await loadInstanceSettings(orm.em.fork())
   const offer = { sourceOrigin: config.publicAddress.origin, hmacSecret: secret, instanceName, instanceId }
   const body = JSON.stringify({ ...offer, ...(presentedToken && { approvalToken: presentedToken }) })

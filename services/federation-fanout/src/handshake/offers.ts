@@ -55,11 +55,8 @@ type Kept = { offer: Offer; approvalToken: string; now: Date }
 const after = (now: Date, ms: number) => new Date(now.getTime() + ms)
 
 /** Posts our own offer again with the token of this 202. An unproven offer must not replace an earlier token. */
-export function crossOffer(
-  { config }: Pick<Deps, 'config'>,
-  peer: Peer,
-  { offer, approvalToken, now, isProven }: Kept & { isProven: boolean },
-): void {
+export function crossOffer({ config }: Deps, peer: Peer, crossed: Kept & { isProven: boolean }): void {
+  const { offer, approvalToken, now, isProven } = crossed
   if (isProven || !peer.presentedToken) peer.presentedToken = approvalToken
   const yields = offer.origin < config.publicAddress.origin
   peer.nextAttemptAt = after(now, yields ? policy.secondPassYieldMs : policy.secondPassDelayMs)
@@ -69,11 +66,8 @@ export function crossOffer(
 type Proven = Kept & { peer: Peer | null; settings: InstanceSettings; instanceId: string }
 
 /** With autoAcceptPeering our own offer is due, else an admin decides. Call it inside `withPeer`. */
-export async function queueOffer(
-  deps: Pick<Deps, 'random'>,
-  em: EntityManager,
-  { offer, approvalToken, now, peer, settings, instanceId }: Proven,
-): Promise<void> {
+export async function queueOffer(deps: Deps, em: EntityManager, queued: Proven): Promise<void> {
+  const { offer, approvalToken, now, peer, settings, instanceId } = queued
   const { origin: sourceOrigin, secret, instanceName } = offer
   if (settings.autoAcceptPeering) {
     const answering = peer ?? (await newPeer(em, sourceOrigin, now))
@@ -86,7 +80,7 @@ export async function queueOffer(
   const stated = { secret, approvalToken, instanceName, instanceId }
   const times = { createdAt: now, expiresAt: after(now, policy.handshakeLifetimeMs) }
   if (waiting) em.assign(waiting, stated)
-  else await createRequest(em, { sourceOrigin, status: 'pending', ...stated, ...times })
+  else em.create(ApprovalRequest, { id: await nextId(em), sourceOrigin, status: 'pending', ...stated, ...times })
   await em.nativeDelete(ApprovalRequest, { ...inbound, status: 'unproven' })
 }
 
@@ -112,19 +106,12 @@ export async function keepUnproven(em: EntityManager, { offer, approvalToken, no
   // The lock is per origin: two origins at once may pass the limit by one.
   const kept = await em.count(ApprovalRequest, { status: 'unproven' })
   if (kept >= policy.unprovenOffersMax) throw tooManyOffers()
+  const stated = { status: 'unproven', secret, approvalToken, instanceName } as const
   const times = { createdAt: now, expiresAt: after(now, policy.unprovenOfferLifetimeMs), nextAttemptAt: due }
-  await createRequest(em, { sourceOrigin, status: 'unproven', secret, approvalToken, instanceName, ...times })
+  em.create(ApprovalRequest, { id: await nextId(em), sourceOrigin, ...stated, ...times })
 }
 
 const tooManyOffers = () => refuse.too_many_offers({ headers: { 'Retry-After': '3600' } })
-
-type NewRequest = Pick<ApprovalRequest, 'sourceOrigin' | 'status' | 'secret' | 'createdAt' | 'expiresAt'> &
-  Partial<Pick<ApprovalRequest, 'approvalToken' | 'instanceName' | 'instanceId' | 'nextAttemptAt'>>
-
-async function createRequest(em: EntityManager, request: NewRequest): Promise<void> {
-  em.create(ApprovalRequest, { id: await nextId(em), ...request })
-  await em.flush()
-}
 
 /** A wrong offer is forgotten. Contract: 7, refusals of an offer. */
 export async function proveStoredOffer(deps: Deps, stored: ApprovalRequest): Promise<void> {

@@ -55,12 +55,8 @@ export async function askByHomeId(
 }
 
 function withPictures({ origin }: Peer, profile: RemoteUser['profile']): RemoteUser['profile'] {
-  const { ...told } = profile
-  for (const field of pictureFields) {
-    const name = profile[field]
-    if (name) told[field] = new URL(`/api/uploads/${name}`, origin).href
-  }
-  return told
+  const urlOf = (name: string | null) => name && new URL(`/api/uploads/${name}`, origin).href
+  return { ...profile, ...Object.fromEntries(pictureFields.map((field) => [field, urlOf(profile[field])])) }
 }
 
 /** federation-wire.md 4, attach 3. */

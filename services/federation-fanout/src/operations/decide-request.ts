@@ -37,14 +37,13 @@ export async function denyRequest(deps: Deps, input: Input): Promise<void> {
   void deps.maintenance.runNow()
 }
 
+type Decided = { request: ApprovalRequest; known: Peer | null; now: Date }
+
 /** Contract: 7, approval requests. */
 async function decideRequest<Outcome>(
   deps: Deps,
   { id, actor, requestId, decision }: Input & { decision: 'approved' | 'denied' },
-  follow: (
-    em: EntityManager,
-    decided: { request: ApprovalRequest; known: Peer | null; now: Date },
-  ) => Promise<Outcome>,
+  follow: (em: EntityManager, decided: Decided) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
   return await withPeer(deps, { origin, actor, requestId }, async (em, known) => {
@@ -71,11 +70,9 @@ async function loadWaitingRequest(em: EntityManager, id: string): Promise<Approv
 type Rejection = { request: ApprovalRequest; reason: 'denied_by_admin' | 'expired'; now: Date }
 
 /** An existing peer stays one. */
-export async function rejectOrigin(
-  deps: Pick<Deps, 'random'>,
-  em: EntityManager,
-  { request: { direction, sourceOrigin: origin }, reason, now }: Rejection,
-): Promise<void> {
+export async function rejectOrigin(deps: Deps, em: EntityManager, rejection: Rejection): Promise<void> {
+  const { reason, now } = rejection
+  const { direction, sourceOrigin: origin } = rejection.request
   if (direction === 'outbound') return
   const known = await em.findOne(Peer, { origin })
   if (known && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(known.status)) return

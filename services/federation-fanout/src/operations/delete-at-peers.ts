@@ -1,6 +1,6 @@
 import { isReceiptGenuine } from '@gatehouse/auth'
 import { endpoints, ownedSpaces, receiptKeysReply, signedReceipt } from '@gatehouse/contracts'
-import type { deleteIdentitiesAtPeers, DeletionMode, FanoutResult, KeptReceipt } from '@gatehouse/contracts'
+import type { deleteIdentitiesAtPeers, DeletionMode, FanoutResult } from '@gatehouse/contracts'
 import { Peer, type PeerStatus } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer, type OutboundFailureKind } from '@gatehouse/outbound'
 import type { z } from 'zod'
@@ -78,22 +78,17 @@ async function deleteAt(
 }
 
 /** Without a genuine receipt of this deletion the peer has only acknowledged it. Contract: 7, Receipts. */
-async function readReceipt(
-  { outbound }: Pick<Deps, 'outbound'>,
-  origin: string,
-  { homeUserId, mode }: Deletion,
-  answer: OutboundAnswer,
-): Promise<{ receipt?: KeptReceipt }> {
+async function readReceipt({ outbound }: Needs, origin: string, { homeUserId, mode }: Deletion, answer: OutboundAnswer) {
   const signed = signedReceipt.safeParse(jsonOf(answer)).data
   const { receipt } = signed ?? {}
-  if (!signed || receipt?.origin !== origin || receipt.homeUserId !== homeUserId || receipt.mode !== mode) return {}
+  if (!signed || receipt?.origin !== origin || receipt.homeUserId !== homeUserId || receipt.mode !== mode) return
   const url = `${origin}${endpoints.receiptKeys.path}`
   const published = await outbound.request({ method: 'GET', url, timeoutMs: policy.proofTimeoutMs }).then(
     (found) => receiptKeysReply.safeParse(jsonOf(found)).data?.keys ?? [],
     () => [],
   )
   const kept = published.map((publicKey) => ({ ...signed, publicKey })).find(isReceiptGenuine)
-  return kept ? { receipt: kept } : {}
+  return kept && { receipt: kept }
 }
 
 /** They speak of the peering, of a limit or of a fault, and not of the identity. */

@@ -16,11 +16,8 @@ type Deletion = { homeUserId: string; homeInstance: string; mode: DeletionMode; 
  * Succeeds for a missing account. Gives the signed receipt. Throws foreign_identity, owns_spaces. Contract: 7, identity,
  * Receipts.
  */
-export async function deleteIdentity(
-  { bus, clock, config, receiptKeys }: Pick<Deps, 'bus' | 'clock' | 'config' | 'receiptKeys'>,
-  signer: Peer,
-  { homeUserId, homeInstance, mode, requestId }: Deletion,
-) {
+export async function deleteIdentity({ bus, clock, config, receiptKeys }: Deps, signer: Peer, deletion: Deletion) {
+  const { homeUserId, homeInstance, mode, requestId } = deletion
   const identity = { homeUserId, homeInstance: homeOf(signer, homeInstance), mode }
   try {
     await bus.request(deleteFederatedIdentity, identity, { requestId, timeoutMs: policy.deleteCallTimeoutMs })

@@ -19,12 +19,8 @@ export async function newPeer(em: EntityManager, origin: string, now: Date): Pro
 type Proven = { secret: string; instanceName?: string | null; instanceId?: string | null }
 
 /** Settles the requests of this origin. Call it inside `withPeer`. federation-wire.md 2.6. */
-export async function activate(
-  em: EntityManager,
-  peer: Peer,
-  { secret, instanceName, instanceId = null }: Proven,
-  now: Date,
-): Promise<void> {
+export async function activate(em: EntityManager, peer: Peer, proven: Proven, now: Date): Promise<void> {
+  const { secret, instanceName, instanceId = null } = proven
   peer.activate(secret, now)
   if (instanceName) peer.instanceName = readableText(instanceName)
   if (peer.instanceId !== instanceId) await rememberInstance(em, peer)
@@ -49,12 +45,10 @@ export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: 
   return !!instanceId && !!seen && instanceId !== seen
 }
 
+type Seen = { instanceId: string; requestId?: string | undefined }
+
 /** The first instanceId stays. Another one parks the peer. Contract: 7; federation-wire.md 2.6. */
-export async function noteInstance(
-  deps: Deps,
-  origin: string,
-  { instanceId, requestId }: { instanceId: string; requestId?: string | undefined },
-): Promise<void> {
+export async function noteInstance(deps: Deps, origin: string, { instanceId, requestId }: Seen): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
     if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)

@@ -60,12 +60,8 @@ type Outcome = { status: number; ended: string[] }
 
 async function post(deps: Deps, peer: Peer, users: readonly NativeUser[]): Promise<Outcome> {
   const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
-  const body = {
-    version: 1,
-    sourceInstance: deps.config.publicAddress.origin,
-    sourceInstanceId: instanceId,
-    events: users.map((user) => profileEvent(deps.config, user)),
-  }
+  const source = { sourceInstance: deps.config.publicAddress.origin, sourceInstanceId: instanceId }
+  const body = { version: 1, ...source, events: users.map((user) => profileEvent(deps.config, user)) }
   const message = { endpoint: endpoints.relay, body, timeoutMs: policy.relayTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
   if (!exchange) return { status: 0, ended: [] }
@@ -132,14 +128,9 @@ export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: 
   const peers = await em.find(Peer, { origin: { $in: origins }, status: { $nin: ['rejected', 'revoked'] } })
   const now = deps.clock.now()
   const times = [user.profileUpdatedAt, new Date(now), new Date(now + policy.deliveryLifetimeMs)]
-  for (const peer of peers) {
-    await changeRows(
-      em,
-      `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at) values (?, ?, ?, ?, ?)
+  const sql = `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at) values (?, ?, ?, ?, ?)
        on conflict (peer_id, user_id) do update set version = greatest(federation_deliveries.version, excluded.version),
-         attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`,
-      [peer.id, user.id, ...times],
-    )
-  }
+         attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`
+  for (const peer of peers) await changeRows(em, sql, [peer.id, user.id, ...times])
   return peers.length
 }

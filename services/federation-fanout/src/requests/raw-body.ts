@@ -38,9 +38,8 @@ export function parseBody(body: Buffer): Record<string, unknown> {
   return asObject(body.length === 0 ? {} : parseJson(body))
 }
 
-type Reading = BodyReading & { maxBytes: number }
-
-async function collect(ctx: Context, { maxBytes, pace, smallBytes = maxBytes, enlarge }: Reading): Promise<Buffer> {
+async function collect(ctx: Context, reading: BodyReading & { maxBytes: number }): Promise<Buffer> {
+  const { maxBytes, pace, smallBytes = maxBytes, enlarge } = reading
   const chunks: Buffer[] = []
   let length = 0
   let isLarge = false
