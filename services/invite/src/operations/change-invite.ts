@@ -7,6 +7,7 @@ import { randomToken, refuse, type Random } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ChangeDeps } from '../deps.ts'
+import { policy } from '../policy.ts'
 
 /** Throws as `assertCallerCurrent` does. Design: invariant 1. */
 export async function actAsAdmin<T>(
@@ -121,19 +122,14 @@ export async function reinstateInvite(deps: ChangeDeps, { change, ...target }: T
   })
 }
 
-/** 22 characters of base64url. Spec: Invite link, token. */
-const tokenBytes = 16
-/** Spec: Invite link, token. */
-const tokenRetries = 3
-
 /** An attempt is a transaction of its own. Throws no_free_token. Spec: Invite link, token. */
 export async function withFreshToken<T>(
   { random }: { random: Pick<Random, 'bytes'> },
   attempt: (token: string) => Promise<T>,
 ): Promise<T> {
-  for (let retriesLeft = tokenRetries; ; retriesLeft -= 1) {
+  for (let retriesLeft: number = policy.tokenRetries; ; retriesLeft -= 1) {
     try {
-      return await attempt(randomToken(random, tokenBytes))
+      return await attempt(randomToken(random, policy.tokenBytes))
     } catch (error) {
       if (!violates(error, 'invites_token_unique')) throw error
       if (retriesLeft === 0) throw refuse.no_free_token({ cause: error, headers: { 'Retry-After': '1' } })
