@@ -6,6 +6,7 @@ import { ReplicatedInstancesType } from './text-columns.ts'
 /** No hash can equal it, so a stub cannot log in. Spec: User record. */
 export const stubPasswordHash = '!federation-replicated'
 
+/** Times as numbers are milliseconds since the epoch. */
 const UserSchema = defineTable('User', 'users', {
   id: p.bigint('string').primary().autoincrement(false),
   username: p.text().unique(),
@@ -20,9 +21,8 @@ const UserSchema = defineTable('User', 'users', {
   status: p.text().$type<'online' | 'offline'>().default('offline'),
   isAdmin: p.boolean().default(false),
   isDeleted: p.boolean().default(false),
-  /** Milliseconds since the epoch. */
   passwordChangedAt: p.bigint('number').nullable(),
-  /** Milliseconds since the epoch: the last reset or deletion that closed all sockets. */
+  /** The last reset or deletion that closed all sockets. */
   sessionsEndedAt: p.bigint('number').nullable(),
   /** Decides the close code of a missed event. Contract: 6. */
   sessionsEndedByReset: p.boolean().default(false),
@@ -30,9 +30,8 @@ const UserSchema = defineTable('User', 'users', {
   passwordChangeRequired: p.boolean().default(false),
   /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
   recoveryHash: p.text().nullable(),
-  /** Milliseconds since the epoch. */
   recoveryExpiresAt: p.bigint('number').nullable(),
-  /** Milliseconds since the epoch. Contract: 5, suspend. */
+  /** Contract: 5, suspend. */
   suspendedAt: p.bigint('number').nullable(),
   suspendedReason: p.text().nullable(),
   /** On: a login asks for its code. Contract: 3, Second factor. */
@@ -53,7 +52,7 @@ const UserSchema = defineTable('User', 'users', {
   replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
   discoverable: p.boolean().default(true),
   showActivity: p.boolean().default(true),
-  /** Milliseconds since the epoch, 0 when never. */
+  /** 0 when never. */
   profileUpdatedAt: p.bigint('number').defaultRaw('0'),
   createdAt: p.datetime(),
 })

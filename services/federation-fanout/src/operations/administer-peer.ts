@@ -27,7 +27,6 @@ export async function resetPeer(deps: PeerDeps, input: Input): Promise<void> {
   await act(deps, { ...input, action: 'peer.reset' }, removeIn(['needs_attention']))
 }
 
-/** Throws not_found. */
 export async function setRotation(deps: PeerDeps, input: Input & { autoRotateIntervalDays: number }): Promise<Peer> {
   return await act(deps, { ...input, action: 'peer.changed' }, (_em, peer) =>
     peer.rotateEvery(input.autoRotateIntervalDays),
