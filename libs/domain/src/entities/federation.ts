@@ -5,17 +5,19 @@ import { SealedTextType } from './text-columns.ts'
 export type PeerStatus =
   'pending' | 'awaiting_approval' | 'active' | 'unreachable' | 'needs_attention' | 'rejected' | 'revoked'
 
-/** Contract: 7, states of a peer. */
-export type PeerReason =
-  | 'denied_by_admin'
-  | 'expired'
-  | 'denied_by_peer'
-  | 'refused_by_peer'
-  | 'revoked_by_peer'
-  | 'remote_reset_required'
-  | 'peer_reset_detected'
-  | 'repeer_incomplete'
-  | 'deliveries_refused'
+/** With what existing instances call each. Contract: 7, states of a peer; federation-wire-2.md 2.2. */
+export const peerReasons = {
+  denied_by_admin: 'denied_by_local_admin',
+  expired: null,
+  denied_by_peer: 'denied_by_remote',
+  refused_by_peer: 'denied_by_remote',
+  revoked_by_peer: 'revoked_by_remote',
+  remote_reset_required: 'stale_peering_on_remote',
+  peer_reset_detected: 'peer_reset_detected',
+  repeer_incomplete: 'repeer_incomplete',
+  deliveries_refused: 'auth_failures',
+}
+type PeerReason = keyof typeof peerReasons
 
 const PeerSchema = defineTable('Peer', 'peers', {
   id: p.bigint('string').primary().autoincrement(false),

@@ -5,12 +5,12 @@ import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { continueHandshake } from '../handshake/attempt-handshake.ts'
 import { proveStoredOffer } from '../handshake/offers.ts'
+import { rotateSecret } from '../operations/administer-peer.ts'
 import { rejectOrigin, sendDenial } from '../operations/decide-request.ts'
 import { detachFormerAccounts, probePeer } from '../peers/peer-states.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { deliverDue, dueDeliveries } from '../relay/deliver-profiles.ts'
-import { rotateSecret } from './rotate-secret.ts'
 import { syncPeer } from './sync-peer.ts'
 
 type Step<Row> = (deps: Deps, row: Row) => Promise<unknown>

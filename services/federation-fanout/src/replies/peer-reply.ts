@@ -1,22 +1,9 @@
 import type { PeerReply, approvalRequestReply } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { ApprovalRequest, Peer } from '@gatehouse/domain'
+import { ApprovalRequest, Peer, peerReasons } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-
-/** federation-wire-2.md 2.2. */
-const statusReasons: Record<NonNullable<Peer['reason']>, string | null> = {
-  denied_by_admin: 'denied_by_local_admin',
-  expired: null,
-  denied_by_peer: 'denied_by_remote',
-  refused_by_peer: 'denied_by_remote',
-  revoked_by_peer: 'revoked_by_remote',
-  remote_reset_required: 'stale_peering_on_remote',
-  peer_reset_detected: 'peer_reset_detected',
-  repeer_incomplete: 'repeer_incomplete',
-  deliveries_refused: 'auth_failures',
-}
 
 /** Never the secret. Contract: 7. */
 export function peerReply(peer: Peer): PeerReply {
@@ -25,7 +12,7 @@ export function peerReply(peer: Peer): PeerReply {
     origin: peer.origin,
     status: peer.status,
     reason: peer.reason ?? null,
-    statusReason: peer.reason ? statusReasons[peer.reason] : null,
+    statusReason: peer.reason ? peerReasons[peer.reason] : null,
     instanceName: peer.instanceName ?? null,
     instanceId: peer.instanceId ?? null,
     createdAt: peer.createdAt.getTime(),
