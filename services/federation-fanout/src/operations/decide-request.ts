@@ -109,13 +109,13 @@ async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalReques
   return (await tryExchange(sendSigned(deps, { origin, secret }, message)))?.answer.status ?? 0
 }
 
-type SignedDenial = { headers: Record<string, string | string[] | undefined>; body: Buffer; requestId?: string | undefined }
+type Denial = { headers: Record<string, string | string[] | undefined>; body: Buffer; requestId?: string | undefined }
 
 /**
  * Signed with the offer's secret. Without a waiting offer the answer is the same. Throws signature_missing,
  * signature_wrong, signature_stale, nonce_used. federation-wire.md 2.2, peer/denied.
  */
-export async function receiveDenial(deps: Deps, { headers, body, requestId }: SignedDenial): Promise<void> {
+export async function receiveDenial(deps: Deps, { headers, body, requestId }: Denial): Promise<void> {
   const signed = readSignedHeaders(headers)
   if (!signed) throw refuse.signature_missing()
   const { origin } = signed

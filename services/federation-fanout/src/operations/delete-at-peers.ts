@@ -78,7 +78,8 @@ async function deleteAt(
 }
 
 /** Without a genuine receipt of this deletion the peer has only acknowledged it. Contract: 7, Receipts. */
-async function readReceipt({ outbound }: Needs, origin: string, { homeUserId, mode }: Deletion, answer: OutboundAnswer) {
+async function readReceipt({ outbound }: Needs, origin: string, asked: Deletion, answer: OutboundAnswer) {
+  const { homeUserId, mode } = asked
   const signed = signedReceipt.safeParse(jsonOf(answer)).data
   const { receipt } = signed ?? {}
   if (!signed || receipt?.origin !== origin || receipt.homeUserId !== homeUserId || receipt.mode !== mode) return
