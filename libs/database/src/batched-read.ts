@@ -6,8 +6,6 @@ import { DatabaseError } from 'pg'
 import { assertNoTransaction, withConnection } from './driver.ts'
 import { columnsOf } from './rows.ts'
 
-type Values = readonly unknown[]
-
 type Statement<T extends object, P extends keyof T & string> = {
   /** One for each text: PostgreSQL keeps the plan under it. */
   name: string
@@ -22,12 +20,14 @@ export type BatchedRead<Row> = (em: EntityManager, value: string) => Promise<Row
  * For the most frequent reads: one statement reads the rows for all values of one turn of the event loop. PostgreSQL plans
  * it once per connection, and no entity is made. Errors are those of the ORM. docs/decisions/prepared-reads.md.
  */
-export function batchedRead<T extends object, P extends keyof T & string>({
-  key,
-  ...statement
-}: Statement<T, P> & { key: NoInfer<P> }): BatchedRead<Pick<T, P>> {
+export function batchedRead<T extends object, P extends keyof T & string>(
+  statement: Statement<T, P> & { key: NoInfer<P> },
+): BatchedRead<Pick<T, P>> {
+  const { key } = statement
   return batchBy(key, prepareRead({ ...statement, where: `${key} = any($1)` }))
 }
+
+type Values = readonly unknown[]
 
 /** A function for `values` is called when the read has a connection. */
 type PreparedRead<Row> = (em: EntityManager, values: Values | (() => Values)) => Promise<Row[]>
@@ -36,12 +36,10 @@ type PreparedRead<Row> = (em: EntityManager, values: Values | (() => Values)) =>
 const planOutdated = '0A000'
 
 /** Values are `$1`, `$2`. */
-export function prepareRead<T extends object, P extends keyof T & string>({
-  name,
-  entity,
-  properties,
-  where,
-}: Statement<T, P> & { where: string }): PreparedRead<Pick<T, P>> {
+export function prepareRead<T extends object, P extends keyof T & string>(
+  statement: Statement<T, P> & { where: string },
+): PreparedRead<Pick<T, P>> {
+  const { name, entity, properties, where } = statement
   const compile = (em: EntityManager) => {
     const { sql, read } = columnsOf(em, entity, properties)
     return { text: `select ${sql} from ${em.getMetadata().get(entity).tableName} where ${where}`, read }
@@ -108,12 +106,7 @@ export function batchBy<Row extends object>(
   }
 }
 
-const readState = batchedRead({
-  name: 'account_states',
-  entity: User,
-  properties: accountStateProperties,
-  key: 'id',
-})
+const readState = batchedRead({ name: 'account_states', entity: User, properties: accountStateProperties, key: 'id' })
 
 /** Unknown ids are missing. Design: invariant 1. */
 export async function readAccountStates(em: EntityManager, userIds: readonly string[]): Promise<AccountState[]> {

@@ -3,15 +3,8 @@ import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
 import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
-import {
-  Client,
-  DatabaseError,
-  type ClientBase,
-  type ClientConfig,
-  type Pool,
-  type PoolClient,
-  type PoolConfig,
-} from 'pg'
+import { Client, DatabaseError } from 'pg'
+import type { ClientBase, ClientConfig, Pool, PoolClient, PoolConfig } from 'pg'
 import { answerMarginMs, connectTimeoutMs, keepAliveMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
 
@@ -27,7 +20,6 @@ const defaultLimits: AnswerLimits = { statementMs: sessionTimeouts.statement_tim
 
 /** The holder of an ended connection should release it first. */
 const releaseGraceMs = 1_000
-
 const maxTraceLength = 2_000
 
 /** The test runner listens, and holds design's invariant 13 for every statement. */
@@ -56,7 +48,14 @@ class PooledConnection extends Client {
   constructor(config: ClientConfig & { answerLimits?: AnswerLimits } = {}) {
     super(config)
     this.#limits = config.answerLimits ?? defaultLimits
-    this.once('connect', () => this.#watchSilence())
+    this.once('connect', () => {
+      const socket = this.#socket
+      // Sent and received data restart the time.
+      socket.on('timeout', () => {
+        if (this.#isWaiting) socket.destroy(new Error(`no answer from PostgreSQL within ${socket.timeout} ms`))
+      })
+      this.#limitAnswers(this.#limits.statementMs)
+    })
     this.on('drain', () => {
       this.#isWaiting = false
       if (this.#hasOwnLimit && this.getTransactionStatus() === 'I') this.#limitAnswers(this.#limits.statementMs)
@@ -72,7 +71,10 @@ class PooledConnection extends Client {
     this.#isWaiting = true
     const ownMs = ownStatementMs.getStore()
     if (ownMs !== undefined) this.#limitAnswers(ownMs)
-    if (statements.hasSubscribers) publishStatement(this.user ?? '', textOf(given[0]) ?? '')
+    if (statements.hasSubscribers) {
+      const text = textOf(given[0]) ?? ''
+      statements.publish({ user: this.user ?? '', text, form: withoutValues(text) })
+    }
     const span = startSpan(given[0])
     const result: unknown = super.query(...(given as [string]))
     if (result instanceof Promise) return this.#settle(result, span) as never
@@ -94,15 +96,6 @@ class PooledConnection extends Client {
 
   get #socket(): Socket {
     return this.connection.stream as Socket
-  }
-
-  #watchSilence(): void {
-    const socket = this.#socket
-    // Sent and received data restart the time.
-    socket.on('timeout', () => {
-      if (this.#isWaiting) socket.destroy(new Error(`no answer from PostgreSQL within ${socket.timeout} ms`))
-    })
-    this.#limitAnswers(this.#limits.statementMs)
   }
 
   #limitAnswers(ms: number): void {
@@ -133,9 +126,6 @@ function startSpan(statement: unknown): Span | undefined {
   })
 }
 
-const publishStatement = (user: string, text: string): void =>
-  statements.publish({ user, text, form: withoutValues(text) })
-
 function textOf(statement: unknown): string | undefined {
   if (typeof statement === 'string') return statement
   const isConfig = typeof statement === 'object' && statement !== null && 'text' in statement
@@ -144,11 +134,8 @@ function textOf(statement: unknown): string | undefined {
 
 /** SQLSTATE 08: connection faults. 57P01 to 57P03: shutdown, crash and start. */
 const endedConnections = /^(08...|57P0[123])$/
-
 const timeouts = /^(55P03|57014|25P0[34])$/
-
 const codeOf = (fault: unknown): string => (fault instanceof DatabaseError && fault.code) || ''
-
 const isUnavailable = (fault: unknown): boolean => endedConnections.test(codeOf(fault)) || timeouts.test(codeOf(fault))
 
 function unavailable(cause: unknown): DatabaseUnavailable {
@@ -185,10 +172,7 @@ export const poolOptions: PoolOptions = {
   onConnect: (client) => client.query(setTimeouts),
   onPoolCreated: (pool) => {
     const connect = pool.connect.bind(pool)
-    const guarded = (): Promise<PoolClient> =>
-      connect().catch((cause: unknown) => {
-        throw unavailable(cause)
-      })
+    const guarded = () => connect().catch((cause: unknown) => Promise.reject(unavailable(cause)))
     pool.connect = guarded as Pool['connect']
   },
 }

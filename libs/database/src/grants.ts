@@ -19,6 +19,11 @@ const outbox = { outbox: 'select, insert, update (id), delete' }
 
 const writeAuditLog = { audit_log: 'select (id), insert' }
 
+const allow = (privileges: string, ...tables: string[]): Grants['tables'] =>
+  Object.fromEntries(tables.map((table) => [table, privileges]))
+
+const all = 'select, insert, update, delete'
+
 /**
  * A query without its grant fails with `permission denied`. An older release runs during an upgrade: remove a grant one
  * release after its last use. Held by deploy/test/least-privilege.test.ts. docs/decisions/database-roles.md.
@@ -29,51 +34,33 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
     outbox: ['event.user.', 'event.invite.redeemed.', 'event.instance.settings-changed.'],
     tables: {
       ...outbox,
-      users: 'select, insert, update',
-      account_versions: 'select, insert, update',
-      instance_settings: 'select, update',
-      invites: 'select, update',
-      invite_redemptions: 'select, insert',
+      ...allow('select, insert, update', 'users', 'account_versions', 'federation_limits'),
+      ...allow('select, update', 'instance_settings', 'invites'),
+      ...allow('select, insert', 'invite_redemptions'),
       audit_log: 'select, insert, update (actor_username, target_name), delete',
-      uploads: 'select, insert, update, delete',
-      file_removals: 'select, insert, update (id), delete',
-      federation_registries: 'select, insert, update, delete',
-      federation_credentials: 'select, insert, update, delete',
+      ...allow(all, 'uploads', 'second_factors', 'passkeys', 'passkey_challenges'),
+      ...allow(all, 'federation_registries', 'federation_credentials', 'attach_proofs'),
+      ...allow(all, 'deletion_orders', 'upstream_deletions'),
+      ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),
       replica_hosts: 'select, insert, delete',
-      attach_proofs: 'select, insert, update, delete',
-      deletion_orders: 'select, insert, update, delete',
-      upstream_deletions: 'select, insert, update, delete',
-      federation_limits: 'select, insert, update',
-      second_factors: 'select, insert, update, delete',
-      passkeys: 'select, insert, update, delete',
-      passkey_challenges: 'select, insert, update, delete',
-      sign_ins: 'select, insert, update (id), delete',
       peer_resets: 'select (host, new_instance_id, seen_at)',
-      peers: 'select (status)',
-      approval_requests: 'select (status)',
+      ...allow('select (status)', 'peers', 'approval_requests'),
       presences: 'select, delete',
       // Tables of chat: for deletion and for a stub's takeover.
       spaces: 'select',
-      space_members: 'select, update (user_id), delete',
-      role_assignments: 'select, update (user_id), delete',
-      channel_overrides: 'select, update (target_id), delete',
       channels: 'select (id, space_id, name)',
-      messages: 'select, update (author_id), delete',
-      message_attachments: 'select, delete',
-      message_embeds: 'select, delete',
-      message_reactions: 'select, update (emoji, user_id), delete',
+      ...allow('select, update (user_id), delete', 'space_members', 'role_assignments', 'dm_members'),
+      ...allow('select, update (user_id), delete', 'read_states', 'space_folders'),
+      channel_overrides: 'select, update (target_id), delete',
+      ...allow('select, update (author_id), delete', 'messages', 'dm_messages'),
+      ...allow('select, delete', 'message_attachments', 'message_embeds', 'dm_attachments'),
+      ...allow('select, update (emoji, user_id), delete', 'message_reactions', 'dm_reactions'),
       bans: 'select, update (banned_by, user_id), delete',
       join_requests: 'select, update (decided_by, user_id), delete',
       voice_restrictions: 'select, update (moderator_id, user_id), delete',
       friendships: 'select, update (created_at, user_id, friend_id), delete',
       friend_requests: 'select, update (created_at, from_user_id, to_user_id), delete',
-      read_states: 'select, update (user_id), delete',
-      space_folders: 'select, update (user_id), delete',
       dm_channels: 'select, update (owner_id), delete',
-      dm_members: 'select, update (user_id), delete',
-      dm_messages: 'select, update (author_id), delete',
-      dm_attachments: 'select, delete',
-      dm_reactions: 'select, update (emoji, user_id), delete',
     },
   },
   invite: {
@@ -84,7 +71,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...writeAuditLog,
       users: `select (id, username, is_deleted, is_admin, password_changed_at, second_factor_due), ${lockUsers}`,
       instance_settings: 'select (id, worker_id)',
-      invites: 'select, insert, update, delete',
+      invites: all,
       invite_redemptions: 'select',
     },
   },
@@ -110,16 +97,10 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...outbox,
       ...writeAuditLog,
       users: `select (all but password_hash), ${lockUsers}`,
-      instance_settings: 'select',
-      peers: 'select, insert, update, delete',
-      peer_resets: 'select, insert, update, delete',
-      approval_requests: 'select, insert, update, delete',
-      federation_deliveries: 'select, insert, update, delete',
+      ...allow(all, 'peers', 'peer_resets', 'approval_requests'),
+      ...allow(all, 'federation_deliveries', 'federation_limits', 'signing_networks'),
       federation_nonces: 'select, insert, update (expires_at), delete',
-      federation_limits: 'select, insert, update, delete',
-      signing_networks: 'select, insert, update, delete',
-      federation_registries: 'select',
-      replica_hosts: 'select',
+      ...allow('select', 'instance_settings', 'federation_registries', 'replica_hosts'),
       attach_proofs: 'select, delete',
       deletion_orders: 'select (origin, state)',
     },
@@ -159,14 +140,12 @@ async function outboxPolicy(em: EntityManager, role: string, subjects: readonly 
     where polrelid = 'outbox'::regclass and polname = ?`
   const [present] = await namesOf(em, sql, [role])
   if (present === (own ? subjects.join(' ') : undefined)) return []
-  const create = [
+  const secured = ['alter table outbox enable row level security', `drop policy if exists ${role} on outbox`]
+  if (!own) return secured
+  return [
+    ...secured,
     `create policy ${role} on outbox to ${role} using (${own}) with check (${own})`,
     `comment on policy ${role} on outbox is '${subjects.join(' ')}'`,
-  ]
-  return [
-    'alter table outbox enable row level security',
-    `drop policy if exists ${role} on outbox`,
-    ...(own ? create : []),
   ]
 }
 

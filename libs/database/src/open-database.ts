@@ -1,5 +1,4 @@
 import { entities } from '@gatehouse/domain'
-import { version } from '@gatehouse/runtime'
 import { Migration, Migrator } from '@mikro-orm/migrations'
 import { MikroORM, type EntityManager, type Options } from '@mikro-orm/postgresql'
 import { DatabaseUnavailable, GuardedDriver, poolOptions } from './driver.ts'
@@ -8,15 +7,11 @@ import { release020 } from './migrations/release-0.2.0.ts'
 import { release030 } from './migrations/release-0.3.0.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
-import { findReleaseFault, markSchema, readSchema, type Schema } from './schema-release.ts'
+import { findReleaseFault, markSchema, readSchema } from './schema-release.ts'
 import { allowLongWork } from './transaction.ts'
 import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
-export type DatabaseOptions = {
-  url: string
-  connections?: number
-  applicationName?: string
-}
+export type DatabaseOptions = { url: string; connections?: number; applicationName?: string }
 
 const migrations = Object.entries({ ...release020, ...release030 }).map(([name, statements]) => ({
   name,
@@ -27,20 +22,19 @@ const migrations = Object.entries({ ...release020, ...release030 }).map(([name, 
   },
 }))
 
+const names = migrations.map(({ name }) => name)
+
 /** Also for the command line of MikroORM. `ssl` comes from `chooseTls`. */
 export function databaseOptions(options: DatabaseOptions, ssl: DatabaseTls = false): Options {
+  const { url, connections = defaultConnections, applicationName = 'gatehouse' } = options
   return {
     driver: GuardedDriver,
-    clientUrl: options.url,
+    clientUrl: url,
     entities,
     extensions: [Migrator],
     migrations: { migrationsList: migrations, snapshot: false, transactional: true, allOrNothing: true },
-    pool: { min: 0, max: options.connections ?? defaultConnections },
-    driverOptions: {
-      application_name: options.applicationName ?? 'gatehouse',
-      ...poolOptions,
-      ssl,
-    },
+    pool: { min: 0, max: connections },
+    driverOptions: { application_name: applicationName, ...poolOptions, ssl },
     forceUtcTimezone: true,
     logger: () => undefined,
   }
@@ -86,18 +80,19 @@ async function findSchemaFault(orm: MikroORM): Promise<string | null> {
   const remedy = 'run `npm run migrate` first'
   if (!schema.isMigrated) return `the database has ${migrations.length} pending migrations: ${remedy}`
   if (!schema.isReadable) return `the role has no grants in this database: ${remedy}`
-  const fault = faultOfRelease(schema)
+  const fault = findReleaseFault(schema, names)
   if (fault !== null) return fault
   const pending = await orm.migrator.getPending()
   return pending.length === 0 ? null : `the database has ${pending.length} pending migrations: ${remedy}`
 }
 
-const faultOfRelease = (schema: Schema): string | null =>
-  findReleaseFault(schema, { known: migrations.map(({ name }) => name), program: version })
-
 /** For commands that take the schema as it is. Throws DatabaseUnavailable. Contract: 8. */
-export async function requireKnownSchema(orm: MikroORM): Promise<void> {
-  const fault = faultOfRelease(await readSchema(orm.em.fork()))
+export async function requireKnownSchema({ em }: Pick<MikroORM, 'em'>): Promise<void> {
+  await refuseOtherRelease(em.fork())
+}
+
+async function refuseOtherRelease(em: EntityManager): Promise<void> {
+  const fault = findReleaseFault(await readSchema(em), names)
   if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
 }
 
@@ -108,8 +103,7 @@ export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
     await allowLongWork(em, { lockMs: 0, statementMs: 0 })
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
-    const fault = faultOfRelease(await readSchema(em))
-    if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
+    await refuseOtherRelease(em)
     const applied = await applyPending(orm, em)
     if (applied.length > 0) await markSchema(em)
     await applyGrants(em)
@@ -122,7 +116,7 @@ async function applyPending(orm: MikroORM, em: EntityManager): Promise<string[]>
   orm.migrator.on('migrating', ({ name }) => void (current = name))
   try {
     const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
-    return applied.map((migration) => migration.name)
+    return applied.map(({ name }) => name)
   } catch (cause) {
     if (cause instanceof DatabaseUnavailable) throw cause
     const [reason] = (cause as Error).message.split('\n').slice(-1)

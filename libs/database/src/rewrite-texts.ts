@@ -46,10 +46,8 @@ async function rewriteBatch(em: EntityManager, { table, key, columns, prefix, re
     if (columns.some((name, index) => row[name] && rewritten[index] === null)) left++
     const isKey = key.map((name) => `${name} = ?`).join(' and ')
     const assignments = columns.map((name) => `${name} = coalesce(?, ${name})`).join(', ')
-    await changeRows(em, `update ${table} set ${assignments} where ${isKey}`, [
-      ...rewritten,
-      ...key.map((name) => row[name]),
-    ])
+    const parameters = [...rewritten, ...key.map((name) => row[name])]
+    await changeRows(em, `update ${table} set ${assignments} where ${isKey}`, parameters)
   }
   return { changed: rows.length - left, left, next: rows.length < rowsAtOnce ? undefined : rows.at(-1) }
 }

@@ -35,10 +35,8 @@ export async function changeRows(em: EntityManager, sql: string, parameters: unk
 type Removal = { table: string; where: string; parameters: unknown[]; rows: number }
 
 /** In steps of at most `rows`, each a transaction, so that a large backlog keeps nobody waiting. Any number of replicas may run it. */
-export async function deleteInSteps(
-  { em }: Pick<MikroORM, 'em'>,
-  { table, where, parameters, rows }: Removal,
-): Promise<void> {
+export async function deleteInSteps({ em }: Pick<MikroORM, 'em'>, removal: Removal): Promise<void> {
+  const { table, where, parameters, rows } = removal
   const sql = `delete from ${table} where ctid = any(array(select ctid from ${table} where ${where} limit ${rows}))`
   while ((await changeRows(em.fork(), sql, parameters)) === rows);
 }
@@ -69,11 +67,8 @@ export function columnsOf<T extends object, P extends keyof T & string>(
   const columns = properties.map((name) => {
     const property = metadata[name]
     if (!property) throw new Error(`${tableName} has no property ${name}`)
-    return {
-      name,
-      sql: `${tableName}.${property.fieldNames[0]} as "${name}"`,
-      convert: conversionOf(property, platform),
-    }
+    const sql = `${tableName}.${property.fieldNames[0]} as "${name}"`
+    return { name, sql, convert: conversionOf(property, platform) }
   })
   return {
     sql: columns.map(({ sql }) => sql).join(', '),
@@ -88,12 +83,9 @@ export function columnsOf<T extends object, P extends keyof T & string>(
 }
 
 /** Undefined where driver and entity have the same value. Null stays null. */
-function conversionOf(
-  { customType, runtimeType }: EntityProperty,
-  platform: Platform,
-): ((value: unknown) => unknown) | undefined {
-  if (customType) return (value): unknown => customType.convertToJSValue(value, platform)
-  return runtimeType === 'Date' ? (value) => platform.parseDate(String(value)) : undefined
+function conversionOf({ customType, runtimeType }: EntityProperty, platform: Platform) {
+  if (customType) return (value: unknown): unknown => customType.convertToJSValue(value, platform)
+  return runtimeType === 'Date' ? (value: unknown) => platform.parseDate(String(value)) : undefined
 }
 
 /** `cursor` is the last id of the page before. Contract: 4, lists. */
@@ -118,9 +110,6 @@ export async function findPage<T extends { id: string }>(
 
 /** Whether users are found by a part of a name. Without pg_trgm the start of the username is all that an index tells. */
 export async function findsPartsOfNames(em: EntityManager): Promise<boolean> {
-  const [index] = await read<{ method: string }>(
-    em,
-    `select amname as method from pg_class c join pg_am m on m.oid = c.relam where c.oid = 'users_names'::regclass`,
-  )
-  return index?.method === 'gin'
+  const sql = `select amname as method from pg_class c join pg_am m on m.oid = c.relam where c.oid = 'users_names'::regclass`
+  return (await read<{ method: string }>(em, sql))[0]?.method === 'gin'
 }

@@ -5,7 +5,7 @@ import { compareVersions, version } from '@gatehouse/runtime'
 export const previousRelease = { version: '0.2.0', lastMigration: 'Migration20261122Traces' }
 
 /** A migration that takes something away from an earlier release raises it. */
-export const oldestProgram = '0.2.0'
+const oldestProgram = '0.2.0'
 
 export type Schema = {
   isMigrated: boolean
@@ -20,29 +20,23 @@ export type Schema = {
  * One line for a schema that this program cannot use, else null. A newer one is used when its release says that it may
  * be: so a replica can restart in a rolling upgrade. Contract: 8; docs/decisions/schema-guard.md.
  */
-export function findReleaseFault(
-  { applied, mark }: Pick<Schema, 'applied' | 'mark'>,
-  { known, program }: { known: readonly string[]; program: string },
-): string | null {
+export function findReleaseFault({ applied, mark }: Schema, known: readonly string[]): string | null {
   const unknown = applied.filter((name) => !known.includes(name))
-  if (unknown.length > 0 && !(mark && compareVersions(program, mark.oldestProgram) >= 0)) {
+  if (unknown.length > 0 && !(mark && compareVersions(version, mark.oldestProgram) >= 0)) {
     const by = mark ? `release ${mark.release}` : `a later release (${unknown[0]})`
-    return `the schema was migrated by ${by} and is newer than this program (${program}) knows: run that release`
+    return `the schema was migrated by ${by} and is newer than this program (${version}) knows: run that release`
   }
-  if (applied.length > 0 && !applied.includes(previousRelease.lastMigration)) {
-    const { version: previous } = previousRelease
-    return `the schema is more than one release older than this program (${program}): upgrade to ${previous} first`
-  }
-  return null
+  const { version: previous, lastMigration } = previousRelease
+  if (applied.length === 0 || applied.includes(lastMigration)) return null
+  return `the schema is more than one release older than this program (${version}): upgrade to ${previous} first`
 }
 
 /** For any role, also before the first migration. */
 export async function readSchema(em: EntityManager): Promise<Schema> {
-  const [table] = await em.execute<{ isMigrated: boolean; isReadable: boolean | null; mark: string | null }[]>(
-    `select to_regclass('mikro_orm_migrations') is not null as "isMigrated",
+  const sql = `select to_regclass('mikro_orm_migrations') is not null as "isMigrated",
        has_table_privilege(to_regclass('mikro_orm_migrations'), 'select') as "isReadable",
-       obj_description(to_regclass('mikro_orm_migrations'), 'pg_class') as mark`,
-  )
+       obj_description(to_regclass('mikro_orm_migrations'), 'pg_class') as mark`
+  const [table] = await em.execute<{ isMigrated: boolean; isReadable: boolean | null; mark: string | null }[]>(sql)
   const { isMigrated = false, isReadable } = table ?? {}
   const rows = isReadable ? await em.execute<{ name: string }[]>('select name from mikro_orm_migrations') : []
   const [, release, oldest] = /^gatehouse (\S+), for (\S+) and later$/.exec(table?.mark ?? '') ?? []

@@ -10,7 +10,6 @@ export type DatabaseTls = false | ConnectionOptions
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 type Mode = (typeof modes)[number]
-type Environment = Readonly<Record<string, string | undefined>>
 
 const isMode = (text: string): text is Mode => (modes as readonly string[]).includes(text)
 
@@ -28,7 +27,7 @@ export function withoutTlsParameters(url: string): string {
  * As in libpq, in order: URL, else PGSSLMODE. Throws DatabaseUnavailable for an unknown mode or an unreadable file.
  * Contract: 8, TLS to PostgreSQL.
  */
-export function listTls(url: string, environment: Environment = process.env): DatabaseTls[] {
+export function listTls(url: string, environment: NodeJS.ProcessEnv = process.env): DatabaseTls[] {
   if (!URL.canParse(url)) return [false]
   const { hostname, searchParams } = new URL(url)
   const host = searchParams.get('host') ?? hostname.replace(/^\[|\]$/g, '')
@@ -100,12 +99,10 @@ export async function createClient(url: string, applicationName: string): Promis
 
 /** The first choice that the server takes. A server that is away gets the first. */
 export async function chooseTls(url: string): Promise<DatabaseTls> {
-  const [first, second] = listTls(url)
-  if (first === undefined || second === undefined) return first ?? false
-  const ssl = first
-  const client = new pg.Client({
-    ...{ connectionString: withoutTlsParameters(url), ssl, connectionTimeoutMillis: connectTimeoutMs },
-  })
+  const [first = false, second] = listTls(url)
+  if (second === undefined) return first
+  const server = { connectionString: withoutTlsParameters(url), connectionTimeoutMillis: connectTimeoutMs }
+  const client = new pg.Client({ ...server, ssl: first })
   client.on('error', () => undefined)
   try {
     await client.connect()

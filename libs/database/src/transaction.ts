@@ -1,15 +1,8 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
 import { DatabaseUnavailable, withConnection, withStatementLimit } from './driver.ts'
-import {
-  accountWaitMs,
-  connectionsForReads,
-  deadlockRetries,
-  defaultConnections,
-  longWork,
-  transactionWaitMs,
-  transactionsPerAccount,
-} from './policy.ts'
+import { accountWaitMs, deadlockRetries, transactionWaitMs, transactionsPerAccount } from './policy.ts'
+import { connectionsForReads, defaultConnections, longWork } from './policy.ts'
 
 const deadlockDetected = '40P01'
 
@@ -40,18 +33,47 @@ async function repeatDeadlocked<T>(work: () => Promise<T>, retries = deadlockRet
   }
 }
 
+type Slots = { taken: number; waiting: Set<() => void> }
+
 const slotsOfOrms = new WeakMap<MikroORM, Map<string, Slots>>()
 
-async function inSlot<T>(orm: MikroORM, name: string, limits: SlotLimits, work: () => Promise<T>): Promise<T> {
+/** At most `max` run at once. Others wait in order, and are refused with DatabaseUnavailable after `waitMs`. */
+async function inSlot<T>(
+  orm: MikroORM,
+  name: string,
+  { max, waitMs }: { max: number; waitMs: number },
+  work: () => Promise<T>,
+): Promise<T> {
   const ofOrm = slotsOfOrms.get(orm) ?? new Map<string, Slots>()
   slotsOfOrms.set(orm, ofOrm)
-  const slots = ofOrm.get(name) ?? createSlots(limits)
+  const slots = ofOrm.get(name) ?? { taken: 0, waiting: new Set() }
   ofOrm.set(name, slots)
+  if (slots.taken < max) slots.taken += 1
+  else await waitForTurn(slots.waiting, waitMs)
   try {
-    return await slots.run(work)
+    return await work()
   } finally {
-    if (slots.isIdle()) ofOrm.delete(name)
+    const [next] = slots.waiting
+    if (next) next()
+    else slots.taken -= 1
+    if (slots.taken === 0) ofOrm.delete(name)
   }
+}
+
+/** The slot stays taken until the handover. */
+async function waitForTurn(waiting: Set<() => void>, waitMs: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const take = () => {
+    clearTimeout(timeout)
+    waiting.delete(take)
+    resolve()
+  }
+  const timeout = setTimeout(() => {
+    waiting.delete(take)
+    reject(new DatabaseUnavailable('too many transactions of this process wait for locks'))
+  }, waitMs)
+  waiting.add(take)
+  await promise
 }
 
 /** For the rest of the transaction: deletions change many rows. 0 is no limit. */
@@ -101,45 +123,4 @@ export async function shortTransaction<T>(
     if (state.isOpen) await client.query('rollback')
     return result
   })
-}
-
-type SlotLimits = { max: number; waitMs: number }
-
-type Slots = ReturnType<typeof createSlots>
-
-/** At most `max` run at once. Others wait in order, and are refused with DatabaseUnavailable after `waitMs`. */
-function createSlots({ max, waitMs }: SlotLimits) {
-  const waiting = new Set<() => void>()
-  let taken = 0
-
-  /** The slot stays taken until the handover. */
-  async function waitForTurn(): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const take = () => {
-      clearTimeout(timeout)
-      waiting.delete(take)
-      resolve()
-    }
-    const timeout = setTimeout(() => {
-      waiting.delete(take)
-      reject(new DatabaseUnavailable('too many transactions of this process wait for locks'))
-    }, waitMs)
-    waiting.add(take)
-    await promise
-  }
-
-  return {
-    isIdle: () => taken === 0,
-    run: async <T>(work: () => Promise<T>): Promise<T> => {
-      if (taken < max) taken += 1
-      else await waitForTurn()
-      try {
-        return await work()
-      } finally {
-        const [next] = waiting
-        if (next) next()
-        else taken -= 1
-      }
-    },
-  }
 }

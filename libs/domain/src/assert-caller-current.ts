@@ -1,7 +1,7 @@
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { User } from './entities/user.ts'
-import type { Operator } from './record-audit.ts'
+import type { Operator } from './instance.ts'
 
 /** `tokenIssuedAt` in seconds. */
 export type ActingCaller = { userId: string; tokenIssuedAt: number }
@@ -10,29 +10,18 @@ export type ActingAdmin = (ActingCaller & { username: string }) | Operator
 
 type CallerState = Pick<User, 'isDeleted' | 'isAdmin' | 'passwordChangedAt'> & { secondFactorDue?: boolean | undefined }
 type Needs = { admin?: boolean }
-type Row = {
-  is_deleted: boolean
-  is_admin: boolean
-  password_changed_at: string | null
-  second_factor_due: boolean
-}
 
 /**
  * Locks the row for share until the transaction of `em` ends. Call it first, or last in a long transaction. Two admins
  * who act on each other may deadlock: use `transaction`. The operator always passes. Throws account_deleted,
  * token_revoked, admin_required, second_factor_setup_required. Design: invariant 1.
  */
-export async function assertCallerCurrent(
-  em: EntityManager,
-  caller: ActingCaller | Operator,
-  needs: Needs = {},
-): Promise<void> {
+export async function assertCallerCurrent(em: EntityManager, caller: ActingCaller | Operator, needs?: Needs) {
   if (caller.userId === null) return
-  const rows = await em.execute<Row[]>(
-    'select is_deleted, is_admin, password_changed_at::text, second_factor_due from users where id = ? for share',
-    [caller.userId],
-  )
-  assertCurrent(rows[0] ? stateOf(rows[0]) : null, caller, needs)
+  const sql = `select is_deleted as "isDeleted", is_admin as "isAdmin", second_factor_due as "secondFactorDue",
+    password_changed_at::float8 as "passwordChangedAt" from users where id = ? for share`
+  const [state] = await em.execute<CallerState[]>(sql, [caller.userId])
+  assertCurrent(state, caller, needs)
 }
 
 /**
@@ -49,10 +38,4 @@ export function assertCurrent<State extends CallerState>(
   if (changedAt != null && caller.tokenIssuedAt < Math.floor(changedAt / 1000)) throw refuse.token_revoked()
   if (admin && !state.isAdmin) throw refuse.admin_required()
   if (admin && state.secondFactorDue) throw refuse.second_factor_setup_required()
-}
-
-function stateOf(row: Row): CallerState {
-  const { is_deleted: isDeleted, is_admin: isAdmin, password_changed_at: changedAt } = row
-  const passwordChangedAt = changedAt === null ? null : Number(changedAt)
-  return { isDeleted, isAdmin, passwordChangedAt, secondFactorDue: row.second_factor_due }
 }

@@ -1,7 +1,6 @@
 export * from './assert-caller-current.ts'
 export { entities } from './entities/entities.ts'
 export * from './entities/index.ts'
-export { loadInstanceSettings, nextId } from './instance.ts'
+export * from './instance.ts'
 export * from './invites.ts'
-export * from './record-audit.ts'
 export * from './user-views.ts'

@@ -1,5 +1,6 @@
+import type { AuditAction } from '@gatehouse/contracts'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { InstanceSettings } from './entities/index.ts'
+import { AuditEntry, InstanceSettings } from './entities/instance.ts'
 
 /** Spec: Instance settings. */
 export async function loadInstanceSettings(em: EntityManager): Promise<InstanceSettings> {
@@ -11,4 +12,25 @@ export async function nextId(em: EntityManager): Promise<string> {
   const [row] = await em.execute<{ id: string }[]>('select next_snowflake()::text as id')
   if (!row) throw new Error('next_snowflake() gave no row')
   return row.id
+}
+
+export type Actor = { userId: string | null; username: string }
+
+export type Operator = { userId: null; username: 'operator' }
+export const operator: Operator = { userId: null, username: 'operator' }
+
+type AuditRecord = {
+  action: AuditAction
+  actor: Actor
+  target: { type: 'user' | 'invite' | 'settings' | 'peer' | 'approval-request'; id: string | null; name?: string }
+  /** Never a secret, token or password. */
+  detail?: Record<string, unknown>
+  at: Date
+}
+
+/** In the transaction of the act. Contract: 5. */
+export function recordAudit(em: EntityManager, { action, actor, target, detail = {}, at }: AuditRecord): void {
+  const acted = { action, actorId: actor.userId, actorUsername: actor.username, detail, createdAt: at }
+  const aimed = { targetType: target.type, targetId: target.id, targetName: target.name ?? null }
+  em.persist(em.create(AuditEntry, { ...acted, ...aimed }))
 }

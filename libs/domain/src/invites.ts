@@ -27,39 +27,28 @@ export function activeInvites(now: number): FilterQuery<Invite> {
   }
 }
 
+type Shown = { token: string; now: number }
+
 /** Takes no lock: use it to refuse early, never to admit. `now` in milliseconds. Spec: Registration 4. */
-export async function findInvite(
-  em: EntityManager,
-  { token, now }: { token: string; now: number },
-): Promise<{ invite: Invite; status: InviteStatus } | null> {
+export async function findInvite(em: EntityManager, { token, now }: Shown) {
   const invite = await em.findOne(Invite, { token })
   return invite && { invite, status: deriveInviteStatus(invite, now) }
 }
 
 /** Locks the row: one registration gets the last use. `now` in ms. Throws invite_invalid. Spec: Registration 4, 11. */
-export async function lockActiveInvite(
-  em: EntityManager,
-  { token, now }: { token: string; now: number },
-): Promise<Invite> {
+export async function lockActiveInvite(em: EntityManager, { token, now }: Shown): Promise<Invite> {
   const invite = await em.findOne(Invite, { token }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true })
   if (!invite || deriveInviteStatus(invite, now) !== 'active') throw refuse.invite_invalid()
   return invite
 }
 
+type Redemption = { invite: Invite; user: Pick<User, 'id' | 'username'>; now: number }
+
 /** The invite must be locked, the account inserted. `now` in milliseconds. Spec: Registration 11, Invite redemption. */
-export async function recordRedemption(
-  em: EntityManager,
-  { invite, user, now }: { invite: Invite; user: Pick<User, 'id' | 'username'>; now: number },
-): Promise<void> {
+export async function recordRedemption(em: EntityManager, { invite, user, now }: Redemption): Promise<void> {
   const redeemedAt = new Date(now)
   invite.usedCount += 1
   invite.lastRedeemedAt = redeemedAt
-  const redemption = em.create(InviteRedemption, {
-    id: await nextId(em),
-    inviteId: invite.id,
-    userId: user.id,
-    registrantUsername: user.username,
-    redeemedAt,
-  })
-  await em.persist(redemption).flush()
+  const redeemed = { inviteId: invite.id, userId: user.id, registrantUsername: user.username, redeemedAt }
+  await em.persist(em.create(InviteRedemption, { id: await nextId(em), ...redeemed })).flush()
 }

@@ -5,7 +5,7 @@ export type BackgroundTasks = ReturnType<typeof createBackgroundTasks>
 /** Closing waits for running work. */
 export function createBackgroundTasks(log: Pick<Log, 'warn'>) {
   const underWay = new Map<string, Promise<void>>()
-  const attempt = async (name: string, work: () => Promise<unknown>) => {
+  const attempt = async (name: string, work: () => Promise<unknown> | undefined) => {
     try {
       await work()
     } catch (error) {
@@ -19,7 +19,7 @@ export function createBackgroundTasks(log: Pick<Log, 'warn'>) {
   }
   return {
     /** Ignores a running name. A failure is logged. */
-    start: (name: string, work: () => Promise<unknown>): void => {
+    start: (name: string, work: () => Promise<unknown> | undefined): void => {
       if (!underWay.has(name)) underWay.set(name, attempt(name, work))
     },
     idle,

@@ -1,15 +1,6 @@
-import {
-  commonResources,
-  encryptionConfig,
-  publicAddress,
-  readFederation,
-  readSettings,
-  serviceConfig,
-  type EncryptionConfig,
-  type FederationReach,
-  type PublicAddress,
-  type ServiceConfig,
-} from '@gatehouse/service-kit'
+import { commonResources, encryptionConfig, publicAddress, readFederation } from '@gatehouse/service-kit'
+import { readSettings, serviceConfig } from '@gatehouse/service-kit'
+import type { EncryptionConfig, FederationReach, PublicAddress, ServiceConfig } from '@gatehouse/service-kit'
 
 export type FederationFanoutConfig = ServiceConfig &
   EncryptionConfig & {

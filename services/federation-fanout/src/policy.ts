@@ -1,3 +1,4 @@
+import type { Peer } from '@gatehouse/domain'
 import { signatureWindowMs } from './peers/signature.ts'
 
 const secondMs = 1_000
@@ -97,4 +98,10 @@ export const policy = {
 /** `attempts` counts from 0. The last delay repeats. */
 export function delayAfter(delays: readonly number[], attempts: number): number {
   return delays[Math.min(attempts, delays.length - 1)] ?? 0
+}
+
+/** After the delay of its attempts so far. */
+export function repeatLater(peer: Peer, now: Date, delays: readonly number[] = policy.repeatDelaysMs): void {
+  peer.nextAttemptAt = new Date(now.getTime() + delayAfter(delays, peer.attempts))
+  peer.attempts += 1
 }

@@ -1,12 +1,7 @@
 import { createEncryptionKey, createReceiptKeys } from '@gatehouse/auth'
 import { startOutboxRelay } from '@gatehouse/bus'
-import {
-  peerChanged,
-  checkHomeEpoch,
-  deleteIdentitiesAtPeers,
-  lookUpByHomeId,
-  verifyAttachProof,
-} from '@gatehouse/contracts'
+import { checkHomeEpoch, deleteIdentitiesAtPeers, lookUpByHomeId } from '@gatehouse/contracts'
+import { peerChanged, verifyAttachProof } from '@gatehouse/contracts'
 import { createOutbound } from '@gatehouse/outbound'
 import { startPeriodicTask, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type RunningService } from '@gatehouse/service-kit'
@@ -37,8 +32,7 @@ export async function startFederationFanout(
   const encryptionSecrets = [config.encryptionSecret, config.previousEncryptionSecrets] as const
   const encryptionKey = createEncryptionKey(...encryptionSecrets)
   const receiptKeys = createReceiptKeys(...encryptionSecrets)
-  const isOnlyReplica = config.onlyReplica ?? false
-  const { refresh } = await startSealing({ ...resources, encryptionKey }, { isOnlyReplica })
+  const { refresh } = await startSealing({ ...resources, encryptionKey }, { isOnlyReplica: !!config.onlyReplica })
   const sealing = { name: 'encryption of secrets', everyMs: policy.sealingMs, log: resources.log }
   opening.use(startPeriodicTask({ ...sealing, ...(timer && { timer }) }, refresh))
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
@@ -47,24 +41,18 @@ export async function startFederationFanout(
   const signingNetworks = createSigningNetworks(resources)
   const own = { config, background, outbound, relay, maintenance, signingNetworks, encryptionKey, receiptKeys }
   const deps: Deps = { ...resources, ...own, ...overrides }
-  opening.use(await answerCalls(deps))
+  const { bus } = deps
+  opening.use(await bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked })))
+  opening.use(await bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
+  opening.use(await bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
+  const deletion = await bus.respond(deleteIdentitiesAtPeers, async (asked, { requestId }) => {
+    return { results: await deleteAtPeers(deps, { ...asked, requestId }) }
+  })
+  opening.use(deletion)
   opening.use(await consumeProfileChanges(deps))
   const routers = [peerRoutes(deps), signedRoutes(deps)]
   const service = { ...config, name: 'federation-fanout', portVariable: 'FEDERATION_FANOUT_PORT', routers }
   const http = opening.use(await startHttpService(service, resources))
   const open = opening.move()
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
-async function answerCalls(deps: Deps): Promise<AsyncDisposable> {
-  await using opening = new AsyncDisposableStack()
-  const check = await deps.bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked }))
-  opening.use(check)
-  opening.use(await deps.bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
-  opening.use(await deps.bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
-  const deletion = await deps.bus.respond(deleteIdentitiesAtPeers, async (asked, { requestId }) => ({
-    results: await deleteAtPeers(deps, { ...asked, requestId }),
-  }))
-  opening.use(deletion)
-  return opening.move()
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
-import { isAnythingDue } from '../src/maintenance/due.ts'
+import { isAnythingDue } from '../src/maintenance/run-due.ts'
 
 const peer = (status: string, column: string) =>
   `insert into peers (id, origin, host, secret, status, ${column}) values (2, 'https://b.test', 'b.test', 's', '${status}', ?)`

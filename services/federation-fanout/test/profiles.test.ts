@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { enqueueProfile } from '../src/relay/deliver-profiles.ts'
 import { policy } from '../src/policy.ts'
-import { listChangedProfiles } from '../src/relay/answer-sync.ts'
+import { listChangedProfiles } from '../src/relay/native-profiles.ts'
 import { buildPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { refuse } from '@gatehouse/runtime'
 import { expect } from 'chai'
 import { readSignature, verifySignature } from '../src/peers/signature.ts'
-import { deleteExpired } from '../src/maintenance/due.ts'
+import { deleteExpired } from '../src/maintenance/run-due.ts'
 import { buildPeer, secretOfPeer, sendAsPeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 

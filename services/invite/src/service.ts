@@ -14,7 +14,7 @@ export async function startInvite(config: InviteConfig, resources: InviteResourc
   await using opening = new AsyncDisposableStack()
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const deps: Deps = { ...resources, config, relay }
-  const service = { ...config, name: 'invite', portVariable: 'INVITE_PORT', routers: inviteRoutes(deps) }
+  const service = { ...config, name: 'invite', portVariable: 'INVITE_PORT', routers: [inviteRoutes(deps)] }
   const running = opening.use(await startHttpService(service, resources))
   const open = opening.move()
   return { ...running, [Symbol.asyncDispose]: () => open.disposeAsync() }

@@ -1,87 +1,64 @@
 import type { DeletionMode, KeptReceipt, OrderState, UpstreamDeletionError, registryReply } from '@gatehouse/contracts'
 import { defineEntity, p } from '@mikro-orm/core'
 import type { z } from 'zod'
+import { defineTable } from './table.ts'
 
 /** Contract: 7. */
-export const FederationNonceSchema = defineEntity({
-  name: 'FederationNonce',
-  tableName: 'federation_nonces',
-  properties: {
-    origin: p.text().primary(),
-    nonce: p.text().primary(),
-    expiresAt: p.datetime(),
-  },
+export const FederationNonceSchema = defineTable('FederationNonce', 'federation_nonces', {
+  origin: p.text().primary(),
+  nonce: p.text().primary(),
+  expiresAt: p.datetime(),
 })
 
 /** Contract: 7, detached accounts. */
-export const PeerResetSchema = defineEntity({
-  name: 'PeerReset',
-  tableName: 'peer_resets',
-  properties: {
-    origin: p.text().primary(),
-    host: p.text(),
-    instanceId: p.text(),
-    newInstanceId: p.text().nullable(),
-    attempts: p.integer().default(0),
-    nextAttemptAt: p.datetime().nullable(),
-    /** By the database's clock. Null: only activation showed it. */
-    seenAt: p.datetime().nullable(),
-  },
+export const PeerResetSchema = defineTable('PeerReset', 'peer_resets', {
+  origin: p.text().primary(),
+  host: p.text(),
+  instanceId: p.text(),
+  newInstanceId: p.text().nullable(),
+  attempts: p.integer().default(0),
+  nextAttemptAt: p.datetime().nullable(),
+  /** By the database's clock. Null: only activation showed it. */
+  seenAt: p.datetime().nullable(),
 })
 
 /** One row for each peer and user. Contract: 7. */
-export const FederationDeliverySchema = defineEntity({
-  name: 'FederationDelivery',
-  tableName: 'federation_deliveries',
-  properties: {
-    peerId: p.bigint('string').primary(),
-    userId: p.bigint('string').primary(),
-    /** profileUpdatedAt when queued. */
-    version: p.bigint('number'),
-    attempts: p.integer().default(0),
-    nextAttemptAt: p.datetime(),
-    expiresAt: p.datetime(),
-  },
+export const FederationDeliverySchema = defineTable('FederationDelivery', 'federation_deliveries', {
+  peerId: p.bigint('string').primary(),
+  userId: p.bigint('string').primary(),
+  /** profileUpdatedAt when queued. */
+  version: p.bigint('number'),
+  attempts: p.integer().default(0),
+  nextAttemptAt: p.datetime(),
+  expiresAt: p.datetime(),
 })
 
 /** The hosts on which a native user names an account; triggers keep it. Contract: 7, profiles. */
-export const ReplicaHostSchema = defineEntity({
-  name: 'ReplicaHost',
-  tableName: 'replica_hosts',
-  properties: {
-    /** Lower case, without port. */
-    host: p.text().primary(),
-    profileUpdatedAt: p.bigint('number').primary(),
-    userId: p.bigint('string').primary(),
-  },
+export const ReplicaHostSchema = defineTable('ReplicaHost', 'replica_hosts', {
+  /** Lower case, without port. */
+  host: p.text().primary(),
+  profileUpdatedAt: p.bigint('number').primary(),
+  userId: p.bigint('string').primary(),
 })
 
 /** For one other instance, once. federation-wire.md 4, attach. */
-const AttachProofSchema = defineEntity({
-  name: 'AttachProof',
-  tableName: 'attach_proofs',
-  properties: {
-    tokenHash: p.text().primary(),
-    userId: p.bigint('string'),
-    targetDomain: p.text(),
-    expiresAt: p.datetime(),
-  },
+const AttachProofSchema = defineTable('AttachProof', 'attach_proofs', {
+  tokenHash: p.text().primary(),
+  userId: p.bigint('string'),
+  targetDomain: p.text(),
+  expiresAt: p.datetime(),
 })
 
 export class AttachProof extends AttachProofSchema.class {}
 AttachProofSchema.setClass(AttachProof)
 
 /** Password of the user's account at another instance, encrypted. federation-wire-2.md 3.1. */
-const FederationCredentialSchema = defineEntity({
-  name: 'FederationCredential',
-  tableName: 'federation_credentials',
-  properties: {
-    userId: p.bigint('string').primary(),
-    origin: p.text().primary(),
-    secret: p.text().hidden(),
-    createdAt: p.datetime(),
-    provisionedAt: p.datetime().nullable(),
-  },
+const FederationCredentialSchema = defineTable('FederationCredential', 'federation_credentials', {
+  userId: p.bigint('string').primary(),
+  origin: p.text().primary(),
+  secret: p.text().hidden(),
+  createdAt: p.datetime(),
+  provisionedAt: p.datetime().nullable(),
 })
 
 export class FederationCredential extends FederationCredentialSchema.class {}
@@ -131,39 +108,27 @@ export class UpstreamDeletion extends UpstreamDeletionSchema.class {}
 UpstreamDeletionSchema.setClass(UpstreamDeletion)
 
 /** Shared by all replicas. Contract: 7. */
-export const FederationLimitSchema = defineEntity({
-  name: 'FederationLimit',
-  tableName: 'federation_limits',
-  properties: {
-    name: p.text().primary(),
-    key: p.text().primary(),
-    requests: p.integer(),
-    endsAt: p.datetime(),
-  },
+export const FederationLimitSchema = defineTable('FederationLimit', 'federation_limits', {
+  name: p.text().primary(),
+  key: p.text().primary(),
+  requests: p.integer(),
+  endsAt: p.datetime(),
 })
 
 /** Contract: 7, relay. */
-export const SigningNetworkSchema = defineEntity({
-  name: 'SigningNetwork',
-  tableName: 'signing_networks',
-  properties: {
-    peerId: p.bigint('string').primary(),
-    network: p.text().primary(),
-    endsAt: p.datetime(),
-  },
+export const SigningNetworkSchema = defineTable('SigningNetwork', 'signing_networks', {
+  peerId: p.bigint('string').primary(),
+  network: p.text().primary(),
+  endsAt: p.datetime(),
 })
 
 type Registry = z.infer<typeof registryReply>['registry']
 
-const FederationRegistrySchema = defineEntity({
-  name: 'FederationRegistry',
-  tableName: 'federation_registries',
-  properties: {
-    userId: p.bigint('string').primary().autoincrement(false),
-    entries: p.json().$type<Registry>(),
-    /** Milliseconds since the epoch, from the client. Only rises. */
-    updatedAt: p.bigint('number'),
-  },
+const FederationRegistrySchema = defineTable('FederationRegistry', 'federation_registries', {
+  userId: p.bigint('string').primary().autoincrement(false),
+  entries: p.json().$type<Registry>(),
+  /** Milliseconds since the epoch, from the client. Only rises. */
+  updatedAt: p.bigint('number'),
 })
 
 /** Contract: 7; federation-wire.md 5. */

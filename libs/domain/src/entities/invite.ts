@@ -1,36 +1,29 @@
-import { defineEntity, p } from '@mikro-orm/core'
+import { p } from '@mikro-orm/core'
+import { defineTable } from './table.ts'
 
-const InviteSchema = defineEntity({
-  name: 'Invite',
-  tableName: 'invites',
-  properties: {
-    id: p.bigint('string').primary().autoincrement(false),
-    token: p.text().unique(),
-    name: p.text(),
-    maxUses: p.integer().nullable(),
-    usedCount: p.integer().default(0),
-    expiresAt: p.datetime().nullable(),
-    revokedAt: p.datetime().nullable(),
-    createdBy: p.bigint('string').nullable(),
-    createdAt: p.datetime(),
-    lastRedeemedAt: p.datetime().nullable(),
-  },
+const InviteSchema = defineTable('Invite', 'invites', {
+  id: p.bigint('string').primary().autoincrement(false),
+  token: p.text().unique(),
+  name: p.text(),
+  maxUses: p.integer().nullable(),
+  usedCount: p.integer().default(0),
+  expiresAt: p.datetime().nullable(),
+  revokedAt: p.datetime().nullable(),
+  createdBy: p.bigint('string').nullable(),
+  createdAt: p.datetime(),
+  lastRedeemedAt: p.datetime().nullable(),
 })
 
 export class Invite extends InviteSchema.class {}
 InviteSchema.setClass(Invite)
 
-const InviteRedemptionSchema = defineEntity({
-  name: 'InviteRedemption',
-  tableName: 'invite_redemptions',
-  properties: {
-    id: p.bigint('string').primary().autoincrement(false),
-    inviteId: p.bigint('string'),
-    /** Null without a user row. Tombstones keep it. */
-    userId: p.bigint('string').nullable(),
-    registrantUsername: p.text(),
-    redeemedAt: p.datetime(),
-  },
+const InviteRedemptionSchema = defineTable('InviteRedemption', 'invite_redemptions', {
+  id: p.bigint('string').primary().autoincrement(false),
+  inviteId: p.bigint('string'),
+  /** Null without a user row. Tombstones keep it. */
+  userId: p.bigint('string').nullable(),
+  registrantUsername: p.text(),
+  redeemedAt: p.datetime(),
 })
 
 export class InviteRedemption extends InviteRedemptionSchema.class {}

@@ -1,103 +1,60 @@
-import {
-  fieldsWith,
-  profileFieldNames,
-  replicatedInstance,
-  type AvatarColor,
-  type UserReply,
-} from '@gatehouse/contracts'
-import { Type, defineEntity, p } from '@mikro-orm/core'
+import { fieldsWith, profileFieldNames, type AvatarColor } from '@gatehouse/contracts'
+import { p } from '@mikro-orm/core'
+import { defineTable } from './table.ts'
+import { ReplicatedInstancesType } from './text-columns.ts'
 
 /** No hash can equal it, so a stub cannot log in. Spec: User record. */
 export const stubPasswordHash = '!federation-replicated'
 
-/** Contract: 2. */
-export type ReplicatedInstance = UserReply['replicatedInstances'][number]
-
-/** A JSON array as text. Unreadable entries are left out: a damaged row must not block its account. */
-class ReplicatedInstancesType extends Type<ReplicatedInstance[], string> {
-  override convertToDatabaseValue(instances: ReplicatedInstance[]): string {
-    return JSON.stringify(instances)
-  }
-
-  override convertToJSValue(stored: string): ReplicatedInstance[] {
-    return parseArray(stored).flatMap((entry) => {
-      const parsed = replicatedInstance.safeParse(entry)
-      return parsed.success ? [parsed.data] : []
-    })
-  }
-
-  override getColumnType(): string {
-    return 'text'
-  }
-
-  override compareAsType(): string {
-    return 'string'
-  }
-}
-
-function parseArray(json: string): unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(json)
-    return Array.isArray(parsed) ? parsed : []
-  } catch {
-    return []
-  }
-}
-
-const UserSchema = defineEntity({
-  name: 'User',
-  tableName: 'users',
-  properties: {
-    id: p.bigint('string').primary().autoincrement(false),
-    username: p.text().unique(),
-    passwordHash: p.text().hidden(),
-    displayName: p.text().nullable(),
-    avatar: p.text().nullable(),
-    banner: p.text().nullable(),
-    bio: p.text().nullable(),
-    customStatus: p.text().nullable(),
-    accentColor: p.text().nullable(),
-    avatarColor: p.text().$type<AvatarColor>().nullable(),
-    status: p.text().$type<'online' | 'offline'>().default('offline'),
-    isAdmin: p.boolean().default(false),
-    isDeleted: p.boolean().default(false),
-    /** Milliseconds since the epoch. */
-    passwordChangedAt: p.bigint('number').nullable(),
-    /** Milliseconds since the epoch: the last reset or deletion that closed all sockets. */
-    sessionsEndedAt: p.bigint('number').nullable(),
-    /** Decides the close code of a missed event. Contract: 6. */
-    sessionsEndedByReset: p.boolean().default(false),
-    /** Contract: 2. */
-    passwordChangeRequired: p.boolean().default(false),
-    /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
-    recoveryHash: p.text().nullable(),
-    /** Milliseconds since the epoch. */
-    recoveryExpiresAt: p.bigint('number').nullable(),
-    /** Milliseconds since the epoch. Contract: 5, suspend. */
-    suspendedAt: p.bigint('number').nullable(),
-    suspendedReason: p.text().nullable(),
-    /** On: a login asks for its code. Contract: 3, Second factor. */
-    secondFactor: p.boolean().default(false),
-    /** An admin who must set one up before acting as one. */
-    secondFactorDue: p.boolean().default(false),
-    /** Rises with every change to what decides over tokens. Design: invariant 1. */
-    stateVersion: p.integer().default(1),
-    homeInstance: p.text().nullable(),
-    homeUserId: p.text().nullable(),
-    /** The former identity of a detached account. Contract: 7. */
-    detachedHomeInstance: p.text().fieldName('former_home_instance').nullable(),
-    formerHomeUserId: p.text().nullable(),
-    federationHomeOrphaned: p.boolean().default(false),
-    avatarSource: p.text().nullable(),
-    bannerSource: p.text().nullable(),
-    /** Spec: User record. */
-    replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
-    discoverable: p.boolean().default(true),
-    showActivity: p.boolean().default(true),
-    /** Milliseconds since the epoch, 0 when never. */
-    profileUpdatedAt: p.bigint('number').defaultRaw('0'),
-    createdAt: p.datetime(),
-  },
+/** Times as numbers are milliseconds since the epoch. */
+const UserSchema = defineTable('User', 'users', {
+  id: p.bigint('string').primary().autoincrement(false),
+  username: p.text().unique(),
+  passwordHash: p.text().hidden(),
+  displayName: p.text().nullable(),
+  avatar: p.text().nullable(),
+  banner: p.text().nullable(),
+  bio: p.text().nullable(),
+  customStatus: p.text().nullable(),
+  accentColor: p.text().nullable(),
+  avatarColor: p.text().$type<AvatarColor>().nullable(),
+  status: p.text().$type<'online' | 'offline'>().default('offline'),
+  isAdmin: p.boolean().default(false),
+  isDeleted: p.boolean().default(false),
+  passwordChangedAt: p.bigint('number').nullable(),
+  /** The last reset or deletion that closed all sockets. */
+  sessionsEndedAt: p.bigint('number').nullable(),
+  /** Decides the close code of a missed event. Contract: 6. */
+  sessionsEndedByReset: p.boolean().default(false),
+  /** Contract: 2. */
+  passwordChangeRequired: p.boolean().default(false),
+  /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
+  recoveryHash: p.text().nullable(),
+  recoveryExpiresAt: p.bigint('number').nullable(),
+  /** Contract: 5, suspend. */
+  suspendedAt: p.bigint('number').nullable(),
+  suspendedReason: p.text().nullable(),
+  /** On: a login asks for its code. Contract: 3, Second factor. */
+  secondFactor: p.boolean().default(false),
+  /** An admin who must set one up before acting as one. */
+  secondFactorDue: p.boolean().default(false),
+  /** Rises with every change to what decides over tokens. Design: invariant 1. */
+  stateVersion: p.integer().default(1),
+  homeInstance: p.text().nullable(),
+  homeUserId: p.text().nullable(),
+  /** The former identity of a detached account. Contract: 7. */
+  detachedHomeInstance: p.text().fieldName('former_home_instance').nullable(),
+  formerHomeUserId: p.text().nullable(),
+  federationHomeOrphaned: p.boolean().default(false),
+  avatarSource: p.text().nullable(),
+  bannerSource: p.text().nullable(),
+  /** Spec: User record. */
+  replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
+  discoverable: p.boolean().default(true),
+  showActivity: p.boolean().default(true),
+  /** 0 when never. */
+  profileUpdatedAt: p.bigint('number').defaultRaw('0'),
+  createdAt: p.datetime(),
 })
 
 export type StubUpgrade = {
@@ -127,26 +84,16 @@ export class User extends UserSchema.class {
   /** Contract: 7, detached accounts. */
   detachFromHome(): void {
     if (this.isLocal() || this.isStub() || this.isDeleted) throw new Error('only a live replica can be detached')
-    this.detachedHomeInstance = this.homeInstance
-    this.formerHomeUserId = this.homeUserId
-    this.homeInstance = null
-    this.homeUserId = null
-    this.federationHomeOrphaned = true
+    set(this, { detachedHomeInstance: this.homeInstance, formerHomeUserId: this.homeUserId })
+    set(this, { homeInstance: null, homeUserId: null, federationHomeOrphaned: true })
   }
 
   /** federation-wire.md 4, attach. */
   reattachToHome({ homeUserId, username }: { homeUserId: string; username: string }): void {
     if (!this.federationHomeOrphaned || this.isDeleted || this.secondFactor)
       throw new Error('only a live detached account without a second factor can be reattached')
-    this.homeInstance = this.detachedHomeInstance
-    this.homeUserId = homeUserId
-    this.username = username
-    this.detachedHomeInstance = null
-    this.formerHomeUserId = null
-    this.federationHomeOrphaned = false
-    this.passwordChangeRequired = false
-    this.profileUpdatedAt = 0
-    this.stateVersion += 1
+    set(this, { homeInstance: this.detachedHomeInstance, homeUserId, username, ...notDetached })
+    set(this, { passwordChangeRequired: false, profileUpdatedAt: 0, stateVersion: this.stateVersion + 1 })
   }
 
   /** The newest link counts. Contract: 3, recover. */
@@ -157,18 +104,10 @@ export class User extends UserSchema.class {
     this.recoveryExpiresAt = expiresAt
   }
 
-  private endRecovery(): void {
-    this.recoveryHash = null
-    this.recoveryExpiresAt = null
-  }
-
   /** Revokes tokens issued before `now` (ms). The time never moves back. Spec: Bearer tokens, revocation. */
   changePassword(passwordHash: string, now: number): number {
     const changedAt = laterOf(now, this.passwordChangedAt)
-    this.passwordHash = passwordHash
-    this.passwordChangedAt = changedAt
-    this.endRecovery()
-    this.passwordChangeRequired = false
+    set(this, { passwordHash, passwordChangedAt: changedAt, passwordChangeRequired: false, ...noRecovery })
     this.stateVersion += 1
     return changedAt
   }
@@ -176,10 +115,8 @@ export class User extends UserSchema.class {
   /** Revokes every token issued before `now` (ms). Contract: 3, sessions/end. */
   endSessions(now: number): number {
     const endedAt = laterOf(now, this.passwordChangedAt)
-    this.passwordChangedAt = endedAt
-    this.endRecovery()
-    this.sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
-    this.sessionsEndedByReset = false
+    const sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
+    set(this, { passwordChangedAt: endedAt, sessionsEndedAt, sessionsEndedByReset: false, ...noRecovery })
     this.stateVersion += 1
     return endedAt
   }
@@ -196,8 +133,7 @@ export class User extends UserSchema.class {
   }
 
   unsuspend(): void {
-    this.suspendedAt = null
-    this.suspendedReason = null
+    set(this, notSuspended)
   }
 
   /** A change of the password that closes all sockets. Contract: 3, recover. */
@@ -252,40 +188,30 @@ export class User extends UserSchema.class {
 
   /** Identity at home and `createdAt` stay. `now` in milliseconds. Spec: Tombstone, the user row. */
   becomeTombstone({ passwordHash, now }: { passwordHash: string; now: number }): void {
-    this.username = `!deleted:${this.id}`
-    this.passwordHash = passwordHash
     Object.assign(this, emptyProfile)
-    this.avatarSource = null
-    this.bannerSource = null
-    this.detachedHomeInstance = null
-    this.formerHomeUserId = null
-    this.federationHomeOrphaned = false
-    this.replicatedInstances = []
-    this.passwordChangeRequired = false
-    this.unsuspend()
-    this.endRecovery()
-    this.isDeleted = true
-    this.status = 'offline'
-    this.isAdmin = false
-    this.secondFactor = false
-    this.secondFactorDue = false
-    this.sessionsEndedAt = laterOf(now, this.sessionsEndedAt)
+    set(this, { ...notDetached, ...notSuspended, ...noRecovery })
+    set(this, { username: `!deleted:${this.id}`, passwordHash, isDeleted: true, status: 'offline', isAdmin: false })
+    set(this, { avatarSource: null, bannerSource: null, replicatedInstances: [], passwordChangeRequired: false })
+    set(this, { secondFactor: false, secondFactorDue: false, sessionsEndedAt: laterOf(now, this.sessionsEndedAt) })
     this.stateVersion += 1
   }
 }
+UserSchema.setClass(User)
+
 const laterOf = (now: number, before: number | null | undefined) => Math.max(now, before ?? now)
 
 const flags: readonly string[] = fieldsWith({ kind: 'flag' })
 const emptyProfile = Object.fromEntries(profileFieldNames.map((name) => [name, flags.includes(name) ? false : null]))
+const notDetached = { detachedHomeInstance: null, formerHomeUserId: null, federationHomeOrphaned: false }
+const notSuspended = { suspendedAt: null, suspendedReason: null }
+const noRecovery = { recoveryHash: null, recoveryExpiresAt: null }
 
-UserSchema.setClass(User)
+function set(user: User, columns: Partial<User>): void {
+  Object.assign(user, columns)
+}
 
 /** Triggers keep the rows. Null: changed since the last version was given. docs/decisions/account-versions.md */
-export const AccountVersionSchema = defineEntity({
-  name: 'AccountVersion',
-  tableName: 'account_versions',
-  properties: {
-    userId: p.bigint('string').primary().autoincrement(false),
-    version: p.bigint('number').nullable().unique(),
-  },
+export const AccountVersionSchema = defineTable('AccountVersion', 'account_versions', {
+  userId: p.bigint('string').primary().autoincrement(false),
+  version: p.bigint('number').nullable().unique(),
 })

@@ -4,19 +4,19 @@ import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { activate, isConsented } from './activate.ts'
+import { activate, isConsented } from '../peers/peer-states.ts'
 import { proveSecret, type Proof } from './prove-secret.ts'
-import { jsonOf, messageOf } from '../peers/remote-json.ts'
+import { isSuccess, jsonOf, messageOf } from '../peers/exchange.ts'
 import { hashToken } from '../peers/signature.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
-import { delayAfter, policy } from '../policy.ts'
+import { policy, repeatLater } from '../policy.ts'
 
 export type Attempt = { peer: Peer | null; answer: OfferAnswer; proof: Proof | null }
 
 /** Sends nothing while an admin must consent. Contract: 7, consent. */
 export async function continueHandshake(deps: Deps, offered: Peer): Promise<void> {
   if (await isConsented(deps.orm.em.fork(), offered)) return void (await attemptHandshake(deps, offered))
-  await withPeer(deps, offered.origin, async (_em, current) => {
+  await withPeer(deps, { origin: offered.origin }, async (_em, current) => {
     if (current && isUnderWay(current, offered)) repeatLater(current, new Date(deps.clock.now()))
   })
 }
@@ -27,11 +27,10 @@ export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: st
   const { origin, secret } = offered
   const isHopeless = ['forbidden', 'unresolved', 'final', 'refused'].includes(answer.kind)
   const proof = isHopeless ? null : await proveSecret(deps, { origin, secrets: [secret], requestId })
-  const settleCurrent = async (em: EntityManager, current: Peer | null) => {
+  const peer = await withPeer(deps, { origin, requestId }, async (em, current) => {
     if (current && isUnderWay(current, offered)) await settle(deps, em, { current, offered, answer, proof })
     return current
-  }
-  const peer = await withPeer(deps, origin, settleCurrent, { requestId })
+  })
   deps.log.info({ requestId, origin, answer: answer.kind, status: peer?.status ?? 'none' }, 'peering offered')
   return { peer, answer, proof }
 }
@@ -46,13 +45,7 @@ async function settle(deps: Deps, em: EntityManager, { current, offered, answer,
   const now = new Date(deps.clock.now())
   if (proof?.proven && (await isConsented(em, current))) {
     const instanceName = answer.kind === 'accepted' ? answer.instanceName : null
-    await activate(
-      em,
-      current,
-      { origin: offered.origin, secret: offered.secret, instanceName, instanceId: proof.instanceId },
-      now,
-    )
-    return
+    return await activate(em, current, { secret: offered.secret, instanceName, instanceId: proof.instanceId }, now)
   }
   const isWrong = !!proof && !proof.proven && proof.reason === 'wrong'
   // A token may have come during this attempt.
@@ -72,12 +65,7 @@ async function settle(deps: Deps, em: EntityManager, { current, offered, answer,
   repeatLater(current, now, isCrossed ? policy.crossedDelaysMs : policy.repeatDelaysMs)
 }
 
-function repeatLater(peer: Peer, now: Date, delays: readonly number[] = policy.repeatDelaysMs): void {
-  peer.nextAttemptAt = new Date(now.getTime() + delayAfter(delays, peer.attempts))
-  peer.attempts += 1
-}
-
-type Queued = { answer: OfferAnswer & { kind: 'queued' }; isPresented: boolean; now: Date }
+type Queued = { answer: Extract<OfferAnswer, { kind: 'queued' }>; isPresented: boolean; now: Date }
 
 export function awaitApproval(peer: Peer, { answer, isPresented, now }: Queued): void {
   peer.awaitApproval(answer.approvalToken === null ? null : hashToken(answer.approvalToken))
@@ -85,38 +73,26 @@ export function awaitApproval(peer: Peer, { answer, isPresented, now }: Queued):
   else peer.nextAttemptAt = now
 }
 
+/** `exists`: its admin must reset our peer, unless the proof holds. `in_progress`: its own offer is on its way here. */
 type OfferAnswer =
   | { kind: 'accepted'; instanceName: string | null }
   | { kind: 'queued'; approvalToken: string | null }
-  /** Its admin must reset our peer, unless the proof holds. */
-  | { kind: 'exists'; message: string }
-  /** Its own offer is on its way here. */
-  | { kind: 'in_progress' }
   | { kind: 'final'; reason: 'refused_by_peer' | 'revoked_by_peer'; message: string }
-  | { kind: 'refused'; message: string }
-  | { kind: 'unreachable' }
-  | { kind: 'unresolved' }
-  | { kind: 'forbidden' }
+  | { kind: 'exists' | 'refused'; message: string }
+  | { kind: 'in_progress' | 'unreachable' | 'unresolved' | 'forbidden' }
 
 /** Contract: 7, peer/accept. */
-export async function postOffer(
-  { outbound, config, orm }: Pick<Deps, 'outbound' | 'config' | 'orm'>,
-  { origin, secret, presentedToken }: Pick<Peer, 'origin' | 'secret' | 'presentedToken'>,
-  requestId?: string,
-): Promise<OfferAnswer> {
+export async function postOffer(deps: Deps, offered: Peer, requestId?: string): Promise<OfferAnswer> {
+  const { outbound, config, orm } = deps
+  const { origin, secret, presentedToken } = offered
   const { instanceName, instanceId } = await loadInstanceSettings(orm.em.fork())
-  const offer = {
-    sourceOrigin: config.publicAddress.origin,
-    hmacSecret: secret,
-    instanceName,
-    instanceId,
-    ...(presentedToken && { approvalToken: presentedToken }),
-  }
+  const offer = { sourceOrigin: config.publicAddress.origin, hmacSecret: secret, instanceName, instanceId }
+  const body = JSON.stringify({ ...offer, ...(presentedToken && { approvalToken: presentedToken }) })
   const headers = { 'Content-Type': 'application/json', ...(requestId && { [requestIdHeader]: requestId }) }
   const { method, path } = endpoints.acceptPeer
-  const request = { method, url: `${origin}${path}`, headers, body: JSON.stringify(offer) }
+  const request = { method, url: `${origin}${path}`, headers, body, timeoutMs: policy.offerTimeoutMs }
   try {
-    return readOfferAnswer(await outbound.request({ ...request, timeoutMs: policy.offerTimeoutMs }))
+    return readOfferAnswer(await outbound.request(request))
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
     const refused = error.kind === 'forbidden_address' || error.kind === 'invalid_url'
@@ -135,9 +111,9 @@ function readOfferAnswer(answer: OutboundAnswer): OfferAnswer {
   const json = jsonOf(answer)
   const text = (name: string) => (typeof json?.[name] === 'string' ? json[name] : null)
   const { status } = answer
-  if (status >= 200 && status <= 299 && !json) return { kind: 'refused', message: 'It is no instance' }
+  if (isSuccess(status) && !json) return { kind: 'refused', message: 'It is no instance' }
   if (status === 202) return { kind: 'queued', approvalToken: text('approvalToken') }
-  if (status >= 200 && status <= 299) return { kind: 'accepted', instanceName: text('instanceName') }
+  if (isSuccess(status)) return { kind: 'accepted', instanceName: text('instanceName') }
   const message = messageOf(answer)
   const code = text('code')
   if (status === 409)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { hashToken } from '../peers/signature.ts'
-import { judgeOffer, type OfferVerdict } from './judge-offer.ts'
+import { judgeOffer, type OfferVerdict } from './offers.ts'
 
 type Known = NonNullable<Parameters<typeof judgeOffer>[0]>
 

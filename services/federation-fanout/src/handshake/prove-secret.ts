@@ -1,24 +1,17 @@
 import { endpoints, epochReply } from '@gatehouse/contracts'
-import { OutboundFailure } from '@gatehouse/outbound'
+import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { loadInstanceSettings } from '@gatehouse/domain'
-import type { Refusal } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
-import { refuse } from '@gatehouse/runtime'
-import { jsonOf } from '../peers/remote-json.ts'
-import { sendSigned, verifySignedAnswer, type SignedExchange } from '../peers/send-signed.ts'
+import { isSuccess, jsonOf, sendSigned, verifySignedAnswer } from '../peers/exchange.ts'
 import { signatureWindowMs } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
 /** `unreachable` and `clock` may pass, `wrong` will not. */
-export type Proof = { proven: true; instanceId: string } | { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }
+export type Unproven = { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }
+export type Proof = { proven: true; instanceId: string } | Unproven
 
-export type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
-type Question = {
-  origin: string
-  secrets: readonly string[]
-  timeoutMs?: number
-  requestId?: string | undefined
-}
+type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
+type Question = { origin: string; secrets: readonly string[]; timeoutMs?: number; requestId?: string | undefined }
 
 /** The answer must be signed with one of the secrets. Contract: 7, handshake; federation-wire.md 2.8. */
 export async function proveSecret(deps: ProofDeps, question: Question): Promise<Proof> {
@@ -30,46 +23,34 @@ export async function proveSecret(deps: ProofDeps, question: Question): Promise<
   return proof
 }
 
+/** Our own instanceId is refused. */
 async function proveOne(deps: ProofDeps, given: Question & { secret: string }): Promise<Proof> {
   const { origin, secret, secrets, timeoutMs = policy.proofTimeoutMs, requestId } = given
-  const { method, path } = endpoints.epoch
-  const message = { method, path, body: {}, timeoutMs, requestId }
+  const notProven = (reason: Unproven['reason'], logged: string = reason): Unproven => {
+    deps.log.info({ requestId, origin, reason: logged }, 'secret not proven')
+    return { proven: false, reason }
+  }
   const { instanceId: ownId } = await loadInstanceSettings(deps.orm.em.fork())
+  const message = { endpoint: endpoints.epoch, body: {}, timeoutMs, requestId }
   try {
     const exchange = await sendSigned(deps, { origin, secret }, message)
-    const proof = verifyEpoch(exchange, { secrets, now: deps.clock.now(), ownId })
-    if (!proof.proven) deps.log.info({ requestId, origin, reason: proof.reason }, 'secret not proven')
-    return proof
+    const { answer } = exchange
+    const now = deps.clock.now()
+    if (!isSuccess(answer.status)) return notProven(reasonOf(answer, now))
+    const verdict = verifySignedAnswer(exchange, secrets, now)
+    if (verdict !== 'ok') return notProven(verdict === 'stale' ? 'clock' : 'wrong')
+    const { data } = epochReply.safeParse(jsonOf(answer))
+    return data && data.instanceId !== ownId ? { proven: true, instanceId: data.instanceId } : notProven('wrong')
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
-    deps.log.info({ requestId, origin, reason: error.kind }, 'secret not proven')
-    return { proven: false, reason: 'unreachable' }
+    return notProven('unreachable', error.kind)
   }
 }
 
-/** `now` in milliseconds; `ownId`: our own instanceId, which is refused. */
-export function verifyEpoch(
-  exchange: SignedExchange,
-  { secrets, now, ownId }: { secrets: readonly string[]; now: number; ownId: string },
-): Proof {
-  const { answer } = exchange
-  if (answer.status < 200 || answer.status > 299) return { proven: false, reason: reasonOf(answer, now) }
-  const verdict = verifySignedAnswer(exchange, secrets, now)
-  if (verdict !== 'ok') return { proven: false, reason: verdict === 'stale' ? 'clock' : 'wrong' }
-  const said = epochReply.safeParse(jsonOf(answer))
-  if (!said.success || said.data.instanceId === ownId) return { proven: false, reason: 'wrong' }
-  return { proven: true, instanceId: said.data.instanceId }
-}
-
 /** A 401 means a wrong signature or clock: the date tells which. A 403 means an unknown origin. */
-function reasonOf({ status, headers }: SignedExchange['answer'], now: number): 'unreachable' | 'clock' | 'wrong' {
+function reasonOf({ status, headers }: OutboundAnswer, now: number): Unproven['reason'] {
   if (status === 403) return 'wrong'
   if (status !== 401) return 'unreachable'
   const theirs = Date.parse(headers.date ?? '')
   return Math.abs(now - theirs) > signatureWindowMs ? 'clock' : 'wrong'
-}
-
-export function unproven(reason: (Proof & { proven: false })['reason']): Refusal {
-  if (reason === 'unreachable') return refuse.remote_unreachable({ headers: { 'Retry-After': '5' } })
-  return reason === 'clock' ? refuse.remote_clock() : refuse.remote_unproven()
 }

@@ -1,60 +1,54 @@
-import { detachHome } from '@gatehouse/contracts'
-import { changeRows, read } from '@gatehouse/database'
-import { ApprovalRequest, Peer } from '@gatehouse/domain'
+import { deleteInSteps, read } from '@gatehouse/database'
+import { ApprovalRequest, Peer, type PeerStatus } from '@gatehouse/domain'
 import { startPeriodicTask, type PeriodicTask, type Timer } from '@gatehouse/runtime'
+import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { continueHandshake } from '../handshake/attempt-handshake.ts'
-import { proveStoredOffer } from '../handshake/keep-offer.ts'
-import { claimDue, isAnythingDue, deleteExpired, expireOld } from './due.ts'
-import { probePeer } from './probe-peer.ts'
-import { rotateSecret } from './rotate-secret.ts'
-import { sendDenial } from './send-denial.ts'
-import { syncPeer } from './sync-peer.ts'
+import { proveStoredOffer } from '../handshake/offers.ts'
+import { rotateSecret } from '../operations/administer-peer.ts'
+import { rejectOrigin, sendDenial } from '../operations/decide-request.ts'
+import { detachFormerAccounts, probePeer } from '../peers/peer-states.ts'
+import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import { deliverDue } from '../relay/deliver-profiles.ts'
+import { deliverDue, dueDeliveries } from '../relay/deliver-profiles.ts'
+import { syncPeer } from './sync-peer.ts'
 
-type Step<T> = ((deps: Deps, row: T) => Promise<unknown>) | null
+type Step<Row> = (deps: Deps, row: Row) => Promise<unknown>
 
-/** docs/decisions/peering.md. */
-const peerSteps: Record<Peer['status'], Step<Peer>> = {
+/** In other states nothing is due. docs/decisions/peering.md. */
+const peerSteps: Partial<Record<PeerStatus, Step<Peer>>> = {
   pending: continueHandshake,
   awaiting_approval: continueHandshake,
   active: syncPeer,
   unreachable: probePeer,
-  needs_attention: null,
-  rejected: null,
-  revoked: null,
 }
 
-const requestSteps: Record<string, Step<ApprovalRequest>> = {
+const requestSteps: Partial<Record<string, Step<ApprovalRequest>>> = {
   unproven: proveStoredOffer,
-  pending: null,
-  approved: null,
   denied: sendDenial,
   expired: sendDenial,
 }
 
 /** One task for each instance: a slow one delays no other. Any number of replicas may run it. */
-export async function runDue(deps: Deps): Promise<void> {
+async function runDue(deps: Deps): Promise<void> {
   if (!(await isAnythingDue(deps))) return
+  const { background, orm } = deps
   await deleteExpired(deps)
-  start(deps, 'expiry', () => expireOld(deps))
-  const em = deps.orm.em.fork()
+  background.start('expiry', () => expireOld(deps))
+  const em = orm.em.fork()
   const peers = await em.find(Peer, { id: { $in: await claimDue(deps, 'peers') } })
-  for (const peer of peers) start(deps, `handshake ${peer.origin}`, () => peerSteps[peer.status]?.(deps, peer))
+  for (const peer of peers) background.start(`handshake ${peer.origin}`, () => peerSteps[peer.status]?.(deps, peer))
   const requests = await em.find(ApprovalRequest, { id: { $in: await claimDue(deps, 'requests') } })
   for (const request of requests) {
-    start(deps, `request ${request.id}`, () => requestSteps[request.status]?.(deps, request))
+    background.start(`request ${request.id}`, () => requestSteps[request.status]?.(deps, request))
   }
-  for (const id of await claimDue(deps, 'rotations')) start(deps, `rotation ${id}`, () => rotateSecret(deps, { id }))
+  for (const id of await claimDue(deps, 'rotations')) {
+    background.start(`rotation ${id}`, () => rotateSecret(deps, { id }))
+  }
   for (const origin of await claimDue(deps, 'resets')) {
-    start(deps, `detach ${origin}`, () => detachFormerAccounts(deps, origin))
+    background.start(`detach ${origin}`, () => detachFormerAccounts(deps, origin))
   }
   await deliverDue(deps)
-}
-
-function start({ background }: Deps, name: string, work: () => Promise<unknown> | undefined): void {
-  background.start(name, async () => await work())
 }
 
 export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, timer?: Timer): PeriodicTask {
@@ -62,13 +56,89 @@ export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, t
   return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps()))
 }
 
-/** Repeated until identity has done it. Contract: 7, detached accounts; federation-wire.md 2.6. */
-async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
-  const em = orm.em.fork()
-  const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'
-  const [row] = await read<{ host: string }>(em, sql, [origin])
-  if (!row) return
-  await bus.request(detachHome, { host: row.host }, { timeoutMs: policy.profileCallTimeoutMs })
-  await changeRows(em, 'delete from peer_resets where origin = ? and new_instance_id is not null', [origin])
-  log.info({ origin, host: row.host }, 'accounts of a former instance detached')
+/** A replica that claims a row puts its time off. */
+const queues = {
+  peers: { table: 'peers', key: 'id', time: 'next_attempt_at', condition: 'true' },
+  rotations: { table: 'peers', key: 'id', time: 'next_rotation_at', condition: "status = 'active'" },
+  requests: { table: 'approval_requests', key: 'id', time: 'next_attempt_at', condition: 'true' },
+  resets: { table: 'peer_resets', key: 'origin', time: 'next_attempt_at', condition: 'true' },
+}
+type Queue = keyof typeof queues
+const rowsOf = ({ table, time, condition }: (typeof queues)[Queue]) => `${table} where ${time} <= ? and ${condition}`
+
+/** Further rows that are due. The parameter is the time. */
+const endsOfRequests = "approval_requests where expires_at <= ? and status = 'pending'"
+const endsOfPeers = "peers where expires_at <= ? and status = 'pending'"
+/** They are only deleted. */
+const expired = Object.entries({
+  approval_requests: "expires_at <= ? and status = 'unproven'",
+  attach_proofs: 'expires_at <= ?',
+  // The other side may still send one at its last moment.
+  federation_nonces: 'expires_at < ?',
+  federation_limits: 'ends_at <= ?',
+  signing_networks: 'ends_at <= ?',
+  federation_deliveries: 'expires_at <= ?',
+})
+
+const rowsToDelete = expired.map(([table, where]) => `${table} where ${where}`)
+const dueRows = [...Object.values(queues).map(rowsOf), dueDeliveries, endsOfRequests, endsOfPeers, ...rowsToDelete]
+const anyDue = `select ${dueRows.map((rows) => `exists (select from ${rows})`).join(' or ')} as "isDue"`
+
+/** Nearly always false: it saves most statements at rest. */
+export async function isAnythingDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<boolean> {
+  const now = new Date(clock.now())
+  const [row] = await read<{ isDue: boolean }>(orm.em.fork(), anyDue, Array(dueRows.length).fill(now))
+  return row?.isDue === true
+}
+
+/** One replica gets each row until its lease ends. Returns the keys. */
+async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: Queue): Promise<string[]> {
+  const queue = queues[name]
+  const { table, key, time } = queue
+  const now = clock.now()
+  const rows = await read<{ key: string }>(
+    orm.em.fork(),
+    `update ${table} set ${time} = ? where ${key} in (
+       select ${key} from ${rowsOf(queue)} order by ${time} limit ? for update skip locked)
+     returning ${key}::text as key`,
+    [new Date(now + policy.leaseMs), new Date(now), policy.duePerRun],
+  )
+  return rows.map((row) => row.key)
+}
+
+export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
+  const parameters = [new Date(clock.now())]
+  for (const [table, where] of expired) {
+    await deleteInSteps(orm, { table, where, parameters, rows: policy.rowsRemovedAtOnce })
+  }
+}
+
+type Ending = { id: string; origin: string }
+
+/** Origins of undecided requests are told. Contract: 7. */
+async function expireOld(deps: Deps): Promise<void> {
+  const em = deps.orm.em.fork()
+  const parameters = [new Date(deps.clock.now()), policy.duePerRun]
+  const requests = `select id::text as id, source_origin as origin from ${endsOfRequests} limit ?`
+  for (const request of await read<Ending>(em, requests, parameters)) await expireRequest(deps, request)
+  const peers = `select id::text as id, origin from ${endsOfPeers} limit ?`
+  for (const { origin } of await read<Ending>(em, peers, parameters)) await expirePeer(deps, origin)
+}
+
+async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> {
+  await withPeer(deps, { origin }, async (em) => {
+    const lockMode = LockMode.PESSIMISTIC_WRITE
+    const request = await em.findOne(ApprovalRequest, { id, status: 'pending' }, { lockMode })
+    if (!request) return
+    const now = new Date(deps.clock.now())
+    request.expire(now)
+    await rejectOrigin(deps, em, { request, reason: 'expired', now })
+  })
+}
+
+async function expirePeer(deps: Deps, origin: string): Promise<void> {
+  await withPeer(deps, { origin }, async (em, peer) => {
+    const isOver = peer?.status === 'pending' && (peer.expiresAt?.getTime() ?? Infinity) <= deps.clock.now()
+    if (isOver) em.remove(peer)
+  })
 }

@@ -1,26 +1,22 @@
 import { Peer } from '@gatehouse/domain'
 import { endpoints, syncReply } from '@gatehouse/contracts'
-import type { EntityManager } from '@mikro-orm/postgresql'
-import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { parkReset, settleReset } from '../handshake/activate.ts'
 import { awaitApproval, postOffer } from '../handshake/attempt-handshake.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
+import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
+import { noteInstance } from '../peers/peer-states.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
-import { jsonOf } from '../peers/remote-json.ts'
-import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { receiveEvents } from '../relay/receive-events.ts'
-import { isOtherInstance } from './probe-peer.ts'
 
 /** After a 403 our offer is posted again. If refused, an admin must decide. federation-wire.md 2.3, 2.5, 2.7. */
 export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
   const isIdentified = !!peer.instanceId || (await learnInstance(deps, peer))
   const { status, hasMore } = await readProfiles(deps, peer)
-  const isAnswered = (status >= 200 && status <= 299) || status === 400 || status === 404
+  const isAnswered = isSuccess(status) || status === 400 || status === 404
   const isDone = isAnswered && isIdentified
   const answer = status === 403 && (await isUnchanged(deps, peer)) ? await postOffer(deps, peer) : null
-  await withPeer(deps, peer.origin, async (_em, current) => {
+  await withPeer(deps, { origin: peer.origin }, async (_em, current) => {
     if (current?.status !== 'active' || current.secret !== peer.secret) return
     const isPresented = current.presentedToken === peer.presentedToken
     const now = new Date(deps.clock.now())
@@ -39,16 +35,16 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
   })
 }
 
-/** The last status, 0 without an answer; `hasMore`: for the next run. */
-type Reading = { status: number; hasMore: boolean }
-
-/** Applies each page before storing its checkpoint. A revocation meanwhile ends it. federation-wire.md 2.1. */
-async function readProfiles(deps: Deps, peer: Peer): Promise<Reading> {
+/**
+ * Applies each page before storing its checkpoint. A revocation meanwhile ends it. Gives the last status, 0 without an
+ * answer; `hasMore`: for the next run. federation-wire.md 2.1.
+ */
+async function readProfiles(deps: Deps, peer: Peer): Promise<{ status: number; hasMore: boolean }> {
   let since = peer.profileCheckpoint
   let afterId: string | undefined
   for (let pages = 0; pages < policy.syncPagesPerRun; pages += 1) {
     if (!(await isUnchanged(deps, peer))) return { status: 0, hasMore: false }
-    const { status, page } = await askPage(deps, peer, { since, afterId })
+    const { status, page } = await askPage(deps, peer, { sinceTimestamp: since, ...(afterId && { afterId }) })
     if (!page || !(await isUnchanged(deps, peer))) return { status, hasMore: false }
     await receiveEvents(deps, peer, { events: page.events })
     const { checkpoint, checkpointId, hasMore } = page
@@ -64,23 +60,13 @@ async function readProfiles(deps: Deps, peer: Peer): Promise<Reading> {
   return { status: 200, hasMore: true }
 }
 
-type Page = z.infer<typeof syncReply>
-
-type Place = { since: number; afterId: string | undefined }
-
-async function askPage(deps: Deps, peer: Peer, { since, afterId }: Place): Promise<{ status: number; page?: Page }> {
-  const { method, path } = endpoints.sync
-  const body = {
-    sinceTimestamp: since,
-    ...(afterId && { afterId }),
-    limit: policy.syncPageSize,
-    contextType: 'profile',
-  }
-  const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
+async function askPage(deps: Deps, peer: Peer, place: { sinceTimestamp: number; afterId?: string }) {
+  const body = { ...place, limit: policy.syncPageSize, contextType: 'profile' }
+  const message = { endpoint: endpoints.sync, body, timeoutMs: policy.relayTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
   if (exchange?.answer.status !== 200) return { status: exchange?.answer.status ?? 0 }
-  const page = syncReply.safeParse(jsonOf(exchange.answer))
-  return page.success ? { status: 200, page: page.data } : { status: 502 }
+  const { data: page } = syncReply.safeParse(jsonOf(exchange.answer))
+  return page ? { status: 200, page } : { status: 502 }
 }
 
 /** Each secret comes with its time: it is encrypted, so no query compares it. */
@@ -96,20 +82,4 @@ async function learnInstance(deps: Deps, { origin, secret }: Peer): Promise<bool
   const proof = await proveSecret(deps, { origin, secrets: [secret] })
   if (proof.proven) await noteInstance(deps, origin, proof)
   return proof.proven
-}
-
-/** The first instanceId stays. Another one parks the peer. Contract: 7; federation-wire.md 2.6. */
-export async function noteInstance(
-  deps: Deps,
-  origin: string,
-  { instanceId, requestId }: { instanceId: string; requestId?: string | undefined },
-): Promise<void> {
-  const note = async (em: EntityManager, peer: Peer | null) => {
-    if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
-    if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)
-    if (peer.instanceId) return
-    peer.instanceId = instanceId
-    await settleReset(em, peer, new Date(deps.clock.now()))
-  }
-  await withPeer(deps, origin, note, { requestId })
 }

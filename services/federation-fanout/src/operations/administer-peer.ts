@@ -1,43 +1,37 @@
-import type { AuditAction } from '@gatehouse/contracts'
+import { endpoints, type AuditAction } from '@gatehouse/contracts'
 import { ApprovalRequest, Peer, recordAudit, type ActingAdmin } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { parkReset, rememberInstance, settleReset } from '../handshake/activate.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
-import { isOtherInstance, probePeer } from '../maintenance/probe-peer.ts'
-import { rotateSecret } from '../maintenance/rotate-secret.ts'
-import { newSecret, withPeer, type PeerDeps } from '../peers/with-peer.ts'
+import { isSuccess, sendToPeer, tryExchange } from '../peers/exchange.ts'
+import { isOtherInstance, parkReset, probePeer, rememberInstance, settleReset } from '../peers/peer-states.ts'
+import { newSecret, withPeer, type Cause, type PeerDeps } from '../peers/with-peer.ts'
+import { policy } from '../policy.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
-type Act = { action: AuditAction; change: (em: EntityManager, peer: Peer) => Promise<void> | void }
 
 /** Throws not_found, and like every act here as `assertCallerCurrent` does. Contract: 7, peers. */
 export async function revokePeer(deps: PeerDeps, input: Input): Promise<void> {
-  await act(deps, input, {
-    action: 'peer.revoked',
-    change: (_em, peer) => {
-      if (peer.status !== 'revoked') peer.revoke(newSecret(deps), new Date(deps.clock.now()))
-    },
+  await act(deps, { ...input, action: 'peer.revoked' }, (_em, peer) => {
+    if (peer.status !== 'revoked') peer.revoke(newSecret(deps), new Date(deps.clock.now()))
   })
 }
 
 /** For revoked or rejected peers. Throws not_found, peer_state. */
 export async function forgetPeer(deps: PeerDeps, input: Input): Promise<void> {
-  await act(deps, input, { action: 'peer.forgotten', change: removeIn(['revoked', 'rejected']) })
+  await act(deps, { ...input, action: 'peer.forgotten' }, removeIn(['revoked', 'rejected']))
 }
 
 /** For peers that need attention. Throws not_found, peer_state. */
 export async function resetPeer(deps: PeerDeps, input: Input): Promise<void> {
-  await act(deps, input, { action: 'peer.reset', change: removeIn(['needs_attention']) })
+  await act(deps, { ...input, action: 'peer.reset' }, removeIn(['needs_attention']))
 }
 
-/** Throws not_found. */
 export async function setRotation(deps: PeerDeps, input: Input & { autoRotateIntervalDays: number }): Promise<Peer> {
-  return await act(deps, input, {
-    action: 'peer.changed',
-    change: (_em, peer) => peer.rotateEvery(input.autoRotateIntervalDays),
-  })
+  return await act(deps, { ...input, action: 'peer.changed' }, (_em, peer) =>
+    peer.rotateEvery(input.autoRotateIntervalDays),
+  )
 }
 
 /** Throws not_found, peer_state, remote_refused. */
@@ -47,25 +41,66 @@ export async function rotatePeer(deps: Deps, input: Input): Promise<Peer> {
   return peer
 }
 
+/**
+ * Stores the secret before sending: after a lost answer it counts and is sent again. Throws not_found, peer_state, and
+ * as `assertCallerCurrent` does. federation-wire.md 2.8.
+ */
+export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: Cause & { id: string }) {
+  const { origin } = await loadPeer(deps, id)
+  const { peer, secret, isRepeated } = await withPeer(deps, { origin, actor, requestId }, async (_em, current) => {
+    if (!current?.isActive()) throw refuse.peer_state()
+    const repeated = current.nextSecret
+    const offered = repeated ?? newSecret(deps)
+    current.nextSecret = offered
+    current.nextRotationAt = new Date(deps.clock.now() + policy.rotationRetryMs)
+    return { peer: current, secret: offered, isRepeated: !!repeated }
+  })
+  const body = { newSecret: secret }
+  const message = { endpoint: endpoints.rotatePeerSecret, body, timeoutMs: policy.messageTimeoutMs }
+  const status = (await tryExchange(sendToPeer(deps, peer, message)))?.answer.status ?? 0
+  const rotated = await withPeer(deps, { origin }, async (em, current) => {
+    const now = deps.clock.now()
+    const record = { action: 'peer.rotated', target: { type: 'peer', id }, detail: { origin, status } } as const
+    if (current && actor) recordAudit(em, { ...record, actor, at: new Date(now) })
+    if (!current || current.nextSecret !== secret) return current
+    // A 409 to a repeated attempt may mean that the first one succeeded.
+    const isUnknown = status === 0 || status >= 500 || (isRepeated && (status === 409 || status === 401))
+    if (isSuccess(status)) current.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
+    else if (!isUnknown) current.nextSecret = null
+    return current
+  })
+  deps.log.info({ origin, status }, 'secret rotation sent')
+  return { peer: rotated ?? peer, isDone: rotated?.secret === secret }
+}
+
+/** A repeated secret gets the same answer. Throws peer_unknown, rotation_running. federation-wire.md 2.8. */
+export async function receiveRotation(deps: Deps, { origin }: Peer, newSecret: string) {
+  await withPeer(deps, { origin }, async (_em, peer) => {
+    if (!peer?.isActive()) throw refuse.peer_unknown()
+    if (peer.secret === newSecret) return
+    const now = deps.clock.now()
+    const isRunning = peer.nextSecret || (peer.previousSecretUntil?.getTime() ?? 0) > now
+    if (isRunning) throw refuse.rotation_running()
+    peer.takeSecret(newSecret, new Date(now + policy.rotationOverlapMs), new Date(now))
+  })
+  deps.log.info({ origin }, 'secret rotated by its peer')
+  return { accepted: true as const, gracePeriodMs: policy.rotationGraceMs }
+}
+
 /** A stopped peer must prove itself. Throws not_found, peer_state. federation-wire.md 2.6. */
 export async function recheckPeer(deps: Deps, input: Input): Promise<Peer> {
   const { requestId } = input
-  const peer = await act(deps, input, {
-    action: 'peer.rechecked',
-    change: (_em, { status }) => {
-      if (status !== 'unreachable' && status !== 'needs_attention') throw refuse.peer_state()
-    },
+  const peer = await act(deps, { ...input, action: 'peer.rechecked' }, (_em, { status }) => {
+    if (status !== 'unreachable' && status !== 'needs_attention') throw refuse.peer_state()
   })
   await (peer.status === 'unreachable' ? probePeer(deps, peer, requestId) : proveParked(deps, peer, requestId))
-  const rechecked = await deps.orm.em.fork().findOne(Peer, { id: input.id })
-  if (!rechecked) throw refuse.not_found()
-  return rechecked
+  return await loadPeer(deps, input.id)
 }
 
 async function proveParked(deps: Deps, parked: Peer, requestId: string | undefined): Promise<void> {
   const { origin } = parked
   const proof = await proveSecret(deps, { origin, secrets: parked.secretsAt(deps.clock.now()), requestId })
-  const prove = async (em: EntityManager, peer: Peer | null) => {
+  await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'needs_attention' || !proof.proven) return
     if (isOtherInstance(peer, proof.instanceId)) return await parkReset(em, peer)
     const now = new Date(deps.clock.now())
@@ -73,8 +108,7 @@ async function proveParked(deps: Deps, parked: Peer, requestId: string | undefin
     await settleReset(em, peer, now)
     peer.reconnect()
     peer.nextAttemptAt = now
-  }
-  await withPeer(deps, origin, prove, { requestId })
+  })
 }
 
 /** Remembers the instanceId: its users may have accounts here. */
@@ -87,21 +121,24 @@ function removeIn(statuses: readonly Peer['status'][]) {
   }
 }
 
-async function act(deps: PeerDeps, { id, actor, requestId }: Input, { action, change }: Act): Promise<Peer> {
-  const known = await deps.orm.em.fork().findOne(Peer, { id })
-  if (!known) throw refuse.not_found()
-  return await withPeer(
-    deps,
-    known.origin,
-    async (em, peer) => {
-      if (peer?.id !== id) throw refuse.not_found()
-      const before = peer.status
-      await change(em, peer)
-      const isRepeated = action === 'peer.revoked' && before === 'revoked'
-      const record = { action, actor, target: { type: 'peer' as const, id }, detail: { origin: peer.origin } }
-      if (!isRepeated) recordAudit(em, { ...record, at: new Date(deps.clock.now()) })
-      return peer
-    },
-    { actor, requestId },
-  )
+async function act(
+  deps: PeerDeps,
+  { id, actor, requestId, action }: Input & { action: AuditAction },
+  change: (em: EntityManager, peer: Peer) => Promise<void> | void,
+): Promise<Peer> {
+  const { origin } = await loadPeer(deps, id)
+  return await withPeer(deps, { origin, actor, requestId }, async (em, peer) => {
+    if (peer?.id !== id) throw refuse.not_found()
+    const isRepeated = action === 'peer.revoked' && peer.status === 'revoked'
+    await change(em, peer)
+    const record = { action, actor, target: { type: 'peer' as const, id }, detail: { origin } }
+    if (!isRepeated) recordAudit(em, { ...record, at: new Date(deps.clock.now()) })
+    return peer
+  })
+}
+
+async function loadPeer({ orm }: Pick<Deps, 'orm'>, id: string): Promise<Peer> {
+  const peer = await orm.em.fork().findOne(Peer, { id })
+  if (!peer) throw refuse.not_found()
+  return peer
 }

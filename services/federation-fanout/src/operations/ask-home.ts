@@ -1,22 +1,11 @@
+import { attachProofReply, byHomeIdReply, endpoints, pictureFields } from '@gatehouse/contracts'
+import type { checkHomeEpoch, lookUpByHomeId, RemoteUser, verifyAttachProof } from '@gatehouse/contracts'
 import { Peer } from '@gatehouse/domain'
 import type { z } from 'zod'
-import {
-  attachProofReply,
-  byHomeIdReply,
-  endpoints,
-  pictureFields,
-  type checkHomeEpoch,
-  type lookUpByHomeId,
-  type RemoteUser,
-  type verifyAttachProof,
-} from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
-import { loadReset } from '../handshake/activate.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
-import { isOtherInstance } from '../maintenance/probe-peer.ts'
-import { noteInstance } from '../maintenance/sync-peer.ts'
-import { jsonOf } from '../peers/remote-json.ts'
-import { sendToPeer, tryExchange, verifySignedAnswer } from '../peers/send-signed.ts'
+import { jsonOf, sendToPeer, tryExchange, verifySignedAnswer } from '../peers/exchange.ts'
+import { findFormerInstance, isOtherInstance, noteInstance } from '../peers/peer-states.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
@@ -43,7 +32,7 @@ async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer
   const em = orm.em.fork()
   const peers = await em.find(Peer, { host })
   const homes = peers.map(async (peer) => {
-    const instanceId = peer.instanceId ?? (await loadReset(em, peer.origin))?.instanceId
+    const instanceId = peer.instanceId ?? (await findFormerInstance(em, peer.origin))
     return instanceId ? [{ peer, instanceId }] : []
   })
   return (await Promise.all(homes)).flat()
@@ -56,23 +45,18 @@ export async function askByHomeId(
 ): Promise<z.infer<typeof lookUpByHomeId.reply>> {
   const peer = await activePeerOf(deps, host)
   if (!peer) return { outcome: 'no_peer' }
-  const { method, path } = endpoints.lookUpByHomeId
-  const message = { method, path, body: { homeUserId }, timeoutMs: policy.messageTimeoutMs }
+  const message = { endpoint: endpoints.lookUpByHomeId, body: { homeUserId }, timeoutMs: policy.messageTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
-  const said = exchange?.answer.status === 200 ? byHomeIdReply.safeParse(jsonOf(exchange.answer)) : undefined
-  if (!said?.success) return { outcome: 'unreachable' }
-  if (!said.data.found || said.data.user.homeUserId !== homeUserId) return { outcome: 'not_found' }
-  const { username, profile } = said.data.user
+  const said = exchange?.answer.status === 200 ? byHomeIdReply.safeParse(jsonOf(exchange.answer)).data : undefined
+  if (!said) return { outcome: 'unreachable' }
+  if (!said.found || said.user.homeUserId !== homeUserId) return { outcome: 'not_found' }
+  const { username, profile } = said.user
   return { outcome: 'found', username, profile: withPictures(peer, profile) }
 }
 
 function withPictures({ origin }: Peer, profile: RemoteUser['profile']): RemoteUser['profile'] {
-  const { ...told } = profile
-  for (const field of pictureFields) {
-    const name = profile[field]
-    if (name) told[field] = new URL(`/api/uploads/${name}`, origin).href
-  }
-  return told
+  const urlOf = (name: string | null) => name && new URL(`/api/uploads/${name}`, origin).href
+  return { ...profile, ...Object.fromEntries(pictureFields.map((field) => [field, urlOf(profile[field])])) }
 }
 
 /** federation-wire.md 4, attach 3. */
@@ -82,17 +66,14 @@ export async function askProof(
 ): Promise<z.infer<typeof verifyAttachProof.reply>> {
   const peer = await activePeerOf(deps, host)
   if (!peer) return { outcome: 'no_peer' }
-  const { method, path } = endpoints.verifyAttachProof
-  const message = { method, path, body: { token }, timeoutMs: policy.messageTimeoutMs }
+  const message = { endpoint: endpoints.verifyAttachProof, body: { token }, timeoutMs: policy.messageTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
   if (!exchange) return { outcome: 'unreachable' }
   const now = deps.clock.now()
-  const said = attachProofReply.safeParse(jsonOf(exchange.answer))
+  const said = attachProofReply.safeParse(jsonOf(exchange.answer)).data
   // An unsigned answer proves nothing.
-  if (verifySignedAnswer(exchange, peer.secretsAt(now), now) !== 'ok' || !said.success) return { outcome: 'invalid' }
-  const { data } = said
-  if (!data.valid) return { outcome: 'invalid' }
-  return { outcome: 'valid', homeUserId: data.homeUserId, username: data.username }
+  if (verifySignedAnswer(exchange, peer.secretsAt(now), now) !== 'ok' || !said?.valid) return { outcome: 'invalid' }
+  return { outcome: 'valid', homeUserId: said.homeUserId, username: said.username }
 }
 
 async function activePeerOf({ orm }: Pick<Deps, 'orm'>, host: string): Promise<Peer | null> {

@@ -1,48 +1,65 @@
+import { endpoints } from '@gatehouse/contracts'
 import { ApprovalRequest, recordAudit, type ActingAdmin, Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { newPeer } from '../handshake/activate.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
-import { beginOffer } from '../handshake/keep-offer.ts'
-import { beginInitiation, offerablePeer } from './initiate-peering.ts'
+import { beginOffer } from '../handshake/offers.ts'
+import { isSuccess, sendSigned, tryExchange } from '../peers/exchange.ts'
+import { newPeer } from '../peers/peer-states.ts'
+import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
-import { policy } from '../policy.ts'
+import { delayAfter, policy } from '../policy.ts'
+import { claimNonce } from '../requests/require-peer.ts'
+import { beginInitiation, offerablePeer } from './initiate-peering.ts'
 
-export type Decision = {
-  id: string
-  actor: ActingAdmin
-  decision: 'approved' | 'denied'
-  requestId: string | undefined
+type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
+
+/**
+ * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
+ * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
+ */
+export async function approveRequest(deps: Deps, input: Input): Promise<void> {
+  const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, known, now }) => {
+    const origin = request.sourceOrigin
+    if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
+    const peer = await offerablePeer(em, { known, origin, now })
+    beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
+    peer.instanceName ??= request.instanceName
+    // The periodic task continues if this process dies.
+    peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
+    return peer
+  })
+  await attemptHandshake(deps, offered, input.requestId)
 }
-export type DecidedRequest = { request: ApprovalRequest; known: Peer | null; now: Date }
 
 /** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
-export async function decideRequest<Outcome>(
+export async function denyRequest(deps: Deps, input: Input): Promise<void> {
+  await decideRequest(deps, { ...input, decision: 'denied' }, (em, { request, now }) =>
+    rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
+  )
+  void deps.maintenance.runNow()
+}
+
+type Decided = { request: ApprovalRequest; known: Peer | null; now: Date }
+
+/** Contract: 7, approval requests. */
+async function decideRequest<Outcome>(
   deps: Deps,
-  { id, actor, decision, requestId }: Decision,
-  follow: (em: EntityManager, decided: DecidedRequest) => Promise<Outcome>,
+  { id, actor, requestId, decision }: Input & { decision: 'approved' | 'denied' },
+  follow: (em: EntityManager, decided: Decided) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
-  return await withPeer(
-    deps,
-    origin,
-    async (em, known) => {
-      const request = await loadWaitingRequest(em, id)
-      const now = new Date(deps.clock.now())
-      const outcome = await follow(em, { request, known, now })
-      request.decide(decision, actor.userId, now)
-      recordAudit(em, {
-        action: `approval-request.${decision}`,
-        actor,
-        target: { type: 'approval-request', id },
-        detail: { origin, direction: request.direction },
-        at: now,
-      })
-      return outcome
-    },
-    { actor, requestId },
-  )
+  return await withPeer(deps, { origin, actor, requestId }, async (em, known) => {
+    const request = await loadWaitingRequest(em, id)
+    const now = new Date(deps.clock.now())
+    const outcome = await follow(em, { request, known, now })
+    request.decide(decision, actor.userId, now)
+    const target = { type: 'approval-request' as const, id }
+    const detail = { origin, direction: request.direction }
+    recordAudit(em, { action: `approval-request.${decision}`, actor, target, detail, at: now })
+    return outcome
+  })
 }
 
 /** Locked inside a transaction. Throws not_found, request_decided. */
@@ -54,49 +71,62 @@ async function loadWaitingRequest(em: EntityManager, id: string): Promise<Approv
   return request
 }
 
-type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
-
-/**
- * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
- * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
- */
-export async function approveRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
-  const offered = await decideRequest(deps, { id, actor, decision: 'approved', requestId }, (em, decided) =>
-    beginApproved(deps, em, decided),
-  )
-  await attemptHandshake(deps, offered, requestId)
-}
-
-async function beginApproved(deps: Deps, em: EntityManager, { request, known, now }: DecidedRequest): Promise<Peer> {
-  const origin = request.sourceOrigin
-  if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
-  const peer = await offerablePeer(em, { known, origin, now })
-  beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
-  peer.instanceName ??= request.instanceName
-  // The periodic task continues if this process dies.
-  peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
-  return peer
-}
-
-/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
-export async function denyRequest(deps: Deps, { id, actor, requestId }: Input): Promise<void> {
-  await decideRequest(deps, { id, actor, decision: 'denied', requestId }, (em, { request, now }) =>
-    rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
-  )
-  void deps.maintenance.runNow()
-}
-
 type Rejection = { request: ApprovalRequest; reason: 'denied_by_admin' | 'expired'; now: Date }
 
 /** An existing peer stays one. */
-export async function rejectOrigin(
-  deps: Pick<Deps, 'random'>,
-  em: EntityManager,
-  { request, reason, now }: Rejection,
-): Promise<void> {
-  if (request.direction === 'outbound') return
-  const known = await em.findOne(Peer, { origin: request.sourceOrigin })
+export async function rejectOrigin(deps: Deps, em: EntityManager, rejection: Rejection): Promise<void> {
+  const { reason, now } = rejection
+  const { direction, sourceOrigin: origin } = rejection.request
+  if (direction === 'outbound') return
+  const known = await em.findOne(Peer, { origin })
   if (known && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(known.status)) return
-  const peer = known ?? (await newPeer(em, request.sourceOrigin, now))
+  const peer = known ?? (await newPeer(em, origin, now))
   peer.reject(reason, newSecret(deps))
+}
+
+const messages = {
+  denied_by_admin: 'The admin of this instance has denied the request',
+  expired: 'No admin of this instance decided in time',
+}
+
+/** Stops when an admin has initiated, or at 2xx, 404 and 409. federation-wire.md 2.2, peer/denied. */
+export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<void> {
+  const { id, sourceOrigin: origin, secret, attempts } = request
+  const em = deps.orm.em.fork()
+  const isOurs = { origin, status: 'rejected', reason: { $in: ['denied_by_admin', 'expired'] } } as const
+  const status = secret && (await em.count(Peer, isOurs)) > 0 ? await post(deps, request, secret) : 404
+  const isHeard = isSuccess(status) || status === 404 || status === 409
+  const isOver = isHeard || attempts + 1 >= policy.denialAttempts
+  const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, attempts))
+  await em.nativeUpdate(ApprovalRequest, { id }, { attempts: attempts + 1, nextAttemptAt: isOver ? null : due })
+  deps.log.info({ origin, status, isHeard }, 'denial sent')
+}
+
+async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalRequest, secret: string): Promise<number> {
+  const reason = status === 'expired' ? 'expired' : 'denied_by_admin'
+  const body = { origin: deps.config.publicAddress.origin, reason, message: messages[reason] }
+  const message = { endpoint: endpoints.peerDenied, body, timeoutMs: policy.messageTimeoutMs }
+  return (await tryExchange(sendSigned(deps, { origin, secret }, message)))?.answer.status ?? 0
+}
+
+type Denial = { headers: Record<string, string | string[] | undefined>; body: Buffer; requestId?: string | undefined }
+
+/**
+ * Signed with the offer's secret. Without a waiting offer the answer is the same. Throws signature_missing,
+ * signature_wrong, signature_stale, nonce_used. federation-wire.md 2.2, peer/denied.
+ */
+export async function receiveDenial(deps: Deps, { headers, body, requestId }: Denial): Promise<void> {
+  const signed = readSignedHeaders(headers)
+  if (!signed) throw refuse.signature_missing()
+  const { origin } = signed
+  const peer = await deps.orm.em.fork().findOne(Peer, { origin, status: { $in: ['pending', 'awaiting_approval'] } })
+  if (!peer) return
+  const { verdict } = verifySignature({ secrets: [peer.secret], body, signed, now: deps.clock.now() })
+  if (verdict === 'stale') throw refuse.signature_stale()
+  if (verdict === 'bad') throw refuse.signature_wrong()
+  if (!(await claimNonce(deps, signed))) throw refuse.nonce_used()
+  await withPeer(deps, { origin, requestId }, async (_em, current) => {
+    if (current?.isOffered() && current.secret === peer.secret) current.reject('denied_by_peer', newSecret(deps))
+  })
+  deps.log.info({ requestId, origin }, 'offer denied by its peer')
 }

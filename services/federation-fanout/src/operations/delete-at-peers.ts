@@ -1,13 +1,11 @@
 import { isReceiptGenuine } from '@gatehouse/auth'
-import { endpoints, receiptKeysReply, signedReceipt } from '@gatehouse/contracts'
-import type { deleteIdentitiesAtPeers, DeletionMode, FanoutResult, KeptReceipt } from '@gatehouse/contracts'
+import { endpoints, ownedSpaces, receiptKeysReply, signedReceipt } from '@gatehouse/contracts'
+import type { deleteIdentitiesAtPeers, DeletionMode, FanoutResult } from '@gatehouse/contracts'
 import { Peer, type PeerStatus } from '@gatehouse/domain'
-import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
+import { OutboundFailure, type OutboundAnswer, type OutboundFailureKind } from '@gatehouse/outbound'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { jsonOf } from '../peers/remote-json.ts'
-import { readFailure, readResult } from '../peers/read-result.ts'
-import { sendToPeer, type Message, type SigningPeer } from '../peers/send-signed.ts'
+import { jsonOf, messageOf, sendToPeer, type Message, type SigningPeer } from '../peers/exchange.ts'
 import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
@@ -18,7 +16,8 @@ type Deletion = { homeUserId: string; mode: DeletionMode }
 
 /** For a hundred peers, reading all columns takes longer than signing. */
 const signingFields = ['origin', 'status', 'secret', 'nextSecret', 'previousSecret', 'previousSecretUntil'] as const
-const unasked: FanoutResult = { success: false, error: 'unreachable', order: 'waiting' }
+const waiting = { order: 'waiting' } as const
+const unasked: FanoutResult = { success: false, error: 'unreachable', ...waiting }
 
 /**
  * In parallel. Spellings of one origin share a request. A durable deletion asks an unreachable peer too, and waits for one
@@ -32,8 +31,7 @@ export async function deleteAtPeers(deps: Needs, asked: Asked): Promise<Results>
   const isAsked = { origin: { $in: named }, status: { $in: statuses } }
   const peers = await deps.orm.em.fork().find(Peer, isAsked, { fields: signingFields })
   const body = { homeUserId: userId, homeInstance: hostOf(deps.config.publicAddress.origin), mode }
-  const { method, path } = endpoints.deleteIdentity
-  const message = { method, path, body, timeoutMs: policy.fanoutTimeoutMs, requestId }
+  const message = { endpoint: endpoints.deleteIdentity, body, timeoutMs: policy.fanoutTimeoutMs, requestId }
   // Redaction takes longer than the log line. These fields hold no secrets.
   const log = deps.log.child({ requestId, userId }, { redact: [] })
   const deleteAtOne = async (peer: (typeof peers)[number]) =>
@@ -70,34 +68,57 @@ async function deleteAt(
       return readFailure(error.kind)
     },
   )
-  countResult(deps, result)
+  const counted = ['owns_spaces', 'timeout', 'unreachable']
+  const refusal = result.success ? 'success' : counted.find((error) => error === result.error)
+  deps.metrics
+    .counter('gatehouse_federation_fanout_total', 'Identity deletions at peers', ['result'])
+    .inc({ result: refusal ?? 'refused' })
   deps.log.info({ origin: peer.origin, result }, 'identity deletion at a peer')
   return result
 }
 
 /** Without a genuine receipt of this deletion the peer has only acknowledged it. Contract: 7, Receipts. */
-async function readReceipt(
-  { outbound }: Pick<Deps, 'outbound'>,
-  origin: string,
-  { homeUserId, mode }: Deletion,
-  answer: OutboundAnswer,
-): Promise<{ receipt?: KeptReceipt }> {
+async function readReceipt({ outbound }: Needs, origin: string, asked: Deletion, answer: OutboundAnswer) {
+  const { homeUserId, mode } = asked
   const signed = signedReceipt.safeParse(jsonOf(answer)).data
   const { receipt } = signed ?? {}
-  if (!signed || receipt?.origin !== origin || receipt.homeUserId !== homeUserId || receipt.mode !== mode) return {}
+  if (!signed || receipt?.origin !== origin || receipt.homeUserId !== homeUserId || receipt.mode !== mode) return
   const url = `${origin}${endpoints.receiptKeys.path}`
   const published = await outbound.request({ method: 'GET', url, timeoutMs: policy.proofTimeoutMs }).then(
     (found) => receiptKeysReply.safeParse(jsonOf(found)).data?.keys ?? [],
     () => [],
   )
   const kept = published.map((publicKey) => ({ ...signed, publicKey })).find(isReceiptGenuine)
-  return kept ? { receipt: kept } : {}
+  return kept && { receipt: kept }
 }
 
-function countResult({ metrics }: Pick<Deps, 'metrics'>, result: FanoutResult): void {
-  const known = ['owns_spaces', 'timeout', 'unreachable']
-  const refusal = result.success ? 'success' : known.find((error) => error === result.error)
-  metrics
-    .counter('gatehouse_federation_fanout_total', 'Identity deletions at peers', ['result'])
-    .inc({ result: refusal ?? 'refused' })
+/** They speak of the peering, of a limit or of a fault, and not of the identity. */
+const noAnswers = [401, 403, 408, 429]
+
+/**
+ * Needs JSON with `success`: any web server may answer 200. Where the peer decided nothing the order waits. Spec:
+ * federation-identity/delete; Contract: 7, fan-out, Deletion orders.
+ */
+export function readResult(answer: OutboundAnswer): FanoutResult {
+  const json = jsonOf(answer)
+  const { status } = answer
+  if (status === 200 && json?.success === true) return { success: true }
+  if (status === 409 && (json?.error === 'owns_spaces' || json?.ownedSpaces !== undefined)) {
+    const spaces = ownedSpaces.safeParse(json.ownedSpaces)
+    let bytesLeft = policy.ownedSpacesBytes
+    const isFitting = (space: object) => (bytesLeft -= Buffer.byteLength(JSON.stringify(space)) + 1) >= 0
+    return { success: false, error: 'owns_spaces', ownedSpaces: (spaces.data ?? []).filter(isFitting) }
+  }
+  const isDecided = json && status >= 400 && status < 500 && !noAnswers.includes(status)
+  return { success: false, error: messageOf(answer), ...(!isDecided && waiting) }
+}
+
+const failures: Partial<Record<OutboundFailureKind, string>> = {
+  timeout: 'timeout',
+  redirect: 'The instance answered with a redirect',
+  too_large: "The instance's answer was too long",
+}
+
+export function readFailure(kind: OutboundFailureKind): FanoutResult {
+  return { success: false, error: failures[kind] ?? 'unreachable', ...waiting }
 }

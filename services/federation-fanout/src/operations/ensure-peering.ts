@@ -1,17 +1,11 @@
-import {
-  ApprovalRequest,
-  assertCallerCurrent,
-  loadInstanceSettings,
-  nextId,
-  Peer,
-  type ActingCaller,
-} from '@gatehouse/domain'
+import { ApprovalRequest, Peer, assertCallerCurrent, loadInstanceSettings, nextId } from '@gatehouse/domain'
+import type { ActingCaller } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ensurePeerReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
-import { isConsented } from '../handshake/activate.ts'
+import { isConsented } from '../peers/peer-states.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
@@ -33,7 +27,7 @@ export async function findSettledPeering({ config, orm }: Deps, remoteOrigin: st
  */
 export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestId }: Input): Promise<Reply> {
   const origin = readPeerOrigin(deps.config, remoteOrigin)
-  const begin = async (em: EntityManager, known: Peer | null) => {
+  const { peer, isBegun } = await withPeer(deps, { origin, requestId }, async (em, known) => {
     await assertCallerCurrent(em, caller)
     if (known && !(await isWish(em, known))) return { peer: known, isBegun: false }
     const { autoAcceptPeering } = await loadInstanceSettings(em)
@@ -43,40 +37,29 @@ export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestI
     }
     if (waits === 0) await requestOutbound(em, { origin, userId: caller.userId, now: deps.clock.now() })
     return { peer: null, isBegun: false }
-  }
-  const { peer, isBegun } = await withPeer(deps, origin, begin, { requestId })
+  })
   const current = peer && isBegun ? (await attemptHandshake(deps, peer, requestId)).peer : peer
   return current ? replyFor(current) : { peeringStatus: 'admin_required' }
-}
-
-function replyFor(peer: Peer): Reply {
-  return { peeringStatus: statusForUser(peer), peerId: peer.id }
 }
 
 async function isWish(em: EntityManager, known: Peer): Promise<boolean> {
   return known.isOffered() && !(await isConsented(em, known))
 }
 
-async function requestOutbound(
-  em: EntityManager,
-  { origin, userId, now }: { origin: string; userId: string; now: number },
-): Promise<void> {
-  const waiting = await em.count(ApprovalRequest, { direction: 'outbound', status: 'pending' })
+type Wish = { origin: string; userId: string; now: number }
+
+async function requestOutbound(em: EntityManager, { origin, userId, now }: Wish): Promise<void> {
+  const outbound = { direction: 'outbound', status: 'pending' } as const
+  const waiting = await em.count(ApprovalRequest, outbound)
   if (waiting >= policy.outboundRequestsMax) throw refuse.too_many_peering_requests()
-  em.create(ApprovalRequest, {
-    id: await nextId(em),
-    sourceOrigin: origin,
-    direction: 'outbound',
-    status: 'pending',
-    requestedBy: userId,
-    createdAt: new Date(now),
-    expiresAt: new Date(now + policy.handshakeLifetimeMs),
-  })
+  const times = { createdAt: new Date(now), expiresAt: new Date(now + policy.handshakeLifetimeMs) }
+  em.create(ApprovalRequest, { id: await nextId(em), sourceOrigin: origin, ...outbound, requestedBy: userId, ...times })
 }
 
 /** `pending` includes repeated failures. federation-wire.md 2.2; federation-wire-2.md 3.2. */
-function statusForUser({ status, nextAttemptAt }: Peer): Reply['peeringStatus'] {
-  if (status === 'unreachable') return 'active'
-  if (status === 'pending' && !nextAttemptAt) return 'admin_required'
-  return status === 'needs_attention' || status === 'revoked' ? 'rejected' : status
+function replyFor({ id, status, nextAttemptAt }: Peer): Reply {
+  const reply = (peeringStatus: Reply['peeringStatus']) => ({ peeringStatus, peerId: id })
+  if (status === 'unreachable') return reply('active')
+  if (status === 'pending' && !nextAttemptAt) return reply('admin_required')
+  return reply(status === 'needs_attention' || status === 'revoked' ? 'rejected' : status)
 }

@@ -4,10 +4,10 @@ import { recordAudit, type ActingAdmin, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse, Refusal } from '@gatehouse/runtime'
-import { newPeer } from '../handshake/activate.ts'
+import { newPeer } from '../peers/peer-states.ts'
 import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
-import { beginOffer } from '../handshake/keep-offer.ts'
-import { unproven } from '../handshake/prove-secret.ts'
+import { beginOffer } from '../handshake/offers.ts'
+import type { Unproven } from '../handshake/prove-secret.ts'
 import { readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
@@ -18,25 +18,20 @@ type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | un
  * peer_exists, peer_needs_reset, remote_unresolved, remote_unreachable, remote_refused, remote_unproven, remote_clock,
  * handshake_overtaken, and as `assertCallerCurrent` does. Contract: 7, handshake, asking.
  */
-export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
-  const origin = readPeerOrigin(deps.config, input.remoteOrigin)
+export async function initiatePeering(deps: Deps, { remoteOrigin, actor, requestId }: Input): Promise<Peer> {
+  const origin = readPeerOrigin(deps.config, remoteOrigin)
   const record = (em: EntityManager, action: AuditAction, { id }: Peer, detail = {}) => {
     const target = { type: 'peer' as const, id }
-    const at = new Date(deps.clock.now())
-    recordAudit(em, { action, actor: input.actor, target, detail: { origin, ...detail }, at })
+    recordAudit(em, { action, actor, target, detail: { origin, ...detail }, at: new Date(deps.clock.now()) })
   }
-  const { peer, isNew } = await withPeer(
-    deps,
-    origin,
-    async (em, known) => {
-      const begun = await beginInitiation(deps, em, { known, origin, adminDecided: true })
-      record(em, 'peer.initiated', begun)
-      return { peer: begun, isNew: !known }
-    },
-    input,
-  )
-  const attempt = await attemptHandshake(deps, peer, input.requestId)
-  if (isNew && hasNoHost(attempt)) await forgetOffered(deps, peer, input.requestId)
+  const { peer, isNew } = await withPeer(deps, { origin, actor, requestId }, async (em, known) => {
+    const begun = await beginInitiation(deps, em, { known, origin, adminDecided: true })
+    record(em, 'peer.initiated', begun)
+    return { peer: begun, isNew: !known }
+  })
+  const attempt = await attemptHandshake(deps, peer, requestId)
+  const hasNoHost = attempt.answer.kind === 'forbidden' || attempt.answer.kind === 'unresolved'
+  if (isNew && hasNoHost) await forgetOffered(deps, peer, requestId)
   try {
     return readAttempt(attempt)
   } catch (error) {
@@ -46,22 +41,20 @@ export async function initiatePeering(deps: Deps, input: Input): Promise<Peer> {
   }
 }
 
-type Offerable = { known: Peer | null; origin: string; now: Date }
+type Known = { known: Peer | null; origin: string }
 
 /** Throws peer_exists, peer_needs_reset. */
-export async function offerablePeer(em: EntityManager, { known, origin, now }: Offerable): Promise<Peer> {
+export async function offerablePeer(em: EntityManager, { known, origin, now }: Known & { now: Date }): Promise<Peer> {
   if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
   if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
   return known ?? (await newPeer(em, origin, now))
 }
 
-type Initiation = { known: Peer | null; origin: string; adminDecided: boolean }
-
 /** The other side may hold a pending secret already. Call it inside `withPeer`. Throws as `offerablePeer` does. */
 export async function beginInitiation(
   deps: Pick<Deps, 'random' | 'clock'>,
   em: EntityManager,
-  { known, origin, adminDecided }: Initiation,
+  { known, origin, adminDecided }: Known & { adminDecided: boolean },
 ): Promise<Peer> {
   const now = new Date(deps.clock.now())
   const peer = await offerablePeer(em, { known, origin, now })
@@ -78,13 +71,10 @@ export async function beginInitiation(
 }
 
 async function forgetOffered(deps: Deps, { origin, secret }: Peer, requestId: string | undefined): Promise<void> {
-  const forget = async (em: EntityManager, peer: Peer | null) => {
+  await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status === 'pending' && peer.secret === secret) em.remove(peer)
-  }
-  await withPeer(deps, origin, forget, { requestId })
+  })
 }
-
-const hasNoHost = ({ answer }: Attempt) => answer.kind === 'forbidden' || answer.kind === 'unresolved'
 
 function readAttempt({ peer, answer, proof }: Attempt): Peer {
   if (answer.kind === 'forbidden') throw refuse.origin_invalid()
@@ -100,4 +90,9 @@ function readAttempt({ peer, answer, proof }: Attempt): Peer {
   if (answer.kind === 'unreachable') throw unproven('unreachable')
   if (proof && !proof.proven) throw unproven(proof.reason)
   return peer
+}
+
+function unproven(reason: Unproven['reason']): Refusal {
+  if (reason === 'unreachable') return refuse.remote_unreachable({ headers: { 'Retry-After': '5' } })
+  return reason === 'clock' ? refuse.remote_clock() : refuse.remote_unproven()
 }

@@ -1,14 +1,6 @@
 import { signReceipt } from '@gatehouse/auth'
-import {
-  deleteFederatedIdentity,
-  ownedSpaces,
-  resolveReplicatedUser,
-  type DeletionMode,
-  type resolveStubBody,
-  lookupFields,
-  type RemoteUser,
-  type attachProofReply,
-} from '@gatehouse/contracts'
+import { deleteFederatedIdentity, lookupFields, ownedSpaces, resolveReplicatedUser } from '@gatehouse/contracts'
+import type { attachProofReply, DeletionMode, RemoteUser, resolveStubBody } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import type { Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
@@ -16,48 +8,39 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { hostOf, hashToken } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
-import { findNativeUser, type NativeUser } from '../queries/native-users.ts'
+import { findNativeUser, type NativeUser } from '../relay/native-profiles.ts'
 
-type Identity = { homeUserId: string; homeInstance: string }
-type Input = Identity & { mode: DeletionMode; requestId?: string | undefined }
-
-type DeletionDeps = Pick<Deps, 'bus' | 'clock' | 'config' | 'receiptKeys'>
+type Deletion = { homeUserId: string; homeInstance: string; mode: DeletionMode; requestId?: string | undefined }
 
 /**
  * Succeeds for a missing account. Gives the signed receipt. Throws foreign_identity, owns_spaces. Contract: 7, identity,
  * Receipts.
  */
-export async function deleteIdentity(deps: DeletionDeps, signer: Peer, input: Input) {
-  const { bus, clock, config, receiptKeys } = deps
-  const { homeUserId, mode, requestId } = input
-  const homeInstance = homeOf(signer, input)
+export async function deleteIdentity({ bus, clock, config, receiptKeys }: Deps, signer: Peer, deletion: Deletion) {
+  const { homeUserId, homeInstance, mode, requestId } = deletion
+  const identity = { homeUserId, homeInstance: homeOf(signer, homeInstance), mode }
   try {
-    const options = { requestId, timeoutMs: policy.deleteCallTimeoutMs }
-    await bus.request(deleteFederatedIdentity, { homeUserId, homeInstance, mode }, options)
+    await bus.request(deleteFederatedIdentity, identity, { requestId, timeoutMs: policy.deleteCallTimeoutMs })
   } catch (error) {
     if (!isRefusal(error) || error.code !== 'owns_spaces') throw error
-    throw refuse.owns_spaces({
-      fields: { ownedSpaces: ownedSpaces.parse(error.fields['ownedSpaces'] ?? []) },
-      cause: error,
-    })
+    const fields = { ownedSpaces: ownedSpaces.parse(error.fields['ownedSpaces'] ?? []) }
+    throw refuse.owns_spaces({ fields, cause: error })
   }
-  const { origin } = config.publicAddress
-  return signReceipt(receiptKeys, { homeUserId, mode, deletedAt: clock.now(), origin })
+  return signReceipt(receiptKeys, { homeUserId, mode, deletedAt: clock.now(), origin: config.publicAddress.origin })
 }
 
 type Stub = z.infer<typeof resolveStubBody> & { requestId?: string | undefined }
 
 /** Throws foreign_identity, not_found. Contract: 7, stubs; Spec: replicated-user resolver. */
-export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, input: Stub) {
-  const { requestId, ...identity } = input
-  const options = { requestId, timeoutMs: policy.identityCallTimeoutMs }
-  return await bus.request(resolveReplicatedUser, { ...identity, homeInstance: homeOf(signer, input) }, options)
+export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, { requestId, ...stub }: Stub) {
+  const identity = { ...stub, homeInstance: homeOf(signer, stub.homeInstance) }
+  return await bus.request(resolveReplicatedUser, identity, { requestId, timeoutMs: policy.identityCallTimeoutMs })
 }
 
 /** A peer acts for its own host only. Throws foreign_identity. Contract: 7. */
-function homeOf(signer: Peer, { homeInstance }: Pick<Identity, 'homeInstance'>): string {
-  if (hostOf(homeInstance) !== signer.host) throw refuse.foreign_identity()
-  return signer.host
+function homeOf({ host }: Peer, homeInstance: string): string {
+  if (hostOf(homeInstance) !== host) throw refuse.foreign_identity()
+  return host
 }
 
 /** Ignores discoverability. Throws user_not_found. federation-wire.md 4, lookups. */
@@ -85,9 +68,8 @@ export async function consumeAttachProof(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   { token, targetDomain }: { token: string; targetDomain: string },
 ): Promise<z.infer<typeof attachProofReply>> {
-  const em = orm.em.fork()
   const [user] = await read<{ homeUserId: string; username: string }>(
-    em,
+    orm.em.fork(),
     `with used as (
        delete from attach_proofs where token_hash = ? and target_domain = ? and expires_at > ? returning user_id)
      select u.id::text as "homeUserId", u.username from used join users u on u.id = used.user_id

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { jsonOf, messageOf, readableText } from './remote-json.ts'
+import { jsonOf, messageOf, readableText } from './exchange.ts'
 
 const answer = (body: string, status = 400) => ({ status, headers: {}, body: Buffer.from(body) })
 

@@ -1,7 +1,7 @@
 import { decrypt, encrypt, isEncrypted, sealedPrefix, type EncryptionKey } from '@gatehouse/auth'
 import { read, rewriteTexts } from '@gatehouse/database'
 import { useTextSeal } from '@gatehouse/domain'
-import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+import type { MikroORM } from '@mikro-orm/postgresql'
 
 const context = 'secrets of peers'
 
@@ -24,8 +24,9 @@ export async function startSealing(
   { isOnlyReplica }: { isOnlyReplica: boolean },
 ) {
   const state = { isOn: isOnlyReplica }
+  const sql = `select not exists (select from peers) or exists (select from peers where secret like 'enc%.%') as "isSealed"`
   const refresh = async () => {
-    state.isOn ||= await isSealed(orm.em.fork())
+    state.isOn ||= (await read<{ isSealed: boolean }>(orm.em.fork(), sql))[0]?.isSealed === true
   }
   useTextSeal(orm.em.getPlatform(), {
     seal: (plain) => (state.isOn ? sealPeerSecret(key, plain) : plain),
@@ -34,12 +35,6 @@ export async function startSealing(
   await refresh()
   if (state.isOn) await sealPlainSecrets(orm, key)
   return { refresh }
-}
-
-async function isSealed(em: EntityManager): Promise<boolean> {
-  const sql = `select not exists (select from peers) or exists (select from peers where secret like 'enc%.%') as "isSealed"`
-  const [row] = await read<{ isSealed: boolean }>(em, sql)
-  return row?.isSealed === true
 }
 
 /** Any number of callers may run it. Returns how many rows were changed. */

@@ -17,7 +17,7 @@ const originPattern = /^https?:\/\/[^\s/?#@\\]{1,300}\/?$/i
 const timestampPattern = /^[1-9]\d{0,14}$/
 const signaturePattern = /^sha256=([0-9a-fA-F]{64})$/
 const bareHostPattern = /^[^\s/?#@\\]+$/
-const nonceMax = 64
+const noncePattern = /^[\s\S]{1,64}$/
 
 /** `body` must be the exact bytes that are sent; `timestamp` in milliseconds. Contract: 7. */
 export function signBody({ origin, ...unsigned }: Unsigned & { origin: string }): Record<string, string> {
@@ -43,7 +43,7 @@ export function readSignedHeaders(headers: Headers): SignedHeaders | undefined {
 /** A nonce is at most 64 characters and not blank. */
 export function readSignature(headers: Headers): Signature | undefined {
   const timestamp = readMatch(timestampPattern, headers['x-federation-timestamp'])?.[0]
-  const nonce = readNonce(headers['x-federation-nonce'])
+  const nonce = readMatch(noncePattern, headers['x-federation-nonce'])?.[0]
   const signature = readMatch(signaturePattern, headers['x-federation-signature'])?.[1]
   if (!timestamp || !nonce || !signature) return undefined
   return { timestamp: Number(timestamp), nonce, signature: signature.toLowerCase() }
@@ -88,11 +88,6 @@ export function hostOf(origin: string): string {
   const url = originPattern.test(origin) ? origin : `http://${origin}`
   const isReadable = (originPattern.test(origin) || bareHostPattern.test(origin)) && URL.canParse(url)
   return isReadable ? new URL(url).hostname : origin.toLowerCase()
-}
-
-function readNonce(value: string | string[] | undefined): string | undefined {
-  const nonce = typeof value === 'string' ? value.trim() : ''
-  return nonce === '' || nonce.length > nonceMax ? undefined : nonce
 }
 
 function readMatch(pattern: RegExp, value: string | string[] | undefined): RegExpExecArray | undefined {

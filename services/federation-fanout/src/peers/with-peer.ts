@@ -19,9 +19,8 @@ export type Cause = { actor?: ActingAdmin | null; requestId?: string | undefined
  */
 export async function withPeer<T>(
   deps: PeerDeps,
-  origin: string,
+  { origin, actor = null, requestId }: Cause & { origin: string },
   change: (em: EntityManager, peer: Peer | null) => Promise<T>,
-  { actor = null, requestId }: Cause = {},
 ): Promise<T> {
   const result = await transaction(deps.orm, async (em) => {
     if (actor) await assertCallerCurrent(em, actor, { admin: true })

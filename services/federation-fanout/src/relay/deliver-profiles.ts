@@ -1,44 +1,34 @@
-import type { Subscription } from '@gatehouse/bus'
+import type { Received, Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
 import { loadInstanceSettings, Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
-import { due } from '../maintenance/due.ts'
-import { jsonOf } from '../peers/remote-json.ts'
-import { sendToPeer, tryExchange } from '../peers/send-signed.ts'
+import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
-import {
-  listNativeUsers,
-  type NativeUser,
-  profileEvent,
-  findInstances,
-  findNativeUser,
-} from '../queries/native-users.ts'
+import { findInstances, findNativeUser, listNativeUsers, profileEvent, type NativeUser } from './native-profiles.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
 
 /** federation-wire.md 3, relay. */
-const finalReasons = new Set([
-  'duplicate',
-  'recipient_not_found',
-  'attribution_mismatch',
-  'unknown_event_type',
-  'self_target_invalid',
-])
+const final = ['duplicate', 'recipient_not_found', 'attribution_mismatch', 'unknown_event_type', 'self_target_invalid']
+
+/** The parameter is the time. */
+export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
+    where d.next_attempt_at <= ? and p.status = 'active'`
 
 export async function deliverDue(deps: Deps): Promise<void> {
-  const sql = `select distinct p.id::text as id from ${due.deliveries}`
+  const sql = `select distinct p.id::text as id from ${dueDeliveries}`
   const peers = await read<{ id: string }>(deps.orm.em.fork(), sql, [new Date(deps.clock.now())])
-  for (const { id } of peers) deps.background.start(`relay ${id}`, () => deliverAll(deps, id))
-}
-
-async function deliverAll(deps: Deps, peerId: string): Promise<void> {
-  while (await deliverBatch(deps, peerId));
+  for (const { id } of peers) {
+    deps.background.start(`relay ${id}`, async () => {
+      while (await deliverBatch(deps, id));
+    })
+  }
 }
 
 /** At most 50 events. True: more may be due. */
-export async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
+async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
   const em = deps.orm.em.fork()
   const peer = await em.findOne(Peer, { id: peerId, status: 'active' })
   if (!peer) return false
@@ -50,7 +40,7 @@ export async function deliverBatch(deps: Deps, peerId: string): Promise<boolean>
   const isOver = ({ userId }: Delivery) => !known.has(userId) || ended.includes(userId)
   await finish(deps, peerId, { over: deliveries.filter(isOver), kept: deliveries.filter((one) => !isOver(one)) })
   if (living.length > 0) await countOutcome(deps, peer.origin, status)
-  return status >= 200 && status <= 299 && deliveries.length === policy.relayEventsMax
+  return isSuccess(status) && deliveries.length === policy.relayEventsMax
 }
 
 /** One replica holds each delivery until the lease ends. */
@@ -66,27 +56,20 @@ async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> 
   )
 }
 
-async function post(
-  deps: Deps,
-  peer: Peer,
-  users: readonly NativeUser[],
-): Promise<{ status: number; ended: string[] }> {
-  const { method, path } = endpoints.relay
+type Outcome = { status: number; ended: string[] }
+
+async function post(deps: Deps, peer: Peer, users: readonly NativeUser[]): Promise<Outcome> {
   const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
-  const body = {
-    version: 1,
-    sourceInstance: deps.config.publicAddress.origin,
-    sourceInstanceId: instanceId,
-    events: users.map((user) => profileEvent(deps.config, user)),
-  }
-  const message = { method, path, body, timeoutMs: policy.relayTimeoutMs }
+  const source = { sourceInstance: deps.config.publicAddress.origin, sourceInstanceId: instanceId }
+  const body = { version: 1, ...source, events: users.map((user) => profileEvent(deps.config, user)) }
+  const message = { endpoint: endpoints.relay, body, timeoutMs: policy.relayTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
   if (!exchange) return { status: 0, ended: [] }
   const { status } = exchange.answer
-  const said = relayReply.safeParse(jsonOf(exchange.answer))
-  if (status < 200 || status > 299 || !said.success) return { status, ended: [] }
-  const final = said.data.rejected.filter(({ reason }) => finalReasons.has(reason))
-  return { status, ended: [...said.data.accepted, ...final.map(({ messageId }) => messageId)] }
+  const said = relayReply.safeParse(jsonOf(exchange.answer)).data
+  if (!isSuccess(status) || !said) return { status, ended: [] }
+  const refused = said.rejected.filter(({ reason }) => final.includes(reason))
+  return { status, ended: [...said.accepted, ...refused.map(({ messageId }) => messageId)] }
 }
 
 /** A profile changed meanwhile has another version: it stays, and is due. */
@@ -98,9 +81,8 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
     const done = `delete from federation_deliveries as d using unnest(?::bigint[], ?::bigint[]) as done (user_id, version)
       where d.peer_id = ? and d.user_id = done.user_id and d.version = done.version`
     await changeRows(em, done, [users, versions, peerId])
-    const changed =
-      'update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id = any(?::bigint[])'
-    await changeRows(em, changed, [new Date(deps.clock.now()), peerId, users])
+    const sql = 'update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id = any(?::bigint[])'
+    await changeRows(em, sql, [new Date(deps.clock.now()), peerId, users])
   }
   for (const { userId, version, attempts } of kept) {
     const next = new Date(deps.clock.now() + delayAfter(policy.deliveryDelaysMs, attempts))
@@ -112,10 +94,10 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
 
 /** Ten failures: unreachable. Five refusals: an admin is needed. A success clears both. */
 async function countOutcome(deps: Deps, origin: string, status: number): Promise<void> {
-  await withPeer(deps, origin, async (_em, peer) => {
+  await withPeer(deps, { origin }, async (_em, peer) => {
     if (peer?.status !== 'active') return
     const now = new Date(deps.clock.now())
-    if (status >= 200 && status <= 299) {
+    if (isSuccess(status)) {
       peer.see(now)
       peer.failedDeliveries = 0
       peer.refusedDeliveries = 0
@@ -131,13 +113,10 @@ async function countOutcome(deps: Deps, origin: string, status: number): Promise
 
 /** Contract: 7. */
 export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
-  return await deps.bus.subscribe(
-    profileChanged,
-    async ({ payload }) => {
-      if (await enqueueProfile(deps, payload.userId)) void deps.maintenance.runNow()
-    },
-    { group: 'federation-profiles' },
-  )
+  const onChange = async ({ payload: { userId } }: Received<typeof profileChanged>) => {
+    if (await enqueueProfile(deps, userId)) void deps.maintenance.runNow()
+  }
+  return await deps.bus.subscribe(profileChanged, onChange, { group: 'federation-profiles' })
 }
 
 /** One slot for each peer and user. Sends the profile of the time of sending. Returns how many peers. */
@@ -149,14 +128,9 @@ export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: 
   const peers = await em.find(Peer, { origin: { $in: origins }, status: { $nin: ['rejected', 'revoked'] } })
   const now = deps.clock.now()
   const times = [user.profileUpdatedAt, new Date(now), new Date(now + policy.deliveryLifetimeMs)]
-  for (const peer of peers) {
-    await changeRows(
-      em,
-      `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at) values (?, ?, ?, ?, ?)
+  const sql = `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at) values (?, ?, ?, ?, ?)
        on conflict (peer_id, user_id) do update set version = greatest(federation_deliveries.version, excluded.version),
-         attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`,
-      [peer.id, user.id, ...times],
-    )
-  }
+         attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`
+  for (const peer of peers) await changeRows(em, sql, [peer.id, user.id, ...times])
   return peers.length
 }

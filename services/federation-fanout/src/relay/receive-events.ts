@@ -1,28 +1,38 @@
-import {
-  type RelayEvent,
-  type RemoteProfile,
-  isStorableText,
-  presenceUpdate,
-  relayEvent,
-  type relayReply,
-  applyRemoteProfiles,
-  homeFields,
-  profileUpdate,
-  remotePresenceReported,
-} from '@gatehouse/contracts'
+import { applyRemoteProfiles, homeFields, isStorableText, remotePresenceReported } from '@gatehouse/contracts'
+import { presenceUpdate, profileUpdate, relayEvent } from '@gatehouse/contracts'
+import type { relayBody, RelayEvent, relayReply, RemoteProfile } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import type { Peer } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { hostOf } from '../peers/signature.ts'
+import { isOtherInstance, noteInstance } from '../peers/peer-states.ts'
+import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-export type RelayReply = z.infer<typeof relayReply>
+type RelayReply = z.infer<typeof relayReply>
+type Relayed = z.infer<typeof relayBody> & { requestId?: string | undefined }
 
-export type EventVerdict = 'accepted' | { rejected: string } | { undeliverable: string }
+/**
+ * Another instanceId parks the peer. Who names no source is the signer. Throws source_mismatch, peer_unknown.
+ * federation-wire.md 2.6, 3; federation-wire-2.md 2.4.
+ */
+export async function relayEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
+  const { sourceInstance, sourceInstanceId, requestId } = relayed
+  if (sourceInstance !== undefined && normalizeSignedOrigin(sourceInstance) !== peer.origin) {
+    throw refuse.source_mismatch()
+  }
+  if (sourceInstanceId && sourceInstanceId !== peer.instanceId) {
+    await noteInstance(deps, peer.origin, { instanceId: sourceInstanceId, requestId })
+  }
+  if (isOtherInstance(peer, sourceInstanceId)) throw refuse.peer_unknown()
+  return await receiveEvents(deps, peer, relayed)
+}
+
+type Verdict = 'accepted' | { rejected: string } | { undeliverable: string }
 
 /** Existing instances repeat such events. federation-wire.md 3, relay. */
-const later: EventVerdict = { rejected: 'temporarily_unavailable' }
+const later: Verdict = { rejected: 'temporarily_unavailable' }
 
 /** Full names, or prefixes ending in an underscore. federation-wire.md 6, relay events. */
 const ignoredTypes = [
@@ -31,48 +41,40 @@ const ignoredTypes = [
   ...['friend_remove', 'update', 'delete', 'reaction_', 'dm_typing_', 'member_'],
 ]
 
+type Collected = { presences: PresenceReport[]; profiles: Map<RelayEvent, RemoteProfile> }
+
 /** An event without a readable messageId gets no answer. federation-wire.md 3, 6. */
-export async function receiveEvents(
-  deps: Deps,
-  peer: Peer,
-  { events: given, requestId }: { events: readonly unknown[]; requestId?: string | undefined },
-): Promise<RelayReply> {
-  const events = given.map((event) => relayEvent.safeParse(event)).flatMap(({ data }) => (data ? [data] : []))
-  const presences: PresenceReport[] = []
-  const profiles = new Map<RelayEvent, RemoteProfile>()
-  const verdicts = new Map(events.map((event) => [event, judgeEvent(peer, event, { presences, profiles })]))
+export async function receiveEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
+  const events = relayed.events.flatMap((event) => relayEvent.safeParse(event).data ?? [])
+  const collected: Collected = { presences: [], profiles: new Map() }
+  const verdicts = new Map(events.map((event) => [event, judgeEvent(peer, event, collected)]))
+  const { presences, profiles } = collected
   if (!(await applyProfiles(deps, peer, [...profiles.values()]))) {
     for (const event of profiles.keys()) verdicts.set(event, later)
   }
-  await reportPresences(deps, peer, { reports: presences, requestId })
-  return toReply(events, verdicts)
+  await reportPresences(deps, presences, relayed.requestId)
+  return toReply(verdicts)
 }
 
-type Collected = { presences: PresenceReport[]; profiles: Map<RelayEvent, RemoteProfile> }
-
-function judgeEvent(peer: Peer, event: RelayEvent, { presences, profiles }: Collected): EventVerdict {
+/** Unreadable presences and profiles are accepted. */
+function judgeEvent(peer: Peer, event: RelayEvent, { presences, profiles }: Collected): Verdict {
   const { eventType } = event
-  if (eventType === 'presence_update') return collectPresence(peer, event, presences)
-  if (eventType === 'profile_update') return collectProfile(peer, event, profiles)
+  if (eventType === 'presence_update') {
+    const report = readPresence(event)
+    if (report && report.host !== peer.host) return { rejected: 'attribution_mismatch' }
+    if (report) presences.push(report)
+    return 'accepted'
+  }
+  if (eventType === 'profile_update') {
+    const profile = readProfile(peer, event)
+    if (profile === 'foreign') return { rejected: 'attribution_mismatch' }
+    if (profile) profiles.set(event, profile)
+    return 'accepted'
+  }
   if (eventType === 'friend_request_create') return { rejected: 'recipient_not_found' }
   if (eventType === 'dm_call_start') return { undeliverable: 'no_recipient' }
   const isIgnored = ignoredTypes.some((type) => (type.endsWith('_') ? eventType.startsWith(type) : eventType === type))
   return isIgnored ? 'accepted' : { rejected: 'unknown_event_type' }
-}
-
-function collectPresence(peer: Peer, event: RelayEvent, presences: PresenceReport[]): EventVerdict {
-  const report = readPresence(event)
-  if (!report) return 'accepted'
-  if (report.host !== peer.host) return { rejected: 'attribution_mismatch' }
-  presences.push(report)
-  return 'accepted'
-}
-
-function collectProfile(peer: Peer, event: RelayEvent, profiles: Collected['profiles']): EventVerdict {
-  const profile = readProfile(peer, event)
-  if (profile === 'foreign') return { rejected: 'attribution_mismatch' }
-  if (profile) profiles.set(event, profile)
-  return 'accepted'
 }
 
 function readPresence(event: RelayEvent): PresenceReport | undefined {
@@ -80,21 +82,6 @@ function readPresence(event: RelayEvent): PresenceReport | undefined {
   if (!data || !isStorableText(data.homeUserId)) return undefined
   const status = data.status === 'offline' ? 'offline' : 'online'
   return { homeUserId: data.homeUserId, host: hostOf(data.homeInstance), status }
-}
-
-function toReply(events: readonly RelayEvent[], verdicts: ReadonlyMap<RelayEvent, EventVerdict>): RelayReply {
-  const accepted: string[] = []
-  const rejected: RelayReply['rejected'] = []
-  const undeliverable: RelayReply['rejected'] = []
-  for (const event of events) {
-    const verdict = verdicts.get(event) ?? later
-    const { messageId } = event
-    if (verdict === 'accepted') accepted.push(messageId)
-    else if ('rejected' in verdict) rejected.push({ messageId, reason: verdict.rejected })
-    else undeliverable.push({ messageId, reason: verdict.undeliverable })
-  }
-  const { maxUploadSize } = policy
-  return { accepted, rejected, ...(undeliverable.length > 0 && { undeliverable }), maxUploadSize }
 }
 
 /** `foreign`: not its user. Undefined: unreadable. */
@@ -108,12 +95,21 @@ function readProfile(peer: Peer, event: RelayEvent): RemoteProfile | 'foreign' |
   return { homeUserId, profileUpdatedAt, username: texts.username ?? '', ...fields } as RemoteProfile
 }
 
+function toReply(verdicts: ReadonlyMap<RelayEvent, Verdict>): RelayReply {
+  const accepted: string[] = []
+  const rejected: RelayReply['rejected'] = []
+  const undeliverable: RelayReply['rejected'] = []
+  for (const [{ messageId }, verdict] of verdicts) {
+    if (verdict === 'accepted') accepted.push(messageId)
+    else if ('rejected' in verdict) rejected.push({ messageId, reason: verdict.rejected })
+    else undeliverable.push({ messageId, reason: verdict.undeliverable })
+  }
+  const { maxUploadSize } = policy
+  return { accepted, rejected, ...(undeliverable.length > 0 && { undeliverable }), maxUploadSize }
+}
+
 /** Returns whether it succeeded. federation-wire.md 3. */
-async function applyProfiles(
-  { bus, log }: Pick<Deps, 'bus' | 'log'>,
-  { origin, host }: Peer,
-  profiles: RemoteProfile[],
-): Promise<boolean> {
+async function applyProfiles({ bus, log }: Deps, { origin, host }: Peer, profiles: RemoteProfile[]): Promise<boolean> {
   if (profiles.length === 0) return true
   try {
     await bus.request(applyRemoteProfiles, { origin, host, profiles }, { timeoutMs: policy.profileCallTimeoutMs })
@@ -127,18 +123,15 @@ async function applyProfiles(
 type PresenceReport = { homeUserId: string; host: string; status: 'online' | 'offline' }
 
 /** Never stored. Ends by time. Contract: 6. */
-async function reportPresences(
-  { orm, bus, clock }: Pick<Deps, 'orm' | 'bus' | 'clock'>,
-  { host }: Peer,
-  { reports, requestId }: { reports: readonly PresenceReport[]; requestId: string | undefined },
-): Promise<void> {
-  if (reports.length === 0) return
+async function reportPresences({ orm, bus, clock }: Deps, reports: PresenceReport[], requestId: string | undefined) {
+  const [first] = reports
+  if (!first) return
   const latest = new Map(reports.map(({ homeUserId, status }) => [homeUserId, status]))
   const users = await read<{ id: string; homeUserId: string }>(
     orm.em.fork(),
     `select id::text as id, home_user_id as "homeUserId" from users
      where home_instance = ? and home_user_id in (select jsonb_array_elements_text(?::jsonb)) and not is_deleted`,
-    [host, JSON.stringify([...latest.keys()])],
+    [first.host, JSON.stringify([...latest.keys()])],
   )
   const until = clock.now() + policy.presenceLifetimeMs
   for (const { id: userId, homeUserId } of users) {

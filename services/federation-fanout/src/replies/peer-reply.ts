@@ -1,22 +1,9 @@
 import type { PeerReply, approvalRequestReply } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { ApprovalRequest, Peer } from '@gatehouse/domain'
+import { ApprovalRequest, Peer, peerReasons } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-
-/** federation-wire-2.md 2.2. */
-const statusReasons: Record<NonNullable<Peer['reason']>, string | null> = {
-  denied_by_admin: 'denied_by_local_admin',
-  expired: null,
-  denied_by_peer: 'denied_by_remote',
-  refused_by_peer: 'denied_by_remote',
-  revoked_by_peer: 'revoked_by_remote',
-  remote_reset_required: 'stale_peering_on_remote',
-  peer_reset_detected: 'peer_reset_detected',
-  repeer_incomplete: 'repeer_incomplete',
-  deliveries_refused: 'auth_failures',
-}
 
 /** Never the secret. Contract: 7. */
 export function peerReply(peer: Peer): PeerReply {
@@ -25,7 +12,7 @@ export function peerReply(peer: Peer): PeerReply {
     origin: peer.origin,
     status: peer.status,
     reason: peer.reason ?? null,
-    statusReason: peer.reason ? statusReasons[peer.reason] : null,
+    statusReason: peer.reason ? peerReasons[peer.reason] : null,
     instanceName: peer.instanceName ?? null,
     instanceId: peer.instanceId ?? null,
     createdAt: peer.createdAt.getTime(),
@@ -39,32 +26,25 @@ export function peerReply(peer: Peer): PeerReply {
   }
 }
 
-/** Never the secret or token. Contract: 7. */
-export function requestReply(request: ApprovalRequest): z.infer<typeof approvalRequestReply> {
-  return {
-    id: request.id,
-    origin: request.sourceOrigin,
-    direction: request.direction,
-    instanceName: request.instanceName ?? null,
-    requestedAt: request.createdAt.getTime(),
-    expiresAt: request.expiresAt.getTime(),
-  }
-}
-
 /** Newest first. Contract: 7. */
 export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<PeerReply[]> {
+  const sql = `select origin, count(*)::int as count
+  from (select origin from deletion_orders where state = 'overdue' limit ?) as overdue group by origin`
   const [peers, orders] = await Promise.all([
     orm.em.fork().findAll(Peer, { orderBy: { id: 'desc' } }),
-    read<{ origin: string; count: number }>(orm.em.fork(), overdueSql, [policy.overdueOrdersCounted]),
+    read<{ origin: string; count: number }>(orm.em.fork(), sql, [policy.overdueOrdersCounted]),
   ])
   const overdue = new Map(orders.map(({ origin, count }) => [origin, count]))
   return peers.map((peer) => ({ ...peerReply(peer), ordersOverdue: overdue.get(peer.origin) ?? 0 }))
 }
 
-const overdueSql = `select origin, count(*)::int as count
-  from (select origin from deletion_orders where state = 'overdue' limit ?) as overdue group by origin`
+type RequestReply = z.infer<typeof approvalRequestReply>
 
-/** Newest first. Contract: 7. */
-export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<ApprovalRequest[]> {
-  return await orm.em.fork().find(ApprovalRequest, { status: 'pending' }, { orderBy: { id: 'desc' }, limit: 200 })
+/** Newest first. Never the secret or token. Contract: 7. */
+export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<RequestReply[]> {
+  const newest = { orderBy: { id: 'desc' }, limit: 200 } as const
+  const requests = await orm.em.fork().find(ApprovalRequest, { status: 'pending' }, newest)
+  return requests.map(({ id, sourceOrigin: origin, direction, instanceName = null, createdAt, expiresAt }) => {
+    return { id, origin, direction, instanceName, requestedAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
+  })
 }

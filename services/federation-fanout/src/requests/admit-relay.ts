@@ -7,14 +7,19 @@ import { policy } from '../policy.ts'
 import type { BodyReading } from './raw-body.ts'
 import { namedPeer } from './require-peer.ts'
 
-type AdmissionDeps = Pick<Deps, 'orm' | 'signingNetworks'>
-
 export type RelayState = AppState & { bodyReading?: BodyReading; relayBody?: RelayBody }
 type RelayBody = { peerId: string; network: string; isProven: boolean }
 
 /** Per process. Contract: 7, relay; docs/decisions/signed-requests.md. */
-export function createRelayAdmission({ signingNetworks, ...deps }: AdmissionDeps) {
-  const bodies = createRelayBodies()
+export function createRelayAdmission({ signingNetworks, ...deps }: Pick<Deps, 'orm' | 'signingNetworks'>) {
+  const held = new Set<RelayBody>()
+  const isFull = () => held.size >= policy.relayBodiesAtOnce
+  const isRefused = ({ peerId, network, isProven }: RelayBody): boolean => {
+    const alike = [...held].filter((other) => other.isProven === isProven)
+    if (isFull() || alike.some((other) => other.peerId === peerId)) return true
+    if (isProven) return false
+    return alike.length >= policy.unprovenBodiesAtOnce || alike.some((other) => other.network === network)
+  }
   /**
    * Before the body is read. A small body needs no place, because it is verified at once. Large ones of active peers have
    * one place for each peer and eight in all. Networks from which a peer has never signed share four of them: anybody can
@@ -26,7 +31,8 @@ export function createRelayAdmission({ signingNetworks, ...deps }: AdmissionDeps
     const body: RelayBody = { peerId: peer.id, network: peerNetwork(address), isProven: false }
     const enlarge = async () => {
       body.isProven = await signingNetworks.includes(peer, address)
-      if (!bodies.begin(body)) throw busy()
+      if (isRefused(body)) throw busy()
+      held.add(body)
     }
     const large = { maxBytes: policy.relayBodyBytes, smallBytes: limits.jsonBodyBytes, enlarge }
     ctx.state.bodyReading = { pace: policy.relayPace, ...(peer.isActive() && large) }
@@ -34,39 +40,18 @@ export function createRelayAdmission({ signingNetworks, ...deps }: AdmissionDeps
     try {
       await next()
     } finally {
-      bodies.end(body)
+      held.delete(body)
     }
   }
   /** After `requirePeer`. Counts until answered. Throws relay_busy. */
   const claim: Middleware<RelayState> = async (ctx, next) => {
     const body = ctx.state.relayBody
-    if (body && !bodies.claim(body)) throw busy()
+    const isOther = (other: RelayBody) => other !== body && other.isProven && other.peerId === body?.peerId
+    if (body && ((!held.has(body) && isFull()) || [...held].some(isOther))) throw busy()
+    if (body) held.add(Object.assign(body, { isProven: true }))
     await next()
   }
   return { admit, claim }
 }
 
 const busy = () => refuse.relay_busy({ headers: { 'Retry-After': '1' } })
-
-function createRelayBodies() {
-  const held = new Set<RelayBody>()
-  const isRefused = (body: RelayBody): boolean => {
-    if (held.size >= policy.relayBodiesAtOnce) return true
-    const alike = [...held].filter(({ isProven }) => isProven === body.isProven)
-    if (alike.some(({ peerId }) => peerId === body.peerId)) return true
-    if (body.isProven) return false
-    return alike.length >= policy.unprovenBodiesAtOnce || alike.some(({ network }) => network === body.network)
-  }
-  return {
-    begin: (body: RelayBody): boolean => !isRefused(body) && !!held.add(body),
-    claim: (body: RelayBody): boolean => {
-      const isOther = (other: RelayBody) => other !== body && other.isProven && other.peerId === body.peerId
-      const isFull = !held.has(body) && held.size >= policy.relayBodiesAtOnce
-      if (isFull || [...held].some(isOther)) return false
-      body.isProven = true
-      held.add(body)
-      return true
-    },
-    end: (body: RelayBody): void => void held.delete(body),
-  }
-}

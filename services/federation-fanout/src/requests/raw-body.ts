@@ -21,9 +21,7 @@ export async function readRawBody(ctx: Context, reading: BodyReading = {}): Prom
   if (!(announced > 0) && ctx.get('transfer-encoding') === '') return Buffer.alloc(0)
   // A peer may sign bytes without naming a type.
   if (ctx.get('content-type') !== '' && !ctx.is('json')) throw refuse.json_required()
-  if (!['', 'identity'].includes(ctx.get('content-encoding').toLowerCase())) {
-    throw refuse.body_encoded()
-  }
+  if (!['', 'identity'].includes(ctx.get('content-encoding').toLowerCase())) throw refuse.body_encoded()
   if (announced > maxBytes) throw refuse.body_too_large()
   return await collect(ctx, { ...reading, maxBytes })
 }
@@ -35,14 +33,13 @@ export function parseBatch(body: Buffer): Record<string, unknown> {
   throw invalidInput({ field: 'body', reason: 'wrong_type' }, { text: 'The body must be a JSON object' })
 }
 
-type Reading = BodyReading & { maxBytes: number }
-
 /** An empty body is an empty object. Throws invalid_input. */
 export function parseBody(body: Buffer): Record<string, unknown> {
   return asObject(body.length === 0 ? {} : parseJson(body))
 }
 
-async function collect(ctx: Context, { maxBytes, pace, smallBytes = maxBytes, enlarge }: Reading): Promise<Buffer> {
+async function collect(ctx: Context, reading: BodyReading & { maxBytes: number }): Promise<Buffer> {
+  const { maxBytes, pace, smallBytes = maxBytes, enlarge } = reading
   const chunks: Buffer[] = []
   let length = 0
   let isLarge = false

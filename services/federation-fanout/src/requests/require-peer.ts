@@ -1,24 +1,18 @@
-import { changeRows } from '@gatehouse/database'
+import { changeRows, takeShared, type SharedLimit } from '@gatehouse/database'
 import { Peer } from '@gatehouse/domain'
-import { isRefusal, refuse } from '@gatehouse/runtime'
+import { createQuota, isRefusal, rateLimited, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { activate, isConsented } from '../handshake/activate.ts'
-import {
-  lacksSignature,
-  readSignedHeaders,
-  signAnswer,
-  verifySignature,
-  type SignedHeaders,
-} from '../peers/signature.ts'
+import { activate, isConsented } from '../peers/peer-states.ts'
+import { lacksSignature, readSignedHeaders, signAnswer, verifySignature } from '../peers/signature.ts'
+import type { SignedHeaders } from '../peers/signature.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { parseBody, readRawBody, type BodyReading } from './raw-body.ts'
 
-type Signer = { peer: Peer; secret: string; signed: SignedHeaders }
-type Verification = ({ outcome: 'accepted' } & Signer) | { outcome: keyof typeof refusals }
+type Accepted = { outcome: 'accepted'; peer: Peer; secret: string; signed: SignedHeaders }
+type Verification = Accepted | { outcome: keyof typeof refusals }
 
 const refusals = {
   missing: refuse.signature_missing,
@@ -29,38 +23,27 @@ const refusals = {
   replayed: refuse.nonce_used,
 }
 
-export type PeerOptions = {
-  /** The epoch question: refused only to revoked peers. It never activates a peer. */
-  isProof?: boolean
-  parse?: (body: Buffer) => Record<string, unknown>
-}
-
-/** Throws signature_missing, peer_unknown, signature_wrong, signature_stale, nonce_used. Contract: 7. */
-export function requirePeer(deps: Deps, { isProof = false, parse = parseBody }: PeerOptions = {}): Middleware {
+/**
+ * `isProof`: the epoch question is refused only to revoked peers, and never activates a peer. Throws signature_missing,
+ * peer_unknown, signature_wrong, signature_stale, nonce_used. Contract: 7.
+ */
+export function requirePeer(deps: Deps, { isProof = false, parse = parseBody } = {}): Middleware {
   const help = 'Signed requests of other instances'
   const requests = deps.metrics.counter('gatehouse_federation_signed_requests_total', help, ['outcome'])
   return async (ctx, next) => {
     const body = await readRawBody(ctx, ctx.state.bodyReading as BodyReading | undefined)
-    const verification = await verifyRequest(deps, {
-      headers: ctx.headers,
-      body,
-      isProof,
-      requestId: ctx.state.requestId as string,
-    })
+    const requestId = ctx.state.requestId as string
+    const verification = await verifyRequest(deps, { headers: ctx.headers, body, isProof, requestId })
     requests.inc({ outcome: verification.outcome })
     if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
-    await deps.signingNetworks.note(verification.peer, callerOf(ctx).address)
-    await noteSeen(deps, verification.peer)
-    ctx.state.signer = verification.peer
-    ctx.state.signerSecret = verification.secret
-    ctx.state.signedInput = parse(body)
-    await runWithNonce(deps, ctx, verification.signed, next)
+    const { peer, secret, signed } = verification
+    await deps.signingNetworks.note(peer, callerOf(ctx).address)
+    const now = new Date(deps.clock.now())
+    const sql = 'update peers set seen_at = ? where id = ?'
+    if (!peer.isSeenAt(now)) await changeRows(deps.orm.em.fork(), sql, [now, peer.id])
+    Object.assign(ctx.state, { signer: peer, signerSecret: secret, signedInput: parse(body) })
+    await runWithNonce(deps, ctx, signed, next)
   }
-}
-
-async function noteSeen({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, peer: Peer): Promise<void> {
-  const now = new Date(clock.now())
-  if (!peer.isSeenAt(now)) await changeRows(orm.em.fork(), 'update peers set seen_at = ? where id = ?', [now, peer.id])
 }
 
 /** For refusals before the body is read. Throws signature_missing, peer_unknown. Contract: 7, relay. */
@@ -92,21 +75,18 @@ async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: 
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
-type Proof = { secret: string; requestId: string }
-
 /** Contract: 7, handshake, consent; federation-wire.md 2.8. */
-async function takeProof(deps: Deps, known: Peer, { secret, requestId }: Proof): Promise<Peer | null> {
+async function takeProof(deps: Deps, known: Peer, { secret, requestId }: { secret: string; requestId: string }) {
   if (known.isActive() && secret !== known.nextSecret) return known
-  const take = async (em: EntityManager, peer: Peer | null) => {
+  return await withPeer(deps, { origin: known.origin, requestId }, async (em, peer) => {
     const now = deps.clock.now()
     if (peer?.isActive() && peer.nextSecret === secret) {
       peer.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
     } else if (peer?.isOffered() && peer.secret === secret && (await isConsented(em, peer))) {
-      await activate(em, peer, { origin: peer.origin, secret }, new Date(now))
+      await activate(em, peer, { secret }, new Date(now))
     }
     return peer?.isActive() ? peer : null
-  }
-  return await withPeer(deps, known.origin, take, { requestId })
+  })
 }
 
 export function signerOf(ctx: Context): Peer {
@@ -132,7 +112,8 @@ async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, nex
     await next()
   } catch (error) {
     if (!isRefusal(error) || error.status >= 500) {
-      await releaseNonce(deps, signed).catch((fault: unknown) => {
+      const sql = 'delete from federation_nonces where origin = ? and nonce = ?'
+      await changeRows(deps.orm.em.fork(), sql, [signed.origin, signed.nonce]).catch((fault: unknown) => {
         deps.log.warn({ requestId: ctx.state.requestId as string, err: fault }, 'nonce not released')
       })
     }
@@ -140,19 +121,46 @@ async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, nex
   }
 }
 
-type Nonce = { origin: string; nonce: string }
-
 /** False: used before, on any replica. Contract: 7. */
-export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: Nonce) {
-  const taken = await changeRows(
-    orm.em.fork(),
-    'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing',
-    [origin, nonce, new Date(clock.now() + policy.nonceLifetimeMs)],
-  )
-  return taken === 1
+export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: SignedHeaders) {
+  const sql = 'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing'
+  const expiresAt = new Date(clock.now() + policy.nonceLifetimeMs)
+  return (await changeRows(orm.em.fork(), sql, [origin, nonce, expiresAt])) === 1
 }
 
-/** The same request may come again. */
-async function releaseNonce({ orm }: Pick<Deps, 'orm'>, { origin, nonce }: Nonce): Promise<void> {
-  await changeRows(orm.em.fork(), 'delete from federation_nonces where origin = ? and nonce = ?', [origin, nonce])
+/** Throws rate_limited. Contract: 1, 7. */
+export async function takeFromLimit(
+  { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
+  ctx: Pick<Context, 'set'>,
+  { limit, key }: { limit: SharedLimit; key: string },
+): Promise<void> {
+  const { remaining, retryAfter } = await takeShared(orm.em.fork(), { limit, key, now: clock.now() })
+  ctx.set({
+    'RateLimit-Limit': String(limit.requests),
+    'RateLimit-Remaining': String(Math.max(0, remaining)),
+    'RateLimit-Reset': String(retryAfter),
+  })
+  if (remaining < 0) throw rateLimited(retryAfter)
+}
+
+/** Use it after `requirePeer`: strangers must not use up the limit. federation-wire.md 1, limits. */
+export function limitPeer(deps: Pick<Deps, 'orm' | 'clock'>, limit: SharedLimit): Middleware {
+  return async (ctx, next) => {
+    await takeFromLimit(deps, ctx, { limit, key: signerOf(ctx).id })
+    await next()
+  }
+}
+
+/** Of each peer, in this process. Use it after `requirePeer`. Throws busy. Contract: 7, sync. */
+export function oneAtATime(): Middleware {
+  const underWay = createQuota(1)
+  return async (ctx, next) => {
+    const { id } = signerOf(ctx)
+    if (!underWay.take(id)) throw refuse.busy({ headers: { 'Retry-After': '1' } })
+    try {
+      await next()
+    } finally {
+      underWay.release(id)
+    }
+  }
 }

@@ -17,16 +17,11 @@ export function createSigningNetworks({ orm, clock }: Pick<Resources, 'orm' | 'c
       const key = `${id} ${network}`
       const now = clock.now()
       if ((written.get(key) ?? 0) > now) return
-      await changeRows(
-        orm.em.fork(),
-        `insert into signing_networks (peer_id, network, ends_at) select ?, ?, ?
+      const sql = `insert into signing_networks (peer_id, network, ends_at) select ?, ?, ?
          where (select count(*) from signing_networks where peer_id = ? and network <> ? and ends_at > ?) < ?
-         on conflict (peer_id, network) do update set ends_at = excluded.ends_at`,
-        [
-          ...[id, network, new Date(now + policy.signingNetworkMs)],
-          ...[id, network, new Date(now), policy.signingNetworksPerPeer],
-        ],
-      )
+         on conflict (peer_id, network) do update set ends_at = excluded.ends_at`
+      const row = [id, network, new Date(now + policy.signingNetworkMs)]
+      await changeRows(orm.em.fork(), sql, [...row, id, network, new Date(now), policy.signingNetworksPerPeer])
       if (written.size >= policy.signingNetworksKnown) written.clear()
       written.set(key, now + policy.signingNetworkMs / 2)
     },

@@ -1,23 +1,18 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
+import type { Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { answer, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
 import { approveRequest, denyRequest } from '../operations/decide-request.ts'
-import {
-  forgetPeer,
-  recheckPeer,
-  resetPeer,
-  revokePeer,
-  rotatePeer,
-  setRotation,
-} from '../operations/administer-peer.ts'
+import { forgetPeer, recheckPeer, resetPeer, revokePeer, rotatePeer } from '../operations/administer-peer.ts'
+import { setRotation } from '../operations/administer-peer.ts'
 import { ensurePeering, findSettledPeering } from '../operations/ensure-peering.ts'
 import { initiatePeering } from '../operations/initiate-peering.ts'
 import { policy } from '../policy.ts'
-import { listApprovalRequests, listPeers, peerReply, requestReply } from '../replies/peer-reply.ts'
-import { takeFromLimit } from '../requests/peer-limits.ts'
+import { listApprovalRequests, listPeers, peerReply } from '../replies/peer-reply.ts'
+import { takeFromLimit } from '../requests/require-peer.ts'
 
 /** Contract: 7. */
 export function peerRoutes(deps: Deps): Router<AppState> {
@@ -54,18 +49,11 @@ function addAdminRoutes(router: Router<AppState>, deps: Deps): void {
   answer(router, endpoints.approveRequest, (input, ctx) => approveRequest(deps, { ...input, ...causeOf(ctx) }))
   answer(router, endpoints.denyRequest, (input, ctx) => denyRequest(deps, { ...input, ...causeOf(ctx) }))
   answer(router, endpoints.listPeers, async () => ({ peers: await listPeers(deps) }))
-  answer(router, endpoints.recheckPeer, async (input, ctx) => ({
-    peer: peerReply(await recheckPeer(deps, { ...input, ...causeOf(ctx) })),
-  }))
-  answer(router, endpoints.rotatePeer, async (input, ctx) => ({
-    peer: peerReply(await rotatePeer(deps, { ...input, ...causeOf(ctx) })),
-  }))
-  answer(router, endpoints.patchPeer, async (input, ctx) => ({
-    peer: peerReply(await setRotation(deps, { ...input, ...causeOf(ctx) })),
-  }))
-  answer(router, endpoints.listApprovalRequests, async () => ({
-    requests: (await listApprovalRequests(deps)).map(requestReply),
-  }))
+  answer(router, endpoints.listApprovalRequests, async () => ({ requests: await listApprovalRequests(deps) }))
+  const shown = async (peer: Promise<Peer>) => ({ peer: peerReply(await peer) })
+  answer(router, endpoints.recheckPeer, (input, ctx) => shown(recheckPeer(deps, { ...input, ...causeOf(ctx) })))
+  answer(router, endpoints.rotatePeer, (input, ctx) => shown(rotatePeer(deps, { ...input, ...causeOf(ctx) })))
+  answer(router, endpoints.patchPeer, (input, ctx) => shown(setRotation(deps, { ...input, ...causeOf(ctx) })))
 }
 
 const causeOf = (ctx: { state: AppState }) => ({ actor: requireAdmin(ctx), requestId: requestIdOf(ctx) })

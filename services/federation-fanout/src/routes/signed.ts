@@ -3,22 +3,17 @@ import { endpoints } from '@gatehouse/contracts'
 import { loadInstanceSettings } from '@gatehouse/domain'
 import { parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import {
-  consumeAttachProof,
-  lookUpById,
-  lookUpByName,
-  deleteIdentity,
-  resolveStub,
-} from '../operations/remote-users.ts'
-import { receiveDenial } from '../maintenance/send-denial.ts'
-import { receiveRotation } from '../maintenance/rotate-secret.ts'
-import { relayEvents } from '../operations/relay-events.ts'
+import { receiveRotation } from '../operations/administer-peer.ts'
+import { receiveDenial } from '../operations/decide-request.ts'
+import { consumeAttachProof, lookUpById, lookUpByName } from '../operations/remote-users.ts'
+import { deleteIdentity, resolveStub } from '../operations/remote-users.ts'
 import { policy } from '../policy.ts'
-import { answerSync } from '../relay/answer-sync.ts'
+import { answerSync } from '../relay/native-profiles.ts'
+import { relayEvents } from '../relay/receive-events.ts'
 import { createRelayAdmission } from '../requests/admit-relay.ts'
-import { limitPeer, oneAtATime } from '../requests/peer-limits.ts'
 import { parseBatch, readRawBody } from '../requests/raw-body.ts'
-import { answerSigned, requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
+import { answerSigned, limitPeer, oneAtATime, requirePeer } from '../requests/require-peer.ts'
+import { signedInput, signerOf } from '../requests/require-peer.ts'
 
 /** Contract: 7; federation-wire.md 3, 4. */
 export function signedRoutes(deps: Deps): Router {

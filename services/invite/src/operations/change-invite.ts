@@ -1,13 +1,6 @@
 import { enqueue } from '@gatehouse/bus'
-import {
-  type AuditAction,
-  type EventDefinition,
-  inviteChanged,
-  type patchInviteBody,
-  inviteRevoked,
-  inviteDeleted,
-  inviteReinstated,
-} from '@gatehouse/contracts'
+import { inviteChanged, inviteDeleted, inviteReinstated, inviteRevoked } from '@gatehouse/contracts'
+import type { AuditAction, EventDefinition, patchInviteBody } from '@gatehouse/contracts'
 import { transaction, violates } from '@gatehouse/database'
 import { Invite, assertCallerCurrent, recordAudit, type ActingAdmin, deriveInviteStatus } from '@gatehouse/domain'
 import { randomToken, refuse, type Random } from '@gatehouse/runtime'
@@ -28,15 +21,19 @@ export async function actAsAdmin<T>(
   })
 }
 
-export type Target = { id: string; admin: ActingAdmin; requestId?: string | undefined }
-
-type Recorded = Omit<Change<z.ZodType>, 'invite' | 'admin' | 'requestId'>
+type Target = { id: string; admin: ActingAdmin; requestId?: string | undefined }
+type Change = {
+  event: EventDefinition
+  facts?: Record<string, unknown>
+  action: AuditAction
+  detail: Record<string, unknown>
+}
 
 /** Locks the invite against other admins and redemptions. Null: nothing has changed. Throws invite_unknown. */
-export async function changeInvite(
+async function changeInvite(
   deps: ChangeDeps,
   { id, admin, requestId }: Target,
-  change: (invite: Invite, em: EntityManager) => Recorded | null,
+  change: (invite: Invite, em: EntityManager) => Change | null,
 ): Promise<Invite> {
   const changed = await actAsAdmin(deps, admin, async (em) => {
     const invite = await em.findOne(Invite, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
@@ -49,35 +46,25 @@ export async function changeInvite(
   return changed
 }
 
-export type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
-
-/** Null lifts a limit. `expiresAt` in milliseconds. Contract: 4. */
-export function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): void {
-  if (maxUses !== undefined) invite.maxUses = maxUses
-  if (expiresAt !== undefined) invite.expiresAt = expiresAt === null ? null : new Date(expiresAt)
-}
-
-type Change<P extends z.ZodType> = {
-  event: EventDefinition<P>
-  facts?: Record<string, unknown>
-  action: AuditAction
-  detail: Record<string, unknown>
-  invite: Invite
-  admin: ActingAdmin
-  requestId: string | undefined
-}
-
 /** Contract: 5; Design: invariant 2. */
-export async function recordInviteChange<P extends z.ZodType>(
+export async function recordInviteChange(
   em: EntityManager,
   { clock, random }: Pick<ChangeDeps, 'clock' | 'random'>,
-  { event, facts, action, detail, invite, admin, requestId }: Change<P>,
+  { event, facts, action, detail, invite, admin, requestId }: Change & Omit<Target, 'id'> & { invite: Invite },
 ): Promise<void> {
   const at = clock.now()
   const actor = { userId: admin.userId, username: admin.username }
   recordAudit(em, { action, actor, target: { type: 'invite', id: invite.id }, detail, at: new Date(at) })
-  const payload = { inviteId: invite.id, name: invite.name, at, actor, ...facts } as z.input<P>
+  const payload = { inviteId: invite.id, name: invite.name, at, actor, ...facts }
   await enqueue(em, event, payload, { id: random.uuid(), requestId })
+}
+
+type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
+
+/** Null lifts a limit. `expiresAt` in milliseconds. Contract: 4. */
+function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): void {
+  if (maxUses !== undefined) invite.maxUses = maxUses
+  if (expiresAt !== undefined) invite.expiresAt = expiresAt === null ? null : new Date(expiresAt)
 }
 
 type Patch = Target & { change: z.infer<typeof patchInviteBody> }
@@ -112,14 +99,11 @@ export async function deleteInvite(deps: ChangeDeps, target: Target): Promise<vo
   })
 }
 
-type Reinstatement = Target & { change: Limits }
-type Reinstated = { invite: Invite; tokenRotated: boolean }
-
 /**
  * A revoked invite gets a fresh token: its link stays unusable. Throws invite_unknown, invite_active, invite_still_ended,
  * no_free_token. Spec: Invite status; Contract: 4, reinstate.
  */
-export async function reinstateInvite(deps: ChangeDeps, { change, ...target }: Reinstatement): Promise<Reinstated> {
+export async function reinstateInvite(deps: ChangeDeps, { change, ...target }: Target & { change: Limits }) {
   return await withFreshToken(deps, async (freshToken) => {
     let tokenRotated = false
     const invite = await changeInvite(deps, target, (ended) => {

@@ -12,18 +12,11 @@ export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invi
   const { admin, name, maxUses, expiresAt, requestId } = input
   const now = deps.clock.now()
   if (expiresAt !== null && expiresAt <= now) throw refuse.expiry_past()
-
+  const times = { expiresAt: expiresAt === null ? null : new Date(expiresAt), createdAt: new Date(now) }
   const created = await withFreshToken(deps, async (token) => {
     return await actAsAdmin(deps, admin, async (em) => {
-      const invite = em.create(Invite, {
-        id: await nextId(em),
-        token,
-        name,
-        maxUses,
-        expiresAt: expiresAt === null ? null : new Date(expiresAt),
-        createdBy: admin.userId,
-        createdAt: new Date(now),
-      })
+      const id = await nextId(em)
+      const invite = em.create(Invite, { id, token, name, maxUses, createdBy: admin.userId, ...times })
       em.persist(invite)
       const detail = { name, maxUses, expiresAt }
       const record = { event: inviteCreated, action: 'invite.created' as const, detail, invite, admin, requestId }

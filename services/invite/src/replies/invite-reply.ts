@@ -1,5 +1,5 @@
 import type { InviteReply, RedemptionReply, listInvitesQuery } from '@gatehouse/contracts'
-import { findPage, type Page, type PageRequest } from '@gatehouse/database'
+import { findPage, type PageRequest } from '@gatehouse/database'
 import { User, deletedUsername, deriveInviteStatus, Invite, InviteRedemption, activeInvites } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
@@ -7,8 +7,30 @@ import type { Deps } from '../deps.ts'
 
 type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
 
+/** Newest first. Contract: 4. */
+export async function listInvites(deps: ReplyDeps, { status, ...page }: z.infer<typeof listInvitesQuery>) {
+  const active = activeInvites(deps.clock.now())
+  const where = status === 'active' ? active : { $not: active }
+  const { rows, nextCursor } = await findPage(deps.orm.em.fork(), Invite, { ...page, where })
+  return { invites: await inviteReplies(deps, rows), nextCursor }
+}
+
+/** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4. */
+export async function listRedemptions(deps: ReplyDeps, inviteId: string, page: PageRequest) {
+  const em = deps.orm.em.fork()
+  if ((await em.count(Invite, { id: inviteId })) === 0) throw refuse.invite_unknown()
+  const { rows, nextCursor } = await findPage(em, InviteRedemption, { ...page, where: { inviteId } })
+  return { redemptions: await redemptionReplies(deps, rows), nextCursor }
+}
+
+export async function inviteReply(deps: ReplyDeps, invite: Invite): Promise<InviteReply> {
+  const [reply] = await inviteReplies(deps, [invite])
+  if (!reply) throw new Error('an invite without a reply')
+  return reply
+}
+
 /** Contract: 4. */
-export async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promise<InviteReply[]> {
+async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promise<InviteReply[]> {
   const creatorIds = invites.map((invite) => invite.createdBy)
   const creators = await findCurrentNames(deps, creatorIds)
   const now = deps.clock.now()
@@ -29,66 +51,24 @@ export async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[])
   }))
 }
 
-export async function inviteReply(deps: ReplyDeps, invite: Invite): Promise<InviteReply> {
-  const [reply] = await inviteReplies(deps, [invite])
-  if (!reply) throw new Error('an invite without a reply')
-  return reply
-}
-
 /** An account without a row counts as deleted. Contract: 4. */
-export async function redemptionReplies(
-  deps: Pick<Deps, 'orm'>,
-  redemptions: readonly InviteRedemption[],
-): Promise<RedemptionReply[]> {
-  const userIds = redemptions.map((redemption) => redemption.userId)
+async function redemptionReplies(deps: ReplyDeps, rows: readonly InviteRedemption[]): Promise<RedemptionReply[]> {
+  const userIds = rows.map(({ userId }) => userId)
   const names = await findCurrentNames(deps, userIds)
-  return redemptions.map(({ id, userId, registrantUsername, redeemedAt }) => {
-    const current = names.get(userId ?? '')
-    return {
-      id,
-      userId: userId ?? null,
-      registrantUsername,
-      currentUsername: current?.username ?? null,
-      isDeleted: current?.isDeleted ?? true,
-      redeemedAt: redeemedAt.getTime(),
-    }
+  return rows.map(({ id, userId = null, registrantUsername, redeemedAt }) => {
+    const { username: currentUsername = null, isDeleted = true } = names.get(userId ?? '') ?? {}
+    return { id, userId, registrantUsername, currentUsername, isDeleted, redeemedAt: redeemedAt.getTime() }
   })
 }
 
-type CurrentName = { username: string; isDeleted: boolean }
-
 /** By id. Contract: 4. */
-async function findCurrentNames(
-  { orm }: Pick<Deps, 'orm'>,
-  userIds: readonly (string | null | undefined)[],
-): Promise<Map<string, CurrentName>> {
+async function findCurrentNames({ orm }: ReplyDeps, userIds: readonly (string | null | undefined)[]) {
   const ids = [...new Set(userIds.filter((id) => id != null))]
-  if (ids.length === 0) return new Map()
-  const users = await orm.em.fork().find(User, { id: { $in: ids } }, { fields: ['username', 'isDeleted'] })
-  return new Map(users.map((user) => [user.id, nameOf(user)]))
+  const users = ids.length > 0 ? await orm.em.fork().find(User, { id: { $in: ids } }, { fields: nameFields }) : []
+  const named = users.map(({ id, username, isDeleted }) => {
+    return [id, { username: isDeleted ? deletedUsername : username, isDeleted }] as const
+  })
+  return new Map(named)
 }
 
-function nameOf({ username, isDeleted }: CurrentName): CurrentName {
-  return { username: isDeleted ? deletedUsername : username, isDeleted }
-}
-
-/** Newest first. Contract: 4. */
-export async function listInvites(
-  { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
-  { status, ...page }: z.infer<typeof listInvitesQuery>,
-): Promise<Page<Invite>> {
-  const active = activeInvites(clock.now())
-  const where = status === 'active' ? active : { $not: active }
-  return await findPage(orm.em.fork(), Invite, { ...page, where })
-}
-
-/** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4. */
-export async function listRedemptions(
-  { orm }: Pick<Deps, 'orm'>,
-  inviteId: string,
-  page: PageRequest,
-): Promise<Page<InviteRedemption>> {
-  const em = orm.em.fork()
-  if ((await em.count(Invite, { id: inviteId })) === 0) throw refuse.invite_unknown()
-  return await findPage(em, InviteRedemption, { ...page, where: { inviteId } })
-}
+const nameFields = ['username', 'isDeleted'] as const

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { fanoutResult } from '@gatehouse/contracts'
-import { readFailure, readResult } from './read-result.ts'
+import { readFailure, readResult } from './delete-at-peers.ts'
 
 const answer = (status: number, body: unknown) => ({ status, headers: {}, body: Buffer.from(JSON.stringify(body)) })
 

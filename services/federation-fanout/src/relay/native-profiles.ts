@@ -1,11 +1,65 @@
+import { homeFields, lookupFields, profileFields, type syncBody, type syncReply } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import type { Peer } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { FederationRegistry, User, type Peer } from '@gatehouse/domain'
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import type { syncBody, syncReply } from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
+import { normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
-import { findInstances, listNativeUsers, type NativeUser, profileEvent } from '../queries/native-users.ts'
+
+/** This service cannot read the hash. See docs/decisions/database-roles.md. */
+const fields = [
+  ...(['id', 'username', 'status', 'profileUpdatedAt', 'createdAt', 'replicatedInstances'] as const),
+  ...new Set([...homeFields, ...lookupFields]),
+] satisfies readonly (keyof User)[]
+
+export type NativeUser = Pick<User, (typeof fields)[number]>
+
+/** Without detached accounts: other instances may keep their identity. */
+const isNative = { isDeleted: false, homeInstance: null, federationHomeOrphaned: false }
+
+export async function listNativeUsers(em: EntityManager, where: FilterQuery<User>): Promise<NativeUser[]> {
+  return await em.find(User, { $and: [where, isNative] }, { fields })
+}
+
+export async function findNativeUser(em: EntityManager, where: FilterQuery<User>): Promise<NativeUser | undefined> {
+  const [user] = await listNativeUsers(em, where)
+  return user
+}
+
+/** The own list and the clients' registry. Contract: 7, profiles; federation-wire.md 5. */
+export async function findInstances(em: EntityManager, users: NativeUser[]): Promise<Map<string, Set<string>>> {
+  const registries = await em.find(FederationRegistry, { userId: { $in: users.map(({ id }) => id) } })
+  const entries = new Map(registries.map((registry) => [registry.userId, registry.entries]))
+  return new Map(
+    users.map(({ id, replicatedInstances }) => {
+      const named = [...replicatedInstances, ...(entries.get(id) ?? [])]
+      return [id, new Set(named.flatMap(({ origin }) => normalizeSignedOrigin(origin) ?? []))]
+    }),
+  )
+}
+
+/** In the order of existing instances. federation-wire.md 3. */
+export function profileEvent({ publicAddress: { origin } }: Deps['config'], user: NativeUser) {
+  const told = homeFields.map((field): [string, string | null] => {
+    const value = user[field] ?? null
+    return [field, value && profileFields[field].kind === 'picture' ? `${origin}/api/uploads/${value}` : value]
+  })
+  return {
+    eventType: 'profile_update',
+    contextType: 'profile',
+    messageId: user.id,
+    encryptionVersion: 0,
+    timestamp: user.profileUpdatedAt,
+    profileUpdate: {
+      homeUserId: user.id,
+      homeInstance: origin,
+      profileUpdatedAt: user.profileUpdatedAt,
+      username: user.username,
+      ...Object.fromEntries(told),
+    },
+  }
+}
 
 /** Only profiles are told. federation-wire.md 3, sync; federation-wire-2.md 2.5. */
 export async function answerSync(
@@ -26,6 +80,8 @@ type Place = { at: number; id: string }
 type Changed = { user: NativeUser; at: number }
 type Wanted = { after: { at: number; id: string | null }; limit: number }
 
+const maxId = '9223372036854775807'
+
 /** Who names no id cannot go on between profiles of one millisecond: that page is longer than asked. */
 export async function listChangedProfiles(em: EntityManager, peer: Peer, { after, limit }: Wanted) {
   const max = after.id === null ? limit + policy.syncSharedMax : limit
@@ -42,8 +98,6 @@ export async function listChangedProfiles(em: EntityManager, peer: Peer, { after
   }
   return { page, hasMore: false }
 }
-
-const maxId = '9223372036854775807'
 
 /** Users who name the same host with another port are left out. */
 async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at, id }: Place) {

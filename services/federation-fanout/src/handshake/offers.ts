@@ -2,23 +2,61 @@ import { ApprovalRequest, nextId, type InstanceSettings, type Peer, loadInstance
 import { refuse } from '@gatehouse/runtime'
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { newPeer, settleRequests } from './activate.ts'
-import { type Offer, judgeOffer } from './judge-offer.ts'
+import { newPeer, settleRequests } from '../peers/peer-states.ts'
 import { proveSecret } from './prove-secret.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
-import { isSameSecret } from '../peers/signature.ts'
+import { hashToken, isSameSecret } from '../peers/signature.ts'
 import { policy, delayAfter } from '../policy.ts'
+
+/**
+ * Contract: 7, handshake, asked. `repeated`: the secret in force, 200. `exists`: 409. `final`: 403, ends the attempts.
+ * `completes`: has the token of our 202. `crosses`: our own offer is under way, 202, and is sent again with that token.
+ * `new`: must be proven.
+ */
+export type OfferVerdict = 'repeated' | 'exists' | 'final' | 'completes' | 'crosses' | 'new'
+
+type OfferedFields = 'instanceName' | 'instanceId' | 'approvalToken'
+export type Offer = { origin: string; secret: string } & Record<OfferedFields, string | null>
+
+type Judged = 'status' | 'reason' | 'secret' | 'adminDecided' | 'approvalTokenHash' | 'presentedToken' | 'origin'
+
+export function judgeOffer(
+  peer: Pick<Peer, Judged> | null,
+  { origin, secret, approvalToken }: Offer,
+  { own, autoAccept }: { own: string; autoAccept: boolean },
+): OfferVerdict {
+  switch (peer?.status) {
+    case undefined:
+      return 'new'
+    case 'active':
+      return isSameSecret(peer.secret, secret) ? 'repeated' : 'exists'
+    case 'unreachable':
+    case 'needs_attention':
+      return 'exists'
+    case 'revoked':
+      return 'final'
+    case 'rejected':
+      // What the other side refused, it may offer itself.
+      return peer.reason?.endsWith('_by_peer') ? 'new' : 'final'
+    case 'pending':
+    case 'awaiting_approval': {
+      if (!peer.adminDecided && !autoAccept) return 'new'
+      const { approvalTokenHash: given, presentedToken } = peer
+      const presentsToken = !!given && !!approvalToken && isSameSecret(hashToken(approvalToken), given)
+      // Without this, both would take the other's secret. docs/decisions/peering.md.
+      const yields = !!presentedToken && own < origin
+      return presentsToken && !yields ? 'completes' : 'crosses'
+    }
+  }
+}
 
 type Kept = { offer: Offer; approvalToken: string; now: Date }
 
 const after = (now: Date, ms: number) => new Date(now.getTime() + ms)
 
 /** Posts our own offer again with the token of this 202. An unproven offer must not replace an earlier token. */
-export function crossOffer(
-  { config }: Pick<Deps, 'config'>,
-  peer: Peer,
-  { offer, approvalToken, now, isProven }: Kept & { isProven: boolean },
-): void {
+export function crossOffer({ config }: Deps, peer: Peer, crossed: Kept & { isProven: boolean }): void {
+  const { offer, approvalToken, now, isProven } = crossed
   if (isProven || !peer.presentedToken) peer.presentedToken = approvalToken
   const yields = offer.origin < config.publicAddress.origin
   peer.nextAttemptAt = after(now, yields ? policy.secondPassYieldMs : policy.secondPassDelayMs)
@@ -28,33 +66,29 @@ export function crossOffer(
 type Proven = Kept & { peer: Peer | null; settings: InstanceSettings; instanceId: string }
 
 /** With autoAcceptPeering our own offer is due, else an admin decides. Call it inside `withPeer`. */
-export async function queueOffer(
-  deps: Pick<Deps, 'random'>,
-  em: EntityManager,
-  { peer, settings, instanceId, ...kept }: Proven,
-): Promise<void> {
-  const { offer, approvalToken, now } = kept
+export async function queueOffer(deps: Deps, em: EntityManager, queued: Proven): Promise<void> {
+  const { offer, approvalToken, now, peer, settings, instanceId } = queued
+  const { origin: sourceOrigin, secret, instanceName } = offer
   if (settings.autoAcceptPeering) {
-    const answering = peer ?? (await newPeer(em, offer.origin, now))
+    const answering = peer ?? (await newPeer(em, sourceOrigin, now))
     beginOffer(deps, answering, { adminDecided: false, presentedToken: approvalToken, now })
-    if (offer.instanceName) answering.instanceName = offer.instanceName
-    await settleRequests(em, offer.origin, now)
-    return
+    if (instanceName) answering.instanceName = instanceName
+    return await settleRequests(em, sourceOrigin, now)
   }
-  const { sourceOrigin, direction } = { sourceOrigin: offer.origin, direction: 'inbound' as const }
-  const waiting = await em.findOne(ApprovalRequest, { sourceOrigin, direction, status: 'pending' })
-  const stated = { secret: offer.secret, approvalToken, instanceName: offer.instanceName, instanceId }
+  const inbound = { sourceOrigin, direction: 'inbound' } as const
+  const waiting = await em.findOne(ApprovalRequest, { ...inbound, status: 'pending' })
+  const stated = { secret, approvalToken, instanceName, instanceId }
+  const times = { createdAt: now, expiresAt: after(now, policy.handshakeLifetimeMs) }
   if (waiting) em.assign(waiting, stated)
-  else await createRequest(em, { sourceOrigin, status: 'pending', ...stated, ...lifetime(now) })
-  await em.nativeDelete(ApprovalRequest, { sourceOrigin, direction, status: 'unproven' })
+  else em.create(ApprovalRequest, { id: await nextId(em), sourceOrigin, status: 'pending', ...stated, ...times })
+  await em.nativeDelete(ApprovalRequest, { ...inbound, status: 'unproven' })
 }
 
 export function beginOffer(
   deps: Pick<Deps, 'random'>,
   peer: Peer,
-  given: { adminDecided: boolean; presentedToken: string | null; now: Date },
+  { now, ...offer }: { adminDecided: boolean; presentedToken: string | null; now: Date },
 ): void {
-  const { now, ...offer } = given
   peer.offer({ ...offer, secret: newSecret(deps), expiresAt: after(now, policy.handshakeLifetimeMs) }, now)
   if (offer.presentedToken) peer.nextAttemptAt = after(now, policy.secondPassDelayMs)
 }
@@ -72,46 +106,37 @@ export async function keepUnproven(em: EntityManager, { offer, approvalToken, no
   // The lock is per origin: two origins at once may pass the limit by one.
   const kept = await em.count(ApprovalRequest, { status: 'unproven' })
   if (kept >= policy.unprovenOffersMax) throw tooManyOffers()
+  const stated = { status: 'unproven', secret, approvalToken, instanceName } as const
   const times = { createdAt: now, expiresAt: after(now, policy.unprovenOfferLifetimeMs), nextAttemptAt: due }
-  await createRequest(em, { sourceOrigin, status: 'unproven', secret, approvalToken, instanceName, ...times })
+  em.create(ApprovalRequest, { id: await nextId(em), sourceOrigin, ...stated, ...times })
 }
 
 const tooManyOffers = () => refuse.too_many_offers({ headers: { 'Retry-After': '3600' } })
-
-const lifetime = (now: Date) => ({ createdAt: now, expiresAt: after(now, policy.handshakeLifetimeMs) })
-
-type NewRequest = Pick<ApprovalRequest, 'sourceOrigin' | 'status' | 'secret' | 'createdAt' | 'expiresAt'> &
-  Partial<Pick<ApprovalRequest, 'approvalToken' | 'instanceName' | 'instanceId' | 'nextAttemptAt'>>
-
-async function createRequest(em: EntityManager, request: NewRequest): Promise<void> {
-  em.create(ApprovalRequest, { id: await nextId(em), ...request })
-  await em.flush()
-}
 
 /** A wrong offer is forgotten. Contract: 7, refusals of an offer. */
 export async function proveStoredOffer(deps: Deps, stored: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, approvalToken } = stored
   if (!secret || !approvalToken) return
   const proof = await proveSecret(deps, { origin, secrets: [secret] })
-  await withPeer(deps, origin, async (em, peer) => {
+  await withPeer(deps, { origin }, async (em, peer) => {
     const lockMode = LockMode.PESSIMISTIC_WRITE
     const request = await em.findOne(ApprovalRequest, { id, status: 'unproven' }, { lockMode })
     if (request?.secret !== secret) return
     const now = new Date(deps.clock.now())
     if (!proof.proven && proof.reason !== 'wrong') {
       request.attempts += 1
-      request.nextAttemptAt = new Date(now.getTime() + delayAfter(policy.repeatDelaysMs, request.attempts))
+      request.nextAttemptAt = after(now, delayAfter(policy.repeatDelaysMs, request.attempts))
       return
     }
     await em.remove(request).flush()
     if (!proof.proven) return
-    const { instanceName = null } = request
-    const offer: Offer = { origin, secret, instanceName, instanceId: proof.instanceId, approvalToken: null }
+    const { instanceId } = proof
+    const offer: Offer = { origin, secret, instanceName: request.instanceName ?? null, instanceId, approvalToken: null }
     const settings = await loadInstanceSettings(em)
     const own = deps.config.publicAddress.origin
     const verdict = judgeOffer(peer, offer, { own, autoAccept: settings.autoAcceptPeering })
     const kept = { offer, approvalToken, now }
     if (verdict === 'crosses' && peer) crossOffer(deps, peer, { ...kept, isProven: true })
-    if (verdict === 'new') await queueOffer(deps, em, { ...kept, peer, settings, instanceId: proof.instanceId })
+    if (verdict === 'new') await queueOffer(deps, em, { ...kept, peer, settings, instanceId })
   })
 }

@@ -1,4 +1,38 @@
+import { replicatedInstance, type UserReply } from '@gatehouse/contracts'
 import { Type, type Platform } from '@mikro-orm/core'
+
+abstract class TextColumn<Value, Stored> extends Type<Value, Stored> {
+  override getColumnType(): string {
+    return 'text'
+  }
+
+  override compareAsType(): string {
+    return 'string'
+  }
+}
+
+/** Contract: 2. */
+export type ReplicatedInstance = UserReply['replicatedInstances'][number]
+
+/** A JSON array as text. Unreadable entries are left out: a damaged row must not block its account. */
+export class ReplicatedInstancesType extends TextColumn<ReplicatedInstance[], string> {
+  override convertToDatabaseValue(instances: ReplicatedInstance[]): string {
+    return JSON.stringify(instances)
+  }
+
+  override convertToJSValue(stored: string): ReplicatedInstance[] {
+    return parseArray(stored).flatMap((entry) => replicatedInstance.safeParse(entry).data ?? [])
+  }
+}
+
+function parseArray(json: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(json)
+    return Array.isArray(parsed) ? parsed : []
+  } catch {
+    return []
+  }
+}
 
 /** `open` also reads a text that was never sealed. */
 export type TextSeal = { seal(plain: string): string; open(stored: string): string }
@@ -11,7 +45,7 @@ export function useTextSeal(platform: Platform, seal: TextSeal): void {
 }
 
 /** Encrypted in the database, plain in the entity. Contract: 8, ENCRYPTION_SECRET. */
-export class SealedTextType extends Type<string | null, string | null> {
+export class SealedTextType extends TextColumn<string | null, string | null> {
   override convertToDatabaseValue(plain: string | null, platform: Platform): string | null {
     return plain ? (seals.get(platform)?.seal(plain) ?? plain) : plain
   }
@@ -28,13 +62,5 @@ export class SealedTextType extends Type<string | null, string | null> {
 
   override ensureComparable(): boolean {
     return false
-  }
-
-  override getColumnType(): string {
-    return 'text'
-  }
-
-  override compareAsType(): string {
-    return 'string'
   }
 }

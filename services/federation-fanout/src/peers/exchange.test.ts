@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { systemClock } from '@gatehouse/runtime'
-import { sendToPeer, type SendDeps } from './send-signed.ts'
+import { sendToPeer, type SendDeps } from './exchange.ts'
 
 /** Longer than a timer's resolution, and a small part of the limit. */
 const firstMs = 20
@@ -22,7 +22,7 @@ describe('sendToPeer', () => {
       config: { publicAddress: { origin: 'https://gate.example' } },
     } as unknown as SendDeps
 
-    await sendToPeer(deps, peer, { method: 'POST', path: '/', body: {}, timeoutMs })
+    await sendToPeer(deps, peer, { endpoint: { method: 'POST', path: '/' }, body: {}, timeoutMs })
 
     const [first, second] = limits
     expect(limits).to.have.length(2)

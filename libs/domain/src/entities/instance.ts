@@ -1,0 +1,60 @@
+import { p } from '@mikro-orm/core'
+import { defineTable } from './table.ts'
+
+const InstanceSettingsSchema = defineTable('InstanceSettings', 'instance_settings', {
+  id: p.integer().primary().autoincrement(false),
+  instanceId: p.uuid(),
+  instanceName: p.text(),
+  /** Whom people ask who cannot log in. */
+  contact: p.text().nullable(),
+  description: p.text().nullable(),
+  rules: p.text().nullable(),
+  accentColor: p.text().nullable(),
+  /** An upload without a user. */
+  logo: p.text().nullable(),
+  /** Null: the environment decides. Spec: Registration 3. */
+  registrationOpen: p.boolean().nullable(),
+  federatedRegistrationOpen: p.boolean(),
+  autoAcceptPeering: p.boolean(),
+  stubUpgradesNeedProof: p.boolean().default(false),
+  /** Kept in `User.secondFactorDue` of each admin too. */
+  requireSecondFactorForAdmins: p.boolean().default(false),
+  /** 0 to 1023, drawn at first boot. Spec: Instance settings. */
+  workerId: p.integer(),
+  /** Set once, under any concurrency. */
+  firstAdminId: p.bigint('string').nullable(),
+})
+
+export class InstanceSettings extends InstanceSettingsSchema.class {}
+InstanceSettingsSchema.setClass(InstanceSettings)
+
+const AuditEntrySchema = defineTable('AuditEntry', 'audit_log', {
+  id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
+  action: p.text(),
+  actorId: p.bigint('string').nullable(),
+  actorUsername: p.text().nullable(),
+  targetType: p.text(),
+  targetId: p.text().nullable(),
+  /** The name that a user had then. */
+  targetName: p.text().nullable(),
+  detail: p.json<Record<string, unknown>>(),
+  createdAt: p.datetime(),
+})
+
+export class AuditEntry extends AuditEntrySchema.class {}
+AuditEntrySchema.setClass(AuditEntry)
+
+/** Design: invariant 2. */
+const OutboxEventSchema = defineTable('OutboxEvent', 'outbox', {
+  id: p.bigint('string').primary().generated('identity'),
+  eventId: p.uuid().unique('outbox_event_id_key'),
+  subject: p.text(),
+  payload: p.json<unknown>(),
+  requestId: p.text().nullable(),
+  traceparent: p.text().nullable(),
+  /** By the database's clock. */
+  createdAt: p.datetime().defaultRaw('now()'),
+})
+
+export class OutboxEvent extends OutboxEventSchema.class {}
+OutboxEventSchema.setClass(OutboxEvent)

@@ -1,0 +1,120 @@
+import { detachHome, endpoints } from '@gatehouse/contracts'
+import { changeRows, read } from '@gatehouse/database'
+import { ApprovalRequest, Peer, loadInstanceSettings, nextId } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Deps } from '../deps.ts'
+import { policy, repeatLater } from '../policy.ts'
+import { isSuccess, jsonOf, readableText, tryExchange } from './exchange.ts'
+import { hostOf } from './signature.ts'
+import { withPeer } from './with-peer.ts'
+
+/** Has no usable secret yet. */
+export async function newPeer(em: EntityManager, origin: string, now: Date): Promise<Peer> {
+  const pending = { secret: '', status: 'pending', createdAt: now, autoRotateIntervalDays: 90 } as const
+  const peer = em.create(Peer, { id: await nextId(em), origin, host: hostOf(origin), ...pending })
+  em.persist(peer)
+  return peer
+}
+
+type Proven = { secret: string; instanceName?: string | null; instanceId?: string | null }
+
+/** Settles the requests of this origin. Call it inside `withPeer`. federation-wire.md 2.6. */
+export async function activate(em: EntityManager, peer: Peer, proven: Proven, now: Date): Promise<void> {
+  const { secret, instanceName, instanceId = null } = proven
+  peer.activate(secret, now)
+  if (instanceName) peer.instanceName = readableText(instanceName)
+  if (peer.instanceId !== instanceId) await rememberInstance(em, peer)
+  peer.instanceId = instanceId
+  if (instanceId) await settleReset(em, peer, now)
+  await settleRequests(em, peer.origin, now)
+  await em.flush()
+}
+
+/** Contract: 7, consent. */
+export async function isConsented(em: EntityManager, { adminDecided }: Pick<Peer, 'adminDecided'>): Promise<boolean> {
+  return adminDecided || (await loadInstanceSettings(em)).autoAcceptPeering
+}
+
+export async function settleRequests(em: EntityManager, origin: string, now: Date): Promise<void> {
+  const open = { sourceOrigin: origin, status: { $in: ['pending', 'unproven'] } } as const
+  await em.nativeUpdate(ApprovalRequest, open, { status: 'approved', decidedAt: now, nextAttemptAt: null })
+}
+
+/** Only signed messages and our own probes count. */
+export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: string | null | undefined): boolean {
+  return !!instanceId && !!seen && instanceId !== seen
+}
+
+type Seen = { instanceId: string; requestId?: string | undefined }
+
+/** The first instanceId stays. Another one parks the peer. Contract: 7; federation-wire.md 2.6. */
+export async function noteInstance(deps: Deps, origin: string, { instanceId, requestId }: Seen): Promise<void> {
+  await withPeer(deps, { origin, requestId }, async (em, peer) => {
+    if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
+    if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)
+    if (peer.instanceId) return
+    peer.instanceId = instanceId
+    await settleReset(em, peer, new Date(deps.clock.now()))
+  })
+}
+
+/** An answer activates it, another instanceId parks it. federation-wire.md 2.6, 2.7. */
+export async function probePeer(deps: Deps, { origin }: Peer, requestId?: string): Promise<void> {
+  const found = await readInstance(deps, origin)
+  await withPeer(deps, { origin, requestId }, async (em, peer) => {
+    if (peer?.status !== 'unreachable') return
+    const now = new Date(deps.clock.now())
+    if (!found) return repeatLater(peer, now, policy.probeDelaysMs)
+    if (isOtherInstance(peer, found.instanceId)) return await parkReset(em, peer)
+    peer.reconnect()
+    const sql = 'update federation_deliveries set attempts = 0, next_attempt_at = ? where peer_id = ?'
+    await changeRows(em, sql, [now, peer.id])
+  })
+}
+
+async function readInstance({ outbound }: Deps, origin: string): Promise<{ instanceId: string | null } | undefined> {
+  const { method, path } = endpoints.instanceInfo
+  const asked = { method, url: `${origin}${path}`, timeoutMs: policy.messageTimeoutMs }
+  const answer = await tryExchange(outbound.request(asked))
+  if (!answer || !isSuccess(answer.status)) return undefined
+  const instanceId = jsonOf(answer)?.instanceId
+  return { instanceId: typeof instanceId === 'string' ? instanceId : null }
+}
+
+/** Another instanceId makes the periodic task detach the old accounts. federation-wire.md 2.6. */
+export async function settleReset(em: EntityManager, { origin, instanceId }: Peer, now: Date): Promise<void> {
+  await changeRows(em, 'delete from peer_resets where origin = ? and instance_id = ?', [origin, instanceId])
+  const sql = 'update peer_resets set new_instance_id = ?, next_attempt_at = ? where origin = ?'
+  await changeRows(em, sql, [instanceId, now, origin])
+}
+
+export async function rememberInstance(em: EntityManager, { origin, host, instanceId }: Peer): Promise<void> {
+  if (!instanceId) return
+  const sql = `insert into peer_resets (origin, host, instance_id) values (?, ?, ?)
+     on conflict (origin) do nothing`
+  await changeRows(em, sql, [origin, host, instanceId])
+}
+
+/** Accounts made before the first sight belong to the former instance. federation-wire.md 2.6. */
+export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
+  await rememberInstance(em, peer)
+  const sql = 'update peer_resets set seen_at = coalesce(seen_at, now()) where origin = ? and instance_id = ?'
+  await changeRows(em, sql, [peer.origin, peer.instanceId])
+  peer.park('peer_reset_detected')
+}
+
+export async function findFormerInstance(em: EntityManager, origin: string): Promise<string | undefined> {
+  const sql = 'select instance_id as "instanceId" from peer_resets where origin = ?'
+  return (await read<{ instanceId: string }>(em, sql, [origin]))[0]?.instanceId
+}
+
+/** Repeated until identity has done it. Contract: 7, detached accounts; federation-wire.md 2.6. */
+export async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
+  const em = orm.em.fork()
+  const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'
+  const [row] = await read<{ host: string }>(em, sql, [origin])
+  if (!row) return
+  await bus.request(detachHome, { host: row.host }, { timeoutMs: policy.profileCallTimeoutMs })
+  await changeRows(em, 'delete from peer_resets where origin = ? and new_instance_id is not null', [origin])
+  log.info({ origin, host: row.host }, 'accounts of a former instance detached')
+}
