@@ -1,7 +1,4 @@
-/**
- * A bounded queue that serves its sources (networks, accounts, origins) in turns. A source with many items delays the
- * others by one at a time. An item is in the queue once.
- */
+/** A bounded queue that serves its sources (networks, accounts, origins) in turns: one with many items delays the others by one at a time. */
 export function createFairQueue<Item>(limits: { capacity: number; perSource: number }) {
   /** In the order of their turns. None is empty. */
   const itemsOf = new Map<string, Set<Item>>()
