@@ -25,7 +25,6 @@ export type Deps = GatewayResources & {
   connectionLimits: ConnectionLimits
   requestQuota: Quota
   uploadLimits: UploadLimits
-  /** What slow readers leave unread. */
   bufferBudget: Quota
   tokenCache: TokenCache
   accountStates: AccountStates

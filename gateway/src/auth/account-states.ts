@@ -22,7 +22,6 @@ export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 
     if (statusCode !== 200) throw new Error(`identity answered ${statusCode}`)
     return accountStatesQuery.reply.parse(reply)
   }
-
   return async (userIds: readonly string[]): Promise<LoadedStates> => {
     let cause: unknown
     for (const limitMs of [policy.accountStatesQueryMs, policy.accountStatesSecondQueryMs]) {

@@ -14,7 +14,7 @@ export function countsToken({ request }: RequestContext, { access, readsToken }:
 }
 
 /** Verifies the signature only. Throws unauthorized, invalid_token. */
-export function verifyBearer(deps: Pick<Deps, 'tokenCache' | 'clock'>, context: RequestContext): CachedToken {
+export function verifyBearer(deps: Deps, context: RequestContext): CachedToken {
   const token = parseBearer(authorizationOf(context))
   if (token === undefined) throw refuse.unauthorized()
   const cached = deps.tokenCache.verifyCached(token, deps.clock.now())
@@ -28,11 +28,7 @@ export function verifyBearer(deps: Pick<Deps, 'tokenCache' | 'clock'>, context: 
  * second_factor_setup_required, errors of the account state, and those of an upstream's statement. Spec: Bearer tokens;
  * Design: invariant 1.
  */
-export async function authenticate(
-  deps: Pick<Deps, 'accountStates' | 'tokenCache' | 'upstreamCallers' | 'clock'>,
-  context: RequestContext,
-  target: RouteTarget,
-): Promise<SignedCaller> {
+export async function authenticate(deps: Deps, context: RequestContext, target: RouteTarget): Promise<SignedCaller> {
   const { clientAddress: address } = context
   const { access, signer, right } = target
   if (access === 'upstream') {

@@ -31,7 +31,6 @@ export function createCallerSigners({ keys, issuer, clock }: SignerOptions) {
       },
     }
   }
-
   return {
     forService: (name: string) => createSigner(name, true),
     forUpstream: (name: string) => createSigner(name, false),

@@ -19,7 +19,6 @@ export function createRequestHandler(deps: Deps) {
   const findEndpoint = createEndpointRoutes(deps)
   const findRoute: FindRoute = (method, path) => findEndpoint(method, path) ?? deps.upstreams.findRoute(method, path)
   const serveLocally = createLocalApp(deps, findRoute)
-
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!response.socket && !(await waitForTurn(request.socket, response))) return
     const { method = '', url = '', headers, httpVersion, socket } = request

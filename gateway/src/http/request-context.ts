@@ -26,7 +26,6 @@ export class RequestContext {
   clientAddress = ''
   network = ''
   userId: string | undefined
-  /** The route as the contract writes it. */
   route = 'none'
   rateLimitHeaders: HeaderList | undefined
   upstream: { abort(): void } | undefined

@@ -38,7 +38,6 @@ export function createConnectionLimits({ capacity, descriptors, networkOf, onRef
       refusedOpen -= 1
     })
   }
-
   return {
     /** A connection beyond a limit stays open briefly for its 503. */
     add: (socket: Socket): void => {
@@ -55,7 +54,6 @@ export function createConnectionLimits({ capacity, descriptors, networkOf, onRef
       })
     },
     isRefused: (socket: Socket): boolean => !entries.has(socket),
-    /** False beyond a limit. */
     upgrade: (socket: Socket, network: string): boolean => {
       const entry = entries.get(socket)
       const added = policy.descriptorsPerSocket - 1

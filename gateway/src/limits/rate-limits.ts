@@ -26,7 +26,6 @@ export async function openRateLimits({ redis: address, log }: { redis: RedisAddr
     limitersByName.set(name, created)
     return created
   }
-
   return {
     /** Of an address, or what the limit is by. Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
     consume: async (limit: RateLimit, given: string) => {
@@ -53,10 +52,8 @@ async function connectRedis(address: RedisAddress, log: Log): Promise<Redis> {
 
 /** A limiter rejects with the state when the limit is exceeded. */
 async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
-  try {
-    return await limiter.consume(key)
-  } catch (exceeded) {
+  return await limiter.consume(key).catch((exceeded: unknown) => {
     if (exceeded instanceof RateLimiterRes) return exceeded
     throw exceeded
-  }
+  })
 }

@@ -21,13 +21,20 @@ const localMethods = ['GET', 'HEAD', 'OPTIONS']
 export function serveLocalRoutes(findRoute: FindRoute, { published: keys }: SigningKeys): LocalMiddleware {
   const served: Record<(typeof gatewayPaths)[number] | '/ws', Serve> = {
     '/api/health': (ctx) => sendJson(ctx, 200, { status: 'ok' }),
-    '/api/openapi.json': serveDocument(openApiDocument),
+    '/api/openapi.json': serveDocument(() => {
+      const text = JSON.stringify(createOpenApi())
+      return { type: 'application/json; charset=utf-8', contentPolicy: "default-src 'none'", text }
+    }),
     '/api/docs': serveDocument(() => createDocsPage(createOpenApi())),
     '/api/upstream-keys': (ctx) => {
       sendJson(ctx, 200, { keys })
       ctx.set('Cache-Control', `public, max-age=${policy.upstreamKeysSeconds}`)
     },
-    '/ws': demandUpgrade,
+    '/ws': (ctx) => {
+      ctx.set('Upgrade', 'websocket')
+      ctx.append('Connection', 'Upgrade')
+      sendJson(ctx, 426, { error: 'Connect with a WebSocket', statusCode: 426 })
+    },
   }
   const routes: ReadonlyMap<string, Serve> = new Map(Object.entries(served))
   return async (ctx, next) => {
@@ -63,12 +70,6 @@ function answerOptions(ctx: LocalContext, allowed: readonly string[] | undefined
   ctx.status = 204
 }
 
-function demandUpgrade(ctx: LocalContext): void {
-  ctx.set('Upgrade', 'websocket')
-  ctx.append('Connection', 'Upgrade')
-  sendJson(ctx, 426, { error: 'Connect with a WebSocket', statusCode: 426 })
-}
-
 function sendJson(ctx: LocalContext, status: number, body: object): void {
   ctx.set('Cache-Control', 'no-store')
   ctx.set('Content-Security-Policy', apiContentPolicy)
@@ -92,11 +93,6 @@ function serveDocument(create: () => Document): Serve {
     ctx.body = made.text
     setEtag(ctx, made.etag)
   }
-}
-
-function openApiDocument(): Document {
-  const text = JSON.stringify(createOpenApi())
-  return { type: 'application/json; charset=utf-8', contentPolicy: "default-src 'none'", text }
 }
 
 export function setHeaders(ctx: LocalContext, headers: HeaderList): void {

@@ -27,7 +27,6 @@ export type RouteTarget = {
     /** Counts what it takes beyond a JSON body. */
     readonly budget?: Quota
   }
-  /** The caller's uploads are counted. */
   readonly isUpload: boolean
   /** Otherwise a query that is not encoded correctly is refused. */
   readonly anyQuery: boolean
@@ -38,12 +37,8 @@ export type RouteTarget = {
   readonly droppedFromResponses: ReadonlySet<string> | undefined
 }
 
-type TargetDeps = {
-  replicas: Record<ServiceName, Replicas>
-  timeouts: Timeouts
-  signers: Record<ServiceName, CallerSigner>
-  bufferBudget: Quota
-}
+type OfServices = { replicas: Record<ServiceName, Replicas>; signers: Record<ServiceName, CallerSigner> }
+type TargetDeps = OfServices & { timeouts: Timeouts; bufferBudget: Quota }
 
 function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
   const { method, path, service, access, right, limit, anyQuery = false, replies } = endpoint

@@ -17,7 +17,6 @@ export function createConnectionQueue({ capacity, waitMs, maxWaiting, maxWaiting
       settle(true)
     }
   }
-
   return {
     tryTake: (network: string): boolean => held.take(network),
     /** To be called when the capacity has grown. */

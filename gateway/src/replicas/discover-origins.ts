@@ -76,7 +76,6 @@ function isResolvable(url: string): boolean {
   return protocol === 'http:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0
 }
 
-/** Rejects when there is no address. */
 type ResolveAddresses = (host: string) => Promise<string[]>
 
 /** `servers` (`address:port`) resolve full names only; the system's resolver can hold a thread for 5 s. Throws ConfigurationError. */

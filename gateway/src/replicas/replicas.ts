@@ -114,7 +114,6 @@ export function openReplicas(options: ReplicaOptions) {
     }
     for (const queue of Object.values(queues)) queue.grant()
   }
-
   return {
     get size(): number {
       return replicas.length

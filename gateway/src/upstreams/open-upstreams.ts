@@ -123,7 +123,6 @@ export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: T
     }
   }
   const depth = Math.max(0, ...[...routes.keys()].map((prefix) => prefix.split('/').length))
-
   return (method, path) => {
     if (routes.size === 0 || !path.startsWith('/api/')) return undefined
     const normalized = normalizePath(path)

@@ -11,7 +11,6 @@ export function createSocketPairs() {
   const open = new Map<Socket, Pair>()
   const emptied = Promise.withResolvers<void>()
   let draining = false
-
   return {
     count: (): number => open.size,
     isDraining: (): boolean => draining,

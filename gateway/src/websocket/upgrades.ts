@@ -60,7 +60,6 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
     log.debug({ requestId }, 'no session gateway reachable')
     refuseWith(refuse.unavailable())
   }
-
   return {
     handleUpgrade: (request: IncomingMessage, socket: Socket, head: Buffer): void => {
       forward(request, socket, head).catch((err: unknown) => {
@@ -75,19 +74,15 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
   }
 }
 
-function observeUpgrade(
-  { gatewayMetrics, accessLog }: Pick<Deps, 'gatewayMetrics' | 'accessLog'>,
-  socket: Socket,
-  about: { requestId: string; clientAddress: string },
-): (status: number) => void {
+function observeUpgrade(deps: Deps, socket: Socket, about: { requestId: string; clientAddress: string }) {
   const started = performance.now()
   let isOpen = true
   const ended = (status: number): void => {
     if (!isOpen) return
     isOpen = false
     const seconds = (performance.now() - started) / 1000
-    gatewayMetrics.responseSent('/ws', status, seconds)
-    accessLog({ ...about, method: 'GET', route: '/ws', status, seconds, userId: undefined })
+    deps.gatewayMetrics.responseSent('/ws', status, seconds)
+    deps.accessLog({ ...about, method: 'GET', route: '/ws', status, seconds, userId: undefined })
   }
   socket.once('close', () => ended(clientClosedRequest))
   return ended
@@ -160,7 +155,6 @@ function createWebSocketProxy(timeoutMs: number) {
       refuseWith(refusalOf(response))
     })
   }
-
   return { forwardUpgrade, [Symbol.dispose]: (): void => proxy.close() }
 }
 

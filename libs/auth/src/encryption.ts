@@ -28,7 +28,6 @@ export function encrypt(encryptionKey: EncryptionKey, plain: string, context: st
 /** Of the texts that the secret in force encrypted. */
 export const prefixOf = ({ encrypting: { id } }: EncryptionKey): string => `${sealedPrefix}${id}.`
 
-/** Whether `encrypt` made the text, with whatever key. */
 export const isEncrypted = (text: string): boolean => text.startsWith(sealedPrefix)
 
 /** Throws for an unknown secret, another context and a changed text. */

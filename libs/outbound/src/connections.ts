@@ -34,7 +34,7 @@ export function createConnections() {
   const openEntry = (target: Target, key: string): Entry => {
     if (target.origin.startsWith('https:')) secureContext ??= createSecureContext({ ca: trustedCertificates() })
     const connecting = new Set<Socket>()
-    const connect = buildPinnedConnector(target, { connecting, secureContext })
+    const connect = buildPinnedConnector(target, connecting, secureContext)
     const pool = new Pool(target.origin, { connect, ...poolOptions })
     const entry = { key, pool, users: 0, connecting }
     open.add(entry)
@@ -69,10 +69,7 @@ export function createConnections() {
 }
 
 /** NOTE: a lookup or a signal would cost as much as a connection. docs/decisions/outbound-connections.md. */
-function buildPinnedConnector(
-  { addresses, port }: Target,
-  { connecting, secureContext }: { connecting: Set<Socket>; secureContext: SecureContext | undefined },
-): buildConnector.connector {
+function buildPinnedConnector({ addresses, port }: Target, connecting: Set<Socket>, secureContext?: SecureContext) {
   const [only] = addresses.length === 1 ? addresses : []
   const connect = buildConnector({
     allowH2: false,
@@ -80,11 +77,8 @@ function buildPinnedConnector(
     ...(only === undefined && { lookup: pinnedLookup(addresses) }),
     ...(secureContext && { secureContext }),
   })
-  const place = {
-    ...(only !== undefined && { hostname: only }),
-    ...(port !== undefined && { port: String(port) }),
-  }
-  return (options, callback) => {
+  const place = { ...(only !== undefined && { hostname: only }), ...(port !== undefined && { port: String(port) }) }
+  const connectPinned: buildConnector.connector = (options, callback) => {
     // The types omit the returned socket.
     const socket = connect({ ...options, ...place }, (...outcome) => {
       connecting.delete(socket)
@@ -92,6 +86,7 @@ function buildPinnedConnector(
     }) as unknown as Socket
     connecting.add(socket)
   }
+  return connectPinned
 }
 
 function pinnedLookup(addresses: string[]): LookupFunction {

@@ -18,7 +18,6 @@ export type OutboundRequest = {
   body?: string | Buffer
   /** For the whole exchange, name lookup included. */
   timeoutMs: number
-  /** 64 KiB by default. */
   maxBytes?: number
   signal?: AbortSignal
 }

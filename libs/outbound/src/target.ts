@@ -23,12 +23,9 @@ type Guard = { allowed: AllowList; table: Map<string, ResolveTable[string]>; loo
 /** Throws OutboundFailure `invalid_url`, also for credentials. */
 export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new OutboundFailure('invalid_url', 'Only http and https URLs can be requested')
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new OutboundFailure('invalid_url', 'URLs with credentials are refused')
-  }
+  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (!url || !isHttp) throw new OutboundFailure('invalid_url', 'Only http and https URLs can be requested')
+  if (url.username || url.password) throw new OutboundFailure('invalid_url', 'URLs with credentials are refused')
   return url
 }
 
@@ -40,10 +37,9 @@ export async function resolveTarget(guard: Guard, url: URL): Promise<Target> {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   const entry = guard.table.get(host)
   const addresses = entry ? [entry.address] : await addressesOf(guard.lookup, host)
-  const isOpen = (address: string) =>
-    guard.allowed.covers(address) || (url.protocol === 'https:' && isPublicAddress(address))
-  if (!addresses.every(isOpen))
-    throw new OutboundFailure('forbidden_address', `${url.host} leads to a forbidden address`)
+  const isHttps = url.protocol === 'https:'
+  const isOpen = (address: string) => guard.allowed.covers(address) || (isHttps && isPublicAddress(address))
+  if (!addresses.every(isOpen)) throw new OutboundFailure('forbidden_address', `${url.host} leads to a forbidden address`)
   return { origin: url.origin, addresses: addresses.toSorted(), port: entry?.port }
 }
 
@@ -60,7 +56,6 @@ async function addressesOf(lookup: Guard['lookup'], host: string): Promise<strin
   return addresses
 }
 
-/** Rejects when there is no address. */
 export type Lookup = { addressesOf(host: string): Promise<string[]>; close(): void }
 
 /** The limit of one attempt of two. */

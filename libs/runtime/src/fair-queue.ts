@@ -11,7 +11,6 @@ export function createFairQueue<Item>(limits: { capacity: number; perSource: num
     if (items.size === 0) itemsOf.delete(source)
     return true
   }
-
   return {
     /** False when the queue is full, or when the source has as many items in it as it may have. */
     push: (source: string, item: Item): boolean => {

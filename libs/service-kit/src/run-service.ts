@@ -9,7 +9,6 @@ import { healthEndpoints } from './health/health.ts'
 
 type Program<C, O extends ResourceOptions> = {
   name: string
-  /** Throws ConfigurationError. */
   readConfig(environment: NodeJS.ProcessEnv): { config: C; resources: O }
   start(config: C, resources: Opened<O>): Promise<AsyncDisposable & { url: string }>
 }

@@ -62,7 +62,6 @@ export function coalesceLoads<T>(load: Load<T>, most: number): (key: string) => 
     underWay = values.catch(() => undefined)
     return { keys, values }
   }
-
   return async (key) => {
     pending ??= schedule()
     pending.keys.add(key)

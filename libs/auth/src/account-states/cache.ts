@@ -29,7 +29,6 @@ export function createMemoryCache(clock: Clock): AccountStateCache {
   const entries = createTtlMap<AccountState>(clock, cacheTimes.entryMs)
   const leases = createTtlMap<string>(clock, cacheTimes.leaseMs)
   let leasesTaken = 0
-
   return {
     find: async (userId) => entries.get(userId),
     lease: async (userId) => {

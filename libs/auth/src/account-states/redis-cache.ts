@@ -12,7 +12,6 @@ type Options = {
   prefix?: string
   log: { warn(fields: object, message: string): void }
   timer?: Timer
-  /** How many entries are remembered as parsed. */
   parsedEntries?: number
 }
 
@@ -156,7 +155,6 @@ function batchReads<T>(readMany: (keys: string[]) => Promise<T[]>): (key: string
       for (const waiter of batch) waiter.reject(error)
     }
   }
-
   return (key) =>
     new Promise((resolve, reject) => {
       if (waiters.length === 0) setImmediate(() => void read())

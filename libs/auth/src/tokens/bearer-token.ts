@@ -26,19 +26,14 @@ export function signToken(key: TokenKey, subject: Subject, options: { expiresIn:
 export function verifyToken(key: TokenKey, token: string, now: number): TokenClaims | undefined {
   if (token.length > maxBearerTokenLength) return undefined
   for (const verifying of key.verifying) {
-    const claims = verifyWith(verifying, token, now)
-    if (claims) return claims
+    try {
+      const claims = jwt.verify(token, verifying, { algorithms: ['HS256'], clockTimestamp: Math.floor(now / 1000) })
+      if (isClaims(claims)) return claims
+    } catch {
+      // Another key may fit.
+    }
   }
   return undefined
-}
-
-function verifyWith(key: KeyObject, token: string, now: number): TokenClaims | undefined {
-  try {
-    const claims = jwt.verify(token, key, { algorithms: ['HS256'], clockTimestamp: Math.floor(now / 1000) })
-    return isClaims(claims) ? claims : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** What services can read of a caller too. */

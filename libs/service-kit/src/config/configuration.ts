@@ -83,7 +83,6 @@ export const variables = {
     const number = matching(/^[0-9]{1,9}$/, error).transform(Number)
     return number.refine((value) => value >= min && value <= max, { error }).default(preset)
   },
-  /** From 0 to 1. */
   share: (preset: number) => {
     const text = matching(/^(0|1|0?\.[0-9]{1,9}|1\.0{1,9})$/, 'must be a number from 0 to 1')
     return text.transform(Number).default(preset)

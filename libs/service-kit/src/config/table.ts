@@ -265,7 +265,6 @@ export const settings = {
   }),
 }
 
-/** What says where the uploads are. */
 export const uploadSettings = {
   UPLOAD_DIR: settings.UPLOAD_DIR.kind,
   UPLOAD_STORE: settings.UPLOAD_STORE.kind,

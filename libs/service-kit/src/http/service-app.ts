@@ -96,7 +96,6 @@ type ServiceOptions = Omit<ListenOptions, 'lifecycle' | 'server'> & {
   callerKeys: CallerKeys
   routers: readonly Router<AppState>[]
   readiness?: Record<string, Check>
-  /** Dependencies with a fallback. */
   optional?: Record<string, Check>
 }
 

@@ -113,7 +113,6 @@ export function createOutput(fd: number, onCaughtUp: (dropped: number) => void) 
 
   setInterval(() => retry ?? flush(), logBatchMs).unref()
   return {
-    /** Urgent lines are written at once. */
     write: (line: string, isUrgent: boolean): void => {
       if (isClosed || size + line.length > logWaitingBytes) return void (dropped += 1)
       lines.push(line)

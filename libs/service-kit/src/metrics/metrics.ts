@@ -30,7 +30,6 @@ export function createMetrics() {
   return {
     counter: (name: string, help: string, labels: readonly string[] = []): Counter =>
       known(name, () => new Counter({ name, help, labelNames: [...labels], registers })),
-    /** `read` runs at each scrape. */
     gauge: (name: string, help: string, read?: () => number | Promise<number>): Gauge => {
       const collect = async function (this: Gauge) {
         if (read) this.set(await read())

@@ -27,7 +27,6 @@ export class UpstreamQuestions {
   readonly #plain: PlainSubjects | undefined
   readonly #counter: ReturnType<Metrics['counter']>
   readonly #log: OccasionalLog
-  /** Of each upstream and question. */
   readonly #inFlight = new Map<string, number>()
 
   constructor({ bus, metrics, ...logging }: { bus: Bus; metrics: Metrics; log: Log; timer: Timer }) {

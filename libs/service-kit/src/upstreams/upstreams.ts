@@ -8,7 +8,6 @@ type Listener = (upstreams: readonly Upstream[]) => void
 
 export type UpstreamsWatch = Disposable & {
   readonly current: readonly Upstream[]
-  /** Returns the function that unsubscribes. */
   onChange(listener: Listener): () => void
 }
 
