@@ -24,9 +24,8 @@ export function verifyBearer(deps: Deps, context: RequestContext): CachedToken {
 
 /**
  * Returns a caller token that is valid now. The order of checks is specified: token, signature and expiry, account,
- * revocation, admin. Throws unauthorized, invalid_token, token_revoked, account_deleted, admin_required,
- * second_factor_setup_required, errors of the account state, and those of an upstream's statement. Spec: Bearer tokens;
- * Design: invariant 1.
+ * revocation, admin. Throws unauthorized, invalid_token, token_revoked, account_deleted, admin_required and
+ * second_factor_setup_required, and as the account states and a statement do. Spec: Bearer tokens; Design: invariant 1.
  */
 export async function authenticate(deps: Deps, context: RequestContext, target: RouteTarget): Promise<SignedCaller> {
   const { clientAddress: address } = context

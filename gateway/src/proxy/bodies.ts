@@ -83,50 +83,43 @@ function streamBody(request: IncomingMessage): Readable {
   return stream
 }
 
+export type ResponseBuffer = ReturnType<typeof createResponseBuffer>
+
 /** Reads ahead of a slow client, up to 1 MiB. A client that is too slow is cut off. */
-export class ResponseBuffer {
-  readonly #deps: Pick<Deps, 'timeouts' | 'capacity'>
-  readonly #context: RequestContext
-  readonly #budget: Quota
-  #bytes = 0
-  #paused: Dispatcher.DispatchController | undefined
-  #timer: NodeJS.Timeout | undefined
+export function createResponseBuffer(
+  { timeouts, capacity }: Pick<Deps, 'timeouts' | 'capacity'>,
+  { response, network }: RequestContext,
+  budget: Quota,
+) {
+  let held = 0
+  let paused: Dispatcher.DispatchController | undefined
+  let timer: NodeJS.Timeout | undefined
 
-  constructor(deps: Pick<Deps, 'timeouts' | 'capacity'>, context: RequestContext, budget: Quota) {
-    this.#deps = deps
-    this.#context = context
-    this.#budget = budget
-    context.response.on('drain', this.#release)
-    context.response.once('close', this.#release)
+  const cutAfter = (ms: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => response.destroy(), ms)
   }
-
-  /** Called when the client has not read earlier bytes. */
-  hold(controller: Dispatcher.DispatchController, bytes: number): void {
-    const { response, network } = this.#context
-    if (!this.#budget.take(network, bytes)) return void response.destroy()
-    this.#bytes += bytes
-    const isFull = this.#budget.total() >= this.#deps.capacity.bufferedBytes
-    if (this.#paused || (this.#bytes <= policy.bufferedBytes && !isFull)) return
-    this.#paused = controller
-    controller.pause()
-    this.#cutAfter(this.#deps.timeouts.bodyMs)
-  }
-
-  end(): void {
-    if (this.#bytes > 0) this.#cutAfter(this.#deps.timeouts.clientReadMs)
-  }
-
-  #cutAfter(ms: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#context.response.destroy(), ms)
-  }
-
-  #release = (): void => {
-    clearTimeout(this.#timer)
-    if (this.#bytes > 0) this.#budget.release(this.#context.network, this.#bytes)
-    this.#bytes = 0
-    const controller = this.#paused
-    this.#paused = undefined
+  const release = (): void => {
+    clearTimeout(timer)
+    if (held > 0) budget.release(network, held)
+    held = 0
+    const controller = paused
+    paused = undefined
     controller?.resume()
+  }
+  response.on('drain', release)
+  response.once('close', release)
+  return {
+    /** Called when the client has not read earlier bytes. */
+    hold: (controller: Dispatcher.DispatchController, bytes: number): void => {
+      if (!budget.take(network, bytes)) return void response.destroy()
+      held += bytes
+      const isFull = budget.total() >= capacity.bufferedBytes
+      if (paused || (held <= policy.bufferedBytes && !isFull)) return
+      paused = controller
+      controller.pause()
+      cutAfter(timeouts.bodyMs)
+    },
+    end: (): void => void (held > 0 && cutAfter(timeouts.clientReadMs)),
   }
 }

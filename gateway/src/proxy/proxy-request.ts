@@ -8,22 +8,17 @@ import { toClientHeaders, toUpstreamHeaders } from '../http/headers.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { checkQuery } from '../http/request-target.ts'
 import type { Replica } from '../replicas/replicas.ts'
-import { ResponseBuffer, type Body } from './bodies.ts'
+import { createResponseBuffer, type Body, type ResponseBuffer } from './bodies.ts'
 import type { RouteTarget } from './routes.ts'
 
 type ProxyDeps = Pick<Deps, 'timeouts' | 'capacity' | 'gatewayMetrics' | 'log'>
-type ProxyOptions = {
-  target: RouteTarget
-  caller: SignedCaller
-  /** Called when the request had to wait. */
-  judgeAgain: () => Promise<SignedCaller>
-  openBody: () => Body
-}
+type Proxied = { target: RouteTarget; caller: SignedCaller }
+/** `judgeAgain` is called when the request had to wait. */
+type ProxyOptions = Proxied & { judgeAgain: () => Promise<SignedCaller>; openBody: () => Body }
 
 /**
  * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing.
- * Rejects with invalid_input for a malformed query, with busy, and with what `judgeAgain` throws. Design: invariant 6;
- * Contract: 1.
+ * Throws invalid_input for a malformed query, busy, and what `judgeAgain` throws. Design: invariant 6; Contract: 1.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
   const { target, openBody } = options
@@ -60,11 +55,7 @@ class ProxyRequest {
   #failure: FailureKind | undefined
   #hasEnded = false
 
-  constructor(
-    deps: ProxyDeps,
-    context: RequestContext,
-    { target, caller, body }: { target: RouteTarget; caller: SignedCaller; body: Body },
-  ) {
+  constructor(deps: ProxyDeps, context: RequestContext, { target, caller, body }: Proxied & { body: Body }) {
     const { request, requestId, path, search } = context
     this.deps = deps
     this.context = context
@@ -191,7 +182,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     // Latin1 text lets head and body leave in one write, which costs a third less.
     if (chunk.length === this.#contentLength) return void response.end(chunk.toString('latin1'), 'latin1')
     if (response.write(chunk) || response.destroyed) return
-    this.#buffer ??= new ResponseBuffer(deps, context, target.responseBudget)
+    this.#buffer ??= createResponseBuffer(deps, context, target.responseBudget)
     this.#buffer.hold(controller, chunk.length)
   }
 

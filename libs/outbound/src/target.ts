@@ -39,7 +39,8 @@ export async function resolveTarget(guard: Guard, url: URL): Promise<Target> {
   const addresses = entry ? [entry.address] : await addressesOf(guard.lookup, host)
   const isHttps = url.protocol === 'https:'
   const isOpen = (address: string) => guard.allowed.covers(address) || (isHttps && isPublicAddress(address))
-  if (!addresses.every(isOpen)) throw new OutboundFailure('forbidden_address', `${url.host} leads to a forbidden address`)
+  if (!addresses.every(isOpen))
+    throw new OutboundFailure('forbidden_address', `${url.host} leads to a forbidden address`)
   return { origin: url.origin, addresses: addresses.toSorted(), port: entry?.port }
 }
 

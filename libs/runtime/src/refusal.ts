@@ -73,9 +73,9 @@ export function rateLimited(retryAfter: number): Refusal {
 export class Unavailable extends Error {
   readonly retryAfterSeconds: number
 
-  constructor(message: string, { retryAfterSeconds = 1, ...options }: ErrorOptions & { retryAfterSeconds?: number } = {}) {
+  constructor(message: string, options: ErrorOptions & { retryAfterSeconds?: number } = {}) {
     super(message, options)
-    this.retryAfterSeconds = retryAfterSeconds
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 1
   }
 }
 

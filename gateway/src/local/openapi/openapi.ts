@@ -37,7 +37,7 @@ export type OpenApi = {
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Record<string, string>> }
 }
 
-const description = 'Accounts, sessions and federation of one chat instance. Live events come over the WebSocket at /ws.'
+const about = 'Accounts, sessions and federation of one chat instance. Live events come over the WebSocket at /ws.'
 const tags = {
   Accounts: 'Registration, login, profiles, pictures and the instance itself',
   Invites: 'Invite links, for admins',
@@ -58,9 +58,9 @@ export function createOpenApi(): OpenApi {
   const schemas: OpenApi['components']['schemas'] = { Refusal: { oneOf: Object.values(refusalSchemas) } }
   return hoistSchemas({
     openapi: '3.1.0',
-    info: { title: 'Gatehouse', version, description },
+    info: { title: 'Gatehouse', version, description: about },
     servers: [{ url: '/' }],
-    tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: { schemas, securitySchemes },
   })

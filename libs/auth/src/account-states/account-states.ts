@@ -56,7 +56,7 @@ export function coalesceLoads<T>(load: Load<T>, most: number): (key: string) => 
     const values = underWay.then(async () => {
       pending = undefined
       const all = [...keys]
-      const parts = Array.from({ length: Math.ceil(all.length / most) }, (_, at) => all.slice(at * most, (at + 1) * most))
+      const parts = Array.from({ length: Math.ceil(all.length / most) }, (_, n) => all.slice(n * most, (n + 1) * most))
       return new Map((await Promise.all(parts.map(load))).flat())
     })
     underWay = values.catch(() => undefined)

@@ -119,10 +119,10 @@ function callerOf(isOperator: boolean, claims: z.output<typeof claimsSchema>): C
   return account.success && !isOperator ? { address, account: account.data } : undefined
 }
 
-const formerAccount = { userId: z.string(), username: z.string(), isAdmin: z.boolean(), tokenIssuedAt: z.number().int() }
+const ofAccount = { userId: z.string(), username: z.string(), isAdmin: z.boolean(), tokenIssuedAt: z.number().int() }
 const formerClaims = z.object({
   address: z.string(),
-  account: z.object(formerAccount).nullable(),
+  account: z.object(ofAccount).nullable(),
   operator: z.never().optional(),
   expiresAt: z.number(),
 })

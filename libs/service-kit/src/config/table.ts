@@ -63,10 +63,7 @@ const pem = <const R extends readonly Reader[]>(readers: R, meaning: string) =>
 const receiver = z.url({ protocol: /^https?$/, error: 'must be a URL such as http://collector:4318' })
 const s3Key = (meaning: string) => setting(accounts, variables.text(''), { isSecret: true, meaning })
 
-/**
- * Every setting. deploy/env.example and the README's table come from here (`npm run settings`).
- * deploy/test/settings.test.ts checks each form. Contract: 8.
- */
+/** Every setting. `npm run settings` makes deploy/env.example and the README's table of them. Contract: 8. */
 export const settings = {
   ...inSection('the public address', {
     PORT: setting(addressed, variables.port(8080), { chosenBy: distributed, meaning: 'where the gateway listens' }),

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -46,17 +47,14 @@ export async function listen(handler: RequestHandler, options: ListenOptions) {
 }
 
 async function bind(server: Server, { host, port, portVariable = 'PORT' }: ListenOptions): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = `${portVariable}: port ${port} on ${host} is taken; stop what uses it or choose another port`
-      const denied = `${portVariable}: no permission to listen on port ${port}; choose one above 1023`
-      const unknown = `HOST: cannot listen on ${host}; choose an address of this machine`
-      const known = { EADDRINUSE: taken, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[error.code ?? '']
-      reject(known ? new ConfigurationError([known]) : error)
-    })
-    server.listen(port, host, resolve)
+  server.listen(port, host)
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    const taken = `${portVariable}: port ${port} on ${host} is taken; stop what uses it or choose another port`
+    const denied = `${portVariable}: no permission to listen on port ${port}; choose one above 1023`
+    const unknown = `HOST: cannot listen on ${host}; choose an address of this machine`
+    const known = { EADDRINUSE: taken, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[error.code ?? '']
+    throw known ? new ConfigurationError([known]) : error
   })
-  server.removeAllListeners('error')
 }
 
 /** Node tells neither which connections are idle nor which are upgraded. */

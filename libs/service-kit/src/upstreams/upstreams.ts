@@ -17,10 +17,7 @@ export const noUpstreams: UpstreamsWatch = {
   [Symbol.dispose]: () => undefined,
 }
 
-/**
- * Reads the file again on each SIGHUP. A faulty file changes nothing. Throws ConfigurationError on the first read.
- * Contract: 8, GATEHOUSE_UPSTREAMS.
- */
+/** Reads the file, and again on each SIGHUP. The first fault throws ConfigurationError, later ones change nothing. Contract: 8, GATEHOUSE_UPSTREAMS. */
 export async function watchUpstreams(path: string, { log }: { log: Log }): Promise<UpstreamsWatch> {
   let current: readonly Upstream[] = await readUpstreams(path)
   const listeners = new Set<Listener>()
@@ -73,7 +70,7 @@ export async function readUpstreams(path: string): Promise<Upstream[]> {
 }
 
 async function readYaml(path: string): Promise<unknown> {
-  const failed = (fault: string, cause: unknown) => new ConfigurationError([`${upstreamsVariable}: ${fault}`], { cause })
+  const failed = (what: string, cause: unknown) => new ConfigurationError([`${upstreamsVariable}: ${what}`], { cause })
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw failed('cannot read the file that it names; check its path and permissions', cause)
   })
@@ -110,7 +107,7 @@ function findConflicts(file: unknown): string[] {
 
 function claimsIn(value: unknown, place: string, owner: number): Claim[] {
   if (typeof value === 'string') return [{ value, place, owner }]
-  return list(value).flatMap((one, index) => (typeof one === 'string' ? claimsIn(one, `${place}[${index}]`, owner) : []))
+  return list(value).flatMap((one, at) => (typeof one === 'string' ? claimsIn(one, `${place}[${at}]`, owner) : []))
 }
 
 function findRepeated(claims: readonly Claim[]): string[] {
