@@ -18,6 +18,7 @@ const redisOptions = {
   retryStrategy: (attempt: number) => backoffMs(attempt - 1, redisReconnectBackoff),
 } satisfies RedisOptions
 
+type Pipelining = Pick<RedisOptions, 'autoPipeliningIgnoredCommands'>
 export type RedisAddress = { url: string; tls?: SecureContextOptions }
 
 const sentinelAddress = /^(rediss?)\+sentinel:\/\/(?:([^@/]*)@)?([^@/?]+)\/([^/?]+)(?:\?sentinelPassword=([^&]*))?$/
@@ -26,7 +27,7 @@ const sentinelAddress = /^(rediss?)\+sentinel:\/\/(?:([^@/]*)@)?([^@/?]+)\/([^/?
  * `redis://`, `rediss://` (never in plain text), and `redis+sentinel://user:password@host:26379,host:26379/primary` or
  * `rediss+sentinel://`, which ask Sentinels which process is the primary. Contract: 8.
  */
-export async function openRedis({ url, tls }: RedisAddress, options: RedisOptions = {}): Promise<Redis> {
+export async function openRedis({ url, tls }: RedisAddress, options: Pipelining = {}): Promise<Redis> {
   // An embedded process has no Redis.
   const ioredis = await import('ioredis')
   const sentinel = sentinelAddress.exec(url)

@@ -240,7 +240,8 @@ export const settings = {
     OPS_HOST: setting(['gateway'], variables.text('0.0.0.0'), {
       chosenBy: distributed,
       preset: '`127.0.0.1` (distributed: `0.0.0.0`)',
-      meaning: 'where `/healthz`, `/readyz` and `/metrics` of the gateway answer; services answer them on their own ports',
+      meaning:
+        'where `/healthz`, `/readyz` and `/metrics` of the gateway answer; services answer them on their own ports',
     }),
     OPS_PORT: setting(edge, variables.port(9090), {
       embedded: variables.port(0),
@@ -274,8 +275,8 @@ export const uploadSettings = {
 
 type Table = typeof settings
 type NameOf<R extends Reader> = { [N in keyof Table]: R extends Table[N]['readers'][number] ? N : never }[keyof Table]
-type KindOf<N extends keyof Table, R extends Reader> =
-  (R extends 'embedded' ? Table[N] : unknown) extends { embedded: infer Kind extends z.ZodType } ? Kind : Table[N]['kind']
+type Embedded<N extends keyof Table> = Table[N] extends { embedded: infer Kind } ? Kind : Table[N]['kind']
+type KindOf<N extends keyof Table, R extends Reader> = R extends 'embedded' ? Embedded<N> : Table[N]['kind']
 
 /** Services of 0.2.0 hold them, and verify by them until its gateways are replaced. docs/operators.md, "From 0.2.0". */
 const formerSecrets = {

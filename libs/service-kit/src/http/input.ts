@@ -107,9 +107,11 @@ export function fileForm({ folder, maxBytes }: { folder: string; maxBytes: numbe
     const filter = (): boolean => (files += 1) === 1
     const formidable = { uploadDir: folder, maxFileSize: maxBytes, maxFields: 8, maxFieldsSize: 1024, filter }
     const parse = koaBody({ multipart: true, json: false, urlencoded: false, text: false, formidable })
-    await parse(ctx, async () => undefined).catch((error: unknown) => {
+    try {
+      await parse(ctx, async () => undefined)
+    } catch (error) {
       throw asFormRefusal(error)
-    })
+    }
     if (files > 1) {
       const received = Object.values(ctx.request.files ?? {}).flat()
       await Promise.all(received.map((file) => rm(file.filepath, { force: true })))

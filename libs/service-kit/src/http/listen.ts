@@ -48,11 +48,12 @@ export async function listen(handler: RequestHandler, options: ListenOptions) {
 
 async function bind(server: Server, { host, port, portVariable = 'PORT' }: ListenOptions): Promise<void> {
   server.listen(port, host)
-  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+  await once(server, 'listening').catch((error: unknown) => {
+    const { code = '' } = error as NodeJS.ErrnoException
     const taken = `${portVariable}: port ${port} on ${host} is taken; stop what uses it or choose another port`
     const denied = `${portVariable}: no permission to listen on port ${port}; choose one above 1023`
     const unknown = `HOST: cannot listen on ${host}; choose an address of this machine`
-    const known = { EADDRINUSE: taken, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[error.code ?? '']
+    const known = { EADDRINUSE: taken, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[code]
     throw known ? new ConfigurationError([known]) : error
   })
 }
