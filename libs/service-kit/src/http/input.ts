@@ -8,7 +8,7 @@ import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import getRawBody from 'raw-body'
 import type { z } from 'zod'
-import { costsAtMost } from './json.ts'
+import { costsAtMost } from './json-cost.ts'
 
 /** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1. */
 export const jsonBody: Middleware = async (ctx, next) => {

@@ -1,8 +1,8 @@
 import { BusUnavailable, type Bus, type PlainSubjects } from '@gatehouse/bus'
-import { upstreamQuestions, upstreamSubjects, type UpstreamQuestionName } from '@gatehouse/contracts'
+import { upstreamLimits, upstreamQuestions, upstreamSubjects, type UpstreamQuestionName } from '@gatehouse/contracts'
 import type { Timer } from '@gatehouse/runtime'
 import type { z } from 'zod'
-import { readJson } from '../http/json.ts'
+import { costsAtMost } from '../http/json-cost.ts'
 import { OccasionalLog, type Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
@@ -64,4 +64,17 @@ export class UpstreamQuestions {
       this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1)
     }
   }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Throws SyntaxError, or TypeError where it is not UTF-8 or too deep. */
+export function readJson(bytes: Uint8Array): unknown {
+  if (isTooDeep(bytes)) throw new TypeError('the JSON is nested too deeply')
+  return JSON.parse(decoder.decode(bytes)) as unknown
+}
+
+/** `JSON.stringify` throws beyond some thousand levels, `JSON.parse` does not. */
+export function isTooDeep(bytes: Uint8Array): boolean {
+  return !costsAtMost(bytes, { depth: upstreamLimits.nesting, values: Infinity })
 }

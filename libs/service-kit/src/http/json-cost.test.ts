@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { costsAtMost } from './json.ts'
+import { costsAtMost } from './json-cost.ts'
 
 describe('The cost of JSON, from its bytes', () => {
   const depthOf = (value: unknown): number =>
@@ -36,7 +36,7 @@ describe('The cost of JSON, from its bytes', () => {
       const script = `
         const bytes = Buffer.from('{"events":[' + '[],'.repeat(3_300_000) + '[]]}')
         const before = process.resourceUsage().maxRSS
-        const { costsAtMost } = await import(${JSON.stringify(import.meta.resolve('./json.ts'))})
+        const { costsAtMost } = await import(${JSON.stringify(import.meta.resolve('./json-cost.ts'))})
         const kept = []
         for (let i = 0; i < 3; i += 1) {
           if (!${judged} || costsAtMost(bytes, { depth: 32, values: 50_000 })) kept.push(JSON.parse(bytes.toString()))

@@ -1,5 +1,3 @@
-import { upstreamLimits } from '@gatehouse/contracts'
-
 /** Each list, object and comma outside texts counts as a value. */
 type JsonCost = { depth: number; values: number }
 
@@ -28,17 +26,4 @@ function endOfText(bytes: Uint8Array, start: number): number {
   let index = start
   while (index < bytes.length && bytes[index] !== quote) index += bytes[index] === backslash ? 2 : 1
   return index
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-/** Throws SyntaxError, or TypeError where it is not UTF-8 or too deep. */
-export function readJson(bytes: Uint8Array): unknown {
-  if (isTooDeep(bytes)) throw new TypeError('the JSON is nested too deeply')
-  return JSON.parse(decoder.decode(bytes)) as unknown
-}
-
-/** `JSON.stringify` throws beyond some thousand levels, `JSON.parse` does not. */
-export function isTooDeep(bytes: Uint8Array): boolean {
-  return !costsAtMost(bytes, { depth: upstreamLimits.nesting, values: Infinity })
 }
