@@ -84,13 +84,11 @@ function streamBody(request: IncomingMessage): Readable {
 }
 
 export type ResponseBuffer = ReturnType<typeof createResponseBuffer>
+type BufferDeps = Pick<Deps, 'timeouts' | 'capacity'>
 
 /** Reads ahead of a slow client, up to 1 MiB. A client that is too slow is cut off. */
-export function createResponseBuffer(
-  { timeouts, capacity }: Pick<Deps, 'timeouts' | 'capacity'>,
-  { response, network }: RequestContext,
-  budget: Quota,
-) {
+export function createResponseBuffer({ timeouts, capacity }: BufferDeps, context: RequestContext, budget: Quota) {
+  const { response, network } = context
   let held = 0
   let paused: Dispatcher.DispatchController | undefined
   let timer: NodeJS.Timeout | undefined

@@ -1,3 +1,5 @@
+// Also @gatehouse/outbound/reach, because the client library is slow to load.
+import type { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
@@ -68,6 +70,8 @@ function unreadable(entry: string, fault = 'an address, a CIDR or "loopback"'): 
 
 /** Without a port, the URL's port stays. */
 export type ResolveTable = Record<string, { address: string; port?: number }>
+/** Where requests may go. `allowPrivate`: CIDRs, addresses or `loopback`. */
+export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
 
 const entryPattern = /^([^=\s]+)=(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/
 
@@ -99,4 +103,12 @@ function parseEntry(entry: string): { host: string; address: string; port?: numb
   if (port === undefined) return { host, address }
   if (Number(port) < 1 || Number(port) > 65_535) throw fault('the port must be from 1 to 65535')
   return { host, address, port: Number(port) }
+}
+
+/** Many hosts have no IPv6, and some name servers do not answer for it. Rejects when there is no address. */
+export async function resolveAddresses(resolver: Resolver, host: string): Promise<string[]> {
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  if (addresses.length > 0) return addresses
+  throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error(`${host} has no address`)
 }

@@ -1,14 +1,11 @@
 import { errors, type Dispatcher, type Pool } from 'undici'
-import { normalizeHostName, parseAllowList, type ResolveTable } from './addresses.ts'
+import { normalizeHostName, parseAllowList, type OutboundConfig, type ResolveTable } from './addresses.ts'
 import { createConnections } from './connections.ts'
 import { OutboundFailure, createDnsLookup, parseUrl, resolveTarget } from './target.ts'
 import type { Lookup, OutboundFailureKind } from './target.ts'
 
 /** Unless a request sets another limit. */
 const maxResponseBytes = 65_536
-
-/** `allowPrivate`: CIDRs, addresses or `loopback`. */
-export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
 
 export type OutboundRequest = {
   method: string

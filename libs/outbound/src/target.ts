@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { promises as dns } from 'node:dns'
-import { isPublicAddress, type AllowList, type ResolveTable } from './addresses.ts'
+import { isPublicAddress, resolveAddresses, type AllowList, type ResolveTable } from './addresses.ts'
 
 export type OutboundFailureKind =
   'forbidden_address' | 'invalid_url' | 'unresolved' | 'timeout' | 'unreachable' | 'too_large' | 'redirect'
@@ -70,14 +70,6 @@ export function createDnsLookup(nameServers?: string[]): Lookup {
     addressesOf: async (host) => (isLocalhost(host) ? ['127.0.0.1', '::1'] : await resolveAddresses(resolver, host)),
     close: () => resolver.cancel(),
   }
-}
-
-/** Many hosts have no IPv6, and some name servers do not answer for it. Rejects when there is no address. */
-export async function resolveAddresses(resolver: dns.Resolver, host: string): Promise<string[]> {
-  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-  if (addresses.length > 0) return addresses
-  throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error(`${host} has no address`)
 }
 
 /** Name servers need not know these names (RFC 6761). */

@@ -29,15 +29,10 @@ type Stated = Pick<Caller, 'address' | 'upstream'> & {
 type Options = { issuer: string; audience: string; now: number }
 
 /** The caller token of a service and the statement to an upstream. NOTE: jose takes 105 µs, this 45. Contract: 8, GATEHOUSE_UPSTREAMS; docs/integrating.md. */
-export function signCaller(keys: SigningKeys, caller: Stated, options: Options): string {
-  const { address, account, upstream } = caller
-  const ofAccount = account && {
-    sub: account.userId,
-    username: account.username,
-    admin: account.isAdmin,
-    auth_time: account.tokenIssuedAt,
-  }
-  return signClaims(keys, { address, ...ofAccount, ...(upstream && { upstream }) }, options)
+export function signCaller(keys: SigningKeys, { address, account, upstream }: Stated, options: Options): string {
+  if (!account) return signClaims(keys, { address, ...(upstream && { upstream }) }, options)
+  const { userId: sub, username, isAdmin: admin, tokenIssuedAt: auth_time } = account
+  return signClaims(keys, { address, sub, username, admin, auth_time }, options)
 }
 
 /** For the command line. `now` in milliseconds. */

@@ -5,11 +5,7 @@ import { ConfigurationError } from '../config/configuration.ts'
 import type { Log } from '../log/log.ts'
 
 type Listener = (upstreams: readonly Upstream[]) => void
-
-export type UpstreamsWatch = Disposable & {
-  readonly current: readonly Upstream[]
-  onChange(listener: Listener): () => void
-}
+export type UpstreamsWatch = Awaited<ReturnType<typeof watchUpstreams>>
 
 export const noUpstreams: UpstreamsWatch = {
   current: [],
@@ -18,7 +14,7 @@ export const noUpstreams: UpstreamsWatch = {
 }
 
 /** Reads the file, and again on each SIGHUP. The first fault throws ConfigurationError, later ones change nothing. Contract: 8, GATEHOUSE_UPSTREAMS. */
-export async function watchUpstreams(path: string, { log }: { log: Log }): Promise<UpstreamsWatch> {
+export async function watchUpstreams(path: string, { log }: { log: Log }) {
   let current: readonly Upstream[] = await readUpstreams(path)
   const listeners = new Set<Listener>()
 
@@ -42,14 +38,14 @@ export async function watchUpstreams(path: string, { log }: { log: Log }): Promi
   }
   process.on('SIGHUP', onSignal)
   return {
-    get current() {
+    get current(): readonly Upstream[] {
       return current
     },
-    onChange: (listener) => {
+    onChange: (listener: Listener) => {
       listeners.add(listener)
-      return () => void listeners.delete(listener)
+      return (): void => void listeners.delete(listener)
     },
-    [Symbol.dispose]: () => {
+    [Symbol.dispose]: (): void => {
       process.off('SIGHUP', onSignal)
       listeners.clear()
     },
