@@ -30,9 +30,10 @@ type Options = { issuer: string; audience: string; now: number }
 
 /** The caller token of a service and the statement to an upstream. NOTE: jose takes 105 µs, this 45. Contract: 8, GATEHOUSE_UPSTREAMS; docs/integrating.md. */
 export function signCaller(keys: SigningKeys, { address, account, upstream }: Stated, options: Options): string {
-  if (!account) return signClaims(keys, { address, ...(upstream && { upstream }) }, options)
+  const ofUpstream = upstream && { upstream }
+  if (!account) return signClaims(keys, { address, ...ofUpstream }, options)
   const { userId: sub, username, isAdmin: admin, tokenIssuedAt: auth_time } = account
-  return signClaims(keys, { address, sub, username, admin, auth_time }, options)
+  return signClaims(keys, { address, sub, username, admin, auth_time, ...ofUpstream }, options)
 }
 
 /** For the command line. `now` in milliseconds. */
