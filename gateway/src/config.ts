@@ -1,25 +1,14 @@
 import { join } from 'node:path'
-import {
-  commonResources,
-  publicAddress,
-  readSettings,
-  redisAddress,
-  tokenConfig,
-  upstreamsConfig,
-  type ListenConfig,
-  type PublicAddress,
-  type ServerAddress,
-  type TokenConfig,
-} from '@gatehouse/service-kit'
+import { commonResources, publicAddress, readSettings, redisAddress, tokenConfig } from '@gatehouse/service-kit'
+import { upstreamsConfig, type ListenConfig, type PublicAddress } from '@gatehouse/service-kit'
+import type { ServerAddress, TokenConfig } from '@gatehouse/service-kit'
 import type { ServiceName } from '@gatehouse/contracts'
 
 export type GatewayConfig = ListenConfig &
   TokenConfig & {
-    /** Signs callers. */
     internalSecret: string
     /** Upstreams learn their public keys. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
     previousInternalSecrets?: readonly string[]
-    /** Never the public port. */
     opsHost: string
     opsPort: number
     publicAddress: PublicAddress

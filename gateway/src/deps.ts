@@ -2,13 +2,11 @@ import type { AccountStates, SigningKeys } from '@gatehouse/auth'
 import type { ServiceName } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
-import type { CallerSigner } from './auth/caller-signer.ts'
-import type { UpstreamCallers } from './auth/upstream-callers.ts'
-import type { TokenCache } from './auth/token-cache.ts'
+import type { CallerSigner, TokenCache, UpstreamCallers } from './auth/callers.ts'
 import type { GatewayConfig } from './config.ts'
-import type { AccessLog } from './http/access-log.ts'
 import type { ClientAddress } from './http/client-address.ts'
-import type { ResponseHeaders } from './http/response-headers.ts'
+import type { ResponseHeaders } from './http/headers.ts'
+import type { AccessLog } from './http/request-context.ts'
 import type { ConnectionLimits, UploadLimits } from './limits/connection-limits.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -27,7 +25,6 @@ export type Deps = GatewayResources & {
   connectionLimits: ConnectionLimits
   requestQuota: Quota
   uploadLimits: UploadLimits
-  /** What slow readers leave unread. */
   bufferBudget: Quota
   tokenCache: TokenCache
   accountStates: AccountStates

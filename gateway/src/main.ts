@@ -1,7 +1,5 @@
 import { runService } from '@gatehouse/service-kit'
-import { readConfig } from './config.ts'
-import { startGateway } from './service.ts'
-import { tuneGc } from './tune-gc.ts'
+import { readConfig, startGateway, tuneGc } from './service.ts'
 
 tuneGc()
 await runService({ name: 'gateway', readConfig, start: startGateway })

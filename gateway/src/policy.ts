@@ -3,13 +3,11 @@ import { limits, upstreamLimits } from '@gatehouse/contracts'
 export const policy = {
   /** Contract: 1, statuses. */
   headerBytes: 32 * 1024,
-  /** An upload may be larger. */
   jsonBodyBytes: limits.jsonBodyBytes,
   uploadBodyBytes: limits.uploadBytes + 64 * 1024,
   /** Contract: 7, relay. */
   relayBodyBytes: 10 * 1024 * 1024,
   preflightSeconds: 86_400,
-  /** The time that clients may cache the public keys for upstreams. */
   upstreamKeysSeconds: 300,
   cachedTokens: 50_000,
   /** A caller token is valid for 30 s. The rest is for differences of clocks. */
@@ -20,7 +18,6 @@ export const policy = {
   /** Account states have connections of their own, so that requests cannot delay them. */
   stateConnectionsPerReplica: 4,
   upstreamKeepAliveMs: 30_000,
-  /** A statement takes about 600 bytes. */
   cachedStatements: 10_000,
   /** Each further failure doubles the time, up to the maximum. */
   ejectionMs: 500,
@@ -52,17 +49,14 @@ export const policy = {
   operatorDrainMs: 500,
   /** The log, Redis, NATS, the operator port, and in the embedded form the database. */
   reservedDescriptors: 512,
-  /** The part of one response that is read ahead of its client. */
   bufferedBytes: 1024 * 1024,
   immutableSeconds: 31_536_000,
   /** How long the name of the instance in pages may be out of date. */
   linkPreviewMs: 10_000,
 } as const
 
-export type Capacity = typeof defaultCapacity & {
-  /** Read from the system by default. */
-  descriptors?: number
-}
+/** `descriptors` is read from the system by default. */
+export type Capacity = typeof defaultCapacity & { descriptors?: number }
 
 export const defaultCapacity = {
   connectionsPerReplica: 256,

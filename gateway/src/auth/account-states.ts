@@ -3,20 +3,18 @@ import { accountEvents, accountStatesQuery, passwordChanged, sessionEndingEvents
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import type { Replica } from '../replicas/replica.ts'
+import type { Replica } from '../replicas/replicas.ts'
 
 /** Asks each replica in turn, and again with more time when all were late. Rejects with unavailable. Design: invariant 1. */
 export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 'replicas' | 'signers' | 'log'>) {
   const { identity } = replicas
 
   async function query({ pools }: Replica, userIds: readonly string[], limitMs: number): Promise<LoadedStates> {
+    const caller = signers.identity.sign({ address: 'gateway', account: null })
     const { statusCode, body } = await pools.states.request({
       path: accountStatesQuery.path,
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        [callerHeader]: signers.identity.sign({ address: 'gateway', account: null }),
-      },
+      headers: { 'content-type': 'application/json', [callerHeader]: caller },
       body: JSON.stringify({ userIds }),
       signal: AbortSignal.timeout(limitMs),
     })
@@ -24,7 +22,6 @@ export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 
     if (statusCode !== 200) throw new Error(`identity answered ${statusCode}`)
     return accountStatesQuery.reply.parse(reply)
   }
-
   return async (userIds: readonly string[]): Promise<LoadedStates> => {
     let cause: unknown
     for (const limitMs of [policy.accountStatesQueryMs, policy.accountStatesSecondQueryMs]) {
@@ -43,19 +40,16 @@ export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 
       }
       if (!wasLate) break
     }
-    throw refuse.unavailable({ headers: { 'Retry-After': '1' }, cause })
+    throw refuse.unavailable({ cause })
   }
 }
 
 const revocations: ReadonlySet<string> = new Set([passwordChanged, ...sessionEndingEvents].map(({ name }) => name))
 
+type UpdaterDeps = Pick<Deps, 'bus' | 'accountStateCache' | 'clock' | 'gatewayMetrics'>
+
 /** Repairs the cache when a service stopped between its commit and its write. Design: invariant 1. */
-export async function startCacheUpdater({
-  bus,
-  accountStateCache,
-  clock,
-  gatewayMetrics,
-}: Pick<Deps, 'bus' | 'accountStateCache' | 'clock' | 'gatewayMetrics'>): Promise<AsyncDisposable> {
+export async function startCacheUpdater({ bus, accountStateCache, clock, gatewayMetrics }: UpdaterDeps) {
   return await bus.subscribe(
     accountEvents,
     async ({ name, payload }) => {

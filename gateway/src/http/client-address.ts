@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import { parseCidrs } from '@gatehouse/outbound/reach'
 import { ConfigurationError } from '@gatehouse/service-kit'
 
-export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
+type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 export type ClientAddress = (remote: string | undefined, forwardedFor: string | string[] | undefined) => string
 
 // proxy-addr misreads ports, brackets and zones, and refuses a range of /0.
@@ -11,7 +11,9 @@ export type ClientAddress = (remote: string | undefined, forwardedFor: string | 
 export function createClientAddress(trustProxy: string): ClientAddress {
   const isTrusted = parseTrusted(trustProxy)
   return (remote = '', forwardedFor) => {
-    if (!isTrusted || forwardedFor === undefined) return canonical(remote)
+    if (!isTrusted || forwardedFor === undefined) {
+      return remote.includes(':') ? (parseAddress(remote)?.toString() ?? remote) : remote
+    }
     let client = parseAddress(remote)
     for (const hop of String(forwardedFor).split(',').reverse()) {
       if (!client || !isTrusted(client)) break
@@ -23,7 +25,6 @@ export function createClientAddress(trustProxy: string): ClientAddress {
   }
 }
 
-/** Throws ConfigurationError. */
 export function createProxyCheck(trustProxy: string): (remote: string | undefined) => boolean {
   const isTrusted = parseTrusted(trustProxy)
   return (remote = '') => {
@@ -33,7 +34,7 @@ export function createProxyCheck(trustProxy: string): (remote: string | undefine
 }
 
 /** Accepts a port, brackets and a zone. IPv4-mapped addresses become IPv4. */
-export function parseAddress(text: string): IpAddress | undefined {
+function parseAddress(text: string): IpAddress | undefined {
   const bare = text
     .trim()
     .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')
@@ -41,10 +42,6 @@ export function parseAddress(text: string): IpAddress | undefined {
     .replace(/%.*$/, '')
   const isAddress = ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare)
   return isAddress ? ipaddr.process(bare) : undefined
-}
-
-function canonical(remote: string): string {
-  return remote.includes(':') ? (parseAddress(remote)?.toString() ?? remote) : remote
 }
 
 /** Undefined when no proxy is trusted. */

@@ -1,13 +1,18 @@
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toErrorResponse, type Span } from '@gatehouse/runtime'
-import type { Deps } from '../deps.ts'
-import { apiContentPolicy, type HeaderList } from './response-headers.ts'
+import type { Context, Log } from '@gatehouse/service-kit'
+import type { GatewayMetrics } from '../metrics.ts'
+import { apiContentPolicy, refusalHeaders, type HeaderList, type ResponseHeaders } from './headers.ts'
 
 /** service-kit writes to the same channel. */
 const answered = channel('gatehouse:refusal')
 
-type ContextDeps = Pick<Deps, 'log' | 'tracing' | 'responseHeaders' | 'gatewayMetrics' | 'accessLog'>
+type ContextDeps = Pick<Context, 'log' | 'tracing'> & {
+  responseHeaders: ResponseHeaders
+  gatewayMetrics: GatewayMetrics
+  accessLog: AccessLog
+}
 
 export const clientClosedRequest = 499
 
@@ -20,26 +25,22 @@ export class RequestContext {
   search = ''
   clientAddress = ''
   network = ''
-  /** The account of a live token. */
   userId: string | undefined
-  /** The route as the contract writes it. */
   route = 'none'
   rateLimitHeaders: HeaderList | undefined
-  /** Aborted when the client closes the connection early. */
   upstream: { abort(): void } | undefined
   /** Called once, when the response has been written or the client has left. */
   release: (() => void) | undefined
   /** Set where traces are exported. A client's trace headers are not trusted. */
   readonly span: Span | undefined
   readonly #deps: ContextDeps
-  readonly #started: number
+  readonly #started = performance.now()
 
   constructor(deps: ContextDeps, parts: { request: IncomingMessage; response: ServerResponse; requestId: string }) {
     this.#deps = deps
     this.request = parts.request
     this.response = parts.response
     this.requestId = parts.requestId
-    this.#started = performance.now()
     this.span = deps.tracing?.startSpan(parts.request.method ?? '', 'server')
     this.response.on('close', () => this.#closed())
   }
@@ -79,28 +80,24 @@ export class RequestContext {
   /** A response that has begun is cut off, so that it does not look complete. */
   fail(error: unknown): void {
     const { refusal, fault } = toErrorResponse(error)
+    const { requestId, route, request, response } = this
     // A client that left is counted as 499.
-    if (this.response.destroyed && (!fault || isConnectionError(error))) {
-      this.#deps.log.debug({ requestId: this.requestId, err: error, route: this.route }, 'client closed the connection')
-      return
+    if (response.destroyed && (!fault || isConnectionError(error))) {
+      return this.#deps.log.debug({ requestId, err: error, route }, 'client closed the connection')
     }
-    if (fault) this.#deps.log.error({ requestId: this.requestId, err: error, route: this.route }, 'request failed')
-    if (this.response.headersSent) return void this.response.destroy()
-    answered.publish({ route: this.route, code: refusal.code })
-    if (refusal.status === 401) this.#deps.gatewayMetrics.authRejected(refusal.code)
+    if (fault) this.#deps.log.error({ requestId, err: error, route }, 'request failed')
+    if (response.headersSent) return void response.destroy()
+    answered.publish({ route, code: refusal.code })
     const text = JSON.stringify(refusal.body)
-    const headers = [
-      'Content-Type',
-      'application/json; charset=utf-8',
-      'Content-Length',
-      String(Buffer.byteLength(text)),
-    ]
-    headers.push('Cache-Control', 'no-store', 'Content-Security-Policy', apiContentPolicy)
-    for (const [name, value] of Object.entries(refusal.headers)) headers.push(name, value)
-    if (refusal.status === 401) headers.push('WWW-Authenticate', 'Bearer')
-    if (hasUnreadBody(this.request)) headers.push('Connection', 'close')
-    this.response.writeHead(refusal.status, this.withApiHeaders(headers))
-    this.response.end(text)
+    const headers = ['Content-Type', 'application/json; charset=utf-8']
+    headers.push('Content-Length', String(Buffer.byteLength(text)), 'Cache-Control', 'no-store')
+    headers.push('Content-Security-Policy', apiContentPolicy, ...refusalHeaders(refusal).flat())
+    if (refusal.status === 401) {
+      this.#deps.gatewayMetrics.authRejected(refusal.code)
+      headers.push('WWW-Authenticate', 'Bearer')
+    }
+    if (hasUnreadBody(request)) headers.push('Connection', 'close')
+    response.writeHead(refusal.status, this.withApiHeaders(headers)).end(text)
   }
 }
 
@@ -113,4 +110,27 @@ function isConnectionError(error: unknown): boolean {
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false
   return request.headers['transfer-encoding'] !== undefined || request.headers['content-length'] !== undefined
+}
+
+type Outcome = { method: string | undefined; status: number; seconds: number }
+
+/** Never the path or the query, which may hold an invite token. */
+type AccessEntry = Outcome & Pick<RequestContext, 'requestId' | 'route' | 'userId' | 'clientAddress'>
+
+/** Contract: 1. */
+export type AccessLog = (entry: AccessEntry) => void
+
+const frequentRoutes = new Set(['/api/health', 'web'])
+
+/** Addresses are personal data. */
+export function createAccessLog(log: Log, { logAddresses }: { logAddresses: boolean }): AccessLog {
+  // Searching for secrets would cost eight times the line. These fields hold none.
+  const lines = log.child({}, { redact: [] })
+  return ({ requestId, method, route, status, seconds, userId, clientAddress }) => {
+    const level = frequentRoutes.has(route) || method === 'OPTIONS' ? 'debug' : 'info'
+    if (!lines.isLevelEnabled(level)) return
+    const ms = Math.round(seconds * 10_000) / 10
+    const address = logAddresses ? clientAddress : undefined
+    lines[level]({ requestId, method, route, status, ms, userId, address }, 'request')
+  }
 }

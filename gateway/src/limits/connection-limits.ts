@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
-import { createQuota } from '@gatehouse/runtime'
+import { createQuota, refuse } from '@gatehouse/runtime'
 import { policy, type Capacity } from '../policy.ts'
-import { tooManyUploads } from '../errors.ts'
 
 export type ConnectionLimits = ReturnType<typeof createConnectionLimits>
 
@@ -19,8 +18,7 @@ type LimitOptions = {
 type Entry = { network: string | undefined; socketNetwork: string | undefined; descriptors: number }
 
 /** Contract: 6. */
-export function createConnectionLimits(options: LimitOptions) {
-  const { capacity, descriptors, onRefused } = options
+export function createConnectionLimits({ capacity, descriptors, networkOf, onRefused }: LimitOptions) {
   const connections = createQuota(capacity.connectionsPerNetwork)
   const sockets = createQuota(capacity.socketsPerNetwork)
   const entries = new WeakMap<Socket, Entry>()
@@ -30,7 +28,7 @@ export function createConnectionLimits(options: LimitOptions) {
   let refusedOpen = 0
 
   /** After `socket.end()` Node would still answer a request. */
-  function refuse(socket: Socket, reason: 'network' | 'total'): void {
+  function turnAway(socket: Socket, reason: 'network' | 'total'): void {
     onRefused(reason)
     if (refusedOpen >= policy.refusedConnections) return void socket.destroy()
     refusedOpen += 1
@@ -40,13 +38,12 @@ export function createConnectionLimits(options: LimitOptions) {
       refusedOpen -= 1
     })
   }
-
   return {
     /** A connection beyond a limit stays open briefly for its 503. */
     add: (socket: Socket): void => {
-      if (used >= descriptors()) return refuse(socket, 'total')
-      const network = options.networkOf(socket.remoteAddress)
-      if (network !== undefined && !connections.take(network)) return refuse(socket, 'network')
+      if (used >= descriptors()) return turnAway(socket, 'total')
+      const network = networkOf(socket.remoteAddress)
+      if (network !== undefined && !connections.take(network)) return turnAway(socket, 'network')
       const entry: Entry = { network, socketNetwork: undefined, descriptors: 1 }
       entries.set(socket, entry)
       used += 1
@@ -57,7 +54,6 @@ export function createConnectionLimits(options: LimitOptions) {
       })
     },
     isRefused: (socket: Socket): boolean => !entries.has(socket),
-    /** False beyond a limit. */
     upgrade: (socket: Socket, network: string): boolean => {
       const entry = entries.get(socket)
       const added = policy.descriptorsPerSocket - 1
@@ -92,12 +88,12 @@ export function createUploadLimits(capacity: Capacity) {
   const networks = createQuota(capacity.uploadsPerNetwork, capacity.uploads)
   const accounts = createQuota(capacity.uploadsPerAccount)
   return {
-    /** The upload ends with its response. Throws too_many_uploads. */
+    /** The upload ends with its response. Throws too_many_uploads. Contract: 1. */
     start: ({ network, response }: { network: string; response: ServerResponse }, userId: string): void => {
       if (response.destroyed) return
-      if (!networks.take(network)) throw tooManyUploads()
+      if (!networks.take(network)) throw refuse.too_many_uploads()
       response.once('close', () => networks.release(network))
-      if (!accounts.take(userId)) throw tooManyUploads()
+      if (!accounts.take(userId)) throw refuse.too_many_uploads()
       response.once('close', () => accounts.release(userId))
     },
   }

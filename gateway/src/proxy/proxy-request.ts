@@ -1,31 +1,24 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Span } from '@gatehouse/runtime'
+import { refuse, type Refusal, type Span } from '@gatehouse/runtime'
 import { drainingHeader } from '@gatehouse/service-kit'
 import type { Dispatcher } from 'undici'
-import type { SignedCaller } from '../auth/token-cache.ts'
+import type { SignedCaller } from '../auth/callers.ts'
 import type { Deps } from '../deps.ts'
-import { busy } from '../errors.ts'
+import { toClientHeaders, toUpstreamHeaders } from '../http/headers.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { checkQuery } from '../http/request-target.ts'
-import { toClientHeaders, toUpstreamHeaders } from './proxy-headers.ts'
-import type { Body } from './request-body.ts'
-import type { Replica } from '../replicas/replica.ts'
-import { ResponseBuffer } from './response-buffer.ts'
-import type { RouteTarget } from './route-target.ts'
-import { kindOfFailure, upstreamRefusal, type FailureKind } from './upstream-failure.ts'
+import type { Replica } from '../replicas/replicas.ts'
+import { createResponseBuffer, type Body, type ResponseBuffer } from './bodies.ts'
+import type { RouteTarget } from './routes.ts'
 
 type ProxyDeps = Pick<Deps, 'timeouts' | 'capacity' | 'gatewayMetrics' | 'log'>
-type ProxyOptions = {
-  target: RouteTarget
-  caller: SignedCaller
-  /** Called when the request had to wait. */
-  judgeAgain: () => Promise<SignedCaller>
-  openBody: () => Body
-}
+type Proxied = { target: RouteTarget; caller: SignedCaller }
+/** `judgeAgain` is called when the request had to wait. */
+type ProxyOptions = Proxied & { judgeAgain: () => Promise<SignedCaller>; openBody: () => Body }
 
 /**
  * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing.
- * Rejects with invalid_input for a malformed query, with busy, and with what `judgeAgain` throws. Design: invariant 6.
+ * Throws invalid_input for a malformed query, busy, and what `judgeAgain` throws. Design: invariant 6; Contract: 1.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
   const { target, openBody } = options
@@ -38,7 +31,7 @@ export async function proxyRequest(deps: ProxyDeps, context: RequestContext, opt
     context.upstream = { abort: cancel }
     if (!(await granted)) {
       deps.gatewayMetrics.upstreamFailed(target.service, 'busy')
-      throw busy()
+      throw refuse.busy()
     }
     try {
       caller = await options.judgeAgain()
@@ -62,20 +55,15 @@ class ProxyRequest {
   #failure: FailureKind | undefined
   #hasEnded = false
 
-  constructor(
-    deps: ProxyDeps,
-    context: RequestContext,
-    { target, caller, body }: { target: RouteTarget; caller: SignedCaller; body: Body },
-  ) {
+  constructor(deps: ProxyDeps, context: RequestContext, { target, caller, body }: Proxied & { body: Body }) {
     const { request, requestId, path, search } = context
-    const span = context.span?.startChild(`forward to ${target.service}`, 'client')
-    const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId, span })
-    if ('stream' in body && body.length !== undefined) headers.push('content-length', body.length)
     this.deps = deps
     this.context = context
     this.target = target
-    this.#span = span
+    this.#span = context.span?.startChild(`forward to ${target.service}`, 'client')
     this.#body = body
+    const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId, span: this.#span })
+    if ('stream' in body && body.length !== undefined) headers.push('content-length', body.length)
     this.#options = {
       path: path + search,
       method: request.method ?? 'GET',
@@ -119,7 +107,7 @@ class ProxyRequest {
   #fail(kind: FailureKind): void {
     this.#failure = kind
     this.end()
-    this.context.fail(upstreamRefusal(kind))
+    this.context.fail(refusals[kind]())
   }
 
   #canRetryAfter(kind: FailureKind): boolean {
@@ -127,6 +115,26 @@ class ProxyRequest {
     const isCallerCurrent = performance.now() - this.#started < this.deps.timeouts.retryMs
     return this.target.isRead && !this.context.response.headersSent && isCallerCurrent
   }
+}
+
+/** `unreached`: the service cannot have seen the request. `broken`: the response is incomplete. */
+type FailureKind = 'unreached' | 'timeout' | 'broken'
+
+const connectErrors = new Set(['ECONNREFUSED', 'UND_ERR_CONNECT_TIMEOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
+const timeoutErrors = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+
+function kindOfFailure(error: Error, wasSent: boolean): FailureKind {
+  const [first = error] = error instanceof AggregateError ? (error.errors as Error[]) : []
+  const code = 'code' in first ? String(first.code) : ''
+  if (!wasSent || connectErrors.has(code)) return 'unreached'
+  return timeoutErrors.has(code) ? 'timeout' : 'broken'
+}
+
+/** Contract: 1. */
+const refusals: Record<FailureKind, () => Refusal> = {
+  unreached: () => refuse.unavailable(),
+  timeout: () => refuse.gateway_timeout({ headers: { 'Retry-After': '5' } }),
+  broken: () => refuse.bad_gateway(),
 }
 
 /** Streams one response. A closed client aborts the upstream request. A broken service cuts the client's connection. */
@@ -174,7 +182,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     // Latin1 text lets head and body leave in one write, which costs a third less.
     if (chunk.length === this.#contentLength) return void response.end(chunk.toString('latin1'), 'latin1')
     if (response.write(chunk) || response.destroyed) return
-    this.#buffer ??= new ResponseBuffer(deps, context, target.responseBudget)
+    this.#buffer ??= createResponseBuffer(deps, context, target.responseBudget)
     this.#buffer.hold(controller, chunk.length)
   }
 

@@ -2,17 +2,11 @@ import { createFairQueue, createQuota } from '@gatehouse/runtime'
 
 export type ConnectionQueue = ReturnType<typeof createConnectionQueue>
 
-type QueueOptions = {
-  /** Smaller while a replica is ejected. */
-  capacity: () => number
-  waitMs: number
-  maxWaiting: number
-  maxWaitingPerNetwork: number
-}
+/** `capacity` is smaller while a replica is ejected. */
+type QueueOptions = { capacity: () => number; waitMs: number; maxWaiting: number; maxWaitingPerNetwork: number }
 
 /** One client network holds at most half of the connections. Waiting networks take turns. */
-export function createConnectionQueue(options: QueueOptions) {
-  const { capacity, waitMs, maxWaiting, maxWaitingPerNetwork } = options
+export function createConnectionQueue({ capacity, waitMs, maxWaiting, maxWaitingPerNetwork }: QueueOptions) {
   const held = createQuota(() => Math.ceil(capacity() / 2), capacity)
   const queue = createFairQueue<(granted: boolean) => void>({ capacity: maxWaiting, perSource: maxWaitingPerNetwork })
 
@@ -23,7 +17,6 @@ export function createConnectionQueue(options: QueueOptions) {
       settle(true)
     }
   }
-
   return {
     tryTake: (network: string): boolean => held.take(network),
     /** To be called when the capacity has grown. */

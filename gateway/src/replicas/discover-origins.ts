@@ -6,16 +6,9 @@ import { ConfigurationError, type Log } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
 
 export type Discovery = ReturnType<typeof discoverOrigins>
+export type DiscoveryOptions = { resolve: ResolveAddresses; log: Log }
 
-export type DiscoveryOptions = {
-  resolve: ResolveAddresses
-  log: Log
-}
-
-/**
- * Each address of a name is an origin. An unresolved name keeps its addresses. URLs with an address or https stay as they
- * are. Disposing ends the reports at once.
- */
+/** Each address of a name is an origin. An unresolved name keeps its addresses. URLs with an address or https stay as they are. */
 export function discoverOrigins(
   urls: readonly string[],
   { resolve, log }: DiscoveryOptions,
@@ -39,12 +32,9 @@ export function discoverOrigins(
   async function resolveName(url: string): Promise<void> {
     const { hostname, port } = new URL(url)
     try {
-      const addresses = await resolve(hostname)
-      const hosts = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address))
-      originsOf.set(
-        url,
-        hosts.map((host) => `http://${host}:${port || '80'}`),
-      )
+      const hosts = (await resolve(hostname)).map((address) => (isIP(address) === 6 ? `[${address}]` : address))
+      const origins = hosts.map((host) => `http://${host}:${port || '80'}`)
+      originsOf.set(url, origins)
       unresolved.delete(url)
       report()
     } catch (err) {
@@ -72,7 +62,7 @@ export function discoverOrigins(
       }, policy.rediscoveryMs).unref()
     },
     /** Resolves when each name is resolved, or late. */
-    resolved: task?.runNow() ?? Promise.resolve(),
+    resolved: task?.runNow(),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       isStopped = true
       clearTimeout(pending)
@@ -86,17 +76,11 @@ function isResolvable(url: string): boolean {
   return protocol === 'http:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0
 }
 
-/** Rejects when there is no address. */
 type ResolveAddresses = (host: string) => Promise<string[]>
 
-/**
- * `servers` (`address:port`) resolve full names only. Throws ConfigurationError. The system's resolver can hold a thread
- * for 5 s. Only discovery waits for it.
- */
+/** `servers` (`address:port`) resolve full names only; the system's resolver can hold a thread for 5 s. Throws ConfigurationError. */
 export function createAddressResolver(servers: readonly string[]): ResolveAddresses {
-  if (servers.length === 0) {
-    return async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
-  }
+  if (servers.length === 0) return async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
   const resolver = new Resolver({ timeout: policy.dnsAttemptMs, tries: policy.dnsAttempts })
   try {
     resolver.setServers(servers)

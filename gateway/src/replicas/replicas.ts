@@ -1,25 +1,35 @@
+import type { Socket } from 'node:net'
 import type { Clock } from '@gatehouse/runtime'
-import { policy, type Timeouts } from '../policy.ts'
+import type { OpenConnection } from '@gatehouse/service-kit'
+import { Pool, type buildConnector } from 'undici'
+import { policy, type Capacity, type Timeouts } from '../policy.ts'
 import { createConnectionQueue, type ConnectionQueue } from './connection-queue.ts'
 import { discoverOrigins, type Discovery, type DiscoveryOptions } from './discover-origins.ts'
-import {
-  closePools,
-  destroyPools,
-  openPools,
-  openReplica,
-  type Lane,
-  type PoolOptions,
-  type Pools,
-  type Replica,
-} from './replica.ts'
+
+/** Files take as long as the client. */
+export type Lane = 'json' | 'file'
+type Pools = Readonly<Record<Lane | 'states', Pool>>
+
+export type Replica = {
+  readonly origin: string
+  pools: Pools
+  activeRequests: Record<Lane, number>
+  failures: number
+  ejectedUntil: number
+  leavingUntil: number
+}
+
+/** By origin. */
+export type InProcessReplicas = ReadonlyMap<string, OpenConnection>
+
+export type ReplicaOptions = DiscoveryOptions & {
+  clock: Clock
+  timeouts: Pick<Timeouts, 'connectMs' | 'bodyMs' | 'queueMs'>
+  capacity: Capacity
+  inProcess?: InProcessReplicas | undefined
+}
 
 export type Replicas = ReturnType<typeof openReplicas>
-
-export type ReplicaOptions = PoolOptions &
-  DiscoveryOptions & {
-    clock: Clock
-    timeouts: Pick<Timeouts, 'queueMs'>
-  }
 
 /** Opens the connection pools of a service, which has no replicas yet. Requests serve as health checks. */
 export function openReplicas(options: ReplicaOptions) {
@@ -67,9 +77,15 @@ export function openReplicas(options: ReplicaOptions) {
   }
   const queues = { json: openQueue('json'), file: openQueue('file') }
 
+  function openReplica(origin: string): Replica {
+    const activeRequests = { json: 0, file: 0 }
+    return { origin, pools: openPools(origin, options), activeRequests, failures: 0, ejectedUntil: 0, leavingUntil: 0 }
+  }
+
+  /** Requests under way end normally. */
   function retire({ pools }: Replica): void {
     retired.add(pools)
-    void closePools(pools)
+    void Promise.all(Object.values(pools).map((pool) => pool.close()))
       .catch(() => undefined)
       .finally(() => retired.delete(pools))
   }
@@ -89,7 +105,7 @@ export function openReplicas(options: ReplicaOptions) {
   function setOrigins(wanted: readonly string[]): void {
     const before = replicas
     const known = new Map([...listDeparted(), ...before].map((replica) => [replica.origin, replica]))
-    replicas = wanted.map((origin) => known.get(origin) ?? openReplica(origin, options))
+    replicas = wanted.map((origin) => known.get(origin) ?? openReplica(origin))
     for (const replica of replicas) departed.delete(replica)
     for (const replica of before) {
       if (replicas.includes(replica)) continue
@@ -98,25 +114,18 @@ export function openReplicas(options: ReplicaOptions) {
     }
     for (const queue of Object.values(queues)) queue.grant()
   }
-
   return {
     get size(): number {
       return replicas.length
     },
     queues,
-    /**
-     * Replaces the replicas by those that the URLs lead to, now and later. Requests under way end normally. Resolves when
-     * the addresses are known, or late.
-     */
+    /** Has the replicas that the URLs lead to, now and later. Resolves when the addresses are known, or late. */
     follow: async (urls: readonly string[]): Promise<void> => {
       const stopped = discovery?.[Symbol.asyncDispose]()
       discovery = discoverOrigins(urls, options, setOrigins)
       await Promise.all([stopped, discovery.resolved])
     },
-    /**
-     * Takes turns over free replicas outside `tried`: healthy ones first, then ejected ones, then those that DNS no longer
-     * names.
-     */
+    /** Takes turns over free replicas outside `tried`: first healthy ones, then ejected ones, then those that left DNS. */
     pick: (lane: Lane, tried: readonly Replica[] = []): Replica | undefined => next(lane, tried),
     /** Replicas may have been replaced since `tried` was filled. */
     hasOther: (tried: readonly Replica[]): boolean =>
@@ -147,7 +156,36 @@ export function openReplicas(options: ReplicaOptions) {
       await discovery?.[Symbol.asyncDispose]()
       // Their clients have been answered.
       const open = [...replicas, ...departed.keys()].map(({ pools }) => pools)
-      await Promise.all([...retired, ...open].map(destroyPools))
+      await Promise.all([...retired, ...open].flatMap((pools) => Object.values(pools).map((pool) => pool.destroy())))
     },
+  }
+}
+
+function openPools(origin: string, { timeouts, capacity, inProcess }: ReplicaOptions): Pools {
+  const open = inProcess?.get(origin)
+  const openPool = (connections: number): Pool =>
+    new Pool(origin, {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: policy.upstreamKeepAliveMs,
+      connect: open ? connectInProcess(open) : { timeout: timeouts.connectMs },
+      bodyTimeout: timeouts.bodyMs,
+    })
+  return {
+    json: openPool(capacity.connectionsPerReplica),
+    file: openPool(capacity.fileConnectionsPerReplica),
+    states: openPool(policy.stateConnectionsPerReplica),
+  }
+}
+
+function connectInProcess(open: OpenConnection): buildConnector.connector {
+  return (_options, callback) => {
+    // The pool expects the answer asynchronously.
+    try {
+      const connection = open()
+      setImmediate(() => callback(null, connection as Socket))
+    } catch (error) {
+      setImmediate(() => callback(error as Error, null))
+    }
   }
 }

@@ -1,37 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Upstream, UpstreamRoute } from '@gatehouse/contracts'
-import { createQuota, invalidInput, type Quota } from '@gatehouse/runtime'
+import { createQuota, invalidInput } from '@gatehouse/runtime'
 import type { UpstreamsWatch } from '@gatehouse/service-kit'
-import type { CallerSigner, CallerSigners } from '../auth/caller-signer.ts'
-import type { FindRoute } from '../http/route-table.ts'
-import type { Timeouts } from '../policy.ts'
-import { namesIn } from '../proxy/proxy-headers.ts'
-import { openReplicas, type ReplicaOptions, type Replicas } from '../replicas/replicas.ts'
-import type { RouteTarget } from '../proxy/route-target.ts'
+import type { CallerSigners } from '../auth/callers.ts'
+import { namesIn } from '../http/headers.ts'
 import { normalizePath } from '../http/request-target.ts'
+import type { Timeouts } from '../policy.ts'
+import type { FindRoute, RouteTarget } from '../proxy/routes.ts'
+import { openReplicas, type ReplicaOptions, type Replicas } from '../replicas/replicas.ts'
 
-/** Contract: 8, GATEHOUSE_UPSTREAMS. */
-export type Upstreams = AsyncDisposable & {
-  /** Throws invalid_input for ambiguous paths. */
-  readonly findRoute: FindRoute
-  /** Includes removed upstreams that may still answer. */
-  replicas(): Replicas[]
-}
-
-type Options = ReplicaOptions & {
-  watch: UpstreamsWatch
-  callerSigners: CallerSigners
-  timeouts: Timeouts
-}
-
-/** Upstreams share no connections and no memory. Design: invariant 10. */
-type OpenUpstream = {
-  origins: readonly string[]
-  replicas: Replicas
-  signer: CallerSigner
-  bodyBudget: Quota
-  responseBudget: Quota
-}
+export type Upstreams = Awaited<ReturnType<typeof openUpstreams>>
+type Options = ReplicaOptions & { watch: UpstreamsWatch; callerSigners: CallerSigners; timeouts: Timeouts }
+type OpenUpstream = ReturnType<typeof openOne>
 
 /** Headers of the gateway, and headers that apply to the whole origin. */
 const droppedFromResponses: ReadonlySet<string> = new Set(
@@ -49,8 +29,8 @@ const droppedFromResponses: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Resolves when the addresses are known, or late. */
-export async function openUpstreams(options: Options): Promise<Upstreams> {
+/** Resolves when the addresses are known, or late. Contract: 8, GATEHOUSE_UPSTREAMS. */
+export async function openUpstreams(options: Options) {
   const { watch } = options
   const open = new Map<string, OpenUpstream>()
   let findRoute: FindRoute = () => undefined
@@ -60,7 +40,7 @@ export async function openUpstreams(options: Options): Promise<Upstreams> {
     const removed = [...open.keys()].filter((name) => !names.has(name)).map((name) => ({ name, origins: [] }))
     // Requests under way of a removed upstream end normally.
     const followed = [...upstreams, ...removed].map(follow)
-    findRoute = createUpstreamRoutes(upstreams, (upstream, route, method) => targetOf(upstream, route, method))
+    findRoute = createUpstreamRoutes(upstreams, targetOf)
     await Promise.all(followed)
   }
 
@@ -75,25 +55,53 @@ export async function openUpstreams(options: Options): Promise<Upstreams> {
   function targetOf({ name }: Upstream, route: UpstreamRoute, method: string): RouteTarget {
     const known = open.get(name)
     if (!known) throw new Error(`the upstream ${name} is not open`)
-    return upstreamTarget(known, { name, route, method, timeouts: options.timeouts })
+    const isRead = method === 'GET' || method === 'HEAD'
+    const { prefix, access, limit } = route
+    const { readMs, writeMs } = options.timeouts
+    return {
+      route: `${isRead ? 'GET' : method} ${prefix}`,
+      service: name,
+      replicas: known.replicas,
+      lane: 'json',
+      access: access === 'user' ? 'bearer' : access,
+      right: undefined,
+      readsToken: true,
+      limit: {
+        name: `${name} ${prefix}`,
+        requests: limit.requests,
+        windowSeconds: limit.seconds,
+        ...(access !== 'anyone' && { by: 'account' as const }),
+      },
+      signer: known.signer,
+      isRead,
+      body: { maxBytes: route.bodyBytes, isStreamed: false, budget: known.bodyBudget },
+      isUpload: false,
+      anyQuery: false,
+      responseBudget: known.responseBudget,
+      timeoutMs: route.timeoutMs ?? (isRead ? readMs : writeMs),
+      droppedFromResponses,
+    }
   }
 
   const stopFollowing = watch.onChange((upstreams) => void apply(upstreams))
   await apply(watch.current)
   return {
-    findRoute: (method, path) => findRoute(method, path),
-    replicas: () => [...open.values()].map(({ replicas }) => replicas),
-    [Symbol.asyncDispose]: async () => {
+    /** Throws invalid_input for ambiguous paths. */
+    findRoute: (method: string, path: string) => findRoute(method, path),
+    /** Includes removed upstreams that may still answer. */
+    replicas: (): Replicas[] => [...open.values()].map(({ replicas }) => replicas),
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       stopFollowing()
       await Promise.all([...open.values()].map(({ replicas }) => replicas[Symbol.asyncDispose]()))
     },
   }
 }
 
-function openOne(options: Options, name: string): OpenUpstream {
+/** Upstreams share no connections and no memory. Design: invariant 10. */
+function openOne(options: Options, name: string) {
   const { bufferedBytesPerNetwork, bufferedBytes } = options.capacity
   return {
-    origins: [],
+    origins: [] as readonly string[],
     replicas: openReplicas(options),
     signer: options.callerSigners.forUpstream(name),
     bodyBudget: createQuota(bufferedBytesPerNetwork, bufferedBytes),
@@ -101,40 +109,7 @@ function openOne(options: Options, name: string): OpenUpstream {
   }
 }
 
-function upstreamTarget(
-  { replicas, signer, bodyBudget, responseBudget }: OpenUpstream,
-  at: { name: string; route: UpstreamRoute; method: string; timeouts: Timeouts },
-): RouteTarget {
-  const { name, route, timeouts } = at
-  const { prefix, access, limit } = route
-  const isRead = at.method === 'GET' || at.method === 'HEAD'
-  return {
-    route: `${isRead ? 'GET' : at.method} ${prefix}`,
-    service: name,
-    replicas,
-    lane: 'json',
-    access: access === 'user' ? 'bearer' : access,
-    right: undefined,
-    readsToken: true,
-    limit: {
-      name: `${name} ${prefix}`,
-      requests: limit.requests,
-      windowSeconds: limit.seconds,
-      ...(access !== 'anyone' && { by: 'account' as const }),
-    },
-    signer,
-    isRead,
-    body: { maxBytes: route.bodyBytes, isStreamed: false, budget: bodyBudget },
-    isUpload: false,
-    anyQuery: false,
-    responseBudget,
-    timeoutMs: route.timeoutMs ?? (isRead ? timeouts.readMs : timeouts.writeMs),
-    droppedFromResponses,
-  }
-}
-
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-const allowed = [...methods, 'OPTIONS']
 
 type TargetOf = (upstream: Upstream, route: UpstreamRoute, method: string) => RouteTarget
 
@@ -148,16 +123,15 @@ export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: T
     }
   }
   const depth = Math.max(0, ...[...routes.keys()].map((prefix) => prefix.split('/').length))
-
   return (method, path) => {
     if (routes.size === 0 || !path.startsWith('/api/')) return undefined
     const normalized = normalizePath(path)
     const targets = findLongest(routes, normalized.toLowerCase().split('/', depth))
     if (!targets) return undefined
-    if (/\/\//.test(normalized))
+    if (normalized.includes('//'))
       throw invalidInput({ field: 'address', reason: 'malformed' }, { text: 'The address has an empty segment' })
     const target = targets.get(method)
-    return target ? { target, path: normalized } : { allowed }
+    return target ? { target, path: normalized } : { allowed: [...methods, 'OPTIONS'] }
   }
 }
 

@@ -6,14 +6,11 @@ import { policy } from '../policy.ts'
 
 export type SocketPairs = ReturnType<typeof createSocketPairs>
 
-/**
- * Both connections of a pair close together. They have an `error` listener, because an error without one ends the process.
- */
+/** Both connections of a pair close together. They have an `error` listener, because an error without one ends the process. */
 export function createSocketPairs() {
   const open = new Map<Socket, Pair>()
   const emptied = Promise.withResolvers<void>()
   let draining = false
-
   return {
     count: (): number => open.size,
     isDraining: (): boolean => draining,
@@ -26,10 +23,7 @@ export function createSocketPairs() {
       })
       return pair
     },
-    /**
-     * Closes all sockets with 1012. They are spread over time, so that clients do not reconnect at once. `timeoutMs` counts
-     * from the last one. Contract: 6.
-     */
+    /** Closes all sockets with 1012, spread over time against a rush of clients. `timeoutMs` counts from the last. Contract: 6. */
     drain: async (timeoutMs: number): Promise<void> => {
       draining = true
       if (open.size === 0) return
@@ -76,10 +70,7 @@ class Pair {
     if (this.#state === 'closing') this.close()
   }
 
-  /**
-   * Sends a close frame with 1012 to the session gateway, which answers it and ends the connection. Frames to the client
-   * need not be followed.
-   */
+  /** Sends a close frame with 1012 to the session gateway, which answers it and ends the connection. */
   close(): void {
     if (this.#state === 'opening' || this.#state === 'closed') return
     this.#state = 'closing'

@@ -1,14 +1,14 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Agent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { callerHeader } from '@gatehouse/auth'
-import { refuse, type Refusal } from '@gatehouse/runtime'
+import { rateLimited, refuse, type Refusal } from '@gatehouse/runtime'
 import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/service-kit'
+import { createProxyServer } from 'http-proxy'
 import type { Deps } from '../deps.ts'
 import { endWithError } from '../http/client-errors.ts'
+import { isReserved, traceHeaders } from '../http/headers.ts'
 import { clientClosedRequest } from '../http/request-context.ts'
-import { isReserved, traceHeaders } from '../proxy/proxy-headers.ts'
 import type { SocketPairs } from './socket-pairs.ts'
-import { createWebSocketProxy } from './websocket-proxy.ts'
 
 export type UpgradeHandler = ReturnType<typeof createUpgradeHandler>
 
@@ -20,7 +20,7 @@ export function isWebSocketUpgrade({ method, url, headers }: IncomingMessage): b
 export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
   const { replicas, timeouts, log } = deps
   const sessionGateways = replicas['session-gateway']
-  const proxy = createWebSocketProxy(deps)
+  const proxy = createWebSocketProxy(timeouts.upgradeMs)
 
   async function forward(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const requestId = acceptRequestId(request.headers[requestIdHeader], deps.random)
@@ -36,9 +36,10 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
       return refuseWith(refuse.too_many_connections())
     }
     const callerToken = deps.signers['session-gateway'].sign({ address, account: null })
-    request.headers = toUpgradeHeaders(request.headers, { callerToken, requestId })
+    request.headers = toUpgradeHeaders(request.headers, { [callerHeader]: callerToken, [requestIdHeader]: requestId })
     for (const replica of sessionGateways.candidates()) {
-      const upstream = await connectReplica(replica.origin, timeouts.connectMs)
+      const { origin } = replica
+      const upstream = await connectReplica(origin, timeouts.connectMs)
       if (upstream) {
         sessionGateways.markHealthy(replica)
         pair.pairWith(upstream)
@@ -46,8 +47,11 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
           ended(101)
           pair.opened()
         }
-        proxy.forwardUpgrade({ request, requestId, socket, head, upstream, replica, onOpen, onRefused: ended })
-        return
+        const onRefused = (refusal: Refusal): void => {
+          log.debug({ requestId, replica: origin, status: refusal.status }, 'websocket upgrade refused')
+          refuseWith(refusal)
+        }
+        return proxy.forwardUpgrade({ request, socket, head }, { upstream, origin, onOpen, onRefused })
       }
       sessionGateways.markFailed(replica)
       if (socket.destroyed) return
@@ -56,7 +60,6 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
     log.debug({ requestId }, 'no session gateway reachable')
     refuseWith(refuse.unavailable())
   }
-
   return {
     handleUpgrade: (request: IncomingMessage, socket: Socket, head: Buffer): void => {
       forward(request, socket, head).catch((err: unknown) => {
@@ -71,19 +74,15 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
   }
 }
 
-function observeUpgrade(
-  { gatewayMetrics, accessLog }: Pick<Deps, 'gatewayMetrics' | 'accessLog'>,
-  socket: Socket,
-  about: { requestId: string; clientAddress: string },
-): (status: number) => void {
+function observeUpgrade(deps: Deps, socket: Socket, about: { requestId: string; clientAddress: string }) {
   const started = performance.now()
   let isOpen = true
   const ended = (status: number): void => {
     if (!isOpen) return
     isOpen = false
     const seconds = (performance.now() - started) / 1000
-    gatewayMetrics.responseSent('/ws', status, seconds)
-    accessLog({ ...about, method: 'GET', route: '/ws', status, seconds, userId: undefined })
+    deps.gatewayMetrics.responseSent('/ws', status, seconds)
+    deps.accessLog({ ...about, method: 'GET', route: '/ws', status, seconds, userId: undefined })
   }
   socket.once('close', () => ended(clientClosedRequest))
   return ended
@@ -92,12 +91,9 @@ function observeUpgrade(
 const droppedHeaders = new Set(['forwarded', 'x-real-ip', 'authorization', 'cookie', ...traceHeaders])
 
 /** Headers of the connection stay. Design: invariant 6. */
-function toUpgradeHeaders(
-  received: IncomingHttpHeaders,
-  { callerToken, requestId }: { callerToken: string; requestId: string },
-): IncomingHttpHeaders {
+function toUpgradeHeaders(received: IncomingHttpHeaders, own: Record<string, string>): IncomingHttpHeaders {
   const kept = Object.entries(received).filter(([name]) => !isReserved(name) && !droppedHeaders.has(name))
-  return { ...Object.fromEntries(kept), [callerHeader]: callerToken, [requestIdHeader]: requestId }
+  return { ...Object.fromEntries(kept), ...own }
 }
 
 /** Undefined after the time limit. Never rejects. */
@@ -119,4 +115,59 @@ async function connectReplica(origin: string, timeoutMs: number): Promise<Socket
       resolve(socket)
     })
   })
+}
+
+type Client = { request: IncomingMessage; socket: Socket; head: Buffer }
+type Hop = { upstream: Socket; origin: string; onOpen: () => void; onRefused: (refusal: Refusal) => void }
+
+/** http-proxy alone has no response timeout and leaves the connection open when an upgrade fails. */
+function createWebSocketProxy(timeoutMs: number) {
+  const proxy = createProxyServer({ ws: true })
+  const outgoing = new WeakMap<IncomingMessage, ClientRequest>()
+  proxy.on('proxyReqWs', (upgradeRequest, request) => void outgoing.set(request, upgradeRequest))
+  proxy.on('error', () => undefined)
+
+  function forwardUpgrade({ request, socket, head }: Client, { upstream, origin, onOpen, onRefused }: Hop): void {
+    let isSettled = false
+    const settle = (): void => {
+      isSettled = true
+      clearTimeout(timer)
+    }
+    const refuseWith = (refusal: Refusal): void => {
+      if (isSettled) return
+      settle()
+      if (!socket.destroyed) onRefused(refusal)
+      upstream.destroy()
+    }
+    const timer = setTimeout(() => refuseWith(refuse.upgrade_late()), timeoutMs)
+    socket.once('close', () => clearTimeout(timer))
+    const agent = Object.assign(new Agent(), { createConnection: () => upstream })
+    proxy.ws(request, socket, head, { target: origin, agent }, () => refuseWith(refuse.upgrade_broken()))
+    const upgradeRequest = outgoing.get(request)
+    upgradeRequest?.once('upgrade', () => {
+      settle()
+      onOpen()
+    })
+    // http-proxy would stream the refusal to the client.
+    upgradeRequest?.removeAllListeners('response')
+    upgradeRequest?.once('response', (response) => {
+      response.resume()
+      refuseWith(refusalOf(response))
+    })
+  }
+  return { forwardUpgrade, [Symbol.dispose]: (): void => proxy.close() }
+}
+
+const refusals = new Map([
+  [400, refuse.malformed_request],
+  [403, refuse.forbidden],
+  [404, refuse.not_found],
+  [426, refuse.upgrade_required],
+])
+
+function refusalOf({ statusCode = 0, headers }: IncomingMessage): Refusal {
+  const retryAfter = Number(headers['retry-after']) || 1
+  if (statusCode === 429) return rateLimited(retryAfter)
+  if (statusCode === 503) return refuse.unavailable({ headers: { 'Retry-After': String(retryAfter) } })
+  return refusals.get(statusCode)?.() ?? refuse.upgrade_broken()
 }

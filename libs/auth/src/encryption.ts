@@ -4,11 +4,11 @@ import { systemRandom } from '@gatehouse/runtime'
 export type EncryptionKey = ReturnType<typeof createEncryptionKey>
 
 const form = 'enc1'
+const nonceBytes = 12
+const tagBytes = 16
 
 /** Of every text that `encrypt` made, with whatever key. */
 export const sealedPrefix = `${form}.`
-const nonceBytes = 12
-const tagBytes = 16
 
 /** Texts of a previous secret stay readable. Contract: 8, ENCRYPTION_SECRET. */
 export function createEncryptionKey(secret: string, previous: readonly string[] = []) {
@@ -26,14 +26,9 @@ export function encrypt(encryptionKey: EncryptionKey, plain: string, context: st
 }
 
 /** Of the texts that the secret in force encrypted. */
-export function prefixOf({ encrypting: { id } }: EncryptionKey): string {
-  return `${sealedPrefix}${id}.`
-}
+export const prefixOf = ({ encrypting: { id } }: EncryptionKey): string => `${sealedPrefix}${id}.`
 
-/** Whether `encrypt` made the text, with whatever key. */
-export function isEncrypted(text: string): boolean {
-  return text.startsWith(sealedPrefix)
-}
+export const isEncrypted = (text: string): boolean => text.startsWith(sealedPrefix)
 
 /** Throws for an unknown secret, another context and a changed text. */
 export function decrypt({ decrypting }: EncryptionKey, encrypted: string, context: string): string {

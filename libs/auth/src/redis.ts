@@ -8,7 +8,7 @@ export class RedisTimeout extends Error {
 }
 
 /** Fails commands at once while there is no connection. Commands need a time limit of `limitCommands`. */
-export const redisOptions = {
+const redisOptions = {
   enableAutoPipelining: true,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
@@ -18,18 +18,16 @@ export const redisOptions = {
   retryStrategy: (attempt: number) => backoffMs(attempt - 1, redisReconnectBackoff),
 } satisfies RedisOptions
 
+type Pipelining = Pick<RedisOptions, 'autoPipeliningIgnoredCommands'>
 export type RedisAddress = { url: string; tls?: SecureContextOptions }
 
 const sentinelAddress = /^(rediss?)\+sentinel:\/\/(?:([^@/]*)@)?([^@/?]+)\/([^/?]+)(?:\?sentinelPassword=([^&]*))?$/
 
 /**
- * `redis://`, `rediss://` (never in plain text), and `redis+sentinel://user:password@host:26379,host:26379/primary` or `rediss+sentinel://`, which ask
- * Sentinels which process is the primary. Contract: 8.
+ * `redis://`, `rediss://` (never in plain text), and `redis+sentinel://user:password@host:26379,host:26379/primary` or
+ * `rediss+sentinel://`, which ask Sentinels which process is the primary. Contract: 8.
  */
-export async function openRedis(
-  { url, tls }: RedisAddress,
-  options: Pick<RedisOptions, 'autoPipeliningIgnoredCommands'> = {},
-): Promise<Redis> {
+export async function openRedis({ url, tls }: RedisAddress, options: Pipelining = {}): Promise<Redis> {
   // An embedded process has no Redis.
   const ioredis = await import('ioredis')
   const sentinel = sentinelAddress.exec(url)
@@ -56,12 +54,8 @@ export async function openRedis(
 }
 
 /** A server that hangs is disconnected, so the next command fails at once. Rejects with RedisTimeout. */
-export function limitCommands(
-  redis: Pick<Redis, 'disconnect'>,
-  timeoutMs: number,
-  timer?: Timer,
-): <T>(command: () => Promise<T>) => Promise<T> {
-  return async (command) => {
+export function limitCommands(redis: Pick<Redis, 'disconnect'>, timeoutMs: number, timer?: Timer) {
+  return async <T>(command: () => Promise<T>): Promise<T> => {
     try {
       const onTimeout = () => new RedisTimeout(`no answer of Redis within ${timeoutMs} ms`)
       return await withTimeout(command, timeoutMs, onTimeout, timer)

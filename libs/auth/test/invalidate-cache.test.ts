@@ -1,9 +1,8 @@
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
-import { CacheUnavailable, type AccountStateCache } from '../src/account-states/cache.ts'
-import { createCacheInvalidator } from '../src/account-states/invalidate-cache.ts'
-import { createMemoryCache } from '../src/account-states/memory-cache.ts'
+import { CacheUnavailable, createMemoryCache, type AccountStateCache } from '../src/account-states/cache.ts'
+import { createCacheInvalidator } from '../src/account-states/account-states.ts'
 import { cacheTimes } from '../src/policy.ts'
 
 const clock = movableClock()

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountStateCache } from '../src/account-states/cache.ts'
-import { createCacheInvalidator } from '../src/account-states/invalidate-cache.ts'
+import { createCacheInvalidator } from '../src/account-states/account-states.ts'
 import { connectRedisCache } from '../src/account-states/redis-cache.ts'
 
 const before = buildAccountState()

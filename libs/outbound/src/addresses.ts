@@ -1,3 +1,5 @@
+// Also @gatehouse/outbound/reach, because the client library is slow to load.
+import type { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
@@ -9,12 +11,11 @@ const globalIpv6: Network = [ipaddr.IPv6.parse('2000::'), 3]
 
 export type AllowList = { covers(address: string): boolean }
 
+const listOf = (text: string): string[] => text.split(',').flatMap((entry) => entry.trim() || [])
+
 /** Throws with the faulty entry. Contract: 8, FEDERATION_ALLOW_PRIVATE and TRUST_PROXY. */
 export function parseCidrs(text: string): string[] {
-  const entries = text
-    .split(',')
-    .map((entry) => entry.trim().toLowerCase())
-    .filter((entry) => entry !== '')
+  const entries = listOf(text.toLowerCase())
   return [...new Set(entries.flatMap((entry) => (entry === 'loopback' ? loopback : [normalizeNetwork(entry)])))]
 }
 
@@ -53,9 +54,7 @@ function parseAddress(text: string): Address | undefined {
   return ipaddr.parse(family === 4 ? text : new URL(`http://[${text}]`).hostname.slice(1, -1))
 }
 
-function isMapped(address: Address): boolean {
-  return address.range() === 'ipv4Mapped'
-}
+const isMapped = (address: Address): boolean => address.range() === 'ipv4Mapped'
 
 function unmapped(address: Address): Address {
   return address instanceof ipaddr.IPv6 && isMapped(address) ? address.toIPv4Address() : address
@@ -65,6 +64,51 @@ function isWithin(address: Address, [network, bits]: Network): boolean {
   return address.kind() === network.kind() && address.match(network, bits)
 }
 
-function unreadable(entry: string): Error {
-  return new Error(`"${entry}" is not an address, a CIDR or "loopback"`)
+function unreadable(entry: string, fault = 'an address, a CIDR or "loopback"'): Error {
+  return new Error(`"${entry}" is not ${fault}`)
+}
+
+/** Without a port, the URL's port stays. */
+export type ResolveTable = Record<string, { address: string; port?: number }>
+/** Where requests may go. `allowPrivate`: CIDRs, addresses or `loopback`. */
+export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
+
+const entryPattern = /^([^=\s]+)=(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/
+
+/** `host=address:port,…`; the port may be missing. Throws with the faulty entry. Contract: 8, FEDERATION_RESOLVE. */
+export function parseResolve(text: string): ResolveTable {
+  const table: ResolveTable = {}
+  for (const entry of listOf(text)) {
+    const { host, ...place } = parseEntry(entry)
+    if (Object.hasOwn(table, host)) throw new Error(`"${host}" is in the table twice`)
+    table[host] = place
+  }
+  return table
+}
+
+/** As in URLs: lower case, ASCII, no final dot. Undefined for anything else. */
+export function normalizeHostName(host: string): string | undefined {
+  if (/[\s:/?#@\\]/.test(host) || !URL.canParse(`http://${host}`)) return undefined
+  const { hostname } = new URL(`http://${host}`)
+  return isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : undefined
+}
+
+function parseEntry(entry: string): { host: string; address: string; port?: number } {
+  const [, name = '', bracketed, plain, port] = entryPattern.exec(entry) ?? []
+  const host = normalizeHostName(name)
+  const fault = (reason: string) => unreadable(entry, `host=address:port: ${reason}`)
+  if (host === undefined) throw fault('a host name, "=" and an address are needed')
+  const address = bracketed ?? plain ?? ''
+  if (isIP(address) !== (bracketed === undefined ? 4 : 6)) throw fault('the address cannot be read')
+  if (port === undefined) return { host, address }
+  if (Number(port) < 1 || Number(port) > 65_535) throw fault('the port must be from 1 to 65535')
+  return { host, address, port: Number(port) }
+}
+
+/** Many hosts have no IPv6, and some name servers do not answer for it. Rejects when there is no address. */
+export async function resolveAddresses(resolver: Resolver, host: string): Promise<string[]> {
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  if (addresses.length > 0) return addresses
+  throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error(`${host} has no address`)
 }

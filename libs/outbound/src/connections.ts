@@ -1,10 +1,12 @@
-import { isIP } from 'node:net'
-import type { LookupFunction, Socket } from 'node:net'
-import { createSecureContext, getCACertificates } from 'node:tls'
-import type { SecureContext } from 'node:tls'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { Pool, buildConnector, errors } from 'undici'
-import { connectMs, connectionsPerOrigin, idleMs, maxIdleMs } from './policy.ts'
 import type { Target } from './target.ts'
+
+const connectMs = 10_000
+
+/** An idle connection stays open for `keepAliveTimeout`, or as the peer says up to `keepAliveMaxTimeout`. */
+const poolOptions = { connections: 32, keepAliveTimeout: 4_000, keepAliveMaxTimeout: 30_000 }
 
 /** Made once: the stack of an error costs as much as the rest of ending a pool. */
 const poolEnded = new errors.ClientDestroyedError('The connections to this host have ended')
@@ -24,23 +26,20 @@ export function createConnections() {
   }
   const drop = (origin: string, entry: Entry) => {
     if (entry.users > 0) return
-    if (entries.get(origin) === entry && entry.pool.stats.connected > 0) return
-    if (entries.get(origin) === entry) entries.delete(origin)
+    const isCurrent = entries.get(origin) === entry
+    if (isCurrent && entry.pool.stats.connected > 0) return
+    if (isCurrent) entries.delete(origin)
     void end(entry)
   }
   const openEntry = (target: Target, key: string): Entry => {
     if (target.origin.startsWith('https:')) secureContext ??= createSecureContext({ ca: trustedCertificates() })
     const connecting = new Set<Socket>()
-    const pool = new Pool(target.origin, {
-      connect: buildPinnedConnector(target, { connecting, secureContext }),
-      connections: connectionsPerOrigin,
-      keepAliveTimeout: idleMs,
-      keepAliveMaxTimeout: maxIdleMs,
-    })
+    const connect = buildPinnedConnector(target, connecting, secureContext)
+    const pool = new Pool(target.origin, { connect, ...poolOptions })
     const entry = { key, pool, users: 0, connecting }
     open.add(entry)
     const dropSoon = () => setImmediate(drop, target.origin, entry)
-    entry.pool.on('disconnect', dropSoon).on('connectionError', dropSoon)
+    pool.on('disconnect', dropSoon).on('connectionError', dropSoon)
     return entry
   }
   return {
@@ -70,10 +69,7 @@ export function createConnections() {
 }
 
 /** NOTE: a lookup or a signal would cost as much as a connection. docs/decisions/outbound-connections.md. */
-function buildPinnedConnector(
-  { addresses, port }: Target,
-  { connecting, secureContext }: { connecting: Set<Socket>; secureContext: SecureContext | undefined },
-): buildConnector.connector {
+function buildPinnedConnector({ addresses, port }: Target, connecting: Set<Socket>, secureContext?: SecureContext) {
   const [only] = addresses.length === 1 ? addresses : []
   const connect = buildConnector({
     allowH2: false,
@@ -81,11 +77,8 @@ function buildPinnedConnector(
     ...(only === undefined && { lookup: pinnedLookup(addresses) }),
     ...(secureContext && { secureContext }),
   })
-  const place = {
-    ...(only !== undefined && { hostname: only }),
-    ...(port !== undefined && { port: String(port) }),
-  }
-  return (options, callback) => {
+  const place = { ...(only !== undefined && { hostname: only }), ...(port !== undefined && { port: String(port) }) }
+  const connectPinned: buildConnector.connector = (options, callback) => {
     // The types omit the returned socket.
     const socket = connect({ ...options, ...place }, (...outcome) => {
       connecting.delete(socket)
@@ -93,6 +86,7 @@ function buildPinnedConnector(
     }) as unknown as Socket
     connecting.add(socket)
   }
+  return connectPinned
 }
 
 function pinnedLookup(addresses: string[]): LookupFunction {

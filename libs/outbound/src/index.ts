@@ -1,4 +1,3 @@
+export { parseCidrs, parseResolve, type OutboundConfig, type ResolveTable } from './addresses.ts'
 export * from './outbound.ts'
-export * from './outbound-failure.ts'
-export { parseCidrs, parseResolve } from './reach.ts'
-export type { ResolveTable } from './resolve-table.ts'
+export { OutboundFailure, type OutboundFailureKind } from './target.ts'

@@ -1,13 +1,11 @@
 import { errors, type Dispatcher, type Pool } from 'undici'
-import { parseAllowList } from './addresses.ts'
+import { normalizeHostName, parseAllowList, type OutboundConfig, type ResolveTable } from './addresses.ts'
 import { createConnections } from './connections.ts'
-import { createDnsLookup, parseUrl, resolveTarget, type Lookup } from './target.ts'
-import { OutboundFailure } from './outbound-failure.ts'
-import { maxResponseBytes } from './policy.ts'
-import { normalizeHostName, type ResolveTable } from './resolve-table.ts'
+import { OutboundFailure, createDnsLookup, parseUrl, resolveTarget } from './target.ts'
+import type { Lookup, OutboundFailureKind } from './target.ts'
 
-/** `allowPrivate`: CIDRs, addresses or `loopback`. */
-export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
+/** Unless a request sets another limit. */
+const maxResponseBytes = 65_536
 
 export type OutboundRequest = {
   method: string
@@ -17,7 +15,6 @@ export type OutboundRequest = {
   body?: string | Buffer
   /** For the whole exchange, name lookup included. */
   timeoutMs: number
-  /** 64 KiB by default. */
   maxBytes?: number
   signal?: AbortSignal
 }
@@ -71,12 +68,8 @@ function limitExchange(exchange: Exchange, { timeoutMs, signal }: OutboundReques
 
 function outgoing(request: OutboundRequest, url: URL) {
   const headers = Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== 'host')
-  return {
-    method: request.method,
-    path: `${url.pathname}${url.search}`,
-    headers: Object.fromEntries(headers),
-    body: request.body ?? null,
-  }
+  const path = `${url.pathname}${url.search}`
+  return { method: request.method, path, headers: Object.fromEntries(headers), body: request.body ?? null }
 }
 
 function readTable(table: ResolveTable): Map<string, ResolveTable[string]> {
@@ -91,13 +84,10 @@ function readTable(table: ResolveTable): Map<string, ResolveTable[string]> {
 /** A malformed request is a fault of this process. All else is the peer's failure. */
 function asFailure(error: unknown, url: URL): unknown {
   if (error instanceof OutboundFailure || error instanceof errors.InvalidArgumentError) return error
-  if (error instanceof errors.ConnectTimeoutError) {
-    return new OutboundFailure('timeout', `${url.host} accepted no connection in time`, error)
-  }
-  if (error instanceof errors.HeadersOverflowError) {
-    return new OutboundFailure('too_large', `${url.host} sent too many headers`, error)
-  }
-  return new OutboundFailure('unreachable', `${url.host} cannot be reached`, error)
+  const failed = (kind: OutboundFailureKind, what: string) => new OutboundFailure(kind, `${url.host} ${what}`, error)
+  if (error instanceof errors.ConnectTimeoutError) return failed('timeout', 'accepted no connection in time')
+  if (error instanceof errors.HeadersOverflowError) return failed('too_large', 'sent too many headers')
+  return failed('unreachable', 'cannot be reached')
 }
 
 export type OutboundAnswer = { status: number; headers: Record<string, string>; body: Buffer }
@@ -105,6 +95,8 @@ export type OutboundAnswer = { status: number; headers: Record<string, string>; 
 /** A body stream and signals would cost a third of a request. docs/decisions/outbound-connections.md. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #outcome = Promise.withResolvers<OutboundAnswer>()
+  /** Rejects with OutboundFailure `redirect` or `too_large`, undici's error, or that of `end`. */
+  readonly answer = this.#outcome.promise
   readonly #maxBytes: number
   readonly #chunks: Buffer[] = []
   #length = 0
@@ -115,11 +107,6 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
-  }
-
-  /** Rejects with OutboundFailure `redirect` or `too_large`, undici's error, or that of `end`. */
-  get answer(): Promise<OutboundAnswer> {
-    return this.#outcome.promise
   }
 
   async send(pool: Pool, request: Dispatcher.DispatchOptions): Promise<OutboundAnswer> {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseResolve } from './resolve-table.ts'
+import { parseResolve } from './addresses.ts'
 
 describe('the resolve table', () => {
   it('is read from text', () => {

@@ -1,37 +1,44 @@
 import { isIP } from 'node:net'
 import { promises as dns } from 'node:dns'
-import { isPublicAddress, type AllowList } from './addresses.ts'
-import { OutboundFailure } from './outbound-failure.ts'
-import type { ResolveTable } from './resolve-table.ts'
-import { lookupAttemptMs, lookupAttempts } from './policy.ts'
+import { isPublicAddress, resolveAddresses, type AllowList, type ResolveTable } from './addresses.ts'
+
+export type OutboundFailureKind =
+  'forbidden_address' | 'invalid_url' | 'unresolved' | 'timeout' | 'unreachable' | 'too_large' | 'redirect'
+
+/** The cause is for the log; callers match the kind. */
+export class OutboundFailure extends Error {
+  override readonly name = 'OutboundFailure'
+  readonly kind: OutboundFailureKind
+
+  constructor(kind: OutboundFailureKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.kind = kind
+  }
+}
 
 /** Connections go to these addresses only. */
 export type Target = { origin: string; addresses: string[]; port: number | undefined }
-
 type Guard = { allowed: AllowList; table: Map<string, ResolveTable[string]>; lookup: Pick<Lookup, 'addressesOf'> }
 
 /** Throws OutboundFailure `invalid_url`, also for credentials. */
 export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new OutboundFailure('invalid_url', 'Only http and https URLs can be requested')
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new OutboundFailure('invalid_url', 'URLs with credentials are refused')
-  }
+  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (!url || !isHttp) throw new OutboundFailure('invalid_url', 'Only http and https URLs can be requested')
+  if (url.username || url.password) throw new OutboundFailure('invalid_url', 'URLs with credentials are refused')
   return url
 }
 
 /**
- * Throws OutboundFailure: `unresolved` for a name that name servers do not know, `unreachable` without an address, `forbidden_address` when one of them is not allowed.
- * Contract: 7, outbound requests.
+ * Throws OutboundFailure: `unresolved` for a name that name servers do not know, `unreachable` without an address,
+ * `forbidden_address` when one of them is not allowed. Contract: 7, outbound requests.
  */
 export async function resolveTarget(guard: Guard, url: URL): Promise<Target> {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   const entry = guard.table.get(host)
   const addresses = entry ? [entry.address] : await addressesOf(guard.lookup, host)
-  const isOpen = (address: string) =>
-    guard.allowed.covers(address) || (url.protocol === 'https:' && isPublicAddress(address))
+  const isHttps = url.protocol === 'https:'
+  const isOpen = (address: string) => guard.allowed.covers(address) || (isHttps && isPublicAddress(address))
   if (!addresses.every(isOpen))
     throw new OutboundFailure('forbidden_address', `${url.host} leads to a forbidden address`)
   return { origin: url.origin, addresses: addresses.toSorted(), port: entry?.port }
@@ -50,12 +57,14 @@ async function addressesOf(lookup: Guard['lookup'], host: string): Promise<strin
   return addresses
 }
 
-/** Rejects when there is no address. */
 export type Lookup = { addressesOf(host: string): Promise<string[]>; close(): void }
+
+/** The limit of one attempt of two. */
+const attemptMs = 1_500
 
 /** The lookup of the system shares its threads with file access. A few silent name servers would delay both. */
 export function createDnsLookup(nameServers?: string[]): Lookup {
-  const resolver = new dns.Resolver({ timeout: lookupAttemptMs, maxTimeout: lookupAttemptMs, tries: lookupAttempts })
+  const resolver = new dns.Resolver({ timeout: attemptMs, maxTimeout: attemptMs, tries: 2 })
   if (nameServers) resolver.setServers(nameServers)
   return {
     addressesOf: async (host) => (isLocalhost(host) ? ['127.0.0.1', '::1'] : await resolveAddresses(resolver, host)),
@@ -63,15 +72,5 @@ export function createDnsLookup(nameServers?: string[]): Lookup {
   }
 }
 
-/** Many hosts have no IPv6, and some name servers do not answer for it. Rejects when there is no address. */
-export async function resolveAddresses(resolver: dns.Resolver, host: string): Promise<string[]> {
-  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-  if (addresses.length > 0) return addresses
-  throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error(`${host} has no address`)
-}
-
 /** Name servers need not know these names (RFC 6761). */
-function isLocalhost(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost')
-}
+const isLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')

@@ -1,7 +1,4 @@
-/**
- * A bounded queue that serves its sources (networks, accounts, origins) in turns. A source with many items delays the
- * others by one at a time. An item is in the queue once.
- */
+/** A bounded queue that serves its sources (networks, accounts, origins) in turns: one with many items delays the others by one at a time. */
 export function createFairQueue<Item>(limits: { capacity: number; perSource: number }) {
   /** In the order of their turns. None is empty. */
   const itemsOf = new Map<string, Set<Item>>()
@@ -14,7 +11,6 @@ export function createFairQueue<Item>(limits: { capacity: number; perSource: num
     if (items.size === 0) itemsOf.delete(source)
     return true
   }
-
   return {
     /** False when the queue is full, or when the source has as many items in it as it may have. */
     push: (source: string, item: Item): boolean => {

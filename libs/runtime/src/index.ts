@@ -1,8 +1,16 @@
+import root from '../../../package.json' with { type: 'json' }
+
 export * from './time.ts'
 export * from './fair-queue.ts'
 export * from './periodic-task.ts'
 export * from './quota.ts'
 export * from './random.ts'
-export * from './errors/refusal.ts'
-export { compareVersions, version } from './version.ts'
+export * from './refusal.ts'
 export * from './tracing.ts'
+
+export const version: string = root.version
+
+/** Negative where `one` is the earlier release. */
+export function compareVersions(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true })
+}

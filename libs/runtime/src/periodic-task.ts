@@ -5,17 +5,13 @@ export type PeriodicTask = AsyncDisposable & {
   runNow(): Promise<void>
 }
 
-export type PeriodicTaskOptions = {
-  name: string
-  /** From the end of a run to the next start. */
-  everyMs: number
-  log: { warn(fields: object, message: string): void }
-  timer?: Timer
-}
+type Options = { name: string; everyMs: number; log: { warn(fields: object, message: string): void }; timer?: Timer }
 
-/** Runs never overlap. A failure is logged. Disposal waits for the current run. */
-export function startPeriodicTask(options: PeriodicTaskOptions, work: () => Promise<unknown>): PeriodicTask {
-  const { name, everyMs, log, timer = systemTimer } = options
+/** Runs never overlap. `everyMs` is from the end of a run to the next start. A failure is logged. Disposal waits for the current run. */
+export function startPeriodicTask(
+  { name, everyMs, log, timer = systemTimer }: Options,
+  work: () => Promise<unknown>,
+): PeriodicTask {
   let stopped = false
   let pending: unknown
   let running = Promise.resolve()

@@ -1,9 +1,5 @@
 /** `now` is in milliseconds from any point, and never goes back. */
-export type Timer = {
-  now(): number
-  set(run: () => void, ms: number): unknown
-  clear(pending: unknown): void
-}
+export type Timer = { now(): number; set(run: () => void, ms: number): unknown; clear(pending: unknown): void }
 
 /** A pending delay does not keep the process alive. */
 export const systemTimer: Timer = {
@@ -24,15 +20,12 @@ export const systemClock: Clock = { now: () => Date.now() }
 type Delays = Pick<Timer, 'set' | 'clear'>
 const globalDelays: Delays = { set: setTimeout, clear: (pending) => clearTimeout(pending as NodeJS.Timeout) }
 
-/** Rejects with `onTimeout` after `timeoutMs`. The work itself goes on; its outcome is ignored. */
-export async function withTimeout<T>(
-  work: Promise<T> | (() => T | Promise<T>),
-  timeoutMs: number,
-  onTimeout: () => Error,
-  delays = globalDelays,
-): Promise<T> {
+type Work<T> = Promise<T> | (() => T | Promise<T>)
+
+/** Rejects with `onTimeout` after `ms`. The work itself goes on; its outcome is ignored. */
+export async function withTimeout<T>(work: Work<T>, ms: number, onTimeout: () => Error, delays = globalDelays) {
   const late = Promise.withResolvers<never>()
-  const pending = delays.set(() => late.reject(onTimeout()), timeoutMs)
+  const pending = delays.set(() => late.reject(onTimeout()), ms)
   try {
     return await raceAgainst(late.promise, work)
   } finally {
@@ -41,7 +34,7 @@ export async function withTimeout<T>(
 }
 
 /** Rejects with the reason of `signal`. The work itself goes on; its outcome is ignored. */
-export async function abortable<T>(work: Promise<T> | (() => T | Promise<T>), signal: AbortSignal): Promise<T> {
+export async function abortable<T>(work: Work<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason as Error)
   if (signal.aborted) abort()
@@ -53,7 +46,7 @@ export async function abortable<T>(work: Promise<T> | (() => T | Promise<T>), si
   }
 }
 
-async function raceAgainst<T>(limit: Promise<never>, work: Promise<T> | (() => T | Promise<T>)): Promise<T> {
+async function raceAgainst<T>(limit: Promise<never>, work: Work<T>): Promise<T> {
   limit.catch(() => undefined)
   const running = typeof work === 'function' ? (async () => await work())() : work
   running.catch(() => undefined)
@@ -63,13 +56,11 @@ async function raceAgainst<T>(limit: Promise<never>, work: Promise<T> | (() => T
 const msPerItem = 2
 const pauseMs = 20
 
-type Limits = { maxMs: number; signal?: AbortSignal | undefined }
-
 /** Takes 2 ms for each item, and at most `maxMs` for all of them. The abort of `signal` ends it early. */
 export async function runSpread<Item>(
   timer: Timer,
   items: readonly Item[],
-  { maxMs, signal }: Limits,
+  { maxMs, signal }: { maxMs: number; signal?: AbortSignal | undefined },
   run: (item: Item) => void,
 ): Promise<void> {
   const parts = Math.max(1, Math.floor(Math.min(maxMs, items.length * msPerItem) / pauseMs))

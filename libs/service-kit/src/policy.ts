@@ -3,36 +3,30 @@ export const headerBytes = 64 * 1024
 
 /** Contract: 8. */
 export const drainMs = 30_000
-
 /** Contract: 8. */
 export const stopLimitMs = 35_000
-
 /** Shares of a drain's time: for accepting connections, and for closing silent ones. */
 export const acceptShare = 1 / 150
 export const idleShare = 1 / 30
-
 export const drainSweepMs = 50
-
 export const drainFlushMs = 200
+export const waitingDrainMs = 150
+/** A second signal within this time is a duplicate. */
+export const repeatedSignalMs = 300
 
 /** Of one service in one process. */
 export const requestLinesPerSecond = 100
 export const sampledRequests = 100
-
 export const logBatchBytes = 8 * 1024
 export const logBatchMs = 250
-
 export const logWaitingBytes = 1024 * 1024
 export const logRetryMs = 50
 export const logExitMs = 500
+/** Between two lines of one kind of fault. */
+export const logRepeatMs = 60_000
 
 export const exportDelayMs = 2_000
 export const exportTimeoutMs = 5_000
 export const exportComplaintMs = 60_000
 
-/** A second signal within this time is a duplicate. */
-export const repeatedSignalMs = 300
-
 export const databaseRetryMs = 500
-
-export const waitingDrainMs = 150

@@ -7,12 +7,9 @@ import { createMetrics } from './metrics/metrics.ts'
 import { waitingDrainMs } from './policy.ts'
 import { healthEndpoints } from './health/health.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 type Program<C, O extends ResourceOptions> = {
   name: string
-  /** Throws ConfigurationError. */
-  readConfig(environment: Environment): { config: C; resources: O }
+  readConfig(environment: NodeJS.ProcessEnv): { config: C; resources: O }
   start(config: C, resources: Opened<O>): Promise<AsyncDisposable & { url: string }>
 }
 

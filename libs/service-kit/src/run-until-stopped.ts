@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Unavailable } from '@gatehouse/runtime'
 import { ConfigurationError } from './config/configuration.ts'
 import { createLog } from './log/log.ts'
@@ -11,9 +12,7 @@ export async function runUntilStopped(
   // An output error without a listener would end the process.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   const stopRequested = followSignals()
-  const stopped = new Promise<void>((resolve) => {
-    stopRequested.addEventListener('abort', () => resolve(), { once: true })
-  })
+  const stopped = once(stopRequested, 'abort')
   let isStarted = false
   try {
     const running = await start(stopRequested)
@@ -33,11 +32,10 @@ export async function runUntilStopped(
 function followSignals(): AbortSignal {
   const stop = new AbortController()
   let requestedAt = 0
-  const numbers = { SIGINT: 2, SIGTERM: 15 }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
     process.on(signal, () => {
       if (!stop.signal.aborted) requestedAt = performance.now()
-      else if (performance.now() - requestedAt > repeatedSignalMs) process.exit(128 + numbers[signal])
+      else if (performance.now() - requestedAt > repeatedSignalMs) process.exit(128 + number)
       stop.abort()
     })
   }
@@ -47,13 +45,11 @@ function followSignals(): AbortSignal {
 /** Configuration faults are reported without a stack. */
 export function reportStartError(name: string, error: unknown, message = 'start failed'): void {
   const isOperational = error instanceof ConfigurationError || error instanceof Unavailable
-  const lines = isOperational ? error.message.split('\n') : []
   if (process.stderr.isTTY) {
     const text = isOperational ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.stderr.write(`${text}\n`)
-    return
+    return void process.stderr.write(`${text}\n`)
   }
   const log = createLog({ level: 'fatal', service: name, destination: process.stderr })
-  for (const line of lines) log.fatal(line)
-  if (!isOperational) log.fatal({ err: error }, message)
+  if (!isOperational) return log.fatal({ err: error }, message)
+  for (const line of error.message.split('\n')) log.fatal(line)
 }

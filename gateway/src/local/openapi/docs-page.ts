@@ -1,26 +1,6 @@
 import { createHash } from 'node:crypto'
-import { exampleForm } from './docs-example.ts'
-import { docsScript } from './docs-script.ts'
-import { docsStyle } from './docs-style.ts'
+import { docsScript, docsStyle, wordmark } from './docs-assets.ts'
 import type { OpenApi, Operation, Schema } from './openapi.ts'
-
-/** Same as services/web/src/components/wordmark.tsx. */
-const wordmark = `<svg class="wordmark" viewBox="0 0 165 36" aria-hidden="true">
-<path class="mark" d="M78 28v-7a6 6 0 0 1 12 0v7z" />
-<g class="stroke">
-<path d="M16 13v15.5A6.5 6.5 0 0 1 4.6 32.9" />
-<circle cx="9" cy="20" r="7" />
-<circle cx="30" cy="20" r="7" />
-<path d="M37 13v15" />
-<path d="M46 6v18a4 4 0 0 0 4 4h2M42 13h10" />
-<path d="M56.5 20h14a7 7 0 1 0-2.05 4.95" />
-<path d="M78 5v23M78 21a6 6 0 0 1 12 0v7" />
-<circle cx="103" cy="20.5" r="7" />
-<path d="M116 13v8a6 6 0 0 0 12 0v-8M128 13v15" />
-<path d="M143.4 15.3c-.9-1.5-2.5-2.3-4.4-2.3-2.5 0-4.3 1.4-4.3 3.6 0 4.9 9.2 2.6 9.2 7.5 0 2.4-2 3.9-4.7 3.9-2.2 0-4-.9-5-2.6" />
-<path d="M149.5 20h13.8a7 7 0 1 0-2.05 4.95" />
-</g>
-</svg>`
 
 /** The page loads nothing and runs only its own script. Contract: 8. */
 export function createDocsPage(openApi: OpenApi) {
@@ -30,40 +10,31 @@ export function createDocsPage(openApi: OpenApi) {
     `default-src 'none'; style-src ${hashOf(docsStyle)}; script-src ${hashOf(docsScript)}`,
     `connect-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
   ].join('; ')
-  const groups = document.tags.map(({ name, description }) => group(document, { name, description })).join('')
+  const groups = document.tags.map((tag) => group(document, tag)).join('')
   const contents = document.tags.map(({ name }) => `<a href="#${slug(name)}">${escape(name)}</a>`).join('')
+  const title = escape(document.info.title)
   const text = `<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escape(document.info.title)} API</title>
-<link rel="icon" href="/favicon.svg">
-<style>${docsStyle}</style>
-</head>
-<body>
-<header class="bar"><div><a href="/" aria-label="Gatehouse, home">${wordmark}</a></div></header>
-<main><h1>API <small>${escape(document.info.title)} ${escape(document.info.version)}</small></h1>
-<p>${escape(document.info.description)}</p>
-<p>As OpenAPI: <a href="/api/openapi.json">openapi.json</a></p>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>${title} API</title><link rel="icon" href="/favicon.svg">
+<style>${docsStyle}</style></head>
+<body><header class="bar"><div><a href="/" aria-label="Gatehouse, home">${wordmark}</a></div></header>
+<main><h1>API <small>${title} ${escape(document.info.version)}</small></h1>
+<p>${escape(document.info.description)}</p><p>As OpenAPI: <a href="/api/openapi.json">openapi.json</a></p>
 <nav aria-label="Sections">${contents}</nav>
 <form class="token"><label>Your token<input id="token" name="token" type="password" autocomplete="off" spellcheck="false"></label>
 <p class="muted">Sent with the examples below. It is filled in when you are logged in to this instance in this browser.</p></form>
-${groups}</main>
-<script>${docsScript}</script>
-</body>
+${groups}</main><script>${docsScript}</script></body>
 </html>`
   return { type: 'text/html; charset=utf-8', contentPolicy, text }
 }
 
-function group(document: OpenApi, tag: { name: string; description: string }): string {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([, operation]) => operation.tags.includes(tag.name))
-      .map(([method, operation]) => describe(path, method, operation)),
-  )
-  return `<section id="${slug(tag.name)}"><h2>${escape(tag.name)}</h2><p>${escape(tag.description)}.</p>${operations.join('')}</section>`
+function group({ paths }: OpenApi, { name, description }: OpenApi['tags'][number]): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) => {
+    const own = Object.entries(methods).filter(([, { tags }]) => tags.includes(name))
+    return own.map(([method, operation]) => describe(path, method, operation))
+  })
+  return `<section id="${slug(name)}"><h2>${escape(name)}</h2><p>${escape(description)}.</p>${operations.join('')}</section>`
 }
 
 function describe(path: string, method: string, operation: Operation): string {
@@ -74,7 +45,7 @@ function describe(path: string, method: string, operation: Operation): string {
     parameterTable(operation),
     bodyBlock(operation),
     replyBlocks(operation),
-    exampleForm(path, method, operation, escape),
+    exampleForm(path, method, operation),
   ]
   return `<details id="${escape(operation.operationId)}"><summary>
 <span class="method ${method}">${method.toUpperCase()}</span> <code>${escape(path)}</code>
@@ -83,10 +54,10 @@ function describe(path: string, method: string, operation: Operation): string {
 
 function parameterTable({ parameters }: Operation): string {
   if (!parameters) return ''
-  const rows = parameters.map(
-    ({ name, in: place, required, schema }) =>
-      `<tr><td><code>${escape(name)}</code></td><td>${place}${required ? ', required' : ''}</td><td>${shape(schema)}</td></tr>`,
-  )
+  const rows = parameters.map(({ name, in: place, required, schema }) => {
+    const where = required ? `${place}, required` : place
+    return `<tr><td><code>${escape(name)}</code></td><td>${where}</td><td>${shape(schema)}</td></tr>`
+  })
   return `<h3>Parameters</h3><table><tbody>${rows.join('')}</tbody></table>`
 }
 
@@ -117,8 +88,7 @@ function shape(schema: Schema): string {
 
 function nested(schema: Schema): string {
   const items = schema.type === 'array' ? schema.items : undefined
-  if (items?.properties) return `<span class="type">list of</span>${shape(items)}`
-  return schema.properties ? shape(schema) : `<span class="type">${escape(nameOf(schema))}</span>`
+  return items?.properties ? `<span class="type">list of</span>${shape(items)}` : shape(schema)
 }
 
 function nameOf(schema: Schema): string {
@@ -136,13 +106,57 @@ function nameOf(schema: Schema): string {
   return bounds.length > 0 ? `${type}, ${bounds.join(', ')}` : type
 }
 
-const slug = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+/** Empty for operations that peers or upstreams sign. */
+function exampleForm(path: string, method: string, operation: Operation): string {
+  if (operation.security?.some((scheme) => !('bearer' in scheme))) return ''
+  const inputs = (operation.parameters ?? []).map(
+    ({ name, in: place, required }) =>
+      `<label>${escape(name)}<input name="${escape(name)}" id="${idOf(operation, name)}" data-name="${escape(name)}" data-in="${place}" autocomplete="off"${required ? ' required' : ''}></label>`,
+  )
+  const access = operation.security ? 'bearer' : 'anyone'
+  return `<form class="try" data-method="${method.toUpperCase()}" data-path="${escape(path)}" data-access="${access}">
+<h3>Try it</h3>${inputs.join('')}${bodyInput(method, operation)}<button>Send</button><pre hidden role="status" tabindex="0"></pre></form>`
+}
 
+function bodyInput(method: string, operation: Operation): string {
+  const [body] = Object.entries(operation.requestBody?.content ?? {})
+  if (!body) return ''
+  const [type, { schema }] = body
+  if (type !== 'application/json')
+    return `<label>file<input type="file" name="file" id="${idOf(operation, 'file')}" accept="image/*"></label>`
+  const example = JSON.stringify(method === 'patch' ? changeOf(schema) : exampleOf(schema), null, 2)
+  return `<label>Body<textarea name="body" id="${idOf(operation, 'body')}" spellcheck="false" autocomplete="off">${escape(example)}</textarea></label>`
+}
+
+const idOf = ({ operationId }: Operation, name: string): string => `${operationId}-${name}`
+
+/** A change of all fields would clear their values. */
+export function changeOf({ properties = {} }: Schema): Record<string, unknown> {
+  const [name, schema = {}] = Object.entries(properties)[0] ?? []
+  if (name === undefined) return {}
+  const isText = [schema, ...(schema.anyOf ?? [])].some(({ type }) => [type].flat().includes('string'))
+  return { [name]: isText ? 'text' : exampleOf(schema) }
+}
+
+export function exampleOf(schema: Schema): unknown {
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return choices.some(({ type }) => type === 'null') ? null : exampleOf(choices[0] ?? {})
+  if ([schema.type].flat().includes('null')) return null
+  if ('const' in schema) return schema.const
+  if (schema.enum) return schema.enum[0]
+  if (schema.properties) {
+    return Object.fromEntries(Object.entries(schema.properties).map(([name, value]) => [name, exampleOf(value)]))
+  }
+  const [type = 'string'] = [schema.type ?? []].flat()
+  return { array: [], object: {}, integer: 1, number: 1, boolean: false, null: null, string: '' }[type] ?? null
+}
+
+const slug = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]+/g, '-')
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)
 
 /** Each schema where it is used. */
-export function withoutReferences({ components, ...document }: OpenApi): OpenApi {
+function withoutReferences({ components, ...document }: OpenApi): OpenApi {
   const read = (_: string, value: Schema | null): unknown => {
     const name = value?.$ref?.split('/').at(-1)
     return name === undefined ? value : JSON.parse(JSON.stringify(components.schemas[name]), read)

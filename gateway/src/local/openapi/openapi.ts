@@ -37,6 +37,7 @@ export type OpenApi = {
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Record<string, string>> }
 }
 
+const about = 'Accounts, sessions and federation of one chat instance. Live events come over the WebSocket at /ws.'
 const tags = {
   Accounts: 'Registration, login, profiles, pictures and the instance itself',
   Invites: 'Invite links, for admins',
@@ -45,7 +46,6 @@ const tags = {
   Upstreams: 'For services behind the gateway, which sign a statement of their own',
   Gateway: 'Served by the gateway itself',
 }
-type Tag = keyof typeof tags
 
 /** Schemas with an id are components, refusals too. Contract: 8. */
 export function createOpenApi(): OpenApi {
@@ -58,12 +58,7 @@ export function createOpenApi(): OpenApi {
   const schemas: OpenApi['components']['schemas'] = { Refusal: { oneOf: Object.values(refusalSchemas) } }
   return hoistSchemas({
     openapi: '3.1.0',
-    info: {
-      title: 'Gatehouse',
-      version,
-      description:
-        'Accounts, sessions and federation of one chat instance. Live events come over the WebSocket at /ws.',
-    },
+    info: { title: 'Gatehouse', version, description: about },
     servers: [{ url: '/' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
@@ -102,45 +97,41 @@ const securitySchemes: OpenApi['components']['securitySchemes'] = {
   },
 }
 
-const health = ownOperation('health', 'Whether the gateway is running', {
+const health = ownOperation(z.object({ status: z.literal('ok') }), {
+  operationId: 'health',
+  summary: 'Whether the gateway is running',
   description: 'The gateway is running',
-  reply: z.object({ status: z.literal('ok') }),
 })
 
-const upstreamKeys = ownOperation(
-  'upstreamKeys',
-  'The public keys of what the gateway states to upstreams about a caller, as a JWK Set',
-  {
-    description: 'The key in use, and those of before that may still be met',
-    reply: z.object({ keys: z.array(z.record(z.string(), z.string())) }),
-  },
-)
+const upstreamKeys = ownOperation(z.object({ keys: z.array(z.record(z.string(), z.string())) }), {
+  operationId: 'upstreamKeys',
+  summary: 'The public keys of what the gateway states to upstreams about a caller, as a JWK Set',
+  description: 'The key in use, and those of before that may still be met',
+})
 
-function ownOperation(
-  operationId: string,
-  summary: string,
-  { description, reply }: { description: string; reply: z.ZodType },
-): Operation {
+type OwnText = Record<'operationId' | 'summary' | 'description', string>
+
+function ownOperation(reply: z.ZodType, { operationId, summary, description }: OwnText): Operation {
   const content = { 'application/json': { schema: toSchema(reply, 'output') } }
   return { operationId, summary, tags: ['Gateway'], responses: { 200: { description, content } } }
 }
 
 function describeEndpoint(name: string, endpoint: Endpoint): Operation {
-  const operation: Operation = {
+  const { access, summary, body } = endpoint
+  const scheme = access === 'admin' ? 'bearer' : access
+  const parameters = [...parametersOf('path', endpoint), ...parametersOf('query', endpoint)]
+  return {
     operationId: name,
-    summary: endpoint.summary,
+    summary,
     tags: [tagOf(endpoint)],
     responses: describeReplies(endpoint),
+    ...(scheme !== 'anyone' && { security: [{ [scheme]: [] }] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: bodyOf(body) } }),
   }
-  if (endpoint.access === 'bearer' || endpoint.access === 'admin') operation.security = [{ bearer: [] }]
-  if (endpoint.access === 'peer' || endpoint.access === 'upstream') operation.security = [{ [endpoint.access]: [] }]
-  const parameters = [...parametersOf('path', endpoint), ...parametersOf('query', endpoint)]
-  if (parameters.length > 0) operation.parameters = parameters
-  if (endpoint.body) operation.requestBody = { required: true, content: bodyOf(endpoint.body) }
-  return operation
 }
 
-function tagOf({ path }: Endpoint): Tag {
+function tagOf({ path }: Endpoint): keyof typeof tags {
   if (path.startsWith('/api/admin/invites')) return 'Invites'
   if (/^\/api\/(admin|settings)\//.test(path)) return 'Administration'
   if (path.startsWith('/api/upstream/')) return 'Upstreams'
@@ -149,8 +140,7 @@ function tagOf({ path }: Endpoint): Tag {
 
 function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint) {
   const given = place === 'path' ? params : query
-  const shape = given ? toSchema(given, 'input') : {}
-  const { properties = {}, required = [] } = shape
+  const { properties = {}, required = [] } = given ? toSchema(given, 'input') : {}
   const names = place === 'path' ? [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name) : Object.keys(properties)
   return names.map((name) => ({
     name,
@@ -174,10 +164,9 @@ function describeReplies(endpoint: Endpoint): Operation['responses'] {
   const limited = limit && { 'RateLimit-Limit': seconds, 'RateLimit-Remaining': seconds, 'RateLimit-Reset': seconds }
   const described: Operation['responses'] = {}
   for (const [status, reply] of Object.entries(replies)) {
-    const content =
-      reply instanceof z.ZodType
-        ? { 'application/json': { schema: toSchema(reply, 'output') } }
-        : { [byteTypes[reply]]: { schema: { type: 'string', format: 'binary' } } }
+    const isJson = reply instanceof z.ZodType
+    const schema = isJson ? toSchema(reply, 'output') : { type: 'string', format: 'binary' }
+    const content = { [isJson ? 'application/json' : byteTypes[reply]]: { schema } }
     described[status] = { description: 'Done', ...(limited && { headers: limited }), content }
   }
   for (const [status, codes] of Map.groupBy(refusalsOf(endpoint), (code) => refusals[code].status)) {
@@ -187,7 +176,8 @@ function describeReplies(endpoint: Endpoint): Operation['responses'] {
     described[status] = { description: texts.join(' / '), content: { 'application/json': { schema } } }
   }
   if (limit && described[429]) {
-    described[429].description = `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${limit.by ? `of one ${limit.by}` : 'from one address'}`
+    const whose = limit.by ? `of one ${limit.by}` : 'from one address'
+    described[429].description = `More than ${limit.requests} requests in ${limit.windowSeconds} seconds ${whose}`
     described[429].headers = { ...limited, 'Retry-After': seconds }
   }
   return described

@@ -1,6 +1,6 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { coalesceLoads } from '../coalesce-loads.ts'
-import { maxLoadSize } from '../policy.ts'
+import { delay, systemTimer, type Clock, type Timer } from '@gatehouse/runtime'
+import { cacheTimes, invalidationRetryMs, maxLoadSize } from '../policy.ts'
 import { CacheUnavailable, type AccountStateCache } from './cache.ts'
 
 export type AccountStates = {
@@ -10,11 +10,10 @@ export type AccountStates = {
 
 /** `cacheId`: of the cache that the source writes; of no other cache they are stored in. */
 export type LoadedStates = { states: readonly AccountState[]; cacheId?: string | undefined }
-
-type Load = (userIds: readonly string[]) => Promise<LoadedStates>
+type LoadStates = (userIds: readonly string[]) => Promise<LoadedStates>
 
 /** `load` takes at most 1,000 accounts and leaves unknown ones out. Without a cache each call is a load. Design: invariant 1. */
-export function createAccountStates({ cache, load }: { cache?: AccountStateCache; load: Load }): AccountStates {
+export function createAccountStates({ cache, load }: { cache?: AccountStateCache; load: LoadStates }): AccountStates {
   const byId = (states: readonly AccountState[]) => states.map((state) => [state.userId, state] as const)
   if (!cache) return { find: coalesceLoads(async (userIds) => byId((await load(userIds)).states), maxLoadSize) }
   const loadOne = coalesceLoads(async (userIds) => {
@@ -29,10 +28,7 @@ export function createAccountStates({ cache, load }: { cache?: AccountStateCache
     await Promise.all(fills)
     return byId(states)
   }, maxLoadSize)
-
-  return {
-    find: async (userId) => (await unlessUnavailable(cache.find(userId))) ?? (await loadOne(userId)),
-  }
+  return { find: async (userId) => (await unlessUnavailable(cache.find(userId))) ?? (await loadOne(userId)) }
 }
 
 async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
@@ -41,5 +37,69 @@ async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> 
   } catch (error) {
     if (error instanceof CacheUnavailable) return undefined
     throw error
+  }
+}
+
+type Load<T> = (keys: readonly string[]) => Promise<readonly (readonly [key: string, value: T])[]>
+type PendingLoad<T> = { keys: Set<string>; values: Promise<Map<string, T>> }
+
+/**
+ * A call during a load waits for the next one, so nothing was read before the call. A load takes `most` keys; several run at
+ * once. Undefined: `load` left the key out.
+ */
+export function coalesceLoads<T>(load: Load<T>, most: number): (key: string) => Promise<T | undefined> {
+  let pending: PendingLoad<T> | undefined
+  let underWay: Promise<unknown> = Promise.resolve()
+
+  function schedule(): PendingLoad<T> {
+    const keys = new Set<string>()
+    const values = underWay.then(async () => {
+      pending = undefined
+      const all = [...keys]
+      const parts = Array.from({ length: Math.ceil(all.length / most) }, (_, n) => all.slice(n * most, (n + 1) * most))
+      return new Map((await Promise.all(parts.map(load))).flat())
+    })
+    underWay = values.catch(() => undefined)
+    return { keys, values }
+  }
+  return async (key) => {
+    pending ??= schedule()
+    pending.keys.add(key)
+    const { values } = pending
+    return (await values).get(key)
+  }
+}
+
+export type CacheInvalidator = ReturnType<typeof createCacheInvalidator>
+
+type InvalidatorDeps = {
+  cache: AccountStateCache
+  clock: Clock
+  log: { warn(fields: object, message: string): void }
+  timer?: Timer
+}
+
+/** For the process that changes accounts. Design: invariant 1. */
+export function createCacheInvalidator({ cache, clock, log, timer = systemTimer }: InvalidatorDeps) {
+  const tryPut = (state: AccountState): Promise<boolean> =>
+    cache.put(state).then(
+      () => true,
+      () => false,
+    )
+  return {
+    /** Call it after the commit and before the answer. It takes up to `cacheTimes.staleMs` without the cache, and after a fail-over. */
+    invalidate: async (state: AccountState): Promise<void> => {
+      const expiredAt = clock.now() + cacheTimes.staleMs
+      while (!(await tryPut(state))) {
+        if (clock.now() >= expiredAt) {
+          const { userId, version } = state
+          return log.warn({ userId, version }, 'cache unavailable: waited until older account states expired')
+        }
+        await delay(timer, invalidationRetryMs)
+      }
+      // Gateways may still read the process that was replaced.
+      const settlesInMs = cache.settlesInMs()
+      if (settlesInMs > 0) await delay(timer, settlesInMs)
+    },
   }
 }

@@ -1,5 +1,7 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { Unavailable } from '@gatehouse/runtime'
+import { Unavailable, type Clock } from '@gatehouse/runtime'
+import { LRUCache } from 'lru-cache'
+import { cacheTimes, maxMemoryEntries } from '../policy.ts'
 
 export class CacheUnavailable extends Unavailable {
   override readonly name = 'CacheUnavailable'
@@ -21,4 +23,51 @@ export type AccountStateCache = AsyncDisposable & {
   /** How long another process, which this one replaced, may go on giving older entries. */
   settlesInMs(): number
   ready(): boolean
+}
+
+export function createMemoryCache(clock: Clock): AccountStateCache {
+  const entries = createTtlMap<AccountState>(clock, cacheTimes.entryMs)
+  const leases = createTtlMap<string>(clock, cacheTimes.leaseMs)
+  let leasesTaken = 0
+  return {
+    find: async (userId) => entries.get(userId),
+    lease: async (userId) => {
+      const held = leases.get(userId)
+      if (held !== undefined) return held
+      leasesTaken += 1
+      const lease = String(leasesTaken)
+      leases.set(userId, lease)
+      return lease
+    },
+    fill: async (state, lease) => {
+      if (leases.get(state.userId) !== lease) return
+      const known = entries.get(state.userId)
+      if (!known || known.version < state.version) entries.set(state.userId, state)
+    },
+    put: async (state) => {
+      leases.delete(state.userId)
+      const known = entries.get(state.userId)
+      if (known && known.version < state.version) entries.set(state.userId, state, { noUpdateTTL: true })
+    },
+    id: () => 'memory',
+    settlesInMs: () => 0,
+    ready: () => true,
+    [Symbol.asyncDispose]: async () => {
+      entries.clear()
+      leases.clear()
+    },
+  }
+}
+
+function createTtlMap<V extends object | string>(clock: Clock, ttlMs: number): LRUCache<string, V> {
+  return new LRUCache({
+    // `max` would allocate the memory of all entries at once.
+    maxSize: maxMemoryEntries,
+    sizeCalculation: () => 1,
+    // The library keeps an entry through its last millisecond.
+    ttl: ttlMs - 1,
+    // Tests move the clock faster than real time.
+    ttlResolution: 0,
+    perf: clock,
+  })
 }

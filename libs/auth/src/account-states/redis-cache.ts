@@ -6,18 +6,17 @@ import { RedisTimeout, limitCommands, openRedis, type RedisAddress } from '../re
 import { CacheUnavailable, type AccountStateCache } from './cache.ts'
 import { defineScripts, type StateRedis } from './redis-scripts.ts'
 
-export type RedisCacheOptions = RedisAddress & {
+type Options = {
   random: Random
   /** Lets tests share a server. */
   prefix?: string
   log: { warn(fields: object, message: string): void }
   timer?: Timer
-  /** How many entries are remembered as parsed. */
   parsedEntries?: number
 }
 
 /** Keys carry the run id of Redis: entries from before a fail-over are never read. Contract: 8; docs/decisions/account-states.md. */
-export async function connectRedisCache(options: RedisCacheOptions): Promise<AccountStateCache> {
+export async function connectRedisCache(options: RedisAddress & Options): Promise<AccountStateCache> {
   // A pipeline would delay the batched reads by one event loop turn.
   const redis = await openRedis(options, { autoPipeliningIgnoredCommands: ['mget'] })
   return await openRedisCache(defineScripts(redis), options)
@@ -26,15 +25,9 @@ export async function connectRedisCache(options: RedisCacheOptions): Promise<Acc
 /** `redis` may be one of a test. */
 export async function openRedisCache(
   redis: StateRedis,
-  {
-    random,
-    log,
-    prefix = '',
-    timer = systemTimer,
-    parsedEntries = maxParsedEntries,
-  }: Omit<RedisCacheOptions, keyof RedisAddress>,
+  { random, log, prefix = '', timer = systemTimer, parsedEntries = maxParsedEntries }: Options,
 ): Promise<AccountStateCache> {
-  const { known, current, run } = followProcess(redis, prefix, { log, timer })
+  const { known, current, run } = followProcess(redis, { prefix, log, timer })
   const keysOf = (userId: string): { entry: string; lease: string } => {
     const runId = current()?.runId
     if (!runId) throw new CacheUnavailable('not connected to Redis')
@@ -49,16 +42,16 @@ export async function openRedisCache(
       return entries.map((entry, index) => stateOf(userIds[index] ?? '', entry))
     }),
     lease: (userId) => run(() => redis.takeLease(keysOf(userId).lease, random.uuid(), cacheTimes.leaseMs)),
-    fill: async (state, lease) => {
+    fill: async (state, held) => {
       await run(() => {
-        const keys = keysOf(state.userId)
-        return redis.fillState(keys.entry, keys.lease, lease, state.version, formatEntry(state), cacheTimes.entryMs)
+        const { entry, lease } = keysOf(state.userId)
+        return redis.fillState(entry, lease, held, state.version, formatEntry(state), cacheTimes.entryMs)
       })
     },
     put: async (state) => {
       await run(() => {
-        const keys = keysOf(state.userId)
-        return redis.putState(keys.entry, keys.lease, state.version, formatEntry(state))
+        const { entry, lease } = keysOf(state.userId)
+        return redis.putState(entry, lease, state.version, formatEntry(state))
       })
     },
     id: () => current()?.runId,
@@ -74,11 +67,7 @@ export async function openRedisCache(
 type Current = { runId: string; settledAt: number }
 
 /** The process that is asked, as long as it is no replica. Undefined while it is not known. */
-function followProcess(
-  redis: StateRedis,
-  prefix: string,
-  { log, timer }: { log: RedisCacheOptions['log']; timer: Timer },
-) {
+function followProcess(redis: StateRedis, { prefix, log, timer }: Required<Pick<Options, 'prefix' | 'log' | 'timer'>>) {
   const limited = limitCommands(redis, redisCommandMs, timer)
   const known = Promise.withResolvers<void>()
   let current: Current | undefined
@@ -143,13 +132,8 @@ function createEntryParser(max: number): (userId: string, entry: string | null) 
 
 /** An entry of another release may be no account state. It counts as a miss. */
 function parseEntry(entry: string): AccountState | undefined {
-  const parsed = accountState.safeParse(parseJson(entry.slice(entry.indexOf('|') + 1)))
-  return parsed.success ? parsed.data : undefined
-}
-
-function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return accountState.parse(JSON.parse(entry.slice(entry.indexOf('|') + 1)))
   } catch {
     return undefined
   }
@@ -171,7 +155,6 @@ function batchReads<T>(readMany: (keys: string[]) => Promise<T[]>): (key: string
       for (const waiter of batch) waiter.reject(error)
     }
   }
-
   return (key) =>
     new Promise((resolve, reject) => {
       if (waiters.length === 0) setImmediate(() => void read())

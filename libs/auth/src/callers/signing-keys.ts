@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, type KeyObject } from 'node:crypto'
 
 /** Who may say who is calling. docs/decisions/caller-statements.md. */
 export type Signer = 'gateway' | 'operator'
@@ -15,7 +15,6 @@ export type SigningKeys = {
 const privateKeyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 const publicKeyPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const keyBytes = 32
-
 const derivations: Record<Signer, string> = { gateway: 'gatehouse caller statement', operator: 'gatehouse operator' }
 
 /**
@@ -48,18 +47,34 @@ export function readCallerKey(line: string): { signer: Signer; key: KeyObject; k
 
 function readPrivateKey(signer: Signer, secret: string): KeyObject {
   const given = Buffer.from(secret, 'base64')
-  const seed = given.subarray(0, -keyBytes).equals(privateKeyPrefix)
-    ? given.subarray(-keyBytes)
-    : Buffer.from(hkdfSync('sha256', secret, '', derivations[signer], keyBytes))
+  if (!given.subarray(0, -keyBytes).equals(privateKeyPrefix)) return derivePrivateKey(secret, derivations[signer])
+  return createPrivateKey({ key: given, format: 'der', type: 'pkcs8' })
+}
+
+/** All replicas derive the same key. */
+export function derivePrivateKey(secret: string, purpose: string): KeyObject {
+  const seed = Buffer.from(hkdfSync('sha256', secret, '', purpose, keyBytes))
   return createPrivateKey({ key: Buffer.concat([privateKeyPrefix, seed]), format: 'der', type: 'pkcs8' })
 }
 
-function publicJwk(key: KeyObject): PublicJwk {
+/** `x` is the raw key in base64url. RFC 8037, 2. */
+export function publicKeyOf(x: string): KeyObject {
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+}
+
+export const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+
+/** A compact JWS. RFC 7515, RFC 8037. */
+export function signJws(header: string, claims: object, key: KeyObject): string {
+  const signed = `${header}.${encode(claims)}`
+  return `${signed}.${sign(null, Buffer.from(signed), key).toString('base64url')}`
+}
+
+export function publicJwk(key: KeyObject): PublicJwk {
   const publicKey = key.type === 'public' ? key : createPublicKey(key)
   const { x = '' } = publicKey.export({ format: 'jwk' })
   // RFC 7638 sets these members and their order.
-  const kid = createHash('sha256')
-    .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
-    .digest('base64url')
+  const members = JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x })
+  const kid = createHash('sha256').update(members).digest('base64url')
   return { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' }
 }

@@ -1,13 +1,12 @@
-import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { verify, type KeyObject } from 'node:crypto'
 import { upstreamLimits, type Upstream } from '@gatehouse/contracts'
 import { z } from 'zod'
 import { maxBearerTokenLength } from '../policy.ts'
+import { encode, publicKeyOf, signJws } from './signing-keys.ts'
 
 /** An upstream by its own key. `rights` are those of the file now. A later release may name others. */
 export type AskingUpstream = { name: string; rights: readonly string[] }
-
 export type StatementVerdict = AskingUpstream | 'invalid' | 'stale'
-
 export type StatementVerifier = (statement: string, now: number) => StatementVerdict
 
 const headerSchema = z.looseObject({ alg: z.literal('EdDSA') })
@@ -39,14 +38,7 @@ export function createStatementVerifier(upstreams: readonly Upstream[], audience
 
 /** For tests, and the form that other languages write. */
 export function signStatement(key: KeyObject, claims: object): string {
-  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
-  const signed = `${encode({ alg: 'EdDSA', typ: 'JWT' })}.${encode(claims)}`
-  return `${signed}.${sign(null, Buffer.from(signed), key).toString('base64url')}`
-}
-
-/** `x` is the raw key in base64url. RFC 8037, 2. */
-function publicKeyOf(x: string): KeyObject {
-  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  return signJws(encode({ alg: 'EdDSA', typ: 'JWT' }), claims, key)
 }
 
 function decode<S extends z.ZodType>(schema: S, part: string): z.output<S> | undefined {

@@ -7,7 +7,6 @@ export type TokenKey = { readonly use: 'bearer'; readonly signing: KeyObject; re
 
 /** Times in seconds since the epoch. Spec: Token payload. */
 export type TokenClaims = { userId: string; username: string; iat: number; exp: number }
-
 type Subject = { userId: string; username: string }
 
 /** Key objects verify at a quarter of the cost of text. Spec: Bearer tokens; Contract: 8, JWT_SECRET_PREVIOUS. */
@@ -27,19 +26,14 @@ export function signToken(key: TokenKey, subject: Subject, options: { expiresIn:
 export function verifyToken(key: TokenKey, token: string, now: number): TokenClaims | undefined {
   if (token.length > maxBearerTokenLength) return undefined
   for (const verifying of key.verifying) {
-    const claims = verifyWith(verifying, token, now)
-    if (claims) return claims
+    try {
+      const claims = jwt.verify(token, verifying, { algorithms: ['HS256'], clockTimestamp: Math.floor(now / 1000) })
+      if (isClaims(claims)) return claims
+    } catch {
+      // Another key may fit.
+    }
   }
   return undefined
-}
-
-function verifyWith(key: KeyObject, token: string, now: number): TokenClaims | undefined {
-  try {
-    const claims = jwt.verify(token, key, { algorithms: ['HS256'], clockTimestamp: Math.floor(now / 1000) })
-    return isClaims(claims) ? claims : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** What services can read of a caller too. */
@@ -48,13 +42,8 @@ const isSeconds = (value: unknown): boolean => Number.isSafeInteger(value) && Nu
 function isClaims(claims: unknown): claims is TokenClaims {
   if (typeof claims !== 'object' || claims === null) return false
   const { userId, username, iat, exp } = claims as Partial<Record<keyof TokenClaims, unknown>>
-  return (
-    typeof userId === 'string' &&
-    /^[0-9]{1,19}$/.test(userId) &&
-    typeof username === 'string' &&
-    isSeconds(iat) &&
-    isSeconds(exp)
-  )
+  const isNamed = typeof userId === 'string' && /^[0-9]{1,19}$/.test(userId) && typeof username === 'string'
+  return isNamed && isSeconds(iat) && isSeconds(exp)
 }
 
 export type TokenStatus = 'live' | 'missing' | 'deleted' | 'revoked'

@@ -9,13 +9,16 @@ export type Check = () => boolean | Promise<boolean>
 export type Readiness = { required: Record<string, Check>; optional?: Record<string, Check> }
 
 const paths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
-
 const checkMs = 2_000
 
 /** Serves `/healthz`, `/readyz` (optional dependencies do not count) and `/metrics`. Contract: 8. */
 export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; draining(): boolean }): Middleware {
   const { required, optional = {} } = deps.readiness
-  measureDependencies(deps.metrics, { ...required, ...optional })
+  const all = { ...required, ...optional }
+  for (const [dependency, check] of Object.entries(all)) {
+    const read = async () => Number(await passes(check))
+    deps.metrics.labeledGauge('gatehouse_dependency_up', 'Whether a dependency answers', { dependency }, read)
+  }
   return async (ctx, next) => {
     if (!paths.has(ctx.path)) {
       await next()
@@ -28,7 +31,7 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
       ctx.body = { status: 'ok' }
     } else if (ctx.path === '/readyz') {
       const isVerbose = ctx.query['verbose'] !== undefined
-      const checks = await checkAll(isVerbose ? { ...required, ...optional } : required)
+      const checks = await checkAll(isVerbose ? all : required)
       const ready = !deps.draining() && Object.keys(required).every((name) => checks[name])
       ctx.status = ready ? 200 : 503
       ctx.body = { ready, draining: deps.draining(), ...(isVerbose && { dependencies: checks }) }
@@ -47,14 +50,6 @@ export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resou
       ...(bus && { nats: () => bus.ready() }),
       ...(accountStateCache && { redis: () => accountStateCache.ready() }),
     },
-  }
-}
-
-function measureDependencies(metrics: Metrics, checks: Record<string, Check>): void {
-  for (const [dependency, check] of Object.entries(checks)) {
-    metrics.labeledGauge('gatehouse_dependency_up', 'Whether a dependency answers', { dependency }, async () =>
-      Number(await passes(check)),
-    )
   }
 }
 

@@ -24,10 +24,8 @@ export type ClientDescription = { network: string; userAgent: string }
 export const unknownClient: ClientDescription = { network: 'unknown', userAgent: '' }
 
 export function describeClient(request: IncomingMessage, address: string): ClientDescription {
-  return {
-    network: siteNetwork(address) ?? unknownClient.network,
-    userAgent: cutUserAgent(request.headers['user-agent'] ?? ''),
-  }
+  const userAgent = cutUserAgent(request.headers['user-agent'] ?? '')
+  return { network: siteNetwork(address) ?? unknownClient.network, userAgent }
 }
 
 /** A slice would keep the whole header in memory. Headers are Latin-1. */

@@ -12,13 +12,13 @@ import { costsAtMost } from './json-cost.ts'
 
 /** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1. */
 export const jsonBody: Middleware = async (ctx, next) => {
-  if (hasBody(ctx) && !ctx.is('json')) throw refuse.json_required()
-  ctx.request.body = asObject(await readJson(ctx)) as never
+  ctx.request.body = asObject(await readBody(ctx)) as never
   await next()
 }
 
-async function readJson(ctx: Context): Promise<unknown> {
-  if (!hasBody(ctx)) return {}
+async function readBody(ctx: Context): Promise<unknown> {
+  if (ctx.get('transfer-encoding') === '' && !(Number(ctx.get('content-length')) > 0)) return {}
+  if (!ctx.is('json')) throw refuse.json_required()
   const reading = getRawBody(decompressed(ctx), { limit: limits.jsonBodyBytes })
   const bytes = await reading.catch((error: unknown) => {
     // Errors of decompressors have no status.
@@ -75,9 +75,8 @@ function faultOf(issue: z.core.$ZodIssue | undefined): InputFault {
   const isNumber = typeof issue.input === 'number'
   if (issue.code === 'too_small') {
     const min = Number(issue.minimum) + (issue.inclusive === false ? 1 : 0)
-    return min === 1 && !isNumber && issue.input === ''
-      ? { field, reason: 'required' }
-      : { field, reason: isNumber ? 'too_small' : 'too_short', min }
+    if (min === 1 && issue.input === '') return { field, reason: 'required' }
+    return { field, reason: isNumber ? 'too_small' : 'too_short', min }
   }
   if (issue.code === 'too_big')
     return { field, reason: isNumber ? 'too_large' : 'too_long', max: Number(issue.maximum) }
@@ -90,22 +89,24 @@ export function asObject(value: unknown): Record<string, unknown> {
     throw invalidInput({ field: 'body', reason: 'wrong_type' }, { text: 'The body must be a JSON object' })
   }
   if (!hasStorableText(value)) {
-    throw invalidInput(
-      { field: 'body', reason: 'characters' },
-      { text: 'The body contains characters that are not allowed' },
-    )
+    const text = 'The body contains characters that are not allowed'
+    throw invalidInput({ field: 'body', reason: 'characters' }, { text })
   }
   return value as Record<string, unknown>
 }
 
+const formOverheadBytes = 64 * 1024
+
 /** Reads a form with one file of at most `maxBytes`. Throws 400, 413 or 415, and then leaves no file in `folder`. */
-export function fileForm(options: { folder: string; maxBytes: number }): Middleware {
+export function fileForm({ folder, maxBytes }: { folder: string; maxBytes: number }): Middleware {
   return async (ctx, next) => {
     if (!ctx.is('multipart')) throw refuse.form_required()
-    if (Number(ctx.get('content-length')) > options.maxBytes + formOverheadBytes) throw refuse.body_too_large()
+    if (Number(ctx.get('content-length')) > maxBytes + formOverheadBytes) throw refuse.body_too_large()
     let files = 0
     // The parser's own limit leaves the second file in the folder.
-    const parse = parseForm(options, () => (files += 1) === 1)
+    const filter = (): boolean => (files += 1) === 1
+    const formidable = { uploadDir: folder, maxFileSize: maxBytes, maxFields: 8, maxFieldsSize: 1024, filter }
+    const parse = koaBody({ multipart: true, json: false, urlencoded: false, text: false, formidable })
     try {
       await parse(ctx, async () => undefined)
     } catch (error) {
@@ -118,22 +119,6 @@ export function fileForm(options: { folder: string; maxBytes: number }): Middlew
     }
     await next()
   }
-}
-
-function parseForm({ folder, maxBytes }: { folder: string; maxBytes: number }, filter: () => boolean): Middleware {
-  return koaBody({
-    multipart: true,
-    json: false,
-    urlencoded: false,
-    text: false,
-    formidable: { uploadDir: folder, maxFileSize: maxBytes, maxFields: 8, maxFieldsSize: 1024, filter },
-  })
-}
-
-const formOverheadBytes = 64 * 1024
-
-function hasBody(ctx: Context): boolean {
-  return ctx.get('transfer-encoding') !== '' || Number(ctx.get('content-length')) > 0
 }
 
 /** A loop, because the client decides on the depth. */
@@ -157,7 +142,8 @@ const byStatus: Partial<Record<number, () => Refusal>> = {
 
 /** Other values stay as they are. Spec: Errors; Contract: 1. */
 export function asRefusal(error: unknown): unknown {
-  return byStatus[statusOf(error)]?.() ?? error
+  if (!(error instanceof Error) || error instanceof Refusal || !('status' in error)) return error
+  return byStatus[Number(error.status)]?.() ?? error
 }
 
 /** The form parser marks client faults with `httpCode`. */
@@ -165,9 +151,4 @@ function asFormRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || !('httpCode' in error)) return error
   if (error.httpCode === 413) return refuse.body_too_large({ cause: error })
   return invalidInput({ field: 'body', reason: 'malformed' }, { cause: error })
-}
-
-function statusOf(error: unknown): number {
-  if (!(error instanceof Error) || error instanceof Refusal) return 0
-  return 'status' in error ? Number(error.status) : 0
 }

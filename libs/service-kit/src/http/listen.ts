@@ -1,14 +1,13 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../config/configuration.ts'
-import { drainMs, headerBytes } from '../policy.ts'
-import { drain, trackConnections } from './drain.ts'
+import { acceptShare, drainFlushMs, drainMs, drainSweepMs, headerBytes, idleShare } from '../policy.ts'
 import { inProcessConnections } from './in-process-connections.ts'
 
 export type Lifecycle = { draining: boolean }
-
 export type Listening = Awaited<ReturnType<typeof listen>>
-
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export type ListenOptions = {
@@ -18,7 +17,9 @@ export type ListenOptions = {
   lifecycle?: Lifecycle
   drainMs?: number
   server?: ServerOptions
+  /** `upgrade` listeners take connections over. */
   upgrades?: boolean
+  /** A drain sends `drainingHeader`, and accepts connections a moment longer. */
   announceDrain?: boolean
 }
 
@@ -28,7 +29,7 @@ export async function listen(handler: RequestHandler, options: ListenOptions) {
     { keepAliveTimeout: 65_000, connectionsCheckingInterval: 5_000, maxHeaderSize: headerBytes, ...options.server },
     (request, response) => void handler(request, response),
   )
-  const connections = trackConnections(server, { upgrades: options.upgrades ?? false })
+  const connections = trackConnections(server, options)
   let drained: Promise<void> | undefined
   await bind(server, options)
   const { port } = server.address() as AddressInfo
@@ -40,25 +41,110 @@ export async function listen(handler: RequestHandler, options: ListenOptions) {
     connect: inProcessConnections(server),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       if (options.lifecycle) options.lifecycle.draining = true
-      drained ??= drain(server, connections, {
-        limitMs: options.drainMs ?? drainMs,
-        announce: options.announceDrain ?? false,
-      })
-      await drained
+      await (drained ??= drain(server, connections, options))
     },
   }
 }
 
 async function bind(server: Server, { host, port, portVariable = 'PORT' }: ListenOptions): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = `${portVariable}: port ${port} on ${host} is taken; stop what uses it or choose another port`
-      const denied = `${portVariable}: no permission to listen on port ${port}; choose one above 1023`
-      const unknown = `HOST: cannot listen on ${host}; choose an address of this machine`
-      const known = { EADDRINUSE: taken, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[error.code ?? '']
-      reject(known ? new ConfigurationError([known]) : error)
-    })
-    server.listen(port, host, resolve)
+  server.listen(port, host)
+  await once(server, 'listening').catch((error: unknown) => {
+    const { code = '' } = error as NodeJS.ErrnoException
+    const taken = `${portVariable}: port ${port} on ${host} is taken; stop what uses it or choose another port`
+    const denied = `${portVariable}: no permission to listen on port ${port}; choose one above 1023`
+    const unknown = `HOST: cannot listen on ${host}; choose an address of this machine`
+    const known = { EADDRINUSE: taken, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[code]
+    throw known ? new ConfigurationError([known]) : error
   })
-  server.removeAllListeners('error')
+}
+
+/** Node tells neither which connections are idle nor which are upgraded. */
+type Connections = {
+  readonly open: ReadonlySet<Socket>
+  /** True for an unanswered request and for an upgraded connection. */
+  isBusy(socket: Socket): boolean
+  unsent(): ServerResponse[]
+}
+
+/** Must be called before the server accepts connections. */
+function trackConnections(server: Server, { upgrades }: Pick<ListenOptions, 'upgrades'>): Connections {
+  const open = new Set<Socket>()
+  const upgraded = new WeakSet<object>()
+  const latest = new WeakMap<Socket, ServerResponse>()
+  // One shared function, because an idle WebSocket should cost little.
+  function forget(this: Socket): void {
+    open.delete(this)
+  }
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.on('close', forget)
+  })
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    latest.set(socket, response)
+  })
+  if (upgrades) server.on('upgrade', (_request, socket) => upgraded.add(socket))
+  const hasUnsent = (socket: Socket): boolean => latest.get(socket)?.writableFinished === false
+  return {
+    open,
+    isBusy: (socket) => upgraded.has(socket) || hasUnsent(socket),
+    unsent: () => [...open].filter(hasUnsent).flatMap((socket) => latest.get(socket) ?? []),
+  }
+}
+
+/** The gateway gives no new work to a service that sends this. */
+export const drainingHeader = 'x-gatehouse-draining'
+
+/** Answers requests under way and on the wire, then closes. The rest gets 504 after the limit and is destroyed. Contract: 8. */
+async function drain(server: Server, connections: Connections, options: ListenOptions): Promise<void> {
+  const limitMs = options.drainMs ?? drainMs
+  const limit = setTimeout(() => void endAll(connections), limitMs)
+  if (options.announceDrain) {
+    onEachResponse(server, (response) => response.setHeader(drainingHeader, '1'))
+    // Closing a listener resets the connections that wait to be accepted.
+    if (connections.open.size > 0) await pause(limitMs * acceptShare)
+  }
+  onEachResponse(server, (response) => response.setHeader('Connection', 'close'))
+  // `http.Server.close` closes idle connections at once and loses what is on the wire.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+  const sweep = setInterval(createSweep(connections, limitMs * idleShare), drainSweepMs)
+  // `close` does not wait for connections within the process.
+  const ended = [...connections.open].map((socket) => new Promise((resolve) => void socket.once('close', resolve)))
+  await Promise.all([closed, ...ended])
+  clearInterval(sweep)
+  clearTimeout(limit)
+  server.close()
+}
+
+function onEachResponse(server: Server, change: (response: ServerResponse) => void): void {
+  server.prependListener('request', (_request, response) => change(response))
+}
+
+/** Closes connections on which nothing came for `graceMs`. Rounds are counted, because a paused process must read first. */
+function createSweep({ open, isBusy }: Connections, graceMs: number): () => void {
+  const sweepsNeeded = Math.ceil(graceMs / drainSweepMs)
+  const idle = new WeakMap<Socket, { sweeps: number; bytesRead: number }>()
+  return () => {
+    for (const socket of open) {
+      const seen = idle.get(socket)
+      if (isBusy(socket)) idle.delete(socket)
+      else if (!seen) idle.set(socket, { sweeps: 0, bytesRead: socket.bytesRead })
+      // A request is arriving. Its response ends the connection.
+      else if (seen.bytesRead === socket.bytesRead && (seen.sweeps += 1) >= sweepsNeeded) socket.destroy()
+    }
+  }
+}
+
+const tooLate = JSON.stringify({
+  error: 'The service is stopping. The request may have been carried out: check before you repeat it',
+  statusCode: 504,
+})
+
+async function endAll({ open, unsent }: Connections): Promise<void> {
+  for (const response of unsent()) {
+    if (response.headersSent) continue
+    response.writeHead(504, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': tooLate.length })
+    response.end(tooLate)
+  }
+  await pause(drainFlushMs)
+  for (const socket of open) socket.destroy()
 }

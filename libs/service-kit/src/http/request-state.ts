@@ -1,14 +1,13 @@
-import type { UpstreamRight } from '@gatehouse/contracts'
 import { callerHeader, type Caller, type CallerVerifier } from '@gatehouse/auth'
+import type { Endpoint, UpstreamRight } from '@gatehouse/contracts'
 import { operator, type ActingAdmin } from '@gatehouse/domain'
 import { refuse, type Clock, type Random } from '@gatehouse/runtime'
-import type { Middleware } from 'koa'
+import type Router from '@koa/router'
+import type { Middleware, ParameterizedContext } from 'koa'
+import { z } from 'zod'
+import { jsonBody, parseInput } from './input.ts'
 
-export type AppState = {
-  requestId: string
-  caller: Caller
-}
-
+export type AppState = { requestId: string; caller: Caller }
 type WithState = { state: AppState }
 
 export const requestIdHeader = 'x-request-id'
@@ -18,9 +17,7 @@ export function acceptRequestId(brought: string | string[] | undefined, random: 
   return typeof brought === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(brought) ? brought : random.uuid()
 }
 
-export function requestIdOf(ctx: WithState): string {
-  return ctx.state.requestId
-}
+export const requestIdOf = (ctx: WithState): string => ctx.state.requestId
 
 /** Below it are the endpoints of upstreams, and no others. */
 const upstreamPaths = '/api/upstream/'
@@ -35,9 +32,7 @@ export function requireCaller(deps: { verifyCaller: CallerVerifier; clock: Clock
   }
 }
 
-export function callerOf(ctx: WithState): Caller {
-  return ctx.state.caller
-}
+export const callerOf = (ctx: WithState): Caller => ctx.state.caller
 
 /** Throws unauthorized. */
 export function requireUser(ctx: WithState): NonNullable<Caller['account']> {
@@ -71,4 +66,32 @@ export const adminsOnly: Middleware<AppState> = async (ctx, next) => {
 export const operatorsOnly: Middleware<AppState> = async (ctx, next) => {
   if (!ctx.state.caller.operator) throw refuse.not_found()
   await next()
+}
+
+type Row = Pick<Endpoint, 'method' | 'path' | 'access' | 'replies'> & Partial<Endpoint>
+type Parsed<E, Part extends string> = E extends Record<Part, infer Schema extends z.ZodType> ? z.infer<Schema> : unknown
+type InputOf<E> = Parsed<E, 'params'> & Parsed<E, 'query'> & Parsed<E, 'body'>
+type Context = ParameterizedContext<AppState>
+
+/**
+ * Answers an endpoint as it is declared: who may call it, then path, query and body as one input, and the first of its
+ * statuses. Where `work` gives nothing, it is a success. Contract: 1.
+ */
+export function answer<E extends Row>(
+  router: Router<AppState>,
+  endpoint: E,
+  work: (input: InputOf<E>, ctx: Context) => unknown,
+): void {
+  const { method, path, access, right, replies, params, query, body }: Row = endpoint
+  const parse = (schema: Row['body'], given: unknown) =>
+    schema instanceof z.ZodType ? (parseInput(schema, given) as object) : {}
+  router.register(path, [method], async (ctx: Context & { params: unknown }) => {
+    if (access === 'bearer') requireUser(ctx)
+    if (access === 'admin') requireAdmin(ctx)
+    if (access === 'upstream') requireRight(ctx, right)
+    if (body) await jsonBody(ctx, async () => undefined)
+    const input = { ...parse(params, ctx.params), ...parse(query, ctx.query), ...parse(body, ctx.request.body) }
+    ctx.status = Number(Object.keys(replies)[0])
+    ctx.body = (await work(input as InputOf<E>, ctx)) ?? { success: true }
+  })
 }

@@ -1,21 +1,11 @@
 import { channel } from 'node:diagnostics_channel'
 import { Socket } from 'node:net'
 import { createCallerVerifier, type CallerVerifier, type CallerKeys } from '@gatehouse/auth'
-import {
-  refuse,
-  runInSpan,
-  toErrorResponse,
-  type Clock,
-  type Random,
-  type Span,
-  type Tracing,
-} from '@gatehouse/runtime'
-import Koa, { type Middleware, type ParameterizedContext } from 'koa'
+import { refuse, runInSpan, toErrorResponse, type Tracing } from '@gatehouse/runtime'
+import Koa, { type Middleware } from 'koa'
 import type Router from '@koa/router'
 import { healthEndpoints, resourceReadiness, type Readiness, type Check } from '../health/health.ts'
-import type { Log } from '../log/log.ts'
-import { createRequestSampler } from '../log/request-sampler.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { createRequestSampler, type Log } from '../log/log.ts'
 import { asRefusal } from './input.ts'
 import { acceptRequestId, requestIdHeader, requireCaller, type AppState } from './request-state.ts'
 import type { Context, Resources } from '../resources/open-resources.ts'
@@ -23,23 +13,13 @@ import { listen, type Lifecycle, type ListenOptions, type Listening } from './li
 
 type Routed = { _matchedRoute?: string | RegExp | undefined }
 
-export type ServiceApp = Koa<AppState, Routed>
+type AppDeps = Context & { service: string; verifyCaller: CallerVerifier; readiness: Readiness; draining(): boolean }
 
-type ServiceAppDeps = {
-  service: string
-  clock: Clock
-  random: Random
-  log: Log
-  metrics: Metrics
-  verifyCaller: CallerVerifier
-  readiness: Readiness
-  draining(): boolean
-  tracing?: Tracing
-}
+const routeOf = ({ _matchedRoute: route }: Routed): string => (typeof route === 'string' ? route : 'none')
 
 /** Every request needs a caller token, except health checks. Routes come after this. */
-export function createServiceApp(deps: ServiceAppDeps): ServiceApp {
-  const app: ServiceApp = new Koa()
+export function createServiceApp(deps: AppDeps) {
+  const app = new Koa<AppState, Routed>()
   app.silent = true
   if (deps.tracing) app.use(traceRequests(deps, deps.tracing))
   app.use(observeRequests(deps))
@@ -50,8 +30,7 @@ export function createServiceApp(deps: ServiceAppDeps): ServiceApp {
 }
 
 /** Failures are not sampled. A gateway in the same process has written the line of the request. */
-function observeRequests(deps: ServiceAppDeps): Middleware<AppState, Routed> {
-  const { service, clock, random, log, metrics } = deps
+function observeRequests({ service, clock, random, log, metrics }: AppDeps): Middleware<AppState, Routed> {
   const isSampled = createRequestSampler(clock)
   const labels = ['service', 'route', 'status']
   const seconds = metrics.histogram('gatehouse_http_request_seconds', 'Time to answer a request', labels)
@@ -62,7 +41,7 @@ function observeRequests(deps: ServiceAppDeps): Middleware<AppState, Routed> {
     ctx.set('X-Request-Id', requestId)
     await next()
     const ms = performance.now() - started
-    const route = typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : 'none'
+    const route = routeOf(ctx)
     seconds.observe({ service, route, status: ctx.status }, ms / 1000)
     const isOwnLine = route !== 'none' && ctx.req.socket instanceof Socket
     const level = isOwnLine && (ctx.status >= 500 || isSampled()) ? 'info' : 'debug'
@@ -72,28 +51,21 @@ function observeRequests(deps: ServiceAppDeps): Middleware<AppState, Routed> {
 }
 
 /** Begins no trace of its own, so that probes have none. */
-function traceRequests({ service }: ServiceAppDeps, tracing: Tracing): Middleware<AppState, Routed> {
+function traceRequests({ service }: AppDeps, tracing: Tracing): Middleware<AppState, Routed> {
   return async (ctx, next) => {
     const parent = ctx.get('traceparent')
-    if (parent === '') {
-      await next()
-      return
-    }
+    if (parent === '') return void (await next())
     const attributes = { 'gatehouse.service': service, 'http.request.method': ctx.method }
     const span = tracing.startSpan(ctx.method, 'server', { parent, attributes })
     await runInSpan(span, async () => {
       await next()
-      describeResponse(span, ctx)
+      const { status, state } = ctx
+      const route = routeOf(ctx)
+      span.rename(`${ctx.method} ${route}`)
+      if (status >= 500) span.set({ 'error.type': String(status) })
+      span.set({ 'http.route': route, 'http.response.status_code': status, 'gatehouse.request_id': state.requestId })
     })
   }
-}
-
-function describeResponse(span: Span, ctx: ParameterizedContext<AppState, Routed>): void {
-  const route = typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : 'none'
-  const requestId = ctx.state.requestId
-  span.rename(`${ctx.method} ${route}`)
-  if (ctx.status >= 500) span.set({ 'error.type': String(ctx.status) })
-  span.set({ 'http.route': route, 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestId })
 }
 
 /** Tests compare refusals with the endpoint's declaration. */
@@ -119,25 +91,18 @@ export function handleErrors({ log }: { log: Log }): Middleware<AppState> {
 
 export type RunningService = Listening
 
-type ServiceOptions = Pick<
-  ListenOptions,
-  'host' | 'port' | 'portVariable' | 'drainMs' | 'upgrades' | 'announceDrain'
-> & {
+type ServiceOptions = Omit<ListenOptions, 'lifecycle' | 'server'> & {
   name: string
   callerKeys: CallerKeys
   routers: readonly Router<AppState>[]
   readiness?: Record<string, Check>
-  /** Dependencies with a fallback. */
   optional?: Record<string, Check>
 }
 
 const formerSecretWarning =
   'INTERNAL_SECRET is in the environment of this service, for gateways of 0.2.0: whoever reads it can sign callers. Remove it when they are replaced'
 
-export async function startHttpService(
-  service: ServiceOptions,
-  resources: Context & Partial<Resources>,
-): Promise<RunningService> {
+export async function startHttpService(service: ServiceOptions, resources: Context & Partial<Resources>) {
   const lifecycle: Lifecycle = { draining: false }
   const { required, optional = {} } = resourceReadiness(resources)
   if (service.callerKeys.formerSecrets?.length) resources.log.warn(formerSecretWarning)

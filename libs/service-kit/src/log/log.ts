@@ -1,43 +1,38 @@
 import { writeSync } from 'node:fs'
+import type { Clock, Timer } from '@gatehouse/runtime'
 import pino from 'pino'
-import { logBatchBytes, logBatchMs, logExitMs, logRetryMs, logWaitingBytes } from '../policy.ts'
+import { logBatchBytes, logBatchMs, logExitMs, logRepeatMs, logRetryMs, logWaitingBytes } from '../policy.ts'
+import { requestLinesPerSecond, sampledRequests } from '../policy.ts'
 
 export type Log = pino.Logger
 
 /** Values of these fields are never logged. */
-const secretNames = [
-  'password',
-  'currentPassword',
-  'newPassword',
-  'temporaryPassword',
-  'passwordHash',
-  'token',
-  'inviteToken',
-  'secret',
-  'hmacSecret',
-  'authorization',
-]
+const secretNames =
+  'password currentPassword newPassword temporaryPassword passwordHash token inviteToken secret hmacSecret authorization'
 
-export function createLog(options: { level: string; service: string; destination?: pino.DestinationStream }): Log {
+type LogOptions = { level: string; service: string; destination?: pino.DestinationStream }
+
+export function createLog({ level, service, destination }: LogOptions): Log {
+  const paths = secretNames.split(' ').flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const settings: pino.LoggerOptions = {
-    level: options.level,
-    base: { service: options.service },
+    level,
+    base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    redact: { paths, censor: '[redacted]' },
     // `error` is redacted in case it is used in place of `err`.
     serializers: { err: describeError, error: describeError },
   }
   const onCaughtUp = (dropped: number): void =>
     log.warn({ dropped }, 'lines of the log were dropped: what reads standard output was late')
-  const log: Log = pino(settings, options.destination ?? openStandardOutput(onCaughtUp))
+  const log: Log = pino(settings, destination ?? openStandardOutput(onCaughtUp))
   return log
 }
 
 /** Pino's number. Lines from this level on are written at once. */
 const warnLevel = 40
 
-let standardOutput: Output | undefined
+let standardOutput: ReturnType<typeof createOutput> | undefined
 
 export const droppedLogLines = (): number => standardOutput?.dropped() ?? 0
 
@@ -52,7 +47,7 @@ function openStandardOutput(onCaughtUp: (dropped: number) => void): pino.Destina
   } as pino.DestinationStream & { lastLevel: number }
 }
 
-function openOutput(onCaughtUp: (dropped: number) => void): Output {
+function openOutput(onCaughtUp: (dropped: number) => void) {
   // Opening the streams makes pipes and sockets non-blocking.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   const output = createOutput(1, onCaughtUp)
@@ -68,10 +63,10 @@ function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const quotes = quotedRows(error)
   const fields = Object.entries<unknown>(pino.stdSerializers.err(error)).filter(([name]) => !quotingFields.has(name))
-  const cleaned = fields.map(([name, value]) => [name, typeof value === 'string' ? without(quotes, value) : value])
-  const parts =
-    error instanceof AggregateError ? { aggregateErrors: (error.errors as unknown[]).map(describeError) } : {}
-  return { ...Object.fromEntries(cleaned), ...parts }
+  const without = (text: string) => quotes.reduce((rest, quote) => rest.replaceAll(quote, '[row redacted]'), text)
+  const cleaned = fields.map(([name, value]) => [name, typeof value === 'string' ? without(value) : value])
+  const aggregateErrors = error instanceof AggregateError && (error.errors as unknown[]).map(describeError)
+  return { ...Object.fromEntries(cleaned), ...(aggregateErrors && { aggregateErrors }) }
 }
 
 function quotedRows(error: Error): string[] {
@@ -81,12 +76,6 @@ function quotedRows(error: Error): string[] {
   }
   return quotes
 }
-
-function without(quotes: readonly string[], text: string): string {
-  return quotes.reduce((rest, quote) => rest.replaceAll(quote, '[row redacted]'), text)
-}
-
-type Output = ReturnType<typeof createOutput>
 
 /** Other errors may pass, such as a full disk. */
 const gone: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF', 'EIO'])
@@ -124,7 +113,6 @@ export function createOutput(fd: number, onCaughtUp: (dropped: number) => void) 
 
   setInterval(() => retry ?? flush(), logBatchMs).unref()
   return {
-    /** Urgent lines are written at once. */
     write: (line: string, isUrgent: boolean): void => {
       if (isClosed || size + line.length > logWaitingBytes) return void (dropped += 1)
       lines.push(line)
@@ -139,5 +127,37 @@ export function createOutput(fd: number, onCaughtUp: (dropped: number) => void) 
         Atomics.wait(clock, 0, 0, logRetryMs)
     },
     dropped: (): number => dropped,
+  }
+}
+
+/** Whether this request's line is written: beyond `requestLinesPerSecond` one in `sampledRequests` is. */
+export function createRequestSampler(clock: Clock): () => boolean {
+  let second = 0
+  let count = 0
+  return () => {
+    const now = Math.floor(clock.now() / 1000)
+    count = now === second ? count + 1 : 1
+    second = now
+    return count <= requestLinesPerSecond || count % sampledRequests === 0
+  }
+}
+
+/** Writes each kind once a minute, with the number of the others. */
+export class OccasionalLog {
+  readonly #deps: { log: Pick<Log, 'warn'>; timer: Pick<Timer, 'now'> }
+  readonly #kinds = new Map<string, { nextAt: number; suppressed: number }>()
+
+  constructor(deps: { log: Pick<Log, 'warn'>; timer: Pick<Timer, 'now'> }) {
+    this.#deps = deps
+  }
+
+  /** Every value of `kind` is kept. */
+  warn(kind: string, fields: object, message: string): void {
+    const { log, timer } = this.#deps
+    const now = timer.now()
+    const { nextAt, suppressed } = this.#kinds.get(kind) ?? { nextAt: 0, suppressed: 0 }
+    if (now < nextAt) return void this.#kinds.set(kind, { nextAt, suppressed: suppressed + 1 })
+    log.warn({ ...fields, ...(suppressed > 0 && { suppressed }) }, message)
+    this.#kinds.set(kind, { nextAt: now + logRepeatMs, suppressed: 0 })
   }
 }

@@ -1,9 +1,8 @@
 import { version } from '@gatehouse/runtime'
 import { droppedLogLines } from '../log/log.ts'
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics, type Metric } from 'prom-client'
 
 export type Metrics = ReturnType<typeof createMetrics>
-
 type Series = { labels: Record<string, string>; read: () => Promise<number> }
 
 const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
@@ -26,23 +25,17 @@ export function createMetrics() {
   const buildInfo = { name: 'gatehouse_build_info', help: 'Release and version of Node, always 1', registers }
   new Gauge({ ...buildInfo, labelNames: Object.keys(build) }).set(build, 1)
   const labeled = new Map<string, Map<string, Series>>()
+  const known = <M extends Metric>(name: string, create: () => M): M =>
+    (registry.getSingleMetric(name) as M | undefined) ?? create()
   return {
     counter: (name: string, help: string, labels: readonly string[] = []): Counter =>
-      (registry.getSingleMetric(name) as Counter | undefined) ??
-      new Counter({ name, help, labelNames: [...labels], registers }),
-    /** `read` runs at each scrape. */
-    gauge: (name: string, help: string, read?: () => number | Promise<number>): Gauge =>
-      (registry.getSingleMetric(name) as Gauge | undefined) ??
-      new Gauge({
-        name,
-        help,
-        registers,
-        ...(read && {
-          async collect() {
-            this.set(await read())
-          },
-        }),
-      }),
+      known(name, () => new Counter({ name, help, labelNames: [...labels], registers })),
+    gauge: (name: string, help: string, read?: () => number | Promise<number>): Gauge => {
+      const collect = async function (this: Gauge) {
+        if (read) this.set(await read())
+      }
+      return known(name, () => new Gauge({ name, help, registers, ...(read && { collect }) }))
+    },
     /** The first `read` of the same labels stays. */
     labeledGauge: (name: string, help: string, labels: Record<string, string>, read: () => Promise<number>): void => {
       const series = labeled.get(name) ?? new Map<string, Series>()
@@ -57,8 +50,7 @@ export function createMetrics() {
       new Gauge({ name, help, registers, labelNames, collect })
     },
     histogram: (name: string, help: string, labels: readonly string[] = [], buckets = latencyBuckets): Histogram =>
-      (registry.getSingleMetric(name) as Histogram | undefined) ??
-      new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers }),
+      known(name, () => new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })),
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }

@@ -11,14 +11,7 @@ import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import type { TracingOptions, OpenTracing } from '../tracing/otlp-tracing.ts'
 import { databaseRetryMs } from '../policy.ts'
 
-export type Context = {
-  clock: Clock
-  random: Random
-  log: Log
-  metrics: Metrics
-  tracing?: Tracing
-}
-
+export type Context = { clock: Clock; random: Random; log: Log; metrics: Metrics; tracing?: Tracing }
 export type Resources = Context & { orm: MikroORM; bus: Bus; accountStateCache: AccountStateCache }
 
 export type ResourceOptions = {
@@ -34,10 +27,7 @@ export type Opened<O extends ResourceOptions> = Context &
   (O extends { nats: object } ? Pick<Resources, 'bus'> : unknown) &
   (O extends { redis: object } ? Pick<Resources, 'accountStateCache'> : unknown)
 
-/**
- * Waits for PostgreSQL, but not for NATS and Redis. Throws ConfigurationError, and DatabaseUnavailable on pending
- * migrations. Contract: 8.
- */
+/** Waits for PostgreSQL, not for NATS and Redis. Throws ConfigurationError, and DatabaseUnavailable on pending migrations. Contract: 8. */
 export async function openResources<O extends ResourceOptions>(
   name: string,
   options: O,
@@ -79,17 +69,10 @@ async function connecting<T>(variable: string, connection: Promise<T>): Promise<
   }
 }
 
-type Waiting = {
-  stopRequested?: AbortSignal
-  whileWaiting?: () => Promise<AsyncDisposable>
-}
+type Waiting = { stopRequested?: AbortSignal; whileWaiting?: () => Promise<AsyncDisposable> }
 
 /** Throws DatabaseUnavailable on pending migrations. Contract: 8. */
-async function awaitDatabase(
-  options: DatabaseOptions,
-  log: Log,
-  { stopRequested, whileWaiting }: Waiting,
-): Promise<MikroORM> {
+async function awaitDatabase(options: DatabaseOptions, log: Log, { stopRequested, whileWaiting }: Waiting) {
   await using meanwhile = new AsyncDisposableStack()
   for (let attempt = 1; ; attempt += 1) {
     try {

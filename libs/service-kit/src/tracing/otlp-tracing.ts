@@ -1,41 +1,16 @@
 import type { Span, SpanAttributes, SpanKind, Tracing } from '@gatehouse/runtime'
-import {
-  DiagLogLevel,
-  ROOT_CONTEXT,
-  SpanKind as OtelKind,
-  SpanStatusCode,
-  diag,
-  trace,
-  type Span as OtelSpan,
-  type SpanContext,
-  type Tracer,
-} from '@opentelemetry/api'
+import { DiagLogLevel, ROOT_CONTEXT, SpanKind as OtelKind, SpanStatusCode, diag, trace } from '@opentelemetry/api'
+import type { SpanContext, Tracer } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import {
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace'
+import { BatchSpanProcessor, ParentBasedSampler } from '@opentelemetry/sdk-trace'
+import { TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Log } from '../log/log.ts'
 import { exportComplaintMs, exportDelayMs, exportTimeoutMs } from '../policy.ts'
 
-export type TracingOptions = {
-  /** The base URL of an OTLP receiver over HTTP, such as `http://collector:4318`. */
-  endpoint: string
-  /** The share of traces that are recorded, from 0 to 1. */
-  share: number
-}
-
+/** The base URL of an OTLP receiver over HTTP, and the share of traces that are recorded, from 0 to 1. */
+export type TracingOptions = { endpoint: string; share: number }
 export type OpenTracing = Tracing & AsyncDisposable
-
-const kinds: Record<SpanKind, OtelKind> = {
-  server: OtelKind.SERVER,
-  client: OtelKind.CLIENT,
-  producer: OtelKind.PRODUCER,
-  consumer: OtelKind.CONSUMER,
-}
 
 /** Spans that cannot be sent are dropped. */
 export function createOtlpTracing(name: string, { endpoint, share }: TracingOptions, log: Log): OpenTracing {
@@ -45,19 +20,13 @@ export function createOtlpTracing(name: string, { endpoint, share }: TracingOpti
     { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   )
-  const exporter = new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
-    timeoutMillis: exportTimeoutMs,
-  })
-  const processor = new BatchSpanProcessor({
-    exporter,
-    scheduledDelayMillis: exportDelayMs,
-    exportTimeoutMillis: exportTimeoutMs,
-  })
+  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: exportTimeoutMs })
+  const limits = { scheduledDelayMillis: exportDelayMs, exportTimeoutMillis: exportTimeoutMs }
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': name, 'service.namespace': 'gatehouse' }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
-    spanProcessors: [processor],
+    spanProcessors: [new BatchSpanProcessor({ exporter, ...limits })],
   })
   const tracer = provider.getTracer('gatehouse')
   return {
@@ -72,41 +41,19 @@ type StartOptions = { kind: SpanKind; attributes: SpanAttributes; parent: SpanCo
 
 function startSpan(tracer: Tracer, name: string, { kind, attributes, parent }: StartOptions): Span {
   const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT
-  return new RecordedSpan(tracer, tracer.startSpan(name, { kind: kinds[kind], attributes }, context))
-}
-
-class RecordedSpan implements Span {
-  readonly #tracer: Tracer
-  readonly #span: OtelSpan
-
-  constructor(tracer: Tracer, span: OtelSpan) {
-    this.#tracer = tracer
-    this.#span = span
-  }
-
-  get traceparent(): string {
-    const { traceId, spanId, traceFlags } = this.#span.spanContext()
-    return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
-  }
-
-  startChild(name: string, kind: SpanKind, attributes: SpanAttributes = {}): Span {
-    return startSpan(this.#tracer, name, { kind, attributes, parent: this.#span.spanContext() })
-  }
-
-  rename(name: string): void {
-    this.#span.updateName(name)
-  }
-
-  set(attributes: SpanAttributes): void {
-    this.#span.setAttributes(attributes)
-  }
-
-  end(error?: unknown): void {
-    if (error !== undefined) {
-      this.#span.setStatus({ code: SpanStatusCode.ERROR })
-      this.#span.setAttribute('error.type', typeOf(error))
-    }
-    this.#span.end()
+  const otelKind = OtelKind[kind.toUpperCase() as Uppercase<SpanKind>]
+  const span = tracer.startSpan(name, { kind: otelKind, attributes }, context)
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  return {
+    traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+    startChild: (child, childKind, childAttributes = {}) =>
+      startSpan(tracer, child, { kind: childKind, attributes: childAttributes, parent: span.spanContext() }),
+    rename: (given) => void span.updateName(given),
+    set: (more) => void span.setAttributes(more),
+    end: (error) => {
+      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', typeOf(error))
+      span.end()
+    },
   }
 }
 

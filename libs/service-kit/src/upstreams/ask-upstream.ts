@@ -1,18 +1,14 @@
 import { BusUnavailable, type Bus, type PlainSubjects } from '@gatehouse/bus'
-import { upstreamQuestions, upstreamSubjects, type UpstreamQuestionName } from '@gatehouse/contracts'
+import { upstreamLimits, upstreamQuestions, upstreamSubjects, type UpstreamQuestionName } from '@gatehouse/contracts'
 import type { Timer } from '@gatehouse/runtime'
 import type { z } from 'zod'
-import type { Log } from '../log/log.ts'
+import { costsAtMost } from '../http/json-cost.ts'
+import { OccasionalLog, type Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { OccasionalLog } from './occasional-log.ts'
-import { readJson } from './read-json.ts'
 
 type Question<A> = { subject: string; json: string; timeoutMs: number; bytes: number; reply: A }
 
-/**
- * Throws BusUnavailable, and TypeError, SyntaxError or ZodError for a reply that cannot be used. Its bytes count before it is
- * parsed. Design: invariant 10.
- */
+/** Throws BusUnavailable, and TypeError, SyntaxError or ZodError for a reply that cannot be used. Design: invariant 10. */
 export async function askUpstream<A extends z.ZodType>(
   plain: Pick<PlainSubjects, 'request'>,
   { subject, json, timeoutMs, bytes, reply }: Question<A>,
@@ -25,18 +21,12 @@ export async function askUpstream<A extends z.ZodType>(
 type Answer<N extends UpstreamQuestionName> = z.output<(typeof upstreamQuestions)[N]['reply']>
 
 const inFlightMost = 32
-const outcomes: Record<BusUnavailable['reason'], string> = {
-  timeout: 'late',
-  'no-responders': 'absent',
-  disconnected: 'absent',
-}
 
 /** What upstreams declare in `answers`. docs/integrating.md, "Questions that Gatehouse asks". */
 export class UpstreamQuestions {
   readonly #plain: PlainSubjects | undefined
   readonly #counter: ReturnType<Metrics['counter']>
   readonly #log: OccasionalLog
-  /** Of each upstream and question. */
   readonly #inFlight = new Map<string, number>()
 
   constructor({ bus, metrics, ...logging }: { bus: Bus; metrics: Metrics; log: Log; timer: Timer }) {
@@ -66,11 +56,25 @@ export class UpstreamQuestions {
       count('answered')
       return answer as Answer<N>
     } catch (err) {
-      count(err instanceof BusUnavailable ? outcomes[err.reason] : 'wrong')
+      if (!(err instanceof BusUnavailable)) count('wrong')
+      else count(err.reason === 'timeout' ? 'late' : 'absent')
       this.#log.warn(key, { err, upstream, question }, 'an upstream does not answer a question')
       return undefined
     } finally {
       this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1)
     }
   }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Throws SyntaxError, or TypeError where it is not UTF-8 or too deep. */
+export function readJson(bytes: Uint8Array): unknown {
+  if (isTooDeep(bytes)) throw new TypeError('the JSON is nested too deeply')
+  return JSON.parse(decoder.decode(bytes)) as unknown
+}
+
+/** `JSON.stringify` throws beyond some thousand levels, `JSON.parse` does not. */
+export function isTooDeep(bytes: Uint8Array): boolean {
+  return !costsAtMost(bytes, { depth: upstreamLimits.nesting, values: Infinity })
 }

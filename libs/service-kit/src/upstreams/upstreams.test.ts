@@ -5,7 +5,7 @@ import { endpointTable } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ConfigurationError } from '../config/configuration.ts'
-import { areNested, findOwnPath, readUpstreams } from './read-upstreams.ts'
+import { areNested, findOwnPath, readUpstreams } from './upstreams.ts'
 
 describe('The file of upstreams', () => {
   let folder: string

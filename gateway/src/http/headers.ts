@@ -1,8 +1,52 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { callerHeader } from '@gatehouse/auth'
-import type { Span } from '@gatehouse/runtime'
-import { drainingHeader, requestIdHeader } from '@gatehouse/service-kit'
-import { apiContentPolicy, type HeaderList } from '../http/response-headers.ts'
+import type { Refusal, Span } from '@gatehouse/runtime'
+import { drainingHeader, requestIdHeader, type PublicAddress } from '@gatehouse/service-kit'
+
+/** Names and values alternate. */
+export type HeaderList = string[]
+
+/** Contract: 1, CORS. Every origin may read, because there are no cookies. */
+const crossOrigin = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, X-Request-Id',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+}
+
+const ofPages = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'X-Frame-Options': 'DENY',
+  'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
+}
+
+/** The web app uses the API, sockets and pictures of other instances. */
+export const pageContentPolicy = [
+  "default-src 'self'; img-src 'self' blob: data: https: http:; connect-src 'self' https: wss: http: ws:",
+  "style-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+].join('; ')
+
+export const apiContentPolicy = "default-src 'none'; frame-ancestors 'none'"
+export const allMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+
+export type ResponseHeaders = ReturnType<typeof createResponseHeaders>
+
+export function createResponseHeaders({ origin }: PublicAddress) {
+  const security = {
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  }
+  return {
+    api: Object.entries({ ...security, ...crossOrigin }).flat(),
+    page: Object.entries({ ...security, ...ofPages }).flat(),
+  }
+}
+
+/** A client may come back in a second where a refusal names no other time. Contract: 1. */
+export function refusalHeaders({ status, headers }: Refusal): [name: string, value: string][] {
+  const isRetryable = status === 429 || status === 503 || status === 504
+  return Object.entries({ ...(isRetryable && { 'Retry-After': '1' }), ...headers })
+}
 
 /** A client could join other traces or force recording. W3C Trace Context. */
 export const traceHeaders = ['traceparent', 'tracestate', 'baggage']

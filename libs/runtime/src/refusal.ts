@@ -2,14 +2,9 @@ import { refusals, type InputFault, type RefusalCode, type RefusalFields } from 
 
 /** Contract: 1. */
 export type RefusalBody = { error: string; statusCode: number; code?: string } & Record<string, unknown>
-
 type Declared = { status: number; text: string }
-type Extra = {
-  /** Beside `error`, `statusCode` and `code`. */
-  fields?: Record<string, unknown>
-  headers?: Record<string, string>
-  cause?: unknown
-}
+/** `fields` stand beside `error`, `statusCode` and `code`. */
+type Extra = { fields?: Record<string, unknown>; headers?: Record<string, string>; cause?: unknown }
 
 /** A rule refuses an input or state. `toErrorResponse` maps it. */
 export class Refusal extends Error {
@@ -42,12 +37,10 @@ type Given<Code extends RefusalCode> =
   Partial<RefusalFields<Code>> extends RefusalFields<Code> ? [extra?: Partial<ExtraOf<Code>>] : [extra: ExtraOf<Code>]
 type Refuse = { readonly [Code in RefusalCode]: (...given: Given<Code>) => Refusal }
 
-export const refuse = Object.fromEntries(
-  Object.entries<Declared>(refusals).map(([code, declared]) => [
-    code,
-    (extra?: Extra) => new Refusal(code, declared, extra),
-  ]),
-) as unknown as Refuse
+const refusing = Object.entries<Declared>(refusals).map(
+  ([code, declared]) => [code, (extra?: Extra) => new Refusal(code, declared, extra)] as const,
+)
+export const refuse = Object.fromEntries(refusing) as unknown as Refuse
 
 const words: Record<InputFault['reason'], string> = {
   required: 'is required',
@@ -80,17 +73,14 @@ export function rateLimited(retryAfter: number): Refusal {
 export class Unavailable extends Error {
   readonly retryAfterSeconds: number
 
-  constructor(message: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+  constructor(message: string, options: ErrorOptions & { retryAfterSeconds?: number } = {}) {
+    super(message, options)
     this.retryAfterSeconds = options.retryAfterSeconds ?? 1
   }
 }
 
-/** A `fault` is logged in full. */
-export type ErrorResponse = { refusal: Refusal; fault: boolean }
-
-/** An unavailable dependency is 503 with Retry-After, a fault 500 without a detail. Spec: Errors; Contract: 1. */
-export function toErrorResponse(error: unknown): ErrorResponse {
+/** An unavailable dependency is 503 with Retry-After, a fault 500 without a detail, logged in full. Spec: Errors; Contract: 1. */
+export function toErrorResponse(error: unknown): { refusal: Refusal; fault: boolean } {
   if (error instanceof Refusal) return { refusal: error, fault: error.status === 500 }
   if (!(error instanceof Unavailable)) return { refusal: refuse.internal({ cause: error }), fault: true }
   const headers = { 'Retry-After': String(error.retryAfterSeconds) }

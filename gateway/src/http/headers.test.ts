@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { toClientHeaders } from './proxy-headers.ts'
+import { toClientHeaders } from './headers.ts'
 
 describe('The headers of a response as the client gets them', () => {
   const namesOf = (received: Record<string, string>, dropped?: ReadonlySet<string>): string[] =>

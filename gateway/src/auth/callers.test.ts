@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createTokenKey, signToken } from '@gatehouse/auth'
-import { createTokenCache } from './token-cache.ts'
+import { createTokenCache } from './callers.ts'
 
 const key = createTokenKey('k'.repeat(32))
 const now = 1_700_000_000_000

@@ -1,3 +1,12 @@
+/** Same as services/web/src/components/wordmark.tsx. */
+export const wordmark = `<svg class="wordmark" viewBox="0 0 165 36" aria-hidden="true">
+<path class="mark" d="M78 28v-7a6 6 0 0 1 12 0v7z" /><g class="stroke">
+<path d="M16 13v15.5A6.5 6.5 0 0 1 4.6 32.9" /><circle cx="9" cy="20" r="7" /><circle cx="30" cy="20" r="7" />
+<path d="M37 13v15" /><path d="M46 6v18a4 4 0 0 0 4 4h2M42 13h10" /><path d="M56.5 20h14a7 7 0 1 0-2.05 4.95" />
+<path d="M78 5v23M78 21a6 6 0 0 1 12 0v7" /><circle cx="103" cy="20.5" r="7" /><path d="M116 13v8a6 6 0 0 0 12 0v-8M128 13v15" />
+<path d="M143.4 15.3c-.9-1.5-2.5-2.3-4.4-2.3-2.5 0-4.3 1.4-4.3 3.6 0 4.9 9.2 2.6 9.2 7.5 0 2.4-2 3.9-4.7 3.9-2.2 0-4-.9-5-2.6" />
+<path d="M149.5 20h13.8a7 7 0 1 0-2.05 4.95" /></g></svg>`
+
 /** The values of services/web/src/styles/tokens.css. */
 export const docsStyle = `
 :root{color-scheme:light dark;
@@ -38,4 +47,58 @@ pre{max-height:24rem;overflow:auto;margin:.75rem 0 0;padding:.75rem 1rem;border-
 td:first-child code{overflow-wrap:normal}
 @media (max-width:40rem){td:first-child{white-space:normal;width:auto}}
 @media print{.token,.try{display:none}}
+`
+
+/** The content security policy allows this script by its hash. Theme and token come from the web app's storage. */
+export const docsScript = `
+const read = (key) => { try { return localStorage.getItem(key) } catch { return null } }
+const theme = read('gatehouse_theme')
+if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+
+const token = document.getElementById('token')
+token.value = read('service_token') ?? ''
+
+async function send(form) {
+  const { method, path, access } = form.dataset
+  const query = new URLSearchParams()
+  let address = path
+  for (const input of form.querySelectorAll('[data-in]')) {
+    if (input.dataset.in === 'path') address = address.replace('{' + input.dataset.name + '}', encodeURIComponent(input.value))
+    else if (input.value !== '') query.set(input.dataset.name, input.value)
+  }
+  const headers = { accept: 'application/json' }
+  const used = token.value.trim()
+  if (access === 'bearer' && used) headers.authorization = 'Bearer ' + used
+  let body
+  const json = form.querySelector('textarea')
+  const file = form.querySelector('[type=file]')
+  if (json) { headers['content-type'] = 'application/json'; body = json.value }
+  if (file && file.files[0]) { body = new FormData(); body.append('file', file.files[0]) }
+  const response = await fetch(query.size ? address + '?' + query : address, { method, headers, body, credentials: 'omit' })
+  const line = response.status + ' ' + response.statusText
+  if (!/json/.test(response.headers.get('content-type') ?? '')) return line + '\\n' + (await response.blob()).size + ' bytes'
+  const reply = await response.json()
+  // These end the token that was used for them. Other replies have a token of another kind: that of an invite, a proof.
+  const renews = path.endsWith('/@me/change-password') || path.endsWith('/@me/sessions/end')
+  if (response.ok && used && renews && typeof reply.token === 'string') keep(used, reply.token)
+  return line + '\\n' + JSON.stringify(reply, null, 2)
+}
+
+function keep(used, next) {
+  token.value = next
+  if (read('service_token') === used) localStorage.setItem('service_token', next)
+}
+
+document.addEventListener('submit', async (event) => {
+  event.preventDefault()
+  const form = event.target
+  const button = form.querySelector('button')
+  const output = form.querySelector('pre')
+  if (!button || button.getAttribute('aria-busy') === 'true') return
+  if (form.dataset.method === 'DELETE' && !confirm('Send ' + form.dataset.method + ' ' + form.dataset.path + ' to this instance?')) return
+  button.setAttribute('aria-busy', 'true')
+  try { output.textContent = await send(form) } catch { output.textContent = 'No answer: this instance could not be reached.' }
+  output.hidden = false
+  button.removeAttribute('aria-busy')
+})
 `

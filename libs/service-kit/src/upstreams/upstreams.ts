@@ -1,44 +1,83 @@
 import { readFile } from 'node:fs/promises'
+import { isatty } from 'node:tty'
 import { upstreamsFile, endpointTable, gatewayPaths, upstreamRoute, type Upstream } from '@gatehouse/contracts'
 import { ConfigurationError } from '../config/configuration.ts'
+import type { Log } from '../log/log.ts'
+
+type Listener = (upstreams: readonly Upstream[]) => void
+export type UpstreamsWatch = Awaited<ReturnType<typeof watchUpstreams>>
+
+export const noUpstreams: UpstreamsWatch = {
+  current: [],
+  onChange: () => () => undefined,
+  [Symbol.dispose]: () => undefined,
+}
+
+/** Reads the file, and again on each SIGHUP. The first fault throws ConfigurationError, later ones change nothing. Contract: 8, GATEHOUSE_UPSTREAMS. */
+export async function watchUpstreams(path: string, { log }: { log: Log }) {
+  let current: readonly Upstream[] = await readUpstreams(path)
+  const listeners = new Set<Listener>()
+
+  async function readAgain(): Promise<void> {
+    try {
+      current = await readUpstreams(path)
+      for (const listener of listeners) listener(current)
+      log.info({ upstreams: current.map(({ name }) => name) }, 'upstreams read again')
+    } catch (err) {
+      log.error({ err }, 'upstreams not read: those of before stay in force')
+    }
+  }
+
+  // Reads run in order, so that the last signal wins.
+  let reading = Promise.resolve()
+  const wasOnTerminal = isatty(process.stdout.fd)
+  const onSignal = (): void => {
+    // A terminal that is closed sends SIGHUP too.
+    if (wasOnTerminal && !isatty(process.stdout.fd)) return void process.kill(process.pid, 'SIGTERM')
+    reading = reading.then(readAgain)
+  }
+  process.on('SIGHUP', onSignal)
+  return {
+    get current(): readonly Upstream[] {
+      return current
+    },
+    onChange: (listener: Listener) => {
+      listeners.add(listener)
+      return (): void => void listeners.delete(listener)
+    },
+    [Symbol.dispose]: (): void => {
+      process.off('SIGHUP', onSignal)
+      listeners.clear()
+    },
+  }
+}
 
 /** The variable with the path of the file. Contract: 8. */
 export const upstreamsVariable = 'GATEHOUSE_UPSTREAMS'
 
-/**
- * Throws ConfigurationError with every fault and its place, such as `upstreams[0].routes[1].prefix: …`. Contract: 8,
- * GATEHOUSE_UPSTREAMS.
- */
+/** Throws ConfigurationError with every fault and its place: `upstreams[0].routes[1].prefix: …`. Contract: 8, GATEHOUSE_UPSTREAMS. */
 export async function readUpstreams(path: string): Promise<Upstream[]> {
-  const file = await parseYaml(await readText(path))
+  const file = await readYaml(path)
   const parsed = upstreamsFile.safeParse(file)
-  const issues = parsed.success ? [] : parsed.error.issues
+  const issues = parsed.error?.issues ?? []
   const faults = [...issues.map(({ path, message }) => `${placeOf(path)}${message}`), ...findConflicts(file)]
   if (!parsed.success || faults.length > 0) throw new ConfigurationError(faults)
   return parsed.data.upstreams
 }
 
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    const fault = `${upstreamsVariable}: cannot read the file that it names; check its path and permissions`
-    throw new ConfigurationError([fault], { cause })
-  }
-}
-
-async function parseYaml(text: string): Promise<unknown> {
+async function readYaml(path: string): Promise<unknown> {
+  const failed = (what: string, cause: unknown) => new ConfigurationError([`${upstreamsVariable}: ${what}`], { cause })
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw failed('cannot read the file that it names; check its path and permissions', cause)
+  })
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text, { prettyErrors: true })
-  if (document.errors.length > 0) {
-    throw new ConfigurationError(
-      document.errors.map(({ message }) => `${upstreamsVariable}: ${message.split('\n')[0]?.replace(/:$/, '')}`),
-    )
-  }
+  const faults = document.errors.map(({ message }) => message.split('\n')[0]?.replace(/:$/, ''))
+  if (faults.length > 0) throw new ConfigurationError(faults.map((fault) => `${upstreamsVariable}: ${fault}`))
   try {
     return document.toJS()
   } catch (cause) {
-    throw new ConfigurationError([`${upstreamsVariable}: cannot be read: ${String(cause)}`], { cause })
+    throw failed(`cannot be read: ${String(cause)}`, cause)
   }
 }
 
@@ -64,9 +103,7 @@ function findConflicts(file: unknown): string[] {
 
 function claimsIn(value: unknown, place: string, owner: number): Claim[] {
   if (typeof value === 'string') return [{ value, place, owner }]
-  return list(value).flatMap((one, index) => {
-    return typeof one === 'string' ? [{ value: one, place: `${place}[${index}]`, owner }] : []
-  })
+  return list(value).flatMap((one, at) => (typeof one === 'string' ? claimsIn(one, `${place}[${at}]`, owner) : []))
 }
 
 function findRepeated(claims: readonly Claim[]): string[] {
@@ -84,19 +121,14 @@ function findRouteConflicts(upstreams: readonly unknown[]): string[] {
       return parsed.success ? [{ value: parsed.data, place, owner }] : []
     }),
   )
-  return prefixes.flatMap((prefix, index) => {
-    const fault = conflictOf(prefix, prefixes.slice(0, index))
-    return fault === undefined ? [] : [`${prefix.place}: ${fault}`]
+  return prefixes.flatMap(({ value, place, owner }, index) => {
+    const own = findOwnPath(value)
+    if (own !== undefined) return [`${place}: belongs to Gatehouse (${own})`]
+    const isSamePrefix = (other: string): boolean => other.toLowerCase() === value.toLowerCase()
+    const overlaps = (one: Claim) => (one.owner === owner ? isSamePrefix(one.value) : areNested(one.value, value))
+    const taken = prefixes.slice(0, index).find(overlaps)
+    return taken ? [`${place}: ${value} overlaps with ${taken.value} (${taken.place})`] : []
   })
-}
-
-function conflictOf({ value, owner }: Claim, earlier: readonly Claim[]): string | undefined {
-  const own = findOwnPath(value)
-  if (own !== undefined) return `belongs to Gatehouse (${own})`
-  const taken = earlier.find((one) =>
-    one.owner === owner ? isSamePrefix(one.value, value) : areNested(one.value, value),
-  )
-  return taken && `${value} overlaps with ${taken.value} (${taken.place})`
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
@@ -118,9 +150,6 @@ export function areNested(one: string, other: string): boolean {
 }
 
 const isSame = (one: string, other: string): boolean => one === other || one.startsWith(':') || other.startsWith(':')
-
-const isSamePrefix = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
-
 const ownPaths: readonly string[] = [...Object.values(endpointTable).map(({ path }) => path), ...gatewayPaths]
 
 export function findOwnPath(prefix: string): string | undefined {

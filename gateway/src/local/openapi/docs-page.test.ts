@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { changeOf, exampleOf } from './docs-example.ts'
+import { changeOf, exampleOf } from './docs-page.ts'
 import { createOpenApi } from './openapi.ts'
 
 const { paths } = createOpenApi()
