@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { connectDatabase, prepareDatabase } from '@gatehouse/database'
-import { findProgram, freePort, ManagedProcess, missingProgram, startNats } from '@gatehouse/local-servers'
+import { freePort, ManagedProcess, requireProgram, startNats } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
 import { parse, stringify } from 'yaml'
@@ -51,7 +51,7 @@ export async function startExample({ environment, dataFolder, databaseUrl, log, 
   }
   const rooms = opening.use(
     new ExampleProcess({
-      ...{ name: 'examples/chat-python', command: [requirePython(), join(examplesFolder, 'chat-python/rooms.py')] },
+      ...{ name: 'examples/chat-python', command: [requireProgram('python3'), join(examplesFolder, 'chat-python/rooms.py')] },
       ...{ variables: ofRooms, address: roomsUrl, restarts },
     }),
   )
@@ -67,12 +67,6 @@ export async function startExample({ environment, dataFolder, databaseUrl, log, 
     roomsUrl,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
-}
-
-function requirePython(): string {
-  const python = findProgram('python3')
-  if (python === null) throw new Error(missingProgram('python3'))
-  return python
 }
 
 /** Gives the public half as the file of upstreams has it. */

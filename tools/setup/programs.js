@@ -13,9 +13,9 @@ const policyFile = '/usr/sbin/policy-rc.d'
 export async function ensurePrograms(names) {
   const missing = listMissing(names)
   if (missing.length === 0) return
-  const isVariableWrong = missing.some((name) => process.env[programs[name].variable])
+  const isVariableWrong = missing.some((name) => process.env[programs[name]])
   const canInstall = process.getuid?.() === 0 && findOnPath(['apt-get']) !== null
-  if (!isVariableWrong && canInstall) await installPackages(missing.map((name) => programs[name].package))
+  if (!isVariableWrong && canInstall) await installPackages(missing)
   const stillMissing = listMissing(names)
   if (stillMissing.length === 0) return
   for (const name of stillMissing) log(missingProgram(name))

@@ -10,10 +10,8 @@ const openFolder = '/var/lib/gatehouse'
 
 const run = promisify(execFile)
 
-export type UnprivilegedUser = { uid: number; gid: number }
-
 /** Null when this process is not root. */
-export function findUnprivilegedUser(): UnprivilegedUser | null {
+export function findUnprivilegedUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const line = readFileSync('/etc/passwd', 'utf8').match(/^nobody:[^:]*:(\d+):(\d+):/m)
   if (!line) throw new Error('PostgreSQL does not run as root, and there is no user "nobody": run as another user')
