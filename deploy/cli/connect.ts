@@ -16,17 +16,16 @@ export function namesUploads(environment: Environment): boolean {
   return ['UPLOAD_DIR', 'UPLOAD_STORE', 'UPLOAD_STORE_FILE'].some((name) => environment[name])
 }
 
+export const isDataFolder = (folder: string): boolean => existsSync(join(folder, 'secrets.json'))
+
 /** `npm run cluster` has a folder of its own in the data folder. */
 export function dataFolderOf(environment: Environment): string {
   const folder = resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')
   const ofCluster = join(folder, 'cluster')
-  const hasSecrets = (path: string) => existsSync(join(path, 'secrets.json'))
-  return !hasSecrets(folder) && hasSecrets(ofCluster) ? ofCluster : folder
+  return !isDataFolder(folder) && isDataFolder(ofCluster) ? ofCluster : folder
 }
 
-/**
- * By HTTP with the URLs of services and OPERATOR_SECRET, else by the socket in the data folder. Throws CommandFailure.
- */
+/** By HTTP with the URLs of services and OPERATOR_SECRET, else by the socket in the data folder. Throws CommandFailure. */
 export function connectInstance(environment: Environment, now: () => number): Calls {
   if (!isDistributed(environment)) return createSocketCalls(dataFolderOf(environment))
   const shape = {
@@ -36,6 +35,7 @@ export function connectInstance(environment: Environment, now: () => number): Ca
     FEDERATION_FANOUT_URL: settings.FEDERATION_FANOUT_URL.kind.optional(),
   }
   const given = configured(() => readVariables(environment, shape))
+  const split = (urls = '') => urls.split(',').filter(Boolean)
   const services = {
     identity: split(given.IDENTITY_URL),
     invite: split(given.INVITE_URL),
@@ -44,8 +44,6 @@ export function connectInstance(environment: Environment, now: () => number): Ca
   const deps = { services, keys: createSigningKeys('operator', given.OPERATOR_SECRET), clock: { now } }
   return { send: (call) => callService(deps, call) }
 }
-
-const split = (urls: string | undefined): string[] => urls?.split(',') ?? []
 
 /** Throws CommandFailure with every fault. */
 export function configured<T>(read: () => T): T {

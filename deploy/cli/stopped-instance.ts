@@ -8,24 +8,16 @@ import {
   prepareDatabase,
   requireKnownSchema,
 } from '@gatehouse/database'
-import {
-  publicAddress,
-  readVariables,
-  settings,
-  uploadConfig,
-  uploadSettings,
-  type UploadStoreConfig,
-} from '@gatehouse/service-kit'
-import type { KeptSecrets } from './archive/secrets-file.ts'
+import { publicAddress, readVariables, settings, uploadConfig, uploadSettings } from '@gatehouse/service-kit'
 import { findRunningInstance } from '../calls/operator-calls.ts'
-import { configured, dataFolderOf, isDistributed, namesUploads } from './connect.ts'
+import type { KeptSecrets } from './archive/secrets-file.ts'
+import { configured, dataFolderOf, isDataFolder, isDistributed, namesUploads } from './connect.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
+import type { UploadPlace } from './upload-staging.ts'
 
-export type OpenInstance = AsyncDisposable & {
+type OpenInstance = AsyncDisposable & UploadPlace & {
   databaseUrl: string
-  uploadDir: string
-  uploadStore: UploadStoreConfig
   encryptionSecret?: string | undefined
   previousEncryptionSecrets: readonly string[]
   /** Null where the environment does not hold them. */
@@ -33,7 +25,7 @@ export type OpenInstance = AsyncDisposable & {
 }
 
 /** No service runs, and the schema is up to date. */
-export type StoppedInstance = OpenInstance & {
+type StoppedInstance = OpenInstance & {
   domain: string
   /** Null for a distributed instance, whose secrets are the operator's files. */
   keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
@@ -48,22 +40,20 @@ export async function openPresentInstance(environment: Environment): Promise<Ope
 
 /** Through the socket while an embedded instance runs. Throws CommandFailure and InstanceUnreachable. */
 export async function openPresentDatabase(environment: Environment): Promise<OpenInstance> {
+  const nothingToClose = { [Symbol.asyncDispose]: async () => undefined }
   if (isDistributed(environment)) {
     const found = readDistributed(environment)
-    await requireSchema(found.databaseUrl)
-    return { ...found, [Symbol.asyncDispose]: async () => undefined }
+    await reachable(() => withDatabase(found.databaseUrl, requireKnownSchema))
+    return { ...found, ...nothingToClose }
   }
   requireEmbeddedInstance(dataFolderOf(environment))
   const running = await findRunningInstance(dataFolderOf(environment))
-  const encryptionSecret = running?.secrets.encryptionSecret
-  return running
-    ? { ...running, encryptionSecret, [Symbol.asyncDispose]: async () => undefined }
-    : await openStoppedInstance(environment)
+  if (!running) return await openStoppedInstance(environment)
+  return { ...running, encryptionSecret: running.secrets.encryptionSecret, ...nothingToClose }
 }
 
 /** Throws CommandFailure. Contract: 8, ENCRYPTION_SECRET. */
-export function encryptionKeyOf(instance: OpenInstance): EncryptionKey {
-  const { encryptionSecret, previousEncryptionSecrets } = instance
+export function encryptionKeyOf({ encryptionSecret, previousEncryptionSecrets }: OpenInstance): EncryptionKey {
   if (encryptionSecret) return createEncryptionKey(encryptionSecret, previousEncryptionSecrets)
   throw new CommandFailure('usage', 'ENCRYPTION_SECRET: set it as the services have it')
 }
@@ -75,36 +65,33 @@ export function encryptionKeyOf(instance: OpenInstance): EncryptionKey {
 export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
   await using opening = new AsyncDisposableStack()
   const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
-  await reachable(() => (found.keepSecrets ? prepareDatabase(found.databaseUrl) : migrate(found.databaseUrl)))
+  const { databaseUrl } = found
+  // The roles of services are the operator's.
+  const prepare = () => (found.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
+  await reachable(prepare)
   const open = opening.move()
   return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 /** Opening another folder would make a new instance there. Throws CommandFailure. */
 export function requireEmbeddedInstance(dataFolder: string): void {
-  if (existsSync(join(dataFolder, 'secrets.json'))) return
+  if (isDataFolder(dataFolder)) return
   throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
 }
 
-async function requireSchema(url: string): Promise<void> {
-  const orm = await reachable(() => connectDatabase({ url, applicationName: 'gatehouse-operator' }))
-  await reachable(() => requireKnownSchema(orm)).finally(() => orm.close())
+type Work = (orm: Awaited<ReturnType<typeof connectDatabase>>) => Promise<unknown>
+
+export async function withDatabase(url: string, work: Work): Promise<void> {
+  const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
+  await work(orm).finally(() => orm.close())
 }
 
 /** Throws CommandFailure. */
-async function reachable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
+async function reachable(work: () => Promise<void>): Promise<void> {
+  await work().catch((error: unknown) => {
     if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, error)
     throw error
-  }
-}
-
-/** The roles of services are the operator's. */
-async function migrate(url: string): Promise<void> {
-  const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
-  await migrateDatabase(orm).finally(() => orm.close())
+  })
 }
 
 /** Throws CommandFailure. */
@@ -123,36 +110,31 @@ export function readDistributed(environment: Environment) {
   return configured(() => {
     const given = readVariables(environment, shape)
     const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
+    const isComplete = jwtSecret && internalSecret && encryptionSecret
     return {
       databaseUrl: given.DATABASE_URL,
       ...uploadConfig(given, dataFolderOf(environment)),
       encryptionSecret,
       previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
-      secrets: jwtSecret && internalSecret && encryptionSecret ? { jwtSecret, internalSecret, encryptionSecret } : null,
+      secrets: isComplete ? { jwtSecret, internalSecret, encryptionSecret } : null,
       domain: publicAddress(given).domain,
       keepSecrets: null,
     }
   })
 }
 
-/** `npm run cluster` has another name for it. */
-function databaseFolderOf(dataFolder: string): string {
-  const ofCluster = join(dataFolder, 'postgres')
-  return existsSync(ofCluster) ? ofCluster : join(dataFolder, 'database')
-}
-
 /** Imported here, because the image has no PostgreSQL. */
 async function openEmbedded(environment: Environment, opening: AsyncDisposableStack) {
   const { readConfig } = await import('../embedded/config.ts')
-  const { explainDatabaseError } = await import('../embedded/open-postgres.ts')
-  const { replaceSecrets } = await import('../embedded/secrets.ts')
+  const { explainDatabaseError, replaceSecrets } = await import('../embedded/data-folder.ts')
   const { startPersistentPostgres } = await import('@gatehouse/local-servers')
   const config = configured(() => readConfig(environment))
-  const { dataFolder, databasePassword, uploadDir, uploadStore, publicAddress: address } = config
+  const { dataFolder, databasePassword: password, uploadDir, uploadStore, publicAddress: address } = config
   const { jwtSecret, internalSecret, encryptionSecret, previousEncryptionSecrets = [] } = config
+  const ofCluster = join(dataFolder, 'postgres')
+  const folder = existsSync(ofCluster) ? ofCluster : join(dataFolder, 'database')
   try {
-    const folder = databaseFolderOf(dataFolder)
-    const { url } = opening.use(await startPersistentPostgres({ folder, password: databasePassword }))
+    const { url } = opening.use(await startPersistentPostgres({ folder, password }))
     return {
       databaseUrl: url,
       uploadDir,

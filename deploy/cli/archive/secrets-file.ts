@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, scryptSync } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import type { Random } from '@gatehouse/runtime'
 import { z } from 'zod'
-import { CommandFailure, isDiskFull } from '../failure.ts'
+import { cannotRead, CommandFailure, isDiskFull } from '../failure.ts'
 import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 
 const secret = z.string().min(32)
@@ -43,16 +43,11 @@ export async function writeSecrets(
 
 /** Throws CommandFailure. */
 export async function readSecrets(file: string, passphrase: string | null): Promise<KeptSecrets> {
-  let stored: unknown
-  try {
-    stored = JSON.parse(await readFile(file, 'utf8'))
-  } catch (cause) {
-    throw new CommandFailure('usage', `cannot read the secrets in ${file}: ${(cause as Error).message}`, cause)
-  }
+  const read = readFile(file, 'utf8').then((text) => JSON.parse(text) as unknown)
+  const stored = await read.catch(cannotRead(`the secrets in ${file}`))
   const sealed = sealedSecrets.safeParse(stored)
-  if (sealed.success && passphrase === null) {
+  if (sealed.success && passphrase === null)
     throw new CommandFailure('usage', `${file} is encrypted: name its passphrase with --passphrase-file`)
-  }
   const parsed = keptSecrets.safeParse(sealed.success ? unseal(file, sealed.data, passphrase ?? '') : stored)
   if (!parsed.success) throw new CommandFailure('refused', `${file} holds no secrets of an instance`)
   return parsed.data
