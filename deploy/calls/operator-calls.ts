@@ -1,4 +1,5 @@
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { relative, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { callerHeader, signOperator, type SigningKeys } from '@gatehouse/auth'
@@ -49,8 +50,15 @@ export async function callService({ services, keys, clock }: CallDeps, call: Ope
   let cause: unknown
   for (const replica of replicas) {
     try {
-      const headers = { [callerHeader]: signOperator(keys, { audience: endpoint.service, now: clock.now() }) }
-      return await exchange(new URL(target, replica), endpoint.method, { headers, body })
+      const caller = signOperator(keys, { audience: endpoint.service, now: clock.now() })
+      const response = await fetch(new URL(target, replica), {
+        method: endpoint.method,
+        redirect: 'error',
+        signal: AbortSignal.timeout(answerLimitMs),
+        headers: { [callerHeader]: caller, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> }
     } catch (error) {
       if (!isUnreached(error)) throw error
       cause = error
@@ -64,21 +72,6 @@ function addressOf({ path }: Endpoint, params: Record<string, string>, query: Re
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString()
   return text ? `${filled}?${text}` : filled
-}
-
-async function exchange(
-  url: URL,
-  method: string,
-  { headers, body }: { headers: Record<string, string>; body: object | undefined },
-): Promise<CallAnswer> {
-  const response = await fetch(url, {
-    method,
-    redirect: 'error',
-    signal: AbortSignal.timeout(answerLimitMs),
-    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 /** Whether no service can have processed the request. */
@@ -133,20 +126,12 @@ export async function findRunningInstance(dataFolder: string): Promise<RunningIn
 }
 
 async function askSocket(dataFolder: string, path: string, body: object): Promise<{ status: number; body: unknown }> {
-  const sent = request({
-    socketPath: socketPathOf(dataFolder),
-    path,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-  })
-  const answered = new Promise<{ status: number; body: unknown }>((resolve, reject) => {
-    sent.once('error', reject)
-    sent.once('response', (response) => {
-      json(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
-    })
-  })
+  const headers = { 'content-type': 'application/json' }
+  const sent = request({ socketPath: socketPathOf(dataFolder), path, method: 'POST', headers })
+  sent.on('error', () => undefined) // one after the response ends the reading of it too
   sent.end(JSON.stringify(body))
-  return await answered
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: response.statusCode ?? 0, body: await json(response) }
 }
 
 /** A killed instance leaves its socket behind. */
@@ -159,8 +144,6 @@ function explain(cause: unknown, dataFolder: string): string {
   const { code, message } = cause as NodeJS.ErrnoException
   if (code === 'EACCES')
     return `no permission to use the socket in ${dataFolder}: run the command as the instance's user`
-  if (isAbsent(cause)) {
-    return `no instance runs on the data folder ${dataFolder}: start it, or set GATEHOUSE_DATA`
-  }
+  if (isAbsent(cause)) return `no instance runs on the data folder ${dataFolder}: start it, or set GATEHOUSE_DATA`
   return `the instance in ${dataFolder} did not answer: ${message}`
 }

@@ -76,8 +76,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const environment = { CALLER_KEYS: callerKeysOf(given), ...given }
   const processes = endpoints.map((endpoint, colorIndex) => {
     const { role, index } = endpoint
-    const database = { DATABASE_URL: databaseUrlOf(postgres.url, role), ...options.environment }
-    const shared = readableBy(role, { ...environment, ...database })
+    const database = role === 'gateway' ? '' : urlForRole(postgres.url, role)
+    const shared = readableBy(role, { ...environment, DATABASE_URL: database, ...options.environment })
     const log = { mode: options.log ?? 'silent', file: join(folder, `${endpoint.name}.log`), colorIndex }
     const root = () => options.rootOf?.(role, index) ?? projectRoot
     const { restarts = false } = options
@@ -116,19 +116,11 @@ async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers
   return { postgres, nats, redis }
 }
 
-function databaseUrlOf(ownerUrl: string, role: Role): string {
-  return role === 'gateway' ? '' : urlForRole(ownerUrl, role)
-}
-
-const lines = (text = ''): string[] => text.split('\n').filter((line) => line !== '')
-
-function callerKeysOf(
-  given: Partial<Record<'INTERNAL_SECRET' | 'INTERNAL_SECRET_PREVIOUS' | 'OPERATOR_SECRET', string>>,
-) {
-  const ofGateway = [...lines(given.INTERNAL_SECRET), ...lines(given.INTERNAL_SECRET_PREVIOUS)]
-  return [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', lines(given.OPERATOR_SECRET))].join(
-    '\n',
-  )
+function callerKeysOf(given: Record<string, string>): string {
+  const secretsOf = (name: string) => (given[name] ?? '').split('\n').filter((line) => line !== '')
+  const ofGateway = [...secretsOf('INTERNAL_SECRET'), ...secretsOf('INTERNAL_SECRET_PREVIOUS')]
+  const ofOperator = secretsOf('OPERATOR_SECRET')
+  return [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', ofOperator)].join('\n')
 }
 
 /** Without the settings that others read. Design: invariant 6. */

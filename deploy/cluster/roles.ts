@@ -4,14 +4,8 @@ import { serviceNames, services, variablePrefix, type ServiceName } from '@gateh
 export type Role = ServiceName | 'gateway'
 export const roles: readonly Role[] = [...serviceNames, 'gateway']
 
-type Entrypoint = {
-  /** From the project's root. */
-  file: string
-  flags: readonly string[]
-  portVariable: string
-  /** Null for the gateway. */
-  urlVariable: string | null
-}
+/** `file`: from the project's root. `urlVariable`: null for the gateway. */
+type Entrypoint = { file: string; flags: readonly string[]; portVariable: string; urlVariable: string | null }
 
 const ofServices = serviceNames.map((name): [Role, Entrypoint] => {
   const prefix = variablePrefix(name)

@@ -12,7 +12,7 @@ import {
   type ServerAddress,
   type TracingOptions,
 } from '@gatehouse/service-kit/start'
-import { loadOrCreateSecrets } from './secrets.ts'
+import { loadOrCreateSecrets } from './data-folder.ts'
 
 export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redis' | 'callerKeys'> & {
   dataFolder: string

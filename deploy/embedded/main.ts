@@ -1,7 +1,7 @@
 // `npm start`. The services are imported while PostgreSQL starts, so that little is imported here.
 import { createLog, runUntilStopped } from '@gatehouse/service-kit/start'
 import { readConfig, type EmbeddedConfig } from './config.ts'
-import { openPostgres } from './open-postgres.ts'
+import { openPostgres } from './data-folder.ts'
 
 await runUntilStopped('gatehouse', async () => {
   const config = readConfig(process.env)

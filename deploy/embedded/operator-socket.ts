@@ -5,14 +5,8 @@ import type { SigningKeys } from '@gatehouse/auth'
 import { limits, type ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
-import {
-  callService,
-  operatorCall,
-  type CallAnswer,
-  maxSocketPath,
-  socketPathOf,
-  type RunningInstance,
-} from '../calls/operator-calls.ts'
+import { callService, maxSocketPath, operatorCall, socketPathOf } from '../calls/operator-calls.ts'
+import type { CallAnswer, RunningInstance } from '../calls/operator-calls.ts'
 
 type Options = {
   /** Locked by this process. */
@@ -63,14 +57,12 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
   await listening
 }
 
-type AnswerDeps = Parameters<typeof callService>[0] & { log: Log; instance: RunningInstance }
-
-async function answer(deps: AnswerDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(deps: Options, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { status, body } = await forward(deps, request)
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(body))
 }
 
-async function forward(deps: AnswerDeps, request: IncomingMessage): Promise<CallAnswer> {
+async function forward(deps: Options, request: IncomingMessage): Promise<CallAnswer> {
   try {
     if (Number(request.headers['content-length'] ?? Infinity) > limits.jsonBodyBytes)
       return refusal(413, 'The call is too large')

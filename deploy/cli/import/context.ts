@@ -1,7 +1,7 @@
 import type { EncryptionKey } from '@gatehouse/auth'
 import type pg from 'pg'
 import type { Random } from '@gatehouse/runtime'
-import type { ReportWriter } from './report.ts'
+import type { createReport } from './report.ts'
 import type { Source, SourceRow } from './source.ts'
 import { readId, readText } from './values.ts'
 
@@ -10,7 +10,7 @@ export type FileUse = { name: string; owner: { userId: string; column: 'avatar' 
 export type ImportContext = {
   source: Source
   client: pg.ClientBase
-  report: ReportWriter
+  report: ReturnType<typeof createReport>
   random: Pick<Random, 'bytes' | 'uuid'>
   now: number
   domain: string
@@ -41,7 +41,8 @@ export class LeftBehind {
 
 type TableImport = {
   from: string
-  to: string
+  /** By default the same name. */
+  to?: string
   /** Columns here in which no two rows are the same. */
   unique?: readonly (readonly string[])[]
   /** The row here, or why it is skipped. */
@@ -51,7 +52,7 @@ type TableImport = {
 /** Gives the first unique columns of the rows. */
 export async function importTable(context: ImportContext, table: TableImport): Promise<ReadonlySet<string>> {
   const { report, source, client, progress } = context
-  const { from, to, unique = [['id']], map } = table
+  const { from, to = from, unique = [['id']], map } = table
   const inserter = insertInto(client, to)
   const seen = unique.map(() => new Set<string>())
   let read = 0

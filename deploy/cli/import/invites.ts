@@ -48,7 +48,6 @@ export async function importInvites(context: ImportContext): Promise<void> {
   })
   await importTable(context, {
     from: 'invite_redemptions',
-    to: 'invite_redemptions',
     map: (row) => {
       const [id, invite] = [readId(row['id']), known(invites, row['invite_id'])]
       if (!id || !invite) return 'its invite is missing'

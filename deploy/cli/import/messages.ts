@@ -18,32 +18,20 @@ export async function importMessages(context: ImportContext, channels: Ids): Pro
 
 type MessageTable = { table: string; parent: string; channels: Ids }
 
-export async function importMessageRows(
-  context: ImportContext,
-  { table, parent, channels }: MessageTable,
-): Promise<Ids> {
+async function importMessageRows(context: ImportContext, { table, parent, channels }: MessageTable): Promise<Ids> {
   let systemMessages = 0
   const messages = await importTable(context, {
     from: table,
-    to: table,
     map: (row) => {
-      const [id, channel, author] = [
-        readId(row['id']),
-        known(channels, row[parent]),
-        known(context.users, row['user_id']),
-      ]
+      const [id, channel] = [readId(row['id']), known(channels, row[parent])]
+      const author = known(context.users, row['user_id'])
       if (id === null) return 'its id cannot be read'
       if (channel === null) return 'its channel is missing'
       if (author === null) return 'its author is missing'
       if (row['type'] === 'system') systemMessages += 1
+      const content = readText(row['content']) ?? ''
       const created = timestamp(readTime(row['created_at'], id))
-      return {
-        id,
-        channel_id: channel,
-        author_id: author,
-        content: readText(row['content']) ?? '',
-        created_at: created,
-      }
+      return { id, channel_id: channel, author_id: author, content, created_at: created }
     },
   })
   if (systemMessages > 0)
@@ -53,31 +41,26 @@ export async function importMessageRows(
 
 type Belongings = { attachments: string; reactions: readonly [from: string, to: string]; parent: string }
 
-export async function importBelongings(
-  context: ImportContext,
-  messages: Ids,
-  { attachments, reactions: [from, to], parent }: Belongings,
-): Promise<void> {
+async function importBelongings(context: ImportContext, messages: Ids, belongings: Belongings): Promise<void> {
   const { source } = context
+  const { attachments, reactions, parent } = belongings
   function* rows(table: string) {
     for (const row of source.rows(table)) if (row[parent] != null) yield row
   }
-  await importTable(
-    { ...context, source: { ...source, rows } },
-    {
-      from: 'attachments',
-      to: attachments,
-      map: (row) => {
-        const [id, message, name] = [readId(row['id']), known(messages, row[parent]), readText(row['filename'])]
-        if (!id || !message || !name) return 'its message is missing'
-        context.files.push({ name, owner: null })
-        return { id, message_id: message, filename: name }
-      },
+  const ofParent = { ...context, source: { ...source, rows } }
+  await importTable(ofParent, {
+    from: 'attachments',
+    to: attachments,
+    map: (row) => {
+      const [id, message, name] = [readId(row['id']), known(messages, row[parent]), readText(row['filename'])]
+      if (!id || !message || !name) return 'its message is missing'
+      context.files.push({ name, owner: null })
+      return { id, message_id: message, filename: name }
     },
-  )
+  })
   await importTable(context, {
-    from,
-    to,
+    from: reactions[0],
+    to: reactions[1],
     unique: [['message_id', 'user_id', 'emoji']],
     map: (row) => {
       const message = known(messages, row[parent] ?? row['message_id'])
@@ -93,7 +76,6 @@ export async function importConversations(context: ImportContext): Promise<void>
   const channels = await importChannels(context)
   await importTable(context, {
     from: 'dm_members',
-    to: 'dm_members',
     unique: [['channel_id', 'user_id']],
     map: (row) => {
       const [id, user] = [known(channels, row['dm_channel_id']), known(context.users, row['user_id'])]
@@ -119,7 +101,6 @@ async function importChannels(context: ImportContext) {
   let deletedChannels = 0
   await importTable(context, {
     from: 'dm_channels',
-    to: 'dm_channels',
     map: (row) => {
       const id = readId(row['id'])
       if (id === null) return 'its id cannot be read'

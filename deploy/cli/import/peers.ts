@@ -24,12 +24,8 @@ export async function importPeers(context: ImportContext): Promise<void> {
       const isActive = trusted.includes(status)
       if (!isActive && !ended.includes(status)) return `it is ${status}: an admin can initiate it again`
       if (isActive && !secret) return 'it has no secret'
-      if (status === 'needs_attention')
-        report.tell(
-          'peers',
-          origin,
-          `needed attention (${readText(row['status_reason'] ?? row['needs_attention_reason'])}): revoked here`,
-        )
+      const reason = readText(row['status_reason'] ?? row['needs_attention_reason'])
+      if (status === 'needs_attention') report.tell('peers', origin, `needed attention (${reason}): revoked here`)
       return peerOf(context, row, { origin, secret: isActive ? secret : null })
     },
   })
@@ -43,11 +39,8 @@ export async function importPeers(context: ImportContext): Promise<void> {
       if ((readText(row['direction']) ?? 'inbound') !== 'inbound' || !secret || origin === null)
         return 'a wish of users here'
       if ((readText(row['status']) ?? 'pending') !== 'pending' || expiresAt < now) return 'decided or expired'
-      report.tell(
-        'approval_requests',
-        origin,
-        'after approving, initiate it too: it waits for a token that was not kept',
-      )
+      const remedy = 'after approving, initiate it too: it waits for a token that was not kept'
+      report.tell('approval_requests', origin, remedy)
       return {
         id: readId(row['id']) ?? freshId(context),
         source_origin: origin,
@@ -94,9 +87,7 @@ function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { or
     activated_at: isActive ? created : null,
     revoked_at: isActive ? null : timestamp(now),
     admin_decided: true,
-    attempts: 0,
-    failed_deliveries: 0,
-    refused_deliveries: 0,
+    ...{ attempts: 0, failed_deliveries: 0, refused_deliveries: 0 },
     rotated_at: isActive ? timestamp(now) : null,
     next_rotation_at: isActive ? timestamp(now + days * 86_400_000) : null,
     auto_rotate_interval_days: days,

@@ -1,16 +1,13 @@
-import { printable } from '../terminal.ts'
+import { printable } from '../invocation.ts'
 
-export type TableCounts = { read: number; imported: number; skipped: number; doubles: number }
 export type ImportReport = {
-  tables: Record<string, TableCounts>
+  tables: Record<string, { read: number; imported: number; skipped: number; doubles: number }>
   leftBehind: Record<string, number>
   told: string[]
 }
 
 /** Of single rows. The counts stay exact. */
 const linesPerTable = 50
-
-export type ReportWriter = ReturnType<typeof createReport>
 
 /** No secret, hash or token may be told. */
 export function createReport() {
@@ -40,7 +37,6 @@ export function createReport() {
   }
 }
 
-/** The report as people read it. */
 export function formatReport({ tables, leftBehind, told }: ImportReport): string {
   const counted = Object.entries(tables).map(([name, { read, imported, skipped, doubles }]) => {
     const rest = [skipped > 0 && `${skipped} skipped`, doubles > 0 && `${doubles} doubles`].filter(Boolean).join(', ')

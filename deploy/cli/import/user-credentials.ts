@@ -5,7 +5,7 @@ import { randomToken } from '@gatehouse/runtime'
 import { compareSync } from 'bcrypt'
 import { type ImportContext, importTable, known } from './context.ts'
 import type { SourceRow } from './source.ts'
-import { readOptionalTime, readText, timestamp } from './values.ts'
+import { optionalTimestamp, readOptionalTime, readText, timestamp } from './values.ts'
 import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 
 /** Of no password: nobody can log in with it. */
@@ -50,13 +50,12 @@ export async function importCredentials(context: ImportContext): Promise<void> {
       const secret = readText(row['secret'])
       if (userId === null) return 'its user is gone'
       if (origin === null || !secret) return 'its origin or its password cannot be read'
-      const provisioned = readOptionalTime(row['provisioned_at'])
       return {
         user_id: userId,
         origin,
         secret: encrypt(encryptionKey, secret, credentialContext({ userId, origin })),
         created_at: timestamp(readOptionalTime(row['created_at']) ?? now),
-        provisioned_at: provisioned === null ? null : timestamp(provisioned),
+        provisioned_at: optionalTimestamp(readOptionalTime(row['provisioned_at'])),
       }
     },
   })

@@ -20,7 +20,6 @@ export async function importFriends(context: ImportContext): Promise<void> {
   })
   await importTable(context, {
     from: 'friend_requests',
-    to: 'friend_requests',
     unique: [['id'], ['from_user_id', 'to_user_id']],
     map: (row) => {
       const [from, to] = [known(liveUsers, row['from_id']), known(liveUsers, row['to_id'])]
@@ -38,7 +37,6 @@ export async function importReadStates(context: ImportContext): Promise<void> {
   const { liveUsers } = context
   await importTable(context, {
     from: 'read_states',
-    to: 'read_states',
     unique: [['user_id', 'channel_id']],
     map: (row) => {
       const [user, channel] = [known(liveUsers, row['user_id']), readId(row['channel_id'])]
@@ -48,7 +46,6 @@ export async function importReadStates(context: ImportContext): Promise<void> {
   })
   await importTable(context, {
     from: 'space_folders',
-    to: 'space_folders',
     map: (row) => {
       const [id, user] = [readId(row['id']), known(liveUsers, row['user_id'])]
       if (!id || !user) return 'its user is missing'
