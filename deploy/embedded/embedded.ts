@@ -31,8 +31,8 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const log = overrides.log ?? createLog({ level: config.logLevel, service: 'gatehouse' })
   const tracing = config.tracing && opening.use(await openTracing('gatehouse', config.tracing, log))
   await prepareDatabase(databaseUrl)
-  const url = urlForRole(databaseUrl, 'embedded')
-  const orm = await connectDatabase({ url, connections: 20, applicationName: 'gatehouse' })
+  const ofRole = urlForRole(databaseUrl, 'embedded')
+  const orm = await connectDatabase({ url: ofRole, connections: 20, applicationName: 'gatehouse' })
   opening.defer(() => orm.close())
   const bus = opening.use(await openBus(config.nats, log))
   const resources: Resources = {
@@ -54,18 +54,12 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const previousEncryptionSecrets = config.previousEncryptionSecrets ?? []
   const instance = { databaseUrl, uploadDir, uploadStore, origin, secrets, previousEncryptionSecrets }
   const keys = createSigningKeys('operator', operatorSecret)
-  const socket = { dataFolder, keys, services, instance, clock: systemClock, log }
-  opening.use(await openOperatorSocket(socket))
+  opening.use(await openOperatorSocket({ dataFolder, keys, services, instance, clock: systemClock, log }))
   // Before the drain of the gateway has ended.
   opening.defer(() => identity.deps.hasher.drain(hashingDrainMs))
   const open = opening.move()
-  return {
-    url: gateway.url,
-    opsUrl: gateway.opsUrl,
-    port: gateway.port,
-    deps: identity.deps,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
+  const { url, opsUrl, port } = gateway
+  return { url, opsUrl, port, deps: identity.deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 /** NATS only for upstreams. Throws ConfigurationError when NATS refuses. docs/decisions/embedded-bus.md. */

@@ -18,7 +18,7 @@ export type Result = {
   lastClosedMs: number | null
 }
 
-export type ProbeOptions = {
+type ProbeOptions = {
   adapter: Adapter
   /** The first is asked to revoke. */
   origins: readonly [string, ...string[]]
@@ -65,7 +65,7 @@ type Round = Omit<Required<ProbeOptions>, 'rounds'> & {
 
 async function probeOnce(
   { adapter, origins, sockets, old, concurrency, watchMs, result, endsSockets }: Round,
-  act: () => Promise<void>,
+  act: () => Promise<unknown>,
 ) {
   let answeredAt = Infinity
   const stopping = new AbortController()
@@ -105,8 +105,8 @@ async function probeOnce(
       socket.close()
       if (!endsSockets) return
       result.sockets += 1
-      result.lastClosedMs =
-        closedMs === null || result.lastClosedMs === null ? null : Math.max(result.lastClosedMs, closedMs)
+      const isOpen = closedMs === null || result.lastClosedMs === null
+      result.lastClosedMs = isOpen ? null : Math.max(result.lastClosedMs ?? 0, closedMs ?? 0)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { FindRules } from './rules.ts'
 
 export type Mention = { rules: string[]; text: string; file: string }
-export type Pages = { specification: FindRules; contract: FindRules }
+type Pages = { specification: FindRules; contract: FindRules }
 
 const docstring = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*([^\n]*)/g
 const declared = /(?:function|const|class|type|let)\s+(\w+)/
@@ -44,10 +44,7 @@ function readDocstrings(source: string, pages: Pages) {
 }
 
 function tagsOf(words: string, tag: 'Spec' | 'Contract'): string[] {
-  return [...words.matchAll(new RegExp(`\\b${tag}: ([^.]*)`, 'g'))].flatMap(([, text = '']) =>
-    tag === 'Contract' ? splitSections(text) : text.split(';'),
-  )
+  const tags = words.matchAll(new RegExp(`\\b${tag}: ([^.]*)`, 'g'))
+  // `3, sockets; 7, fan-out; federation-wire.md 4` has two sections of the contract.
+  return [...tags].flatMap(([, text = '']) => text.split(';')).map((part) => part.trim())
 }
-
-/** `3, sockets; 7, fan-out; federation-wire.md 4` has two sections. */
-const splitSections = (text: string) => text.split(/[;]/).map((part) => part.trim())

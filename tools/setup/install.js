@@ -47,21 +47,16 @@ export function lockHash(folder) {
   return hash.update(readFileSync(join(folder, 'package-lock.json'))).digest('hex')
 }
 
-/** @param {string} folder */
 function writeMarker(folder) {
   writeFileSync(join(folder, 'node_modules/.gatehouse-lock'), lockHash(folder))
 }
 
-/**
- * Whether npm's own record of what it installed has every package of the lock file: `npm install` may have been run by
- * hand.
- * @param {string} folder
- */
+/** Whether npm's own record of what it installed has every package of the lock file: `npm install` may have been run by hand. */
 function isAsLocked(folder) {
   const record = join(folder, 'node_modules/.package-lock.json')
   if (!existsSync(record)) return false
-  const locked = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages
-  const installed = JSON.parse(readFileSync(record, 'utf8')).packages
+  const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages
+  const [locked, installed] = [packagesOf(join(folder, 'package-lock.json')), packagesOf(record)]
   return Object.entries(locked).every(([path, { version, optional, link }]) => {
     if (!path.startsWith('node_modules/')) return true
     if (!installed[path]) return optional === true
@@ -69,7 +64,7 @@ function isAsLocked(folder) {
   })
 }
 
-/** @returns {Promise<number>} npm's exit code */
+/** Gives its exit code. */
 function npmCi() {
   // npm ci removes the pinned Node.
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { findOnPath, findProgram, missingProgram, programs } from '../../libs/local-servers/src/find-program.js'
 import { log } from './project.js'
@@ -30,22 +31,18 @@ export function listMissing(names, env = process.env) {
   return names.filter((name) => findProgram(name, env) === null)
 }
 
-/** @param {string[]} packages */
 async function installPackages(packages) {
   log(`installing ${packages.join(', ')} with apt-get`)
   const undo = preventServiceStarts()
   try {
-    const updated = await aptGet(['update', '-q'])
-    if (updated === 0) await aptGet(['install', '-q', '-y', '--no-install-recommends', ...packages])
+    const updated = await aptGet('update', '-q')
+    if (updated === 0) await aptGet('install', '-q', '-y', '--no-install-recommends', ...packages)
   } finally {
     undo()
   }
 }
 
-/**
- * Keeps apt-get from starting the installed servers on their default ports. Gives the function that undoes it. An
- * existing policy stays.
- */
+/** Keeps apt-get from starting the installed servers on their default ports. Gives what undoes it. An existing policy stays. */
 function preventServiceStarts() {
   if (existsSync(policyFile)) return () => undefined
   writeFileSync(policyFile, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
@@ -54,21 +51,14 @@ function preventServiceStarts() {
   return remove
 }
 
-/**
- * @param {string[]} args
- * @returns {Promise<number>}
- */
-function aptGet(args) {
+/** Gives its exit code. */
+async function aptGet(...args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const child = spawn('apt-get', args, { env, stdio: ['ignore', 'inherit', 'inherit'] })
   // On Ctrl-C apt-get ends by itself; this process waits for it, to clean up.
   const ignore = () => undefined
   process.on('SIGINT', ignore)
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code) => {
-      process.off('SIGINT', ignore)
-      resolve(code ?? 130)
-    })
-  })
+  const [code] = await once(child, 'exit')
+  process.off('SIGINT', ignore)
+  return code ?? 130
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -16,32 +17,28 @@ const duplicateSignalMs = 1_000
  * @param {Record<string, string | undefined>} env
  * @returns {Promise<number>}
  */
-export function runProgram(file, args = [], env = process.env) {
+export async function runProgram(file, args = [], env = process.env) {
   const preload = pathToFileURL(join(root, 'tools/setup/stop-with-parent.js')).href
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${preload}`]
-  const path = `${join(root, 'node_modules/.bin')}:${env.PATH ?? ''}`
   const child = spawn(pinnedNode, [...flags, ...programArguments(file, env), ...args], {
     cwd: root,
     env: {
       NODE_COMPILE_CACHE: join(dataFolder(env), 'compiled'), // starts in two thirds of the time
       ...env,
-      PATH: path,
+      PATH: `${join(root, 'node_modules/.bin')}:${env.PATH ?? ''}`,
       GATEHOUSE_PARENT: String(process.pid),
     },
     stdio: 'inherit',
     detached: true, // in a process group of its own: the terminal's signals reach it through this process only
   })
   forwardSignals(child)
-  return new Promise((resolveExit, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code, signal) => resolveExit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']))
-  })
+  const [code, signal] = await once(child, 'exit')
+  return code ?? 128 + constants.signals[signal ?? 'SIGKILL']
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
 function forwardSignals(child) {
   let forwardedAt = -Infinity
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       if (performance.now() - forwardedAt < duplicateSignalMs) return
       forwardedAt = performance.now()
