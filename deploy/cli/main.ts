@@ -1,5 +1,5 @@
 // `npm run gatehouse -- <command>`, in the image `gatehouse <command>`: the operator's command line.
-import { connectInstance } from './connect.ts'
+import { connectInstance } from './instance.ts'
 import { runCommandLine } from './program.ts'
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {

@@ -9,7 +9,7 @@ import { callerHeader, callerKeyLines, createCallerVerifier, createReceiptKeys, 
 import { appCode, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { findRunningInstance } from '../calls/operator-calls.ts'
-import { connectInstance } from '../cli/connect.ts'
+import { connectInstance } from '../cli/instance.ts'
 import { runCommandLine } from '../cli/program.ts'
 import { postJson, startInstance, startProgram } from './program.ts'
 

@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../setup/project.js'
 import { reportFault, writePage } from '../write-page.ts'
-import { readOperations, readTests, type Mention } from './read-sources.ts'
-import { contractNames, readContract, readSpecification, specificationNames, type Rule } from './rules.ts'
+import { contractNames, readContract, readOperations, readSpecification, readTests, specificationNames } from './rules.ts'
+import type { Mention, Rule } from './rules.ts'
 
 type Rules = { specification: readonly Rule[]; contract: readonly Rule[] }
 

@@ -35,10 +35,8 @@ export async function ensureProgramsBuilt() {
 }
 
 /**
- * What Node is given to run a program: the built one, if it has been built for this run, else as it is written. Stack traces
- * name the sources either way.
- * @param {string} file from the project's root
- * @param {Record<string, string | undefined>} env
+ * What Node is given to run a program: the built one, if it has been built for this run, else as it is written.
+ * @param {string} file from the project's root. Stack traces name the sources either way.
  */
 export function programArguments(file, env = process.env) {
   if (!env.GATEHOUSE_PROGRAMS || !builtPrograms.includes(file)) return [resolve(root, file)]

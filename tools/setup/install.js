@@ -23,11 +23,7 @@ export async function ensureInstalled() {
   log(`packages are installed (${seconds()} s)`)
 }
 
-/**
- * Why the packages must be installed; null when they are as locked.
- * @param {string} folder of the project
- * @returns {string | null}
- */
+/** @param {string} folder of the project. Gives why its packages must be installed; null when they are as locked. */
 export function reasonToInstall(folder) {
   const modules = join(folder, 'node_modules')
   if (!existsSync(join(modules, 'node/bin/node'))) return 'nothing is installed yet'
@@ -38,10 +34,7 @@ export function reasonToInstall(folder) {
   return null
 }
 
-/**
- * A hash of the lock file and of the platform, for which npm selects packages.
- * @param {string} folder
- */
+/** @param {string} folder of the project. Gives a hash of its lock file and of the platform, for which npm selects packages. */
 export function lockHash(folder) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}\n`)
   return hash.update(readFileSync(join(folder, 'package-lock.json'))).digest('hex')

@@ -23,13 +23,8 @@ export async function ensurePrograms(names) {
   process.exit(1)
 }
 
-/**
- * @param {(keyof typeof programs)[]} names
- * @param {Record<string, string | undefined>} env
- */
-export function listMissing(names, env = process.env) {
-  return names.filter((name) => findProgram(name, env) === null)
-}
+/** @param {(keyof typeof programs)[]} names */
+export const listMissing = (names, env = process.env) => names.filter((name) => findProgram(name, env) === null)
 
 async function installPackages(packages) {
   log(`installing ${packages.join(', ')} with apt-get`)

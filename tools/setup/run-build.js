@@ -7,11 +7,7 @@ import { log, pinnedNode } from './project.js'
 
 const excluded = /(^|\/)(node_modules|dist|test|test-kit)(\/|$)|\.test\.tsx?$|\.md$/
 
-/**
- * A hash of the paths and contents of all source files below these paths.
- * @param {string} folder which the paths are relative to
- * @param {string[]} paths
- */
+/** A hash of the paths and contents of all source files below these paths of a folder. */
 export function hashSources(folder, paths) {
   const hash = createHash('sha256')
   for (const file of paths.flatMap((path) => listSources(folder, join(folder, path)))) {
@@ -31,8 +27,6 @@ function listSources(folder, path) {
 /**
  * Runs a build tool that writes into a folder beside `output`, which it gives: renamed when it is whole, so that a build that
  * fails or is interrupted leaves nothing in its place. One that fails ends this process.
- * @param {{ subject: string, output: string, cwd: string, stdout: 'inherit' | 'ignore', args: (folder: string) => string[] }} build
- * @returns {Promise<string>}
  */
 export async function runBuild({ subject, output, cwd, stdout, args }) {
   log(`building ${subject}: the sources have changed since the last build`)

@@ -10,12 +10,8 @@ import { dataFolder, pinnedNode, root } from './project.js'
 const duplicateSignalMs = 1_000
 
 /**
- * Runs a program of the project on the pinned Node until it exits. Signals are forwarded once, so that it can shut down.
- * Gives its exit code; 128 + number when a signal ended it.
- * @param {string} file from the project's root
- * @param {string[]} args
- * @param {Record<string, string | undefined>} env
- * @returns {Promise<number>}
+ * Runs a program, by its path from the project's root, on the pinned Node until it exits. Signals are forwarded once, so
+ * that it can shut down. Gives its exit code; 128 + number when a signal ended it.
  */
 export async function runProgram(file, args = [], env = process.env) {
   const preload = pathToFileURL(join(root, 'tools/setup/stop-with-parent.js')).href

@@ -5,16 +5,16 @@ import type { ArchiveManifest } from '../archive/format.ts'
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { readSecrets, writeSecrets } from '../archive/secrets-file.ts'
 import { writeArchive } from '../archive/write-archive.ts'
-import { isDistributed } from '../connect.ts'
 import { cannotRead, CommandFailure } from '../failure.ts'
-import { readSecretLine, record } from '../invocation.ts'
-import type { Define, DefineGroup, Invocation, Result } from '../invocation.ts'
 import {
+  isDistributed,
   openPresentInstance,
   openStoppedInstance,
   readDistributed,
   requireEmbeddedInstance,
-} from '../stopped-instance.ts'
+} from '../instance.ts'
+import { readSecretLine, record } from '../invocation.ts'
+import type { Define, DefineGroup, Invocation, Result } from '../invocation.ts'
 import { openScratchFolder } from '../unfinished.ts'
 
 type SecretOptions = { secrets?: string; passphraseFile?: string }

@@ -18,7 +18,7 @@ import {
 } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
-import { configured, dataFolderOf, isDistributed, namesUploads } from '../connect.ts'
+import { configured, dataFolderOf, isDistributed, namesUploads } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'
 import { table, type Define, type Environment, type Invocation, type Result } from '../invocation.ts'

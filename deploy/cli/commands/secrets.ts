@@ -4,10 +4,9 @@ import { readVariables, settings } from '@gatehouse/service-kit'
 import { peerSecrets } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 import { contextOf } from '../../../services/identity/src/operations/second-factor/judge-code.ts'
-import { configured } from '../connect.ts'
 import { CommandFailure } from '../failure.ts'
+import { configured, encryptionKeyOf, openPresentDatabase, withDatabase } from '../instance.ts'
 import type { Define, Invocation, Result } from '../invocation.ts'
-import { encryptionKeyOf, openPresentDatabase, withDatabase } from '../stopped-instance.ts'
 
 type Row = Record<string, string | null>
 

@@ -12,10 +12,9 @@ import { tempUploadDir } from '../../../services/identity/src/uploads/upload-fil
 import type { UploadStore } from '../../../services/identity/src/uploads/upload-store.ts'
 import { makeFolder } from '../../../tools/setup/make-folder.js'
 import { listFiles } from '../archive/write-archive.ts'
-import { configured } from '../connect.ts'
 import { CommandFailure, storageFailure } from '../failure.ts'
+import { configured, openPresentDatabase } from '../instance.ts'
 import type { DefineGroup, Environment, Invocation, Result } from '../invocation.ts'
-import { openPresentDatabase } from '../stopped-instance.ts'
 import { openScratchFolder } from '../unfinished.ts'
 import { eachFile } from '../upload-staging.ts'
 

@@ -17,45 +17,27 @@ const otherNames = { chromium: ['chromium-browser', 'google-chrome-stable', 'goo
 // Debian installs servers here; the PATH of a user who is not root often lacks these folders.
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 
-/**
- * The full path of a program: from its variable, else the first on PATH or in the system's folders; else null.
- * @param {keyof typeof programs} name
- * @param {Record<string, string | undefined>} env
- * @returns {string | null}
- */
+/** @param {keyof typeof programs} name Gives its full path: from its variable, else as `findOnPath`. */
 export function findProgram(name, env = process.env) {
   const path = env[programs[name]]
   if (path) return isProgram(path) ? path : null
   return findOnPath([name, ...(otherNames[name] ?? [])], env)
 }
 
-/**
- * The full path of the first of these names on PATH or in the system's folders; else null.
- * @param {string[]} names
- * @param {Record<string, string | undefined>} env
- * @returns {string | null}
- */
+/** @param {string[]} names Gives the full path of the first on PATH or in the system's folders; else null. */
 export function findOnPath(names, env = process.env) {
   const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...(env.PATH ? systemFolders : [])]
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isProgram) ?? null
 }
 
-/**
- * As `findProgram`. Throws with the remedy when there is none.
- * @param {keyof typeof programs} name
- * @returns {string}
- */
+/** @param {keyof typeof programs} name As `findProgram`. Throws with the remedy when there is none. */
 export function requireProgram(name) {
   const path = findProgram(name)
   if (path === null) throw new Error(missingProgram(name))
   return path
 }
 
-/**
- * One line: which program is missing, and the remedy.
- * @param {keyof typeof programs} name
- * @param {Record<string, string | undefined>} env
- */
+/** @param {keyof typeof programs} name Gives one line: that it is missing, and the remedy. */
 export function missingProgram(name, env = process.env) {
   const variable = programs[name]
   if (env[variable]) return `${variable}=${env[variable]} is not an executable file: correct or unset it`

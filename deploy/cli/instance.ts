@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { createEncryptionKey, type EncryptionKey } from '@gatehouse/auth'
+import { join, resolve } from 'node:path'
+import { createEncryptionKey, createSigningKeys, type EncryptionKey } from '@gatehouse/auth'
 import {
   connectDatabase,
   DatabaseUnavailable,
@@ -8,21 +8,74 @@ import {
   prepareDatabase,
   requireKnownSchema,
 } from '@gatehouse/database'
-import { publicAddress, readVariables, settings, uploadConfig, uploadSettings } from '@gatehouse/service-kit'
-import { findRunningInstance } from '../calls/operator-calls.ts'
+import {
+  ConfigurationError,
+  publicAddress,
+  readVariables,
+  settings,
+  uploadConfig,
+  uploadSettings,
+} from '@gatehouse/service-kit'
+import { callService, createSocketCalls, findRunningInstance, type Calls } from '../calls/operator-calls.ts'
 import type { KeptSecrets } from './archive/secrets-file.ts'
-import { configured, dataFolderOf, isDataFolder, isDistributed, namesUploads } from './connect.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
 import type { UploadPlace } from './upload-staging.ts'
 
-type OpenInstance = AsyncDisposable & UploadPlace & {
-  databaseUrl: string
-  encryptionSecret?: string | undefined
-  previousEncryptionSecrets: readonly string[]
-  /** Null where the environment does not hold them. */
-  secrets: KeptSecrets | null
+const namesOfDistributed = ['DATABASE_URL', 'DATABASE_URL_FILE', 'IDENTITY_URL', 'INVITE_URL', 'FEDERATION_FANOUT_URL']
+
+export const isDistributed = (environment: Environment): boolean => namesOfDistributed.some((name) => environment[name])
+
+export const namesUploads = (environment: Environment): boolean =>
+  ['UPLOAD_DIR', 'UPLOAD_STORE', 'UPLOAD_STORE_FILE'].some((name) => environment[name])
+
+const isDataFolder = (folder: string): boolean => existsSync(join(folder, 'secrets.json'))
+
+/** `npm run cluster` has a folder of its own in the data folder. */
+export function dataFolderOf(environment: Environment): string {
+  const folder = resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')
+  const ofCluster = join(folder, 'cluster')
+  return !isDataFolder(folder) && isDataFolder(ofCluster) ? ofCluster : folder
 }
+
+/** By HTTP with the URLs of services and OPERATOR_SECRET, else by the socket in the data folder. Throws CommandFailure. */
+export function connectInstance(environment: Environment, now: () => number): Calls {
+  if (!isDistributed(environment)) return createSocketCalls(dataFolderOf(environment))
+  const shape = {
+    OPERATOR_SECRET: settings.OPERATOR_SECRET.kind,
+    IDENTITY_URL: settings.IDENTITY_URL.kind.optional(),
+    INVITE_URL: settings.INVITE_URL.kind.optional(),
+    FEDERATION_FANOUT_URL: settings.FEDERATION_FANOUT_URL.kind.optional(),
+  }
+  const given = configured(() => readVariables(environment, shape))
+  const split = (urls = '') => urls.split(',').filter(Boolean)
+  const services = {
+    identity: split(given.IDENTITY_URL),
+    invite: split(given.INVITE_URL),
+    'federation-fanout': split(given.FEDERATION_FANOUT_URL),
+  }
+  const deps = { services, keys: createSigningKeys('operator', given.OPERATOR_SECRET), clock: { now } }
+  return { send: (call) => callService(deps, call) }
+}
+
+/** Throws CommandFailure with every fault. */
+export function configured<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new CommandFailure('usage', error.message, error)
+    throw error
+  }
+}
+
+type OpenInstance = AsyncDisposable &
+  UploadPlace & {
+    databaseUrl: string
+    encryptionSecret?: string | undefined
+    previousEncryptionSecrets: readonly string[]
+    /** Null where the environment does not hold them. */
+    secrets: KeptSecrets | null
+  }
 
 /** No service runs, and the schema is up to date. */
 type StoppedInstance = OpenInstance & {
@@ -58,10 +111,7 @@ export function encryptionKeyOf({ encryptionSecret, previousEncryptionSecrets }:
   throw new CommandFailure('usage', 'ENCRYPTION_SECRET: set it as the services have it')
 }
 
-/**
- * An embedded instance's PostgreSQL under the lock of its data folder, or DATABASE_URL. Throws CommandFailure while the
- * instance runs.
- */
+/** An embedded instance's PostgreSQL under the lock of its data folder, or DATABASE_URL. Throws CommandFailure while it runs. */
 export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
   await using opening = new AsyncDisposableStack()
   const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
