@@ -15,10 +15,7 @@ type Filling<T> = UploadPlace & {
   fill: (client: pg.Client, folder: string) => Promise<T>
 }
 
-/**
- * In one transaction. The files get their names right before its commit. Throws CommandFailure, and nothing has changed
- * then. docs/operators.md, "Backup and restore".
- */
+/** In one transaction. The files get their names right before its commit. Throws CommandFailure, and nothing has changed then. */
 export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
   const { kind, databaseUrl, isDryRun = false, progress, check, fill } = filling
   const client = await createClient(databaseUrl, `gatehouse-${kind}`)

@@ -9,26 +9,25 @@ const filesAtOnce = 16
 
 /** After a failure it begins with no other file, and throws. */
 export async function eachFile(names: Iterable<string>, work: (name: string) => Promise<void>): Promise<void> {
-  const rest = names[Symbol.iterator]()
-  let isFailed = false
+  const rest = take(names)
   const worker = async () => {
-    for (let next = rest.next(); !next.done && !isFailed; next = rest.next()) {
-      await work(next.value).catch((error: unknown) => {
-        isFailed = true
-        throw error
-      })
-    }
+    for (const name of rest) await work(name)
   }
   const ends = await Promise.allSettled(Array.from({ length: filesAtOnce }, worker))
   for (const end of ends) if (end.status === 'rejected') throw end.reason as Error
+}
+
+/** The first worker that throws ends it for all. */
+function* take(names: Iterable<string>) {
+  yield* names
 }
 
 /** `uploadDir` is on the disk, whatever the store is. */
 export type UploadPlace = { uploadDir: string; uploadStore: UploadStoreConfig }
 
 /**
- * A folder beside the uploads, or where uploads are received, so that a rename makes a file an upload. Removes what killed runs left. A lock of the
- * database tells which folders are in use, by runs on other machines too.
+ * A folder beside the uploads, or where uploads are received, so that a rename makes a file an upload. Removes what killed
+ * runs left. A lock of the database tells which folders are in use, by runs on other machines too.
  */
 export async function openUploadStaging(
   client: pg.ClientBase,

@@ -48,10 +48,7 @@ export type Cluster = AsyncDisposable & {
 
 const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 
-/**
- * A distributed instance on 127.0.0.1, which ends with this process. Dispose stops the gateways first and the servers
- * last.
- */
+/** A distributed instance on 127.0.0.1, which ends with this process. Dispose stops gateways first and servers last. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   await using opening = new AsyncDisposableStack()
   const { postgres, nats, redis } = await openServers(opening, options.servers ?? {})
@@ -75,29 +72,25 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   }
   const environment = { CALLER_KEYS: callerKeysOf(given), ...given }
   const processes = endpoints.map((endpoint, colorIndex) => {
-    const { role, index } = endpoint
+    const { role, index, name } = endpoint
     const database = role === 'gateway' ? '' : urlForRole(postgres.url, role)
     const shared = readableBy(role, { ...environment, DATABASE_URL: database, ...options.environment })
-    const log = { mode: options.log ?? 'silent', file: join(folder, `${endpoint.name}.log`), colorIndex }
-    const root = () => options.rootOf?.(role, index) ?? projectRoot
-    const { restarts = false } = options
-    const environmentOf = () => ({ ...shared, ...options.environmentOf?.(role, index) })
-    return new ClusterProcess({ endpoint, environment: environmentOf, root, log, restarts })
+    return new ClusterProcess({
+      endpoint,
+      environment: () => ({ ...shared, ...options.environmentOf?.(role, index) }),
+      root: () => options.rootOf?.(role, index) ?? projectRoot,
+      log: { mode: options.log ?? 'silent', file: join(folder, `${name}.log`), colorIndex },
+      restarts: options.restarts ?? false,
+    })
   })
   opening.defer(() => stopInOrder(processes))
   const starts = processes.map((process) => process.start())
   await Promise.allSettled(starts)
   await Promise.all(starts)
   const open = opening.move()
-  return {
-    gateways: processes.filter(({ service }) => service === 'gateway').map(({ url }) => url),
-    processes,
-    postgres,
-    nats,
-    redis,
-    environment,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
+  const gateways = processes.filter(({ service }) => service === 'gateway').map(({ url }) => url)
+  const started = { gateways, processes, postgres, nats, redis, environment }
+  return { ...started, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 type Servers = Pick<Cluster, 'postgres' | 'nats' | 'redis'>

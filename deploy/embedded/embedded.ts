@@ -22,10 +22,7 @@ import { openOperatorSocket } from './operator-socket.ts'
 /** Less than a drain, so that refused requests are answered. */
 const hashingDrainMs = 25_000
 
-/**
- * Every service in one process. It stops the gateway first, then the services, then the cache, the bus and the
- * connections to PostgreSQL.
- */
+/** Every service in one process. It stops the gateway first, then the services, then cache, bus and database. */
 export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string, overrides: { log?: Log } = {}) {
   await using opening = new AsyncDisposableStack()
   const log = overrides.log ?? createLog({ level: config.logLevel, service: 'gatehouse' })

@@ -1,22 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Adapter, Credential, ProbedSocket } from './adapters.ts'
 
-/** After the answer to an act, in milliseconds. */
-export type Result = {
-  act: string
+const emptyResult = (act: string) => ({
+  act,
   /** Sent after the answer. */
-  requests: number
-  accepted: number
-  lastAcceptedMs: number
+  ...{ requests: 0, accepted: 0, lastAcceptedMs: 0 },
   /** Of sockets, sent after the answer. */
-  messages: number
-  messagesAccepted: number
-  lastMessageMs: number
+  ...{ messages: 0, messagesAccepted: 0, lastMessageMs: 0 },
   /** Only where the act ends sockets. */
-  sockets: number
+  sockets: 0,
   /** Null where a socket stayed open. */
-  lastClosedMs: number | null
-}
+  lastClosedMs: 0 as number | null,
+})
+/** After the answer to an act, in milliseconds. */
+export type Result = ReturnType<typeof emptyResult>
 
 type ProbeOptions = {
   adapter: Adapter
@@ -38,10 +35,7 @@ export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4
   await adapter.prepare(origins[0])
   const results: Result[] = []
   for (const [name, { endsSockets, run }] of Object.entries(adapter.acts)) {
-    const result: Result = {
-      ...{ act: name, requests: 0, accepted: 0, lastAcceptedMs: 0, sockets: 0, lastClosedMs: 0 },
-      ...{ messages: 0, messagesAccepted: 0, lastMessageMs: 0 },
-    }
+    const result = emptyResult(name)
     results.push(result)
     for (let round = 0; round < rounds; round += 1) {
       const old = await adapter.logIn(origins[0])

@@ -32,10 +32,7 @@ type ImageConfig = {
   rootfs: { type: 'layers'; diff_ids: string[] }
 }
 
-/**
- * The image of each platform that its base has, as an OCI archive, without a container engine: layers of the base, and one for
- * each COPY of the Dockerfile's last stage.
- */
+/** For each platform that its base has, as an OCI archive: layers of the base, and one for each COPY of the Dockerfile's last stage. */
 export async function buildImages(registry: Registry, stage: FinalStage, release: ImageSource): Promise<Buffer> {
   const { writeFiles = writeImageFiles } = release
   const { name: baseName, tag, digest } = stage.base

@@ -19,14 +19,10 @@ type Options = {
 
 const lastOutputMs = 1_000
 
-/**
- * In one process. A file that does not load, crashes or exceeds its limit is one failed test, and the next ones get a
- * new process.
- */
+/** In one process. A file that does not load, crashes or exceeds its limit is one failed test; the next get a new process. */
 export async function runTestFiles({ files, ...options }: Options): Promise<void> {
-  for (let next = 0; next < files.length && !options.signal.aborted;) {
+  for (let next = 0; next < files.length && !options.signal.aborted;)
     next += await runInProcess(files.slice(next), options)
-  }
 }
 
 /** Gives how many files have run, at least one. */

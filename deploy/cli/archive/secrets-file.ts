@@ -12,22 +12,15 @@ export type KeptSecrets = z.infer<typeof keptSecrets>
 
 /** One guess costs 128 MiB and some hundred milliseconds. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 }
-const sealedSecrets = z.object({
-  format: z.literal('gatehouse-secrets'),
-  salt: z.string(),
-  nonce: z.string(),
-  tag: z.string(),
-  sealed: z.string(),
-})
+const text = z.string()
+const sealedSecrets = z.object({ format: z.literal('gatehouse-secrets'), salt: text, nonce: text, tag: text, sealed: text })
+
+type Sealing = { passphrase: string | null; random: Pick<Random, 'bytes'> }
 
 /** Only the owner can read the file. A passphrase encrypts it (AES-256-GCM, scrypt). Throws CommandFailure. */
-export async function writeSecrets(
-  file: string,
-  secrets: KeptSecrets,
-  { passphrase, random }: { passphrase: string | null; random: Pick<Random, 'bytes'> },
-): Promise<void> {
-  const text = JSON.stringify(secrets)
-  const content = passphrase === null ? text : JSON.stringify(seal(text, passphrase, random))
+export async function writeSecrets(file: string, secrets: KeptSecrets, { passphrase, random }: Sealing): Promise<void> {
+  const plain = JSON.stringify(secrets)
+  const content = passphrase === null ? plain : JSON.stringify(seal(plain, passphrase, random))
   const unfinished = unfinishedName(file)
   await requireFilePath(file)
   await removeUnfinishedBeside(file)

@@ -26,10 +26,7 @@ type BackupOptions = UploadPlace & {
   progress(line: string): void
 }
 
-/**
- * All tables of one moment, and the files that their rows name. Throws CommandFailure, and leaves no archive then.
- * docs/operators.md, "Backup and restore".
- */
+/** All tables of one moment, and the files that their rows name. Throws CommandFailure, and leaves no archive then. */
 export async function writeArchive(options: BackupOptions): Promise<ArchiveManifest> {
   const { file, databaseUrl } = options
   const partial = unfinishedName(file)
@@ -106,15 +103,11 @@ export async function listFiles(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name).filter((name) => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/.test(name))
 }
 
-/**
- * Second names, which no deletion takes away. Copies where links are not possible. S3 has neither: what is deleted
- * before its turn is missing.
- */
-async function holdFiles(
-  client: pg.Client,
-  { uploadDir, uploadStore }: UploadPlace,
-  names: readonly string[],
-): Promise<AsyncDisposable & { store: UploadStore }> {
+type HeldFiles = AsyncDisposable & { store: UploadStore }
+
+/** By second names, which no deletion takes away, or copies. S3 has neither: what is deleted before its turn is missing. */
+async function holdFiles(client: pg.Client, place: UploadPlace, names: readonly string[]): Promise<HeldFiles> {
+  const { uploadDir, uploadStore } = place
   const store = await openUploadStore(uploadStore)
   const nothingHeld = { store, [Symbol.asyncDispose]: async () => undefined }
   if (!('folder' in uploadStore)) {
@@ -125,7 +118,7 @@ async function holdFiles(
   const isFolder = (await lstat(uploadDir).catch(() => null))?.isDirectory()
   if (!isFolder && names.length === 0) return nothingHeld
   if (!isFolder) throw new CommandFailure('usage', `UPLOAD_DIR: ${uploadDir} is no folder, and rows name files`)
-  const { folder } = opening.use(await openUploadStaging(client, { uploadDir, uploadStore }, 'backup'))
+  const { folder } = opening.use(await openUploadStaging(client, place, 'backup'))
   for (const name of names) {
     const source = join(uploadDir, name)
     if (!(await lstat(source).catch(() => null))?.isFile()) continue

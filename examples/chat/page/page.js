@@ -41,19 +41,11 @@ class CallFailed extends Error {
 
 async function call(method, path, body) {
   const token = localStorage.getItem(tokenKey)
-  let response
-  try {
-    response = await fetch(path, {
-      method,
-      headers: {
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-  } catch {
+  const authorization = token && { authorization: `Bearer ${token}` }
+  const headers = { ...authorization, ...(body && { 'content-type': 'application/json' }) }
+  const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
     throw new CallFailed(0, 'The instance cannot be reached.')
-  }
+  })
   const answer = await response.json().catch(() => ({}))
   if (response.ok) return answer
   if (response.status === 401 && token && token === localStorage.getItem(tokenKey)) endSession(sessionEnds[4004])
@@ -181,9 +173,7 @@ async function retry(read) {
 
 // Spaces and channels
 
-async function loadSpaces() {
-  takeSpaces((await call('GET', '/api/spaces')).spaces)
-}
+const loadSpaces = async () => takeSpaces((await call('GET', '/api/spaces')).spaces)
 
 function takeSpaces(spaces) {
   state.spaces = spaces
@@ -288,9 +278,7 @@ function make(tag, properties = {}, ...children) {
   return made
 }
 
-function showConnection(text) {
-  element.connection.textContent = text
-}
+const showConnection = (text) => void (element.connection.textContent = text)
 
 function render() {
   const { me, channel } = state
@@ -315,10 +303,8 @@ function renderSpaces() {
       return button
     }),
   ])
-  const none = make('p', {
-    className: 'muted',
-    textContent: 'You are in no space yet. Create one, or ask to be added.',
-  })
+  const hint = 'You are in no space yet. Create one, or ask to be added.'
+  const none = make('p', { className: 'muted', textContent: hint })
   element.spaces.replaceChildren(...(shown.length > 0 ? shown : [none]))
 }
 
