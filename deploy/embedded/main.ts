@@ -8,17 +8,13 @@ await runUntilStopped('gatehouse', async () => {
   const { dataFolder, databasePassword: password } = config
   const log = createLog({ level: config.logLevel, service: 'gatehouse', ...(await terminalDestination()) })
   await using opening = new AsyncDisposableStack()
-  const spawned = Promise.withResolvers<void>()
-  const onRelocated = (folder: string) =>
-    log.warn(
-      { folder, dataFolder },
-      'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere',
-    )
+  const { promise: spawned, resolve: onSpawned } = Promise.withResolvers<void>()
+  const relocated = 'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere'
+  const onRelocated = (folder: string) => log.warn({ folder, dataFolder }, relocated)
+  const server = openPostgres(dataFolder, { password, onSpawned, onRelocated })
   const [postgres, { startEmbedded }] = await Promise.all([
-    openPostgres(dataFolder, { password, onSpawned: spawned.resolve, onRelocated }).then((server) =>
-      opening.use(server),
-    ),
-    spawned.promise.then(() => import('./embedded.ts')),
+    server.then((opened) => opening.use(opened)),
+    spawned.then(() => import('./embedded.ts')),
   ])
   const instance = opening.use(await startEmbedded(config, postgres.url, { log }))
   process.stdout.write(`\n${startMessage(config, instance)}\n\n`)

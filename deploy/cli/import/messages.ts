@@ -1,10 +1,10 @@
 import { LeftBehind, importTable, known, type Ids, type ImportContext } from './context.ts'
-import { readId, readText, readTime, timestamp } from './values.ts'
+import { readId, readText, readTimestamp } from './values.ts'
 
 export async function importMessages(context: ImportContext, channels: Ids): Promise<void> {
   const messages = await importMessageRows(context, { table: 'messages', parent: 'channel_id', channels })
-  const tables = { attachments: 'message_attachments', reactions: ['reactions', 'message_reactions'] as const }
-  await importBelongings(context, messages, { ...tables, parent: 'message_id' })
+  const reactions = ['reactions', 'message_reactions'] as const
+  await importBelongings(context, messages, { parent: 'message_id', attachments: 'message_attachments', reactions })
   await importTable(context, {
     from: 'embeds',
     to: 'message_embeds',
@@ -30,7 +30,7 @@ async function importMessageRows(context: ImportContext, { table, parent, channe
       if (author === null) return 'its author is missing'
       if (row['type'] === 'system') systemMessages += 1
       const content = readText(row['content']) ?? ''
-      const created = timestamp(readTime(row['created_at'], id))
+      const created = readTimestamp(row['created_at'], id)
       return { id, channel_id: channel, author_id: author, content, created_at: created }
     },
   })
@@ -86,8 +86,8 @@ export async function importConversations(context: ImportContext): Promise<void>
     },
   })
   const messages = await importMessageRows(context, { table: 'dm_messages', parent: 'dm_channel_id', channels })
-  const tables = { attachments: 'dm_attachments', reactions: ['dm_reactions', 'dm_reactions'] as const }
-  await importBelongings(context, messages, { ...tables, parent: 'dm_message_id' })
+  const reactions = ['dm_reactions', 'dm_reactions'] as const
+  await importBelongings(context, messages, { parent: 'dm_message_id', attachments: 'dm_attachments', reactions })
 }
 
 async function importChannels(context: ImportContext) {
@@ -114,7 +114,7 @@ async function importChannels(context: ImportContext) {
       const owner = isGroup ? (known(liveUsers, row['owner_id']) ?? heir) : null
       if (owner !== readId(row['owner_id']))
         report.tell('dm_channels', id, `the owner of the group is gone: ${owner} owns it`)
-      channels.set(id, { isGroup, created: timestamp(readTime(row['created_at'], id)) })
+      channels.set(id, { isGroup, created: readTimestamp(row['created_at'], id) })
       return { id, is_group: isGroup, owner_id: owner, name: readText(row['name']) }
     },
   })

@@ -2,7 +2,7 @@ import { limits, normalizeOrigin } from '@gatehouse/contracts'
 import { sealPeerSecret } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importTable, type ImportContext } from './context.ts'
 import type { SourceRow } from './source.ts'
-import { clamp, readId, readInteger, readOptionalTime, readText, readTime, timestamp } from './values.ts'
+import { clamp, readId, readInteger, readOptionalTime, readText, readTimestamp, timestamp } from './values.ts'
 
 const trusted = ['active', 'unreachable']
 const ended = ['rejected', 'revoked', 'needs_attention']
@@ -72,7 +72,7 @@ function choosePeers({ source }: ImportContext): ReadonlyMap<string, { id: unkno
 function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { origin: string; secret: string | null }) {
   const { random, now, encryptionKey } = context
   const id = readId(row['id']) ?? freshId(context)
-  const created = timestamp(readTime(row['created_at'], id))
+  const created = readTimestamp(row['created_at'], id)
   const days = Number(clamp(readInteger(row['auto_rotate_interval_days']) ?? 90n, 1n, 365n))
   const isActive = secret !== null
   return {

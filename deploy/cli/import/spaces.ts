@@ -1,7 +1,7 @@
 import { importTable, known, type Ids, type ImportContext } from './context.ts'
 import { importMessages } from './messages.ts'
 import type { SourceRow } from './source.ts'
-import { readId, readInteger, readText, readTime, timestamp } from './values.ts'
+import { readId, readInteger, readText, readTimestamp } from './values.ts'
 
 /** Role permissions, visibility and channel types have no place here. */
 export async function importSpaces(context: ImportContext): Promise<void> {
@@ -12,7 +12,7 @@ export async function importSpaces(context: ImportContext): Promise<void> {
     map: (row) => {
       const [space, user] = [known(spaces, row['space_id']), known(context.liveUsers, row['user_id'])]
       if (!space || !user) return 'its space or live user is missing'
-      return { space_id: space, user_id: user, joined_at: timestamp(readTime(row['joined_at'], space)) }
+      return { space_id: space, user_id: user, joined_at: readTimestamp(row['joined_at'], space) }
     },
   })
   const roles = await importRoles(context, spaces)

@@ -5,7 +5,7 @@ import { randomToken } from '@gatehouse/runtime'
 import { compareSync } from 'bcrypt'
 import { type ImportContext, importTable, known } from './context.ts'
 import type { SourceRow } from './source.ts'
-import { optionalTimestamp, readOptionalTime, readText, timestamp } from './values.ts'
+import { readOptionalTime, readOptionalTimestamp, readText, timestamp } from './values.ts'
 import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 
 /** Of no password: nobody can log in with it. */
@@ -55,7 +55,7 @@ export async function importCredentials(context: ImportContext): Promise<void> {
         origin,
         secret: encrypt(encryptionKey, secret, credentialContext({ userId, origin })),
         created_at: timestamp(readOptionalTime(row['created_at']) ?? now),
-        provisioned_at: optionalTimestamp(readOptionalTime(row['provisioned_at'])),
+        provisioned_at: readOptionalTimestamp(row['provisioned_at']),
       }
     },
   })

@@ -1,5 +1,5 @@
 import { LeftBehind, importTable, known, type ImportContext } from './context.ts'
-import { readId, readInteger, readText, readTime, timestamp } from './values.ts'
+import { readId, readInteger, readText, readTimestamp } from './values.ts'
 
 /** Friendships and open requests. */
 export async function importFriends(context: ImportContext): Promise<void> {
@@ -15,7 +15,7 @@ export async function importFriends(context: ImportContext): Promise<void> {
       if (!user || !friend || user === friend) return 'it is not of two live users'
       friends.add(pairOf(user, friend))
       const [first, second] = pairOf(user, friend).split(' ')
-      return { user_id: first, friend_id: second, created_at: timestamp(readTime(row['created_at'], user)) }
+      return { user_id: first, friend_id: second, created_at: readTimestamp(row['created_at'], user) }
     },
   })
   await importTable(context, {
@@ -27,7 +27,7 @@ export async function importFriends(context: ImportContext): Promise<void> {
       if (row['status'] !== 'pending') return new LeftBehind('decided friend requests')
       if (!id || !from || !to || from === to) return 'it is not of two live users'
       if (friends.has(pairOf(from, to))) return 'they are friends'
-      return { id, from_user_id: from, to_user_id: to, created_at: timestamp(readTime(row['created_at'], id)) }
+      return { id, from_user_id: from, to_user_id: to, created_at: readTimestamp(row['created_at'], id) }
     },
   })
 }

@@ -51,7 +51,12 @@ export const isBeyondTime = (value: unknown): boolean => Number(readInteger(valu
 
 /** As PostgreSQL reads it. */
 export const timestamp = (ms: number): string => new Date(ms).toISOString()
-export const optionalTimestamp = (ms: number | null): string | null => (ms === null ? null : timestamp(ms))
+export const readTimestamp = (value: unknown, id: string): string => timestamp(readTime(value, id))
+
+export function readOptionalTimestamp(value: unknown): string | null {
+  const ms = readOptionalTime(value)
+  return ms === null ? null : timestamp(ms)
+}
 
 export const clamp = (value: bigint, least: bigint, most: bigint): bigint =>
   value < least ? least : value > most ? most : value

@@ -28,12 +28,10 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** A zombie does not run. */
-export function isRunning(pid: number): boolean {
-  return startTimeOf(pid) !== undefined
-}
+export const isRunning = (pid: number): boolean => startTimeOf(pid) !== undefined
 
 export function startTimeOf(pid: number): string | undefined {
-  const entry = readProcesses(pid)[0]
+  const [entry] = readProcesses(pid)
   return entry && !/^[ZX]/.test(entry.state) ? entry.startedAt : undefined
 }
 

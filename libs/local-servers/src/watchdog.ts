@@ -11,18 +11,10 @@ export type WatchdogMessage = { folder: string } | { pid: number; signal?: NodeJ
 let watchdog: ChildProcess | undefined
 
 /** Removed when this process ends, by SIGKILL too. */
-export function watchFolder(folder: string): void {
-  send({ folder })
-}
-
-export function watchProcess(pid: number, signal: NodeJS.Signals): void {
-  send({ pid, signal })
-}
-
+export const watchFolder = (folder: string): void => send({ folder })
+export const watchProcess = (pid: number, signal: NodeJS.Signals): void => send({ pid, signal })
 /** The pid of an ended process may be given to another. */
-export function unwatchProcess(pid: number): void {
-  send({ pid })
-}
+export const unwatchProcess = (pid: number): void => send({ pid })
 
 function send(message: WatchdogMessage): void {
   watchdog ??= startWatchdog()
