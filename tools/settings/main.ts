@@ -48,13 +48,9 @@ function renderVariable(row: Row): string {
 /** Empty where it depends on the form or the machine. */
 const valueOf = ({ kind, embedded, preset }: Row): string => (embedded ?? preset) === undefined ? textOf(kind) : ''
 
+/** Into lines of up to the width; a longer word has one of its own. */
 function wrap(text: string): string {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + word.length < width) lines.push(`${lines.pop()} ${word}`)
-    else lines.push(word)
-  }
+  const lines = text.match(new RegExp(`\\S.{0,${width - 1}}(?= |$)|\\S+`, 'g')) ?? []
   return lines.map((line) => `# ${line}\n`).join('')
 }
 
