@@ -24,7 +24,6 @@ export const operatorCall = z.object({
 })
 export type OperatorCall = z.input<typeof operatorCall>
 export type CallAnswer = { status: number; body: Record<string, unknown> }
-export type Calls = { send(call: OperatorCall): Promise<CallAnswer> }
 
 /** Neither a replica of the service nor the socket of an embedded instance answered. */
 export class InstanceUnreachable extends Error {
@@ -91,17 +90,8 @@ export function socketPathOf(dataFolder: string): string {
 }
 
 /** Throws InstanceUnreachable. */
-export function createSocketCalls(dataFolder: string): Calls {
-  return {
-    send: async (call) => {
-      try {
-        return (await askSocket(dataFolder, '/call', call)) as CallAnswer
-      } catch (cause) {
-        throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
-      }
-    },
-  }
-}
+export const callSocket = async (dataFolder: string, call: OperatorCall): Promise<CallAnswer> =>
+  (await askSocket(dataFolder, '/call', call).catch(unreachable(dataFolder))) as CallAnswer
 
 const runningInstance = z.object({
   databaseUrl: z.string(),
@@ -117,12 +107,8 @@ export type RunningInstance = z.infer<typeof runningInstance>
 
 /** Null when no instance runs on the folder. Throws InstanceUnreachable. */
 export async function findRunningInstance(dataFolder: string): Promise<RunningInstance | null> {
-  try {
-    return runningInstance.parse((await askSocket(dataFolder, '/instance', {})).body)
-  } catch (cause) {
-    if (isAbsent(cause)) return null
-    throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
-  }
+  const asked = askSocket(dataFolder, '/instance', {}).then(({ body }) => runningInstance.parse(body))
+  return await asked.catch((cause: unknown) => (isAbsent(cause) ? null : unreachable(dataFolder)(cause)))
 }
 
 async function askSocket(dataFolder: string, path: string, body: object): Promise<{ status: number; body: unknown }> {
@@ -138,6 +124,12 @@ async function askSocket(dataFolder: string, path: string, body: object): Promis
 function isAbsent(cause: unknown): boolean {
   const { code } = cause as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ECONNREFUSED'
+}
+
+function unreachable(dataFolder: string) {
+  return (cause: unknown): never => {
+    throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
+  }
 }
 
 function explain(cause: unknown, dataFolder: string): string {

@@ -8,6 +8,7 @@ import {
   prepareDatabase,
   requireKnownSchema,
 } from '@gatehouse/database'
+import { systemClock } from '@gatehouse/runtime'
 import {
   ConfigurationError,
   publicAddress,
@@ -16,7 +17,7 @@ import {
   uploadConfig,
   uploadSettings,
 } from '@gatehouse/service-kit'
-import { callService, createSocketCalls, findRunningInstance, type Calls } from '../calls/operator-calls.ts'
+import { callService, callSocket, findRunningInstance, type OperatorCall } from '../calls/operator-calls.ts'
 import type { KeptSecrets } from './archive/secrets-file.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
@@ -39,8 +40,8 @@ export function dataFolderOf(environment: Environment): string {
 }
 
 /** By HTTP with the URLs of services and OPERATOR_SECRET, else by the socket in the data folder. Throws CommandFailure. */
-export function connectInstance(environment: Environment, now: () => number): Calls {
-  if (!isDistributed(environment)) return createSocketCalls(dataFolderOf(environment))
+export function connectInstance(environment: Environment) {
+  if (!isDistributed(environment)) return (call: OperatorCall) => callSocket(dataFolderOf(environment), call)
   const shape = {
     OPERATOR_SECRET: settings.OPERATOR_SECRET.kind,
     IDENTITY_URL: settings.IDENTITY_URL.kind.optional(),
@@ -54,8 +55,8 @@ export function connectInstance(environment: Environment, now: () => number): Ca
     invite: split(given.INVITE_URL),
     'federation-fanout': split(given.FEDERATION_FANOUT_URL),
   }
-  const deps = { services, keys: createSigningKeys('operator', given.OPERATOR_SECRET), clock: { now } }
-  return { send: (call) => callService(deps, call) }
+  const deps = { services, keys: createSigningKeys('operator', given.OPERATOR_SECRET), clock: systemClock }
+  return (call: OperatorCall) => callService(deps, call)
 }
 
 /** Throws CommandFailure with every fault. */

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
+import { systemClock } from '@gatehouse/runtime'
 import { Command, CommanderError } from 'commander'
-import { InstanceUnreachable, type Calls, type OperatorCall } from '../calls/operator-calls.ts'
+import { InstanceUnreachable, type CallAnswer } from '../calls/operator-calls.ts'
 import { defineBackupCommands } from './commands/backup.ts'
 import { defineCheckCommand, UnhealthyInstance } from './commands/check.ts'
 import { defineImportCommand } from './commands/import.ts'
@@ -12,15 +13,10 @@ import { defineAuditCommands, defineSettingCommands } from './commands/settings.
 import { defineUploadCommands } from './commands/uploads.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
+import { connectInstance } from './instance.ts'
 import { printable, type Define, type Environment, type Invocation, type Result, type Terminal } from './invocation.ts'
 
-type Context = {
-  environment: Environment
-  terminal: Terminal
-  now(): number
-  /** Where the instance is, found at the first call. Throws CommandFailure. */
-  connect(environment: Environment, now: () => number): Calls
-}
+type Context = { environment: Environment; terminal: Terminal }
 
 /** Gives the exit code. */
 export async function runCommandLine(args: readonly string[], context: Context): Promise<number> {
@@ -98,13 +94,13 @@ function createProgram(context: Context, isJson: boolean): Command {
   return program
 }
 
-function createInvocation({ environment, terminal, now, connect }: Context, isConfirmed: boolean): Invocation {
-  let calls: Calls | undefined
+function createInvocation({ environment, terminal }: Context, isConfirmed: boolean): Invocation {
+  let send: ReturnType<typeof connectInstance> | undefined
   return {
     environment,
     terminal,
-    now,
-    call: async (call) => await answerOf((calls ??= connect(environment, now)), call),
+    now: () => systemClock.now(),
+    call: async (call) => bodyOf(await (send ??= connectInstance(environment))(call)),
     confirm: async (question) => {
       if (!isConfirmed) await confirm(terminal, question)
     },
@@ -112,8 +108,8 @@ function createInvocation({ environment, terminal, now, connect }: Context, isCo
   }
 }
 
-async function answerOf(calls: Calls, call: OperatorCall): Promise<Record<string, unknown>> {
-  const { status, body } = await calls.send(call)
+/** Throws CommandFailure. */
+function bodyOf({ status, body }: CallAnswer): CallAnswer['body'] {
   if (status < 300) return body
   const message = typeof body['error'] === 'string' ? body['error'] : `the instance answered with status ${status}`
   const spaces = body['ownedSpaces'] as { id: string; name: string }[] | undefined

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, scryptSync } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
-import type { Random } from '@gatehouse/runtime'
+import { systemRandom } from '@gatehouse/runtime'
 import { z } from 'zod'
 import { cannotRead, CommandFailure, isDiskFull } from '../failure.ts'
 import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
@@ -12,15 +12,14 @@ export type KeptSecrets = z.infer<typeof keptSecrets>
 
 /** One guess costs 128 MiB and some hundred milliseconds. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 }
-const text = z.string()
-const sealedSecrets = z.object({ format: z.literal('gatehouse-secrets'), salt: text, nonce: text, tag: text, sealed: text })
-
-type Sealing = { passphrase: string | null; random: Pick<Random, 'bytes'> }
+const base64 = z.string()
+const format = z.literal('gatehouse-secrets')
+const sealedSecrets = z.object({ format, salt: base64, nonce: base64, tag: base64, sealed: base64 })
 
 /** Only the owner can read the file. A passphrase encrypts it (AES-256-GCM, scrypt). Throws CommandFailure. */
-export async function writeSecrets(file: string, secrets: KeptSecrets, { passphrase, random }: Sealing): Promise<void> {
+export async function writeSecrets(file: string, secrets: KeptSecrets, passphrase: string | null): Promise<void> {
   const plain = JSON.stringify(secrets)
-  const content = passphrase === null ? plain : JSON.stringify(seal(plain, passphrase, random))
+  const content = passphrase === null ? plain : JSON.stringify(seal(plain, passphrase))
   const unfinished = unfinishedName(file)
   await requireFilePath(file)
   await removeUnfinishedBeside(file)
@@ -46,8 +45,8 @@ export async function readSecrets(file: string, passphrase: string | null): Prom
   return parsed.data
 }
 
-function seal(text: string, passphrase: string, random: Pick<Random, 'bytes'>): z.infer<typeof sealedSecrets> {
-  const [salt, nonce] = [Buffer.from(random.bytes(16)), Buffer.from(random.bytes(12))]
+function seal(text: string, passphrase: string): z.infer<typeof sealedSecrets> {
+  const [salt, nonce] = [Buffer.from(systemRandom.bytes(16)), Buffer.from(systemRandom.bytes(12))]
   const cipher = createCipheriv('aes-256-gcm', scryptSync(passphrase, salt, 32, scryptCost), nonce)
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   const encode = (bytes: Buffer) => bytes.toString('base64')

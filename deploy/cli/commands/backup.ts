@@ -1,6 +1,5 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { systemRandom } from '@gatehouse/runtime'
 import type { ArchiveManifest } from '../archive/format.ts'
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { readSecrets, writeSecrets } from '../archive/secrets-file.ts'
@@ -63,7 +62,7 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
   if (options.secrets !== undefined) {
     const missing = 'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment'
     if (!instance.secrets) throw new CommandFailure('usage', `${missing}: leave --secrets out`)
-    await writeSecrets(resolve(options.secrets), instance.secrets, { passphrase, random: systemRandom })
+    await writeSecrets(resolve(options.secrets), instance.secrets, passphrase)
   }
   try {
     const manifest = await writeArchive({ ...instance, file: resolve(file), now: now(), progress })

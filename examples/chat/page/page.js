@@ -14,17 +14,8 @@ const sessionEnds = {
 }
 
 const element = Object.fromEntries([...document.querySelectorAll('[id]')].map((found) => [found.id, found]))
-const start = () => ({
-  me: null,
-  spaces: [],
-  channel: null,
-  messages: [],
-  hasEarlier: false,
-  unread: new Set(),
-  typing: new Map(),
-  draftSentAfter: null,
-  waiting: new Set(),
-})
+const opened = (channel) => ({ channel, messages: [], hasEarlier: false, typing: new Map(), draftSentAfter: null })
+const start = () => ({ me: null, spaces: [], unread: new Set(), waiting: new Set(), ...opened(null) })
 let state = start()
 let socket = null
 let attempt = 0
@@ -88,16 +79,16 @@ function openSession() {
 function connect() {
   clearTimeout(timer)
   showConnection('Connecting…')
-  const opened = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/ws`)
-  socket = opened
-  opened.onopen = () => opened.send(JSON.stringify({ type: 'auth', token: localStorage.getItem(tokenKey) }))
-  opened.onmessage = ({ data }) => {
-    if (socket !== opened) return
+  const opening = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/ws`)
+  socket = opening
+  opening.onopen = () => opening.send(JSON.stringify({ type: 'auth', token: localStorage.getItem(tokenKey) }))
+  opening.onmessage = ({ data }) => {
+    if (socket !== opening) return
     const event = JSON.parse(data)
     receive[event.type]?.(event)
   }
-  opened.onclose = ({ code }) => {
-    if (socket !== opened) return
+  opening.onclose = ({ code }) => {
+    if (socket !== opening) return
     if (code in sessionEnds) return endSession(sessionEnds[code])
     if (code === 4008) return showConnection('Open in too many places')
     const delay = Math.min(30_000, 500 * 2 ** attempt) * (0.5 + Math.random() / 2)
@@ -117,16 +108,9 @@ const receive = {
     if (event.incomplete?.includes('chat')) return retry(loadSpaces)
     takeSpaces(event.spaces)
   },
-  ready_part({ upstream, spaces }) {
-    if (upstream === 'chat') takeSpaces(spaces)
-  },
-  'chat.space'({ space }) {
-    const others = state.spaces.filter(({ id }) => id !== space.id)
-    takeSpaces([...others, space].sort(byId))
-  },
-  'chat.space_deleted'({ spaceId }) {
-    takeSpaces(state.spaces.filter(({ id }) => id !== spaceId))
-  },
+  ready_part: ({ upstream, spaces }) => void (upstream === 'chat' && takeSpaces(spaces)),
+  'chat.space': ({ space }) => takeSpaces([...state.spaces.filter(({ id }) => id !== space.id), space].sort(byId)),
+  'chat.space_deleted': ({ spaceId }) => takeSpaces(state.spaces.filter(({ id }) => id !== spaceId)),
   'chat.message'({ message }) {
     state.typing.delete(message.author.id)
     if (message.channelId !== state.channel?.id) return markUnread(message.channelId)
@@ -194,7 +178,7 @@ function takeSpaces(spaces) {
 function openChannel(channel) {
   element.chat.dataset.view = 'channel'
   if (state.channel?.id === channel.id) return
-  Object.assign(state, { channel, messages: [], hasEarlier: false, typing: new Map(), draftSentAfter: null })
+  Object.assign(state, opened(channel))
   state.unread.delete(channel.id)
   history.replaceState(null, '', `#${channel.id}`)
   element['message-error'].textContent = ''
