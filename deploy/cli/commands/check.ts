@@ -75,7 +75,7 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
       return 'answers'
     }),
     await checkUploads(environment, instance),
-    await optional('certificate', /^https:/.test(origin) ? origin : '', (https) => checkCertificate(https, now)),
+    await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
     await optional('own origin', origin, checkOrigin),
   ]
 }

@@ -32,7 +32,8 @@ function readValue(name: string, value: string): unknown {
 
 /** `audit list`. Contract: 5, audit. */
 export function defineAuditCommands(group: DefineGroup): void {
-  group('audit', 'What admins and the operator did')('list', 'The acts, newest first', listAudit)
+  const define = group('audit', 'What admins and the operator did')
+  define('list', 'The acts, newest first', listAudit)
     .option('--limit <number>', 'at most this many, up to 100', '50')
     .option('--actor <id>', 'the acts of one admin, or of the operator')
     .option('--subject <id>', 'what was done with one user, invite or peer')

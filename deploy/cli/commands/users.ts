@@ -55,7 +55,8 @@ export function defineUserCommands(group: DefineGroup): void {
 /** `sessions end`. Contract: 3, sessions/end. */
 export function defineSessionCommands(group: DefineGroup): void {
   const endSessions = changeOne('endUserSessions', { tell: ({ username }) => `All sessions of ${username} have ended` })
-  group('sessions', 'Signed-in devices')('end <user>', 'Ends all sessions of a user; the password stays', endSessions)
+  const define = group('sessions', 'Signed-in devices')
+  define('end <user>', 'Ends all sessions of a user; the password stays', endSessions)
 }
 
 /** Throws CommandFailure. */
