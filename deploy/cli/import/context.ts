@@ -31,28 +31,22 @@ export function known(ids: Ids, value: unknown): string | null {
   return id !== null && ids.has(id) ? id : null
 }
 
-/** Only counted, because they have no place here. */
-export class LeftBehind {
-  readonly what: string
-  constructor(what: string) {
-    this.what = what
-  }
-}
+/** Gives the row here, or why it is skipped; null for one that was left behind. */
+type MapRow = (row: SourceRow) => Record<string, unknown> | string | null
 
 type TableImport = {
-  from: string
-  /** By default the same name. */
+  /** The table here, by default of the same name. */
   to?: string
   /** Columns here in which no two rows are the same. */
   unique?: readonly (readonly string[])[]
-  /** The row here, or why it is skipped. */
-  map(row: SourceRow): Record<string, unknown> | string | LeftBehind
+  map: MapRow
 }
 
 /** Gives the first unique columns of the rows. */
-export async function importTable(context: ImportContext, table: TableImport): Promise<ReadonlySet<string>> {
+export async function importTable(context: ImportContext, from: string, table: TableImport | MapRow): Promise<Ids> {
   const { report, source, client, progress } = context
-  const { from, to = from, unique = [['id']], map } = table
+  const given: TableImport = typeof table === 'function' ? { map: table } : table
+  const { to = from, unique = [['id']], map } = given
   const inserter = insertInto(client, to)
   const seen = unique.map(() => new Set<string>())
   let read = 0
@@ -60,10 +54,7 @@ export async function importTable(context: ImportContext, table: TableImport): P
     read += 1
     if (read % 100_000 === 0) progress(`${to}: ${read} rows`)
     const mapped = map(row)
-    if (mapped instanceof LeftBehind) {
-      report.leaveBehind(mapped.what, 1)
-      continue
-    }
+    if (mapped === null) continue
     report.read(to)
     if (typeof mapped === 'string') {
       report.skip(to, nameOf(row), mapped)
@@ -142,8 +133,10 @@ export function createReport() {
       countsOf(table).skipped += 1
       tell(table, id, `${why}, skipped`)
     },
-    leaveBehind: (what: string, rows: number) => {
+    /** Only counted, because they have no place here. */
+    leaveBehind: (what: string, rows = 1): null => {
       if (rows > 0) report.leftBehind[what] = (report.leftBehind[what] ?? 0) + rows
+      return null
     },
   }
 }

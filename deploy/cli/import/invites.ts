@@ -21,8 +21,7 @@ export async function importInvites(context: ImportContext): Promise<void> {
     const [inviteId, at] = [readText(row['invite_id']) ?? '', readOptionalTime(row['redeemed_at']) ?? 0]
     lastRedeemed.set(inviteId, Math.max(at, lastRedeemed.get(inviteId) ?? at))
   }
-  const invites = await importTable(context, {
-    from: 'invite_links',
+  const invites = await importTable(context, 'invite_links', {
     to: 'invites',
     unique: [['id'], ['token']],
     map: (row) => {
@@ -44,19 +43,16 @@ export async function importInvites(context: ImportContext): Promise<void> {
       }
     },
   })
-  await importTable(context, {
-    from: 'invite_redemptions',
-    map: (row) => {
-      const [id, invite] = [readId(row['id']), known(invites, row['invite_id'])]
-      if (!id || !invite) return 'its invite is missing'
-      return {
-        id,
-        invite_id: invite,
-        user_id: known(users, row['user_id']),
-        registrant_username: readText(row['registrant_username']) ?? '',
-        redeemed_at: readTimestamp(row['redeemed_at'], id),
-      }
-    },
+  await importTable(context, 'invite_redemptions', (row) => {
+    const [id, invite] = [readId(row['id']), known(invites, row['invite_id'])]
+    if (!id || !invite) return 'its invite is missing'
+    return {
+      id,
+      invite_id: invite,
+      user_id: known(users, row['user_id']),
+      registrant_username: readText(row['registrant_username']) ?? '',
+      redeemed_at: readTimestamp(row['redeemed_at'], id),
+    }
   })
 }
 

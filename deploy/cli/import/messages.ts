@@ -1,16 +1,15 @@
-import { LeftBehind, importTable, known, type Ids, type ImportContext } from './context.ts'
+import { importTable, known, type Ids, type ImportContext } from './context.ts'
 import { readId, readText, readTimestamp } from './values.ts'
 
 export async function importMessages(context: ImportContext, channels: Ids): Promise<void> {
   const messages = await importMessageRows(context, { table: 'messages', parent: 'channel_id', channels })
   const reactions = ['reactions', 'message_reactions'] as const
   await importBelongings(context, messages, { parent: 'message_id', attachments: 'message_attachments', reactions })
-  await importTable(context, {
-    from: 'embeds',
+  await importTable(context, 'embeds', {
     to: 'message_embeds',
     map: (row) => {
       const [id, message, url] = [readId(row['id']), known(messages, row['message_id']), readText(row['url'])]
-      if (row['message_id'] == null) return new LeftBehind('embeds of direct messages')
+      if (row['message_id'] == null) return context.report.leaveBehind('embeds of direct messages')
       return id && message && url ? { id, message_id: message, url } : 'its message is missing'
     },
   })
@@ -20,19 +19,16 @@ type MessageTable = { table: string; parent: string; channels: Ids }
 
 async function importMessageRows(context: ImportContext, { table, parent, channels }: MessageTable): Promise<Ids> {
   let systemMessages = 0
-  const messages = await importTable(context, {
-    from: table,
-    map: (row) => {
-      const [id, channel] = [readId(row['id']), known(channels, row[parent])]
-      const author = known(context.users, row['user_id'])
-      if (id === null) return 'its id cannot be read'
-      if (channel === null) return 'its channel is missing'
-      if (author === null) return 'its author is missing'
-      if (row['type'] === 'system') systemMessages += 1
-      const content = readText(row['content']) ?? ''
-      const created = readTimestamp(row['created_at'], id)
-      return { id, channel_id: channel, author_id: author, content, created_at: created }
-    },
+  const messages = await importTable(context, table, (row) => {
+    const [id, channel] = [readId(row['id']), known(channels, row[parent])]
+    const author = known(context.users, row['user_id'])
+    if (id === null) return 'its id cannot be read'
+    if (channel === null) return 'its channel is missing'
+    if (author === null) return 'its author is missing'
+    if (row['type'] === 'system') systemMessages += 1
+    const content = readText(row['content']) ?? ''
+    const created = readTimestamp(row['created_at'], id)
+    return { id, channel_id: channel, author_id: author, content, created_at: created }
   })
   if (systemMessages > 0)
     context.report.note(`${systemMessages} of the ${table} are notices of the system: JSON, no text for people`)
@@ -48,8 +44,7 @@ async function importBelongings(context: ImportContext, messages: Ids, belonging
     for (const row of source.rows(table)) if (row[parent] != null) yield row
   }
   const ofParent = { ...context, source: { ...source, rows } }
-  await importTable(ofParent, {
-    from: 'attachments',
+  await importTable(ofParent, 'attachments', {
     to: attachments,
     map: (row) => {
       const [id, message, name] = [readId(row['id']), known(messages, row[parent]), readText(row['filename'])]
@@ -58,8 +53,7 @@ async function importBelongings(context: ImportContext, messages: Ids, belonging
       return { id, message_id: message, filename: name }
     },
   })
-  await importTable(context, {
-    from: reactions[0],
+  await importTable(context, reactions[0], {
     to: reactions[1],
     unique: [['message_id', 'user_id', 'emoji']],
     map: (row) => {
@@ -74,8 +68,7 @@ async function importBelongings(context: ImportContext, messages: Ids, belonging
 /** Deleted ones have no place here. */
 export async function importConversations(context: ImportContext): Promise<void> {
   const channels = await importChannels(context)
-  await importTable(context, {
-    from: 'dm_members',
+  await importTable(context, 'dm_members', {
     unique: [['channel_id', 'user_id']],
     map: (row) => {
       const [id, user] = [known(channels, row['dm_channel_id']), known(context.users, row['user_id'])]
@@ -98,27 +91,21 @@ async function importChannels(context: ImportContext) {
     if (channel && user) members.set(channel, [...(members.get(channel) ?? []), user])
   }
   const channels = new Map<string, { isGroup: boolean; created: string }>()
-  let deletedChannels = 0
-  await importTable(context, {
-    from: 'dm_channels',
-    map: (row) => {
-      const id = readId(row['id'])
-      if (id === null) return 'its id cannot be read'
-      if (row['deleted_at'] != null) {
-        deletedChannels += 1
-        return new LeftBehind('deleted direct conversations')
-      }
-      const isGroup = row['owner_id'] != null
-      const [heir] = (members.get(id) ?? []).filter((user) => !isGroup || liveUsers.has(user))
-      if (heir === undefined) return 'it has no members'
-      const owner = isGroup ? (known(liveUsers, row['owner_id']) ?? heir) : null
-      if (owner !== readId(row['owner_id']))
-        report.tell('dm_channels', id, `the owner of the group is gone: ${owner} owns it`)
-      channels.set(id, { isGroup, created: readTimestamp(row['created_at'], id) })
-      return { id, is_group: isGroup, owner_id: owner, name: readText(row['name']) }
-    },
+  const deleted = 'deleted direct conversations'
+  await importTable(context, 'dm_channels', (row) => {
+    const id = readId(row['id'])
+    if (id === null) return 'its id cannot be read'
+    if (row['deleted_at'] != null) return report.leaveBehind(deleted)
+    const isGroup = row['owner_id'] != null
+    const [heir] = (members.get(id) ?? []).filter((user) => !isGroup || liveUsers.has(user))
+    if (heir === undefined) return 'it has no members'
+    const owner = isGroup ? (known(liveUsers, row['owner_id']) ?? heir) : null
+    if (owner !== readId(row['owner_id']))
+      report.tell('dm_channels', id, `the owner of the group is gone: ${owner} owns it`)
+    channels.set(id, { isGroup, created: readTimestamp(row['created_at'], id) })
+    return { id, is_group: isGroup, owner_id: owner, name: readText(row['name']) }
   })
-  if (deletedChannels > 0)
-    report.note(`${deletedChannels} deleted direct conversations were left out with all they hold`)
+  const { [deleted]: count } = report.report.leftBehind
+  if (count) report.note(`${count} ${deleted} were left out with all they hold`)
   return channels
 }

@@ -11,8 +11,7 @@ const ended = ['rejected', 'revoked', 'needs_attention']
 export async function importPeers(context: ImportContext): Promise<void> {
   const { report, now } = context
   const chosen = choosePeers(context)
-  await importTable(context, {
-    from: 'federation_peers',
+  await importTable(context, 'federation_peers', {
     to: 'peers',
     map: (row) => {
       const origin = originOf(row['origin'])
@@ -29,8 +28,7 @@ export async function importPeers(context: ImportContext): Promise<void> {
       return peerOf(context, row, { origin, secret: isActive ? secret : null })
     },
   })
-  await importTable(context, {
-    from: 'peer_approval_requests',
+  await importTable(context, 'peer_approval_requests', {
     to: 'approval_requests',
     unique: [['source_origin']],
     map: (row) => {

@@ -6,8 +6,7 @@ import { readId, readInteger, readText, readTimestamp } from './values.ts'
 /** Role permissions, visibility and channel types have no place here. */
 export async function importSpaces(context: ImportContext): Promise<void> {
   const spaces = await importSpaceRows(context)
-  await importTable(context, {
-    from: 'space_members',
+  await importTable(context, 'space_members', {
     unique: [['space_id', 'user_id']],
     map: (row) => {
       const [space, user] = [known(spaces, row['space_id']), known(context.liveUsers, row['user_id'])]
@@ -28,17 +27,14 @@ async function importSpaceRows(context: ImportContext): Promise<Ids> {
     const [space, user] = [readId(row['space_id']), known(liveUsers, row['user_id'])]
     if (space && user && !heirs.has(space)) heirs.set(space, user)
   }
-  return await importTable(context, {
-    from: 'spaces',
-    map: (row) => {
-      const id = readId(row['id'])
-      if (id === null) return 'its id cannot be read'
-      const owner = known(liveUsers, row['owner_id'])
-      const ownerId = owner ?? heirs.get(id)
-      if (ownerId === undefined) return 'it has no live owner and no live member'
-      if (!owner) report.tell('spaces', id, `its owner is gone: the longest-standing member ${ownerId} owns it`)
-      return { id, name: readText(row['name']) ?? '', owner_id: ownerId }
-    },
+  return await importTable(context, 'spaces', (row) => {
+    const id = readId(row['id'])
+    if (id === null) return 'its id cannot be read'
+    const owner = known(liveUsers, row['owner_id'])
+    const ownerId = owner ?? heirs.get(id)
+    if (ownerId === undefined) return 'it has no live owner and no live member'
+    if (!owner) report.tell('spaces', id, `its owner is gone: the longest-standing member ${ownerId} owns it`)
+    return { id, name: readText(row['name']) ?? '', owner_id: ownerId }
   })
 }
 
@@ -50,16 +46,12 @@ function namedOf(spaces: Ids, row: SourceRow) {
 
 async function importRoles(context: ImportContext, spaces: Ids): Promise<Ids> {
   const roles = new Map<string, string>()
-  await importTable(context, {
-    from: 'roles',
-    map: (row) => {
-      const role = namedOf(spaces, row)
-      if (typeof role !== 'string') roles.set(role.id, role.space_id)
-      return role
-    },
+  await importTable(context, 'roles', (row) => {
+    const role = namedOf(spaces, row)
+    if (typeof role !== 'string') roles.set(role.id, role.space_id)
+    return role
   })
-  await importTable(context, {
-    from: 'member_roles',
+  await importTable(context, 'member_roles', {
     to: 'role_assignments',
     unique: [['role_id', 'user_id']],
     map: (row) => {
@@ -72,9 +64,8 @@ async function importRoles(context: ImportContext, spaces: Ids): Promise<Ids> {
 }
 
 async function importChannels(context: ImportContext, spaces: Ids, roles: Ids): Promise<Ids> {
-  const channels = await importTable(context, { from: 'channels', map: (row) => namedOf(spaces, row) })
-  await importTable(context, {
-    from: 'channel_overrides',
+  const channels = await importTable(context, 'channels', { map: (row) => namedOf(spaces, row) })
+  await importTable(context, 'channel_overrides', {
     unique: [['channel_id', 'target_type', 'target_id']],
     map: (row) => {
       const [channel, type] = [known(channels, row['channel_id']), readText(row['target_type'])]
@@ -104,7 +95,7 @@ async function importModeration(context: ImportContext, spaces: Ids): Promise<vo
       const mapped = { ...rest(row), space_id: space, user_id: user }
       return space && user && !('id' in mapped && mapped.id === null) ? mapped : 'its space or user is missing'
     }
-    await importTable(context, { from: table, unique: [unique], map })
+    await importTable(context, table, { unique: [unique], map })
   }
   await carry('bans', ['space_id', 'user_id'], (row) => {
     return { banned_by: known(users, row['banned_by']), reason: readText(row['reason']) }

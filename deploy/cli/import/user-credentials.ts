@@ -40,8 +40,7 @@ export function readChange({ report, now }: ImportContext, id: string, row: Sour
 /** Without them all accounts of these users elsewhere refuse. They stand in plain there. federation-wire-2.md 6. */
 export async function importCredentials(context: ImportContext): Promise<void> {
   const { encryptionKey, liveUsers, now } = context
-  await importTable(context, {
-    from: 'user_federation_credentials',
+  await importTable(context, 'user_federation_credentials', {
     to: 'federation_credentials',
     unique: [['user_id', 'origin']],
     map: (row) => {
