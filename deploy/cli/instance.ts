@@ -59,6 +59,12 @@ export function connectInstance(environment: Environment) {
   return (call: OperatorCall) => callService(deps, call)
 }
 
+/** For `readVariables`. */
+export function kindsOf<N extends keyof typeof settings>(...names: N[]) {
+  type Kinds = { [Name in N]: (typeof settings)[Name]['kind'] }
+  return Object.fromEntries(names.map((name) => [name, settings[name].kind])) as Kinds
+}
+
 /** Throws CommandFailure with every fault. */
 export function configured<T>(read: () => T): T {
   try {
@@ -148,14 +154,10 @@ async function reachable(work: () => Promise<void>): Promise<void> {
 /** Throws CommandFailure. */
 export function readDistributed(environment: Environment) {
   const shape = {
-    PORT: settings.PORT.kind,
-    PUBLIC_ORIGIN: settings.PUBLIC_ORIGIN.kind,
-    DOMAIN: settings.DOMAIN.kind,
-    DATABASE_URL: settings.DATABASE_URL.kind,
+    ...kindsOf('PORT', 'PUBLIC_ORIGIN', 'DOMAIN', 'DATABASE_URL', 'ENCRYPTION_SECRET_PREVIOUS'),
     JWT_SECRET: settings.JWT_SECRET.embedded,
     INTERNAL_SECRET: settings.INTERNAL_SECRET.embedded,
     ENCRYPTION_SECRET: settings.ENCRYPTION_SECRET.embedded,
-    ENCRYPTION_SECRET_PREVIOUS: settings.ENCRYPTION_SECRET_PREVIOUS.kind,
     ...uploadSettings,
   }
   return configured(() => {

@@ -33,23 +33,17 @@ export type ClusterOptions = {
   /** Processes that nobody stopped start again. */
   restarts?: boolean
   /** The cluster starts the others, empty. */
-  servers?: { postgres?: LocalServer; nats?: LocalServer; redis?: LocalServer }
+  servers?: Partial<Servers>
 }
 
-export type Cluster = AsyncDisposable & {
-  gateways: string[]
-  processes: ClusterProcess[]
-  postgres: LocalServer
-  nats: LocalServer
-  redis: LocalServer
-  /** DATABASE_URL is the owner's. A process has what the table of settings lets it read. */
-  environment: Record<string, string>
-}
+type Servers = { postgres: LocalServer; nats: LocalServer; redis: LocalServer }
+
+export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
 const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 
 /** A distributed instance on 127.0.0.1, which ends with this process. Dispose stops gateways first and servers last. */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster(options: ClusterOptions = {}) {
   await using opening = new AsyncDisposableStack()
   const { postgres, nats, redis } = await openServers(opening, options.servers ?? {})
   await prepareDatabase(postgres.url)
@@ -70,7 +64,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...urlVariables(endpoints),
     ...options.environment,
   }
-  const environment = { CALLER_KEYS: callerKeysOf(given), ...given }
+  /** DATABASE_URL is the owner's. A process has what the table of settings lets it read. */
+  const environment: Record<string, string> = { CALLER_KEYS: callerKeysOf(given), ...given }
   const processes = endpoints.map((endpoint, colorIndex) => {
     const { role, index, name } = endpoint
     const database = role === 'gateway' ? '' : urlForRole(postgres.url, role)
@@ -92,8 +87,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const started = { gateways, processes, postgres, nats, redis, environment }
   return { ...started, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
-
-type Servers = Pick<Cluster, 'postgres' | 'nats' | 'redis'>
 
 async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers>): Promise<Servers> {
   const ensure = async (server: LocalServer | undefined, start: () => Promise<LocalServer>) =>

@@ -11,14 +11,13 @@ import {
   publicAddress,
   readVariables,
   redisAddress,
-  settings,
   uploadConfig,
   uploadSettings,
   type UploadStoreConfig,
 } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
-import { configured, dataFolderOf, isDistributed, namesUploads } from '../instance.ts'
+import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'
 import { table, type Define, type Environment, type Invocation, type Result } from '../invocation.ts'
@@ -61,14 +60,14 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
   const origin = instance?.origin ?? originOf(environment)
   return [
     await finding('configuration', async () => readConfiguration(environment, instance)),
-    await optional('database', urls.database, (url) => checkDatabase(url, now), unreadable),
+    unreadable ?? (await optional('database', urls.database, (url) => checkDatabase(url, now))),
     await optional('bus (NATS)', urls.nats, async (url) => {
-      const tls = given(environment, 'NATS_CA', 'NATS_CERT', 'NATS_KEY')
+      const tls = readVariables(environment, kindsOf('NATS_CA', 'NATS_CERT', 'NATS_KEY'))
       await using bus = await connectNats({ ...natsAddress({ NATS_URL: url, ...tls }), name: 'check', log })
       return bus.ready() ? 'answers' : 'connects'
     }),
     await optional('cache (Redis)', urls.redis, async (url) => {
-      const tls = given(environment, 'REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')
+      const tls = readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY'))
       const address = redisAddress({ REDIS_URL: url, ...tls })
       await using cache = await connectRedisCache({ ...address, random: systemRandom, log })
       await cache.find('1')
@@ -86,13 +85,13 @@ async function readSubjects(environment: Environment) {
   const shape = { DATABASE_URL: anyText, NATS_URL: anyText, REDIS_URL: anyText }
   const { DATABASE_URL, NATS_URL, REDIS_URL } = configured(() => readVariables(environment, shape))
   const urls = { database: DATABASE_URL, nats: NATS_URL, redis: REDIS_URL }
-  if (isDistributed(environment)) return { ...urls, instance: null, unreadable: undefined }
+  if (isDistributed(environment)) return { ...urls, instance: null, unreadable: null }
   try {
     const instance = await findRunningInstance(dataFolderOf(environment))
-    const unreadable = instance ? undefined : 'no instance runs on this data folder, and there is no DATABASE_URL'
-    return { ...urls, ...instance?.servers, database: instance?.databaseUrl, instance, unreadable }
+    if (!instance) throw new Error('no instance runs on this data folder, and there is no DATABASE_URL')
+    return { ...urls, ...instance.servers, database: instance.databaseUrl, instance, unreadable: null }
   } catch (error) {
-    return { ...urls, instance: null, unreadable: (error as Error).message }
+    return { ...urls, instance: null, unreadable: { check: 'database', ok: false, detail: (error as Error).message } }
   }
 }
 
@@ -106,22 +105,14 @@ async function finding(check: string, look: () => Promise<string>): Promise<Find
   }
 }
 
-async function optional(
-  check: string,
-  subject: string | undefined,
-  look: (subject: string) => Promise<string>,
-  fault?: string,
-): Promise<Finding> {
-  if (fault !== undefined) return { check, ok: false, detail: fault }
+type Look = (subject: string) => Promise<string>
+
+async function optional(check: string, subject: string | undefined, look: Look): Promise<Finding> {
   return subject ? await finding(check, () => look(subject)) : { check, ok: null, detail: 'not part of this environment' }
 }
 
-function given<N extends keyof typeof settings>(environment: Environment, ...names: N[]) {
-  type Kinds = { [Name in N]: (typeof settings)[Name]['kind'] }
-  return readVariables(environment, Object.fromEntries(names.map((name) => [name, settings[name].kind])) as Kinds)
-}
-
-const readAddress = (environment: Environment) => publicAddress(given(environment, 'PORT', 'PUBLIC_ORIGIN', 'DOMAIN'))
+const readAddress = (environment: Environment) =>
+  publicAddress(readVariables(environment, kindsOf('PORT', 'PUBLIC_ORIGIN', 'DOMAIN')))
 
 function readConfiguration(environment: Environment, instance: RunningInstance | null): string {
   const origin = instance?.origin ?? configured(() => readAddress(environment)).origin

@@ -64,7 +64,7 @@ async function importRoles(context: ImportContext, spaces: Ids): Promise<Ids> {
 }
 
 async function importChannels(context: ImportContext, spaces: Ids, roles: Ids): Promise<Ids> {
-  const channels = await importTable(context, 'channels', { map: (row) => namedOf(spaces, row) })
+  const channels = await importTable(context, 'channels', (row) => namedOf(spaces, row))
   await importTable(context, 'channel_overrides', {
     unique: [['channel_id', 'target_type', 'target_id']],
     map: (row) => {
