@@ -39,7 +39,7 @@ export async function assignEndpoints(options: Options, nextPort: NextPort): Pro
 export function urlVariables(endpoints: readonly Endpoint[]): Record<string, string> {
   const urlsOf = (role: Role) =>
     endpoints.filter((endpoint) => endpoint.role === role).map(({ port }) => `http://127.0.0.1:${port}`)
-  const ofServices = serviceNames.map((name) => [`${variablePrefix(name)}_URL`, urlsOf(name).join(',')])
+  const ofServices = serviceNames.map((name) => [`${variablePrefix(name)}_URL`, urlsOf(name).join(',')] as const)
   const [origin] = urlsOf('gateway')
   return { ...Object.fromEntries(ofServices), ...(origin && { PUBLIC_ORIGIN: origin }) }
 }

@@ -8,7 +8,7 @@ export type Adapter = {
   prepare(origin: string): Promise<void>
   logIn(origin: string): Promise<Credential>
   /** `run` ends with the server's answer. */
-  acts: Record<string, { endsSockets: boolean; run: (origin: string, credential: Credential) => Promise<unknown> }>
+  acts: Record<string, { endsSockets?: true; run: (origin: string, credential: Credential) => Promise<unknown> }>
   read: { path: string }
   openSocket?(origin: string, credential: Credential): Promise<ProbedSocket>
 }
@@ -33,18 +33,16 @@ async function post(url: string, body: object, headers: Credential = {}): Promis
 export function gatehouse(account?: Account): Adapter {
   const username = account?.username ?? `probe_${randomBytes(6).toString('hex')}`
   let password = account?.password ?? newPassword()
-  const withToken = (token: unknown): Credential => ({ authorization: `Bearer ${String(token)}` })
   return {
     prepare: async (origin) => {
       if (!account) await post(`${origin}/api/auth/register`, { username, password })
     },
     logIn: async (origin) => {
       const response = await post(`${origin}/api/auth/login`, { username, password })
-      return withToken(((await response.json()) as { token: string }).token)
+      return { authorization: `Bearer ${((await response.json()) as { token: string }).token}` }
     },
     acts: {
       'change of password': {
-        endsSockets: false,
         run: async (origin, credential) => {
           const body = { currentPassword: password, newPassword: newPassword() }
           await post(`${origin}/api/users/@me/change-password`, body, credential)
@@ -108,7 +106,6 @@ export function betterAuth(account?: Account): Adapter {
     },
     acts: {
       'change of password': {
-        endsSockets: false,
         run: async (origin, credential) => {
           const body = { currentPassword: password, newPassword: newPassword(), revokeOtherSessions: true }
           await post(`${origin}/api/auth/change-password`, body, credential)
@@ -116,7 +113,6 @@ export function betterAuth(account?: Account): Adapter {
         },
       },
       'end of all sessions': {
-        endsSockets: false,
         run: (origin, credential) => post(`${origin}/api/auth/revoke-sessions`, {}, credential),
       },
     },

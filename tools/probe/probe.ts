@@ -34,7 +34,7 @@ const betweenMessagesMs = 150
 export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4 }: ProbeOptions): Promise<Result[]> {
   await adapter.prepare(origins[0])
   const results: Result[] = []
-  for (const [name, { endsSockets, run }] of Object.entries(adapter.acts)) {
+  for (const [name, { endsSockets = false, run }] of Object.entries(adapter.acts)) {
     const result = emptyResult(name)
     results.push(result)
     for (let round = 0; round < rounds; round += 1) {

@@ -88,6 +88,6 @@ export function readDurations(path: string): Record<string, number> {
 }
 
 export function writeDurations(path: string, reports: readonly { file: string; seconds: number }[]): void {
-  const ofRun = Object.fromEntries(reports.map(({ file, seconds }) => [file, seconds]))
+  const ofRun = Object.fromEntries(reports.map(({ file, seconds }) => [file, seconds] as const))
   writeFileSync(path, JSON.stringify({ ...readDurations(path), ...ofRun }))
 }

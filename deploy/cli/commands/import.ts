@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { EncryptionKey } from '@gatehouse/auth'
-import { systemRandom, type Random } from '@gatehouse/runtime'
+import { systemRandom } from '@gatehouse/runtime'
 import { createLog, createMetrics } from '@gatehouse/service-kit'
 import type pg from 'pg'
 import { startImageConverter, type ImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
@@ -52,20 +51,16 @@ async function runImport(invocation: Invocation, options: Options, file: string)
   return { json: report, text: formatReport(report) }
 }
 
-type ImportOptions = UploadPlace & {
-  file: string
-  uploads: string | null
-  isDryRun: boolean
-  isForced: boolean
-  /** Of the owner of the schema, which is up to date. */
-  databaseUrl: string
-  domain: string
-  encryptionKey: EncryptionKey
-  images: ImageConverter
-  now: number
-  random: Pick<Random, 'bytes' | 'uuid'>
-  progress(line: string): void
-}
+type ImportOptions = UploadPlace &
+  Pick<ImportContext, 'domain' | 'encryptionKey' | 'now' | 'random' | 'progress'> & {
+    file: string
+    uploads: string | null
+    isDryRun: boolean
+    isForced: boolean
+    /** Of the owner of the schema, which is up to date. */
+    databaseUrl: string
+    images: ImageConverter
+  }
 
 /** As `fillEmptyInstance`. A dry run does all but the commit. docs/operators.md, "Import". */
 export async function importDatabase(options: ImportOptions): Promise<ImportReport> {
@@ -89,11 +84,11 @@ const parts = {
 }
 
 async function importAll(client: pg.Client, source: Source, options: ImportOptions, folder: string) {
-  const { random, now, domain, encryptionKey, progress } = options
+  const { progress } = options
   const report = createReport()
   for (const remark of source.remarks) report.note(remark)
   const found = { users: new Set<string>(), liveUsers: new Set<string>(), files: [] }
-  const context: ImportContext = { source, client, report, random, now, domain, encryptionKey, progress, ...found }
+  const context: ImportContext = { ...options, ...found, source, client, report }
   for (const [name, part] of Object.entries(parts)) {
     progress(`importing ${name}`)
     await part(context)

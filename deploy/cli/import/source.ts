@@ -74,13 +74,13 @@ async function copyDatabase(file: string, copy: string): Promise<string[]> {
 function inspect(file: string, database: DatabaseSync, isForced: boolean) {
   try {
     database.exec('pragma trusted_schema = off; pragma ignore_check_constraints = on')
-    const { integrity_check: verdict } = database.prepare('pragma integrity_check(1)').get() ?? {}
+    const verdict = database.prepare('pragma integrity_check(1)').get()?.['integrity_check']
     if (verdict !== 'ok') throw new Error('it fails the integrity check of SQLite')
     const stored = database.prepare('pragma main.table_list').all().filter(({ type }) => type === 'table')
     const tables = new Map(stored.map(({ name, wr }) => [String(name), wr ? '' : 'order by rowid']))
     requireShape(file, database, tables)
     const remarks = requireKnownVersion(database, isForced)
-    const { n: violations } = database.prepare('select count(*) as n from pragma_foreign_key_check').get() ?? {}
+    const violations = database.prepare('select count(*) as n from pragma_foreign_key_check').get()?.['n']
     if (violations) remarks.push(`${String(violations)} rows refer to rows that are missing`)
     return { tables, remarks }
   } catch (cause) {
