@@ -106,7 +106,7 @@ export async function openPresentDatabase(environment: Environment): Promise<Ope
     await reachable(() => withDatabase(found.databaseUrl, requireKnownSchema))
     return { ...found, ...nothingToClose }
   }
-  requireEmbeddedInstance(dataFolderOf(environment))
+  requireInstance(dataFolderOf(environment))
   const running = await findRunningInstance(dataFolderOf(environment))
   if (!running) return await openStoppedInstance(environment)
   return { ...running, encryptionSecret: running.secrets.encryptionSecret, ...nothingToClose }
@@ -131,7 +131,7 @@ export async function openStoppedInstance(environment: Environment): Promise<Sto
 }
 
 /** Opening another folder would make a new instance there. Throws CommandFailure. */
-export function requireEmbeddedInstance(dataFolder: string): void {
+export function requireInstance(dataFolder: string): void {
   if (isDataFolder(dataFolder)) return
   throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
 }

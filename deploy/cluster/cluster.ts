@@ -1,14 +1,8 @@
 import { join, resolve } from 'node:path'
 import { callerKeyLines } from '@gatehouse/auth'
 import { prepareDatabase, urlForRole } from '@gatehouse/database'
-import {
-  createScratchFolder,
-  freePort,
-  startNats,
-  startEphemeralPostgres,
-  startRedis,
-  type LocalServer,
-} from '@gatehouse/local-servers'
+import { createScratchFolder, freePort, startEphemeralPostgres, startNats, startRedis } from '@gatehouse/local-servers'
+import type { LocalServer } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { listSettings } from '@gatehouse/service-kit'
 import { ClusterProcess, projectRoot, type LogViewMode } from './cluster-process.ts'

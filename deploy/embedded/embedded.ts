@@ -6,15 +6,8 @@ import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { startGateway } from '@gatehouse/gateway'
 import { startIdentity } from '@gatehouse/identity'
 import { startInvite } from '@gatehouse/invite'
-import {
-  ConfigurationError,
-  createLog,
-  createMetrics,
-  openTracing,
-  type Log,
-  type Resources,
-  type ServiceConfig,
-} from '@gatehouse/service-kit'
+import { ConfigurationError, createLog, createMetrics, openTracing } from '@gatehouse/service-kit'
+import type { Log, Resources, ServiceConfig } from '@gatehouse/service-kit'
 import { startSessionGateway } from '@gatehouse/session-gateway'
 import type { EmbeddedConfig } from './config.ts'
 import { openOperatorSocket } from './operator-socket.ts'

@@ -5,13 +5,7 @@ import { restoreArchive } from '../archive/restore-archive.ts'
 import { readSecrets, writeSecrets } from '../archive/secrets-file.ts'
 import { writeArchive } from '../archive/write-archive.ts'
 import { cannotRead, CommandFailure } from '../failure.ts'
-import {
-  isDistributed,
-  openPresentInstance,
-  openStoppedInstance,
-  readDistributed,
-  requireEmbeddedInstance,
-} from '../instance.ts'
+import { isDistributed, openPresentInstance, openStoppedInstance, readDistributed, requireInstance } from '../instance.ts'
 import { readSecretLine, record } from '../invocation.ts'
 import type { Define, DefineGroup, Invocation, Result } from '../invocation.ts'
 import { openScratchFolder } from '../unfinished.ts'
@@ -97,7 +91,7 @@ async function moveUp(invocation: Invocation, { newSecret }: MoveOptions, dataFo
   const { environment, now, progress } = invocation
   if (!isDistributed(environment))
     throw new CommandFailure('usage', 'set DATABASE_URL, and UPLOAD_DIR or UPLOAD_STORE, of the distributed instance')
-  requireEmbeddedInstance(resolve(dataFolder))
+  requireInstance(resolve(dataFolder))
   // A refusal leaves the schema of the target as it is.
   const known = readDistributed(environment)
   await using source = await openStoppedInstance({ GATEHOUSE_DATA: dataFolder })
