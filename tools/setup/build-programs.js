@@ -4,9 +4,8 @@ import { join, resolve } from 'node:path'
 import { dataFolder, root } from './project.js'
 import { hashSources, runBuild } from './run-build.js'
 
-const services = readdirSync(join(root, 'services'))
-  .map((name) => `services/${name}`)
-  .filter((folder) => existsSync(join(root, folder, 'src/main.ts')))
+const folders = readdirSync(join(root, 'services')).map((name) => `services/${name}`)
+const services = folders.filter((folder) => existsSync(join(root, folder, 'src/main.ts')))
 
 /** What runs from a build, from the project's root. docs/decisions/built-programs.md. */
 export const builtPrograms = [

@@ -6,11 +6,7 @@ import { log } from './project.js'
 
 const policyFile = '/usr/sbin/policy-rc.d'
 
-/**
- * Finds these programs: named by their variables, on PATH, or, on Debian as root, by installing them now. Otherwise logs
- * what to install and exits with 1.
- * @param {(keyof typeof programs)[]} names
- */
+/** @param {(keyof typeof programs)[]} names Those that are missing are installed on Debian as root. Else it logs how, and exits with 1. */
 export async function ensurePrograms(names) {
   const missing = listMissing(names)
   if (missing.length === 0) return
