@@ -13,7 +13,8 @@ function entrypointOf(role: Role): Entrypoint {
   return { file, flags: services[role].flags, portVariable: `${prefix}_PORT`, urlVariable: `${prefix}_URL` }
 }
 
-export const entrypoints = Object.fromEntries(roles.map((role) => [role, entrypointOf(role)])) as Record<Role, Entrypoint>
+const named = roles.map((role) => [role, entrypointOf(role)] as const)
+export const entrypoints = Object.fromEntries(named) as Record<Role, Entrypoint>
 
 export type Endpoint = { role: Role; index: number; name: string; port: number; opsPort: number }
 

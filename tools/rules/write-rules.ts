@@ -3,7 +3,14 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../setup/project.js'
 import { reportFault, writePage } from '../write-page.ts'
-import { contractNames, readContract, readOperations, readSpecification, readTests, specificationNames } from './rules.ts'
+import {
+  contractNames,
+  readContract,
+  readOperations,
+  readSpecification,
+  readTests,
+  specificationNames,
+} from './rules.ts'
 import type { Mention, Rule } from './rules.ts'
 
 type Rules = { specification: readonly Rule[]; contract: readonly Rule[] }

@@ -46,7 +46,7 @@ function renderVariable(row: Row): string {
 }
 
 /** Empty where it depends on the form or the machine. */
-const valueOf = ({ kind, embedded, preset }: Row): string => (embedded ?? preset) === undefined ? textOf(kind) : ''
+const valueOf = ({ kind, embedded, preset }: Row): string => ((embedded ?? preset) === undefined ? textOf(kind) : '')
 
 /** Into lines of up to the width; a longer word has one of its own. */
 function wrap(text: string): string {

@@ -5,7 +5,13 @@ import { restoreArchive } from '../archive/restore-archive.ts'
 import { readSecrets, writeSecrets } from '../archive/secrets-file.ts'
 import { writeArchive } from '../archive/write-archive.ts'
 import { cannotRead, CommandFailure } from '../failure.ts'
-import { isDistributed, openPresentInstance, openStoppedInstance, readDistributed, requireInstance } from '../instance.ts'
+import {
+  isDistributed,
+  openPresentInstance,
+  openStoppedInstance,
+  readDistributed,
+  requireInstance,
+} from '../instance.ts'
 import { readSecretLine, record } from '../invocation.ts'
 import type { Define, DefineGroup, Invocation, Result } from '../invocation.ts'
 import { openScratchFolder } from '../unfinished.ts'

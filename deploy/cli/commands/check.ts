@@ -108,7 +108,8 @@ async function finding(check: string, look: () => Promise<string>): Promise<Find
 type Look = (subject: string) => Promise<string>
 
 async function optional(check: string, subject: string | undefined, look: Look): Promise<Finding> {
-  return subject ? await finding(check, () => look(subject)) : { check, ok: null, detail: 'not part of this environment' }
+  if (!subject) return { check, ok: null, detail: 'not part of this environment' }
+  return await finding(check, () => look(subject))
 }
 
 const readAddress = (environment: Environment) =>

@@ -76,7 +76,8 @@ function inspect(file: string, database: DatabaseSync, isForced: boolean) {
     database.exec('pragma trusted_schema = off; pragma ignore_check_constraints = on')
     const verdict = database.prepare('pragma integrity_check(1)').get()?.['integrity_check']
     if (verdict !== 'ok') throw new Error('it fails the integrity check of SQLite')
-    const stored = database.prepare('pragma main.table_list').all().filter(({ type }) => type === 'table')
+    const listed = database.prepare('pragma main.table_list').all()
+    const stored = listed.filter(({ type }) => type === 'table')
     const tables = new Map(stored.map(({ name, wr }) => [String(name), wr ? '' : 'order by rowid']))
     requireShape(file, database, tables)
     const remarks = requireKnownVersion(database, isForced)
