@@ -36,7 +36,7 @@ const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-
 export const printable = (value: string): string => value.replace(unprintable, '\u{fffd}')
 
 /** Null reads `-`. */
-const cellOf = (value: unknown): string => (value == null ? '-' : printable(String(value)).replace(/[\t\n]/g, ' '))
+const cellOf = (value: unknown): string => printable(`${(value ?? '-') as string | number}`).replace(/[\t\n]/g, ' ')
 
 export function table(header: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [header, ...rows].map((row) => row.map(cellOf))

@@ -8,9 +8,10 @@ const isTest = /\.test\.tsx?$|(^|\/)test\/|^libs\/test-kit\/|^bench\//
 const listed = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.js'], { cwd: root, encoding: 'utf8' })
 const files = listed.split('\n').filter((file) => file && !isTest.test(file))
 const folderOf = (file) => /^(?:(?:services|libs|deploy|tools)\/[^/]+(?=\/)|[^/]+(?=\/))/.exec(file)?.[0] ?? '.'
-const folders = Object.entries(Object.groupBy(files, folderOf)).sort(([one], [other]) => one.localeCompare(other))
+const folders = [...new Set(files.map(folderOf))].sort((one, other) => one.localeCompare(other))
 
-for (const [folder, found] of [...folders, ['all', files]]) {
+for (const folder of [...folders, 'all']) {
+  const found = folder === 'all' ? files : files.filter((file) => folderOf(file) === folder)
   const text = found.map((file) => readFileSync(join(root, file), 'utf8')).join('')
   const counts = [found.length, text.split('\n').length - 1, text.match(/^\s*(?:\/\/|\/\*|\*)/gm)?.length ?? 0]
   const [inFiles, inLines, inComments] = counts.map((count) => String(count).padStart(6))

@@ -46,10 +46,10 @@ async function refusalOf(call: Promise<unknown>): Promise<string | null> {
 }
 
 async function* pagesOf({ call }: Invocation, endpoint: string, query: Record<string, string | number>) {
-  for (let cursor: unknown; cursor !== null;) {
-    const page = await call({ endpoint, query: { ...query, ...(cursor !== undefined && { cursor: String(cursor) }) } })
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await call({ endpoint, query: { ...query, ...(cursor && { cursor }) } })
     yield page
-    cursor = page['nextCursor']
+    cursor = page['nextCursor'] as string | null
   }
 }
 
