@@ -1,4 +1,5 @@
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { relative, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { callerHeader, signOperator, type SigningKeys } from '@gatehouse/auth'
@@ -23,7 +24,6 @@ export const operatorCall = z.object({
 })
 export type OperatorCall = z.input<typeof operatorCall>
 export type CallAnswer = { status: number; body: Record<string, unknown> }
-export type Calls = { send(call: OperatorCall): Promise<CallAnswer> }
 
 /** Neither a replica of the service nor the socket of an embedded instance answered. */
 export class InstanceUnreachable extends Error {
@@ -49,8 +49,15 @@ export async function callService({ services, keys, clock }: CallDeps, call: Ope
   let cause: unknown
   for (const replica of replicas) {
     try {
-      const headers = { [callerHeader]: signOperator(keys, { audience: endpoint.service, now: clock.now() }) }
-      return await exchange(new URL(target, replica), endpoint.method, { headers, body })
+      const caller = signOperator(keys, { audience: endpoint.service, now: clock.now() })
+      const response = await fetch(new URL(target, replica), {
+        method: endpoint.method,
+        redirect: 'error',
+        signal: AbortSignal.timeout(answerLimitMs),
+        headers: { [callerHeader]: caller, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> }
     } catch (error) {
       if (!isUnreached(error)) throw error
       cause = error
@@ -64,21 +71,6 @@ function addressOf({ path }: Endpoint, params: Record<string, string>, query: Re
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString()
   return text ? `${filled}?${text}` : filled
-}
-
-async function exchange(
-  url: URL,
-  method: string,
-  { headers, body }: { headers: Record<string, string>; body: object | undefined },
-): Promise<CallAnswer> {
-  const response = await fetch(url, {
-    method,
-    redirect: 'error',
-    signal: AbortSignal.timeout(answerLimitMs),
-    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 /** Whether no service can have processed the request. */
@@ -98,17 +90,8 @@ export function socketPathOf(dataFolder: string): string {
 }
 
 /** Throws InstanceUnreachable. */
-export function createSocketCalls(dataFolder: string): Calls {
-  return {
-    send: async (call) => {
-      try {
-        return (await askSocket(dataFolder, '/call', call)) as CallAnswer
-      } catch (cause) {
-        throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
-      }
-    },
-  }
-}
+export const callSocket = async (dataFolder: string, call: OperatorCall): Promise<CallAnswer> =>
+  (await askSocket(dataFolder, '/call', call).catch(unreachable(dataFolder))) as CallAnswer
 
 const runningInstance = z.object({
   databaseUrl: z.string(),
@@ -124,29 +107,17 @@ export type RunningInstance = z.infer<typeof runningInstance>
 
 /** Null when no instance runs on the folder. Throws InstanceUnreachable. */
 export async function findRunningInstance(dataFolder: string): Promise<RunningInstance | null> {
-  try {
-    return runningInstance.parse((await askSocket(dataFolder, '/instance', {})).body)
-  } catch (cause) {
-    if (isAbsent(cause)) return null
-    throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
-  }
+  const asked = askSocket(dataFolder, '/instance', {}).then(({ body }) => runningInstance.parse(body))
+  return await asked.catch((cause: unknown) => (isAbsent(cause) ? null : unreachable(dataFolder)(cause)))
 }
 
 async function askSocket(dataFolder: string, path: string, body: object): Promise<{ status: number; body: unknown }> {
-  const sent = request({
-    socketPath: socketPathOf(dataFolder),
-    path,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-  })
-  const answered = new Promise<{ status: number; body: unknown }>((resolve, reject) => {
-    sent.once('error', reject)
-    sent.once('response', (response) => {
-      json(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
-    })
-  })
+  const headers = { 'content-type': 'application/json' }
+  const sent = request({ socketPath: socketPathOf(dataFolder), path, method: 'POST', headers })
+  sent.on('error', () => undefined) // one after the response ends the reading of it too
   sent.end(JSON.stringify(body))
-  return await answered
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: response.statusCode ?? 0, body: await json(response) }
 }
 
 /** A killed instance leaves its socket behind. */
@@ -155,12 +126,16 @@ function isAbsent(cause: unknown): boolean {
   return code === 'ENOENT' || code === 'ECONNREFUSED'
 }
 
+function unreachable(dataFolder: string) {
+  return (cause: unknown): never => {
+    throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
+  }
+}
+
 function explain(cause: unknown, dataFolder: string): string {
   const { code, message } = cause as NodeJS.ErrnoException
   if (code === 'EACCES')
     return `no permission to use the socket in ${dataFolder}: run the command as the instance's user`
-  if (isAbsent(cause)) {
-    return `no instance runs on the data folder ${dataFolder}: start it, or set GATEHOUSE_DATA`
-  }
+  if (isAbsent(cause)) return `no instance runs on the data folder ${dataFolder}: start it, or set GATEHOUSE_DATA`
   return `the instance in ${dataFolder} did not answer: ${message}`
 }

@@ -1,4 +1,4 @@
-import { UploadStoreRefused, type UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
+import { UploadStoreRefused, UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
 
 /** docs/operators.md, "Command line". */
 export const exitCodes = {
@@ -14,7 +14,22 @@ export const exitCodes = {
   unconfirmed: 6,
   unhealthy: 7,
 } as const
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure'
+  readonly exitCode: number
+  constructor(kind: keyof typeof exitCodes, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.exitCode = exitCodes[kind]
+  }
+}
+
+/** For a `catch`. */
+export function cannotRead(what: string) {
+  return (cause: unknown): never => {
+    throw new CommandFailure('usage', `cannot read ${what}: ${(cause as Error).message}`, cause)
+  }
+}
 
 /** The disk, a quota or a limit for files, here or at PostgreSQL. */
 export function isDiskFull(error: unknown): boolean {
@@ -23,17 +38,12 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG', '53100'].includes(code ?? /^[A-Z]+(?=: )/.exec(message)?.[0] ?? '')
 }
 
-/** The environment is wrong, or the store is away. */
-export function storeFailure(error: UploadStoreUnavailable, outcome: string): CommandFailure {
-  const kind = error instanceof UploadStoreRefused ? 'usage' : 'unreachable'
-  return new CommandFailure(kind, `UPLOAD_STORE: ${error.message}; ${outcome}`, error)
-}
-
-export class CommandFailure extends Error {
-  override readonly name = 'CommandFailure'
-  readonly exitCode: ExitCode
-  constructor(kind: keyof typeof exitCodes, message: string, cause?: unknown) {
-    super(message, { cause })
-    this.exitCode = exitCodes[kind]
+/** Of a store of uploads that refuses or is away, and of a full disk; null for what only the caller can explain. */
+export function storageFailure(error: unknown, outcome: string): CommandFailure | null {
+  if (error instanceof CommandFailure) return error
+  if (error instanceof UploadStoreUnavailable) {
+    const kind = error instanceof UploadStoreRefused ? 'usage' : 'unreachable'
+    return new CommandFailure(kind, `UPLOAD_STORE: ${error.message}; ${outcome}`, error)
   }
+  return isDiskFull(error) ? new CommandFailure('failed', `the disk is full: ${outcome}`, error) : null
 }

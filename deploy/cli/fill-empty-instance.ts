@@ -1,8 +1,7 @@
 import { createClient } from '@gatehouse/database'
 import type pg from 'pg'
-import { UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
-import { CommandFailure, isDiskFull, storeFailure } from './failure.ts'
-import { openUploadStaging, type UploadPlace, type UploadStaging } from './upload-staging.ts'
+import { CommandFailure, storageFailure } from './failure.ts'
+import { openUploadStaging, type UploadPlace } from './upload-staging.ts'
 
 type Filling<T> = UploadPlace & {
   kind: 'import' | 'restore'
@@ -16,17 +15,14 @@ type Filling<T> = UploadPlace & {
   fill: (client: pg.Client, folder: string) => Promise<T>
 }
 
-/**
- * In one transaction. The files get their names right before its commit. Throws CommandFailure, and nothing has changed
- * then. docs/operators.md, "Backup and restore".
- */
+/** In one transaction. The files get their names right before its commit. Throws CommandFailure, and nothing has changed then. */
 export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
   const { kind, databaseUrl, isDryRun = false, progress, check, fill } = filling
   const client = await createClient(databaseUrl, `gatehouse-${kind}`)
   await client.connect()
   await using opening = new AsyncDisposableStack()
   opening.defer(() => client.end()) // rolls back what is open
-  let staging: UploadStaging | undefined
+  let staging: Awaited<ReturnType<typeof openUploadStaging>> | undefined
   try {
     await client.query('begin')
     await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
@@ -56,14 +52,11 @@ async function requireEmptyInstance(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.nodes) throw new CommandFailure('refused', 'services of this instance run: stop them, and wait 15 s')
 }
 
-function explain(kind: Filling<unknown>['kind'], error: unknown): unknown {
-  if (error instanceof CommandFailure) return error
-  const { code, message } = error as { code?: string; message: string }
+function explain(kind: string, error: unknown): CommandFailure {
   const nothing = 'nothing was changed'
-  if (error instanceof UploadStoreUnavailable) return storeFailure(error, nothing)
-  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${nothing}`, error)
-  if (code === '55P03') {
-    return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, error)
-  }
+  const known = storageFailure(error, nothing)
+  if (known) return known
+  const { code, message } = error as { code?: string; message: string }
+  if (code === '55P03') return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, error)
   return new CommandFailure('failed', `the ${kind} failed: ${message}; ${nothing}`, error)
 }

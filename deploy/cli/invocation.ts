@@ -1,9 +1,11 @@
+import type { Readable, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import type { Calls, OperatorCall } from '../calls/operator-calls.ts'
+import type { OperatorCall } from '../calls/operator-calls.ts'
 import { CommandFailure } from './failure.ts'
-import { confirm, type Terminal } from './terminal.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
+export type Terminal = { input: Readable; output: Writable; errors: Writable; isInteractive: boolean }
 
 /** What a command gives: for scripts, and for people. */
 export type Result = { json: unknown; text: string }
@@ -21,39 +23,41 @@ export type Invocation = {
   progress(line: string): void
 }
 
-/** What a command does with its options and arguments. */
 type Action<Given extends object> = (invocation: Invocation, options: Given, ...args: string[]) => Promise<Result>
 
-/** Gives a command its action, and prints what comes of it. */
-export type Define = <Given extends object>(command: Command, action: Action<Given>) => void
+/** Makes a command of its usage, its description and its action, whose result is printed. */
+export type Define = <Given extends object>(usage: string, description: string, action: Action<Given>) => Command
 
-type Options = {
-  environment: Environment
-  terminal: Terminal
-  now(): number
-  /** Where the instance is, found at the first call. Throws CommandFailure. */
-  connect(environment: Environment, now: () => number): Calls
-  isConfirmed: boolean
+/** Gives what makes the commands of a group. */
+export type DefineGroup = (name: string, description: string) => Define
+
+/** Control sequences, and marks that turn the direction of text. */
+const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+export const printable = (value: string): string => value.replace(unprintable, '\u{fffd}')
+
+/** Null reads `-`. */
+const cellOf = (value: unknown): string => printable(`${(value ?? '-') as string | number}`).replace(/[\t\n]/g, ' ')
+
+export function table(header: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const cells = [header, ...rows].map((row) => row.map(cellOf))
+  const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
+  const lines = cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+  return lines.map((line) => line.trimEnd()).join('\n')
 }
 
-export function createInvocation({ environment, terminal, now, connect, isConfirmed }: Options): Invocation {
-  let calls: Calls | undefined
-  return {
-    environment,
-    terminal,
-    now,
-    call: async (call) => await answerOf((calls ??= connect(environment, now)), call),
-    confirm: (question) => confirm(terminal, question, isConfirmed),
-    progress: (line) => void terminal.errors.write(`${line}\n`),
-  }
+export function record(entries: Record<string, unknown>): string {
+  const width = Math.max(...Object.keys(entries).map((name) => name.length))
+  return Object.entries(entries)
+    .map(([name, value]) => `${name.padEnd(width)}  ${cellOf(value)}`)
+    .join('\n')
 }
 
-async function answerOf(calls: Calls, call: OperatorCall): Promise<Record<string, unknown>> {
-  const { status, body } = await calls.send(call)
-  if (status < 300) return body
-  const message = typeof body['error'] === 'string' ? body['error'] : `the instance answered with status ${status}`
-  const spaces = body['ownedSpaces'] as { id: string; name: string }[] | undefined
-  const detail = spaces ? `: ${spaces.map(({ id, name }) => `${name} (${id})`).join(', ')}` : ''
-  if (status === 404) throw new CommandFailure('unknown', message)
-  throw new CommandFailure(status >= 500 ? 'unreachable' : 'refused', `${message}${detail}`)
+export const formatTime = (ms: unknown): string | null =>
+  typeof ms === 'number' ? new Date(ms).toISOString().replace('T', ' ').slice(0, 19) : null
+
+/** Other processes can read arguments. */
+export async function readSecretLine({ input }: Terminal): Promise<string> {
+  const [line = ''] = (await text(input)).split(/\r?\n/)
+  if (!line) throw new CommandFailure('usage', 'standard input is empty: pipe the value into the command')
+  return line
 }

@@ -1,15 +1,6 @@
 // `npm run gatehouse -- <command>`, in the image `gatehouse <command>`: the operator's command line.
-import { connectInstance } from './connect.ts'
 import { runCommandLine } from './program.ts'
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
-  environment: process.env,
-  terminal: {
-    input: process.stdin,
-    output: process.stdout,
-    errors: process.stderr,
-    isInteractive: process.stdin.isTTY && process.stderr.isTTY,
-  },
-  now: () => Date.now(),
-  connect: connectInstance,
-})
+const { stdin: input, stdout: output, stderr: errors } = process
+const terminal = { input, output, errors, isInteractive: input.isTTY && errors.isTTY }
+process.exitCode = await runCommandLine(process.argv.slice(2), { environment: process.env, terminal })

@@ -1,39 +1,33 @@
+import { createInterface } from 'node:readline/promises'
+import { systemClock } from '@gatehouse/runtime'
 import { Command, CommanderError } from 'commander'
-import { InstanceUnreachable, type Calls } from '../calls/operator-calls.ts'
+import { InstanceUnreachable, type CallAnswer } from '../calls/operator-calls.ts'
 import { defineBackupCommands } from './commands/backup.ts'
 import { defineCheckCommand, UnhealthyInstance } from './commands/check.ts'
-import { defineEncryptCommand } from './commands/encrypt.ts'
 import { defineImportCommand } from './commands/import.ts'
 import { defineInviteCommands } from './commands/invites.ts'
-import { defineKeysCommand } from './commands/keys.ts'
 import { definePeerCommands } from './commands/peers.ts'
 import { defineReceiptCommands } from './commands/receipts.ts'
+import { defineSecretCommands } from './commands/secrets.ts'
 import { defineAuditCommands, defineSettingCommands } from './commands/settings.ts'
 import { defineUploadCommands } from './commands/uploads.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { createInvocation, type Define, type Environment, type Result } from './invocation.ts'
-import { printable, type Terminal } from './terminal.ts'
+import { connectInstance } from './instance.ts'
+import { printable, type Define, type Environment, type Invocation, type Result, type Terminal } from './invocation.ts'
 
-type Context = {
-  environment: Environment
-  terminal: Terminal
-  now(): number
-  connect(environment: Environment, now: () => number): Calls
-}
+type Context = { environment: Environment; terminal: Terminal }
 
 /** Gives the exit code. */
 export async function runCommandLine(args: readonly string[], context: Context): Promise<number> {
-  const { terminal } = context
   const isJson = args.includes('--json')
-  const program = createProgram(context, isJson)
   const report = (exitCode: number, message: string): number => {
     const text = isJson ? JSON.stringify({ error: message, exitCode }) : message
-    terminal.errors.write(`${printable(text)}\n`)
+    context.terminal.errors.write(`${printable(text)}\n`)
     return exitCode
   }
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    await createProgram(context, isJson).parseAsync([...args], { from: 'user' })
     return exitCodes.done
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -65,36 +59,70 @@ function createProgram(context: Context, isJson: boolean): Command {
     // It offers --yes for what looks like it.
     .showSuggestionAfterError(false)
     .showHelpAfterError('(add --help for what is possible)')
-  const define: Define = (command, action) => {
-    command.action(async (...given: unknown[]) => {
-      const args = given
-        .slice(0, -2)
-        .flat()
-        .filter((arg) => arg !== undefined) as string[]
-      const options = command.optsWithGlobals()
-      const invocation = createInvocation({ ...context, isConfirmed: options['yes'] === true })
-      const print = ({ json, text }: Result) =>
-        void terminal.output.write(`${options['json'] ? JSON.stringify(json, null, 2) : text}\n`)
-      try {
-        print(await action(invocation, command.opts(), ...args))
-      } catch (error) {
-        if (error instanceof UnhealthyInstance) print(error.result)
-        throw error
-      }
-    })
+  const defineIn = (parent: Command): Define => {
+    return (usage, description, action) => {
+      const command = parent.command(usage).description(description)
+      return command.action(async (...given: unknown[]) => {
+        const args = given.slice(0, -2).flat() as (string | undefined)[]
+        const options: Record<string, unknown> = command.optsWithGlobals()
+        const print = ({ json, text }: Result) =>
+          void terminal.output.write(`${options['json'] ? JSON.stringify(json, null, 2) : text}\n`)
+        const invocation = createInvocation(context, options['yes'] === true)
+        try {
+          print(await action(invocation, command.opts(), ...args.filter((arg) => arg !== undefined)))
+        } catch (error) {
+          if (error instanceof UnhealthyInstance) print(error.result)
+          throw error
+        }
+      })
+    }
   }
-  defineUserCommands(program, define)
-  defineInviteCommands(program, define)
-  defineSettingCommands(program, define)
-  definePeerCommands(program, define)
-  defineSessionCommands(program, define)
-  defineAuditCommands(program, define)
-  defineCheckCommand(program, define)
-  defineKeysCommand(program, define)
-  defineEncryptCommand(program, define)
-  defineBackupCommands(program, define)
-  defineImportCommand(program, define)
-  defineReceiptCommands(program, define)
-  defineUploadCommands(program, define)
+  const define = defineIn(program)
+  const group = (name: string, description: string) => defineIn(program.command(name).description(description))
+  defineUserCommands(group)
+  defineInviteCommands(group)
+  defineSettingCommands(group)
+  definePeerCommands(group)
+  defineSessionCommands(group)
+  defineAuditCommands(group)
+  defineCheckCommand(define)
+  defineSecretCommands(define)
+  defineBackupCommands(define, group)
+  defineImportCommand(define)
+  defineReceiptCommands(group)
+  defineUploadCommands(group)
   return program
+}
+
+function createInvocation({ environment, terminal }: Context, isConfirmed: boolean): Invocation {
+  let send: ReturnType<typeof connectInstance> | undefined
+  return {
+    environment,
+    terminal,
+    now: () => systemClock.now(),
+    call: async (call) => bodyOf(await (send ??= connectInstance(environment))(call)),
+    confirm: async (question) => {
+      if (!isConfirmed) await confirm(terminal, question)
+    },
+    progress: (line) => void terminal.errors.write(`${line}\n`),
+  }
+}
+
+/** Throws CommandFailure. */
+function bodyOf({ status, body }: CallAnswer): CallAnswer['body'] {
+  if (status < 300) return body
+  const message = typeof body['error'] === 'string' ? body['error'] : `the instance answered with status ${status}`
+  const spaces = body['ownedSpaces'] as { id: string; name: string }[] | undefined
+  const detail = spaces ? `: ${spaces.map(({ id, name }) => `${name} (${id})`).join(', ')}` : ''
+  if (status === 404) throw new CommandFailure('unknown', message)
+  throw new CommandFailure(status >= 500 ? 'unreachable' : 'refused', `${message}${detail}`)
+}
+
+async function confirm(terminal: Terminal, question: string): Promise<void> {
+  if (!terminal.isInteractive)
+    throw new CommandFailure('unconfirmed', `${question} This cannot be undone: repeat the command with --yes`)
+  const asked = createInterface({ input: terminal.input, output: terminal.errors })
+  const answer = await asked.question(`${printable(question)} This cannot be undone. Type yes: `)
+  asked.close()
+  if (answer.trim().toLowerCase() !== 'yes') throw new CommandFailure('unconfirmed', 'Nothing was changed')
 }

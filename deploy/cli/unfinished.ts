@@ -8,21 +8,17 @@ export const unfinishedName = (file: string): string => `${file}.${hostname()}-$
 
 /** Renaming would replace what is there. Throws CommandFailure. */
 export async function requireFilePath(file: string): Promise<void> {
+  await access(dirname(file), constants.W_OK).catch(() => {
+    throw new CommandFailure('usage', `cannot write ${file}: its folder is missing or closed`)
+  })
   const found = await lstat(file).catch(() => null)
-  const isPossible = await access(dirname(file), constants.W_OK).then(
-    () => true,
-    () => false,
-  )
-  if (!isPossible) throw new CommandFailure('usage', `cannot write ${file}: its folder is missing or closed`)
   if (found) throw new CommandFailure('usage', `${file} is there: name another one, nothing is overwritten`)
 }
 
 /** Of ended processes of this machine. */
 export async function removeUnfinishedBeside(file: string): Promise<void> {
-  await removeOfEndedProcesses(dirname(file), {
-    pid: /(\d+)\.partial$/,
-    isBefore: (text) => text.endsWith(`.${hostname()}-`),
-  })
+  const isBefore = (text: string) => text.endsWith(`.${hostname()}-`)
+  await removeOfEndedProcesses(dirname(file), { pid: /(\d+)\.partial$/, isBefore })
 }
 
 /** Folders of ended processes of this machine are removed. */

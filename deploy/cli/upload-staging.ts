@@ -3,18 +3,31 @@ import { join } from 'node:path'
 import type { UploadStoreConfig } from '@gatehouse/service-kit'
 import type pg from 'pg'
 import { openUploadStore } from '../../services/identity/src/uploads/open-upload-store.ts'
-import { atOnce, filesAtOnce } from './at-once.ts'
 
-export type UploadStaging = Awaited<ReturnType<typeof openUploadStaging>>
+/** Files at a time: requests to a store take their time, and a disk has its limits. */
+const filesAtOnce = 16
 
-const anyStaging = /^\.(backup|import|restore)-/
+/** After a failure it begins with no other file, and throws. */
+export async function eachFile(names: Iterable<string>, work: (name: string) => Promise<void>): Promise<void> {
+  const rest = take(names)
+  const worker = async () => {
+    for (const name of rest) await work(name)
+  }
+  const ends = await Promise.allSettled(Array.from({ length: filesAtOnce }, worker))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason as Error
+}
+
+/** The first worker that throws ends it for all. */
+function* take(names: Iterable<string>) {
+  yield* names
+}
 
 /** `uploadDir` is on the disk, whatever the store is. */
 export type UploadPlace = { uploadDir: string; uploadStore: UploadStoreConfig }
 
 /**
- * A folder beside the uploads, or where uploads are received, so that a rename makes a file an upload. Removes what killed runs left. A lock of the
- * database tells which folders are in use, by runs on other machines too.
+ * A folder beside the uploads, or where uploads are received, so that a rename makes a file an upload. Removes what killed
+ * runs left. A lock of the database tells which folders are in use, by runs on other machines too.
  */
 export async function openUploadStaging(
   client: pg.ClientBase,
@@ -26,9 +39,8 @@ export async function openUploadStaging(
   const folder = join(uploadDir, name)
   await mkdir(uploadDir, { recursive: true })
   await tryLock(client, name)
-  for (const other of await readdir(uploadDir)) {
-    if (anyStaging.test(other)) await removeLeftOver(client, uploadDir, other)
-  }
+  const others = (await readdir(uploadDir)).filter((other) => /^\.(backup|import|restore)-/.test(other))
+  for (const other of others) await removeLeftOver(client, uploadDir, other)
   const store = await openUploadStore(uploadStore)
   await store.check()
   await mkdir(folder)
@@ -36,14 +48,13 @@ export async function openUploadStaging(
   return {
     folder,
     /** The last step before the commit. */
-    publish: async () => {
-      await atOnce(await readdir(folder), filesAtOnce, async (file) => {
+    publish: async () =>
+      await eachFile(await readdir(folder), async (file) => {
         published.push(file)
         await store.put(file, join(folder, file))
-      })
-    },
+      }),
     /** When the commit failed. */
-    withdraw: () => atOnce(published, filesAtOnce, (file) => store.remove(file)),
+    withdraw: () => eachFile(published, (file) => store.remove(file)),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }

@@ -1,14 +1,8 @@
 import { join, resolve } from 'node:path'
 import { callerKeyLines } from '@gatehouse/auth'
 import { prepareDatabase, urlForRole } from '@gatehouse/database'
-import {
-  createScratchFolder,
-  freePort,
-  startNats,
-  startEphemeralPostgres,
-  startRedis,
-  type LocalServer,
-} from '@gatehouse/local-servers'
+import { createScratchFolder, freePort, startEphemeralPostgres, startNats, startRedis } from '@gatehouse/local-servers'
+import type { LocalServer } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { listSettings } from '@gatehouse/service-kit'
 import { ClusterProcess, projectRoot, type LogViewMode } from './cluster-process.ts'
@@ -33,26 +27,17 @@ export type ClusterOptions = {
   /** Processes that nobody stopped start again. */
   restarts?: boolean
   /** The cluster starts the others, empty. */
-  servers?: { postgres?: LocalServer; nats?: LocalServer; redis?: LocalServer }
+  servers?: Partial<Servers>
 }
 
-export type Cluster = AsyncDisposable & {
-  gateways: string[]
-  processes: ClusterProcess[]
-  postgres: LocalServer
-  nats: LocalServer
-  redis: LocalServer
-  /** DATABASE_URL is the owner's. A process has what the table of settings lets it read. */
-  environment: Record<string, string>
-}
+type Servers = { postgres: LocalServer; nats: LocalServer; redis: LocalServer }
+
+export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
 const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 
-/**
- * A distributed instance on 127.0.0.1, which ends with this process. Dispose stops the gateways first and the servers
- * last.
- */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+/** A distributed instance on 127.0.0.1, which ends with this process. Dispose stops gateways first and servers last. */
+export async function startCluster(options: ClusterOptions = {}) {
   await using opening = new AsyncDisposableStack()
   const { postgres, nats, redis } = await openServers(opening, options.servers ?? {})
   await prepareDatabase(postgres.url)
@@ -73,34 +58,29 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...urlVariables(endpoints),
     ...options.environment,
   }
-  const environment = { CALLER_KEYS: callerKeysOf(given), ...given }
+  /** DATABASE_URL is the owner's. A process has what the table of settings lets it read. */
+  const environment: Record<string, string> = { CALLER_KEYS: callerKeysOf(given), ...given }
   const processes = endpoints.map((endpoint, colorIndex) => {
-    const { role, index } = endpoint
-    const database = { DATABASE_URL: databaseUrlOf(postgres.url, role), ...options.environment }
-    const shared = readableBy(role, { ...environment, ...database })
-    const log = { mode: options.log ?? 'silent', file: join(folder, `${endpoint.name}.log`), colorIndex }
-    const root = () => options.rootOf?.(role, index) ?? projectRoot
-    const { restarts = false } = options
-    const environmentOf = () => ({ ...shared, ...options.environmentOf?.(role, index) })
-    return new ClusterProcess({ endpoint, environment: environmentOf, root, log, restarts })
+    const { role, index, name } = endpoint
+    const database = role === 'gateway' ? '' : urlForRole(postgres.url, role)
+    const shared = readableBy(role, { ...environment, DATABASE_URL: database, ...options.environment })
+    return new ClusterProcess({
+      endpoint,
+      environment: () => ({ ...shared, ...options.environmentOf?.(role, index) }),
+      root: () => options.rootOf?.(role, index) ?? projectRoot,
+      log: { mode: options.log ?? 'silent', file: join(folder, `${name}.log`), colorIndex },
+      restarts: options.restarts ?? false,
+    })
   })
   opening.defer(() => stopInOrder(processes))
   const starts = processes.map((process) => process.start())
   await Promise.allSettled(starts)
   await Promise.all(starts)
   const open = opening.move()
-  return {
-    gateways: processes.filter(({ service }) => service === 'gateway').map(({ url }) => url),
-    processes,
-    postgres,
-    nats,
-    redis,
-    environment,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
+  const gateways = processes.filter(({ service }) => service === 'gateway').map(({ url }) => url)
+  const started = { gateways, processes, postgres, nats, redis, environment }
+  return { ...started, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
-
-type Servers = Pick<Cluster, 'postgres' | 'nats' | 'redis'>
 
 async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers>): Promise<Servers> {
   const ensure = async (server: LocalServer | undefined, start: () => Promise<LocalServer>) =>
@@ -116,19 +96,11 @@ async function openServers(opening: AsyncDisposableStack, owned: Partial<Servers
   return { postgres, nats, redis }
 }
 
-function databaseUrlOf(ownerUrl: string, role: Role): string {
-  return role === 'gateway' ? '' : urlForRole(ownerUrl, role)
-}
-
-const lines = (text = ''): string[] => text.split('\n').filter((line) => line !== '')
-
-function callerKeysOf(
-  given: Partial<Record<'INTERNAL_SECRET' | 'INTERNAL_SECRET_PREVIOUS' | 'OPERATOR_SECRET', string>>,
-) {
-  const ofGateway = [...lines(given.INTERNAL_SECRET), ...lines(given.INTERNAL_SECRET_PREVIOUS)]
-  return [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', lines(given.OPERATOR_SECRET))].join(
-    '\n',
-  )
+function callerKeysOf(given: Record<string, string>): string {
+  const secretsOf = (name: string) => (given[name] ?? '').split('\n').filter((line) => line !== '')
+  const ofGateway = [...secretsOf('INTERNAL_SECRET'), ...secretsOf('INTERNAL_SECRET_PREVIOUS')]
+  const ofOperator = secretsOf('OPERATOR_SECRET')
+  return [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', ofOperator)].join('\n')
 }
 
 /** Without the settings that others read. Design: invariant 6. */

@@ -14,14 +14,14 @@ export function readClusterConfig(flags: string[], environment: Readonly<Record<
   const forwarded = listSettings().filter(({ chosenBy }) => !chosenBy?.includes('cluster'))
   const shape = Object.fromEntries(forwarded.map(({ name }) => [name, z.string().optional()]))
   const given = readVariables(environment, { PORT: PORT.kind, GATEHOUSE_DATA: GATEHOUSE_DATA.kind })
+  const replicas = readReplicas(flags)
+  const found = readVariables(environment, shape)
   return {
-    replicas: readReplicas(flags),
+    replicas,
     /** Of the first gateway. */
     port: given.PORT,
     dataFolder: resolve(given.GATEHOUSE_DATA),
-    forwarded: Object.fromEntries<string>(
-      Object.entries(readVariables(environment, shape)).flatMap(([name, value]) => (value ? [[name, value]] : [])),
-    ),
+    forwarded: Object.fromEntries(Object.entries(found).filter(([, value]) => value)) as Record<string, string>,
   }
 }
 
@@ -33,11 +33,9 @@ function readReplicas(flags: string[]): Record<Role, number> {
   } catch {
     throw new ConfigurationError([`flags: only ${roles.map((role) => `--${role} N`).join(', ')} are known`])
   }
-  const faults = roles.filter(
-    (role) => !/^[1-9][0-9]?$/.test(String(values[role])) || Number(values[role]) > maxReplicas,
-  )
-  if (faults.length > 0) {
+  const isCount = (value: unknown) => /^[1-9][0-9]?$/.test(String(value)) && Number(value) <= maxReplicas
+  const faults = roles.filter((role) => !isCount(values[role]))
+  if (faults.length > 0)
     throw new ConfigurationError(faults.map((role) => `--${role}: must be a whole number from 1 to ${maxReplicas}`))
-  }
   return Object.fromEntries(roles.map((role) => [role, Number(values[role])])) as Record<Role, number>
 }

@@ -14,9 +14,8 @@ import {
 } from '@gatehouse/service-kit'
 import { startCluster, type Cluster } from './cluster.ts'
 import { readClusterConfig, type ClusterConfig } from './config.ts'
-import { openPostgres } from '../embedded/open-postgres.ts'
+import { loadOrCreateSecrets, openPostgres } from '../embedded/data-folder.ts'
 import { openOperatorSocket } from '../embedded/operator-socket.ts'
-import { loadOrCreateSecrets } from '../embedded/secrets.ts'
 
 await runUntilStopped('cluster', async () => {
   const config = readClusterConfig(process.argv.slice(2), process.env)
@@ -63,17 +62,9 @@ async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig)
 }
 
 /** `gatehouse` finds the cluster by its folder, as it finds an embedded instance. */
-async function openCommandLine(
-  { environment, postgres, nats, redis }: Cluster,
-  folder: string,
-): Promise<AsyncDisposable> {
+async function openCommandLine({ environment, postgres, nats, redis }: Cluster, folder: string) {
   const valueOf = (name: string): string => environment[name] ?? ''
   const urlsOf = (name: string): string[] => valueOf(name).split(',')
-  const secrets = {
-    jwtSecret: valueOf('JWT_SECRET'),
-    internalSecret: valueOf('INTERNAL_SECRET'),
-    encryptionSecret: valueOf('ENCRYPTION_SECRET'),
-  }
   return await openOperatorSocket({
     dataFolder: folder,
     keys: createSigningKeys('operator', valueOf('OPERATOR_SECRET')),
@@ -87,7 +78,11 @@ async function openCommandLine(
       servers: { nats: nats.url, redis: redis.url },
       ...uploadConfig(readVariables(environment, uploadSettings), folder),
       origin: valueOf('PUBLIC_ORIGIN'),
-      secrets,
+      secrets: {
+        jwtSecret: valueOf('JWT_SECRET'),
+        internalSecret: valueOf('INTERNAL_SECRET'),
+        encryptionSecret: valueOf('ENCRYPTION_SECRET'),
+      },
       previousEncryptionSecrets: [],
     },
     clock: systemClock,
@@ -96,15 +91,15 @@ async function openCommandLine(
 }
 
 function startMessage(cluster: Cluster, config: ClusterConfig): string {
-  const gateways = cluster.gateways.map((url) => `  gateway    ${url}`)
   const others = cluster.processes.map(({ service, index, opsUrl, pid }) => {
     return `  ${`${service}-${index}`.padEnd(22)} ${opsUrl}/readyz  /metrics  (process ${pid})`
   })
   const valueOf = (name: string) => cluster.environment[name] ?? 'none'
+  const hostOf = ({ url }: { url: string }) => new URL(url).host
   return [
     'The cluster is up.',
-    ...gateways,
-    `  postgres   ${new URL(cluster.postgres.url).host}   nats ${new URL(cluster.nats.url).host}   redis ${new URL(cluster.redis.url).host}`,
+    ...cluster.gateways.map((url) => `  gateway    ${url}`),
+    `  postgres   ${hostOf(cluster.postgres)}   nats ${hostOf(cluster.nats)}   redis ${hostOf(cluster.redis)}`,
     `  data       ${resolve(config.dataFolder, 'cluster')}`,
     '  For services behind the gateway (docs/integrating.md 10):',
     `  PUBLIC_ORIGIN=${valueOf('PUBLIC_ORIGIN')}   the issuer of statements`,

@@ -4,35 +4,25 @@ import { serviceNames, services, variablePrefix, type ServiceName } from '@gateh
 export type Role = ServiceName | 'gateway'
 export const roles: readonly Role[] = [...serviceNames, 'gateway']
 
-type Entrypoint = {
-  /** From the project's root. */
-  file: string
-  flags: readonly string[]
-  portVariable: string
-  /** Null for the gateway. */
-  urlVariable: string | null
+/** `file`: from the project's root. `urlVariable`: null for the gateway. */
+type Entrypoint = { file: string; flags: readonly string[]; portVariable: string; urlVariable: string | null }
+
+function entrypointOf(role: Role): Entrypoint {
+  if (role === 'gateway') return { file: 'gateway/src/main.ts', flags: [], portVariable: 'PORT', urlVariable: null }
+  const [file, prefix] = [`services/${role}/src/main.ts`, variablePrefix(role)]
+  return { file, flags: services[role].flags, portVariable: `${prefix}_PORT`, urlVariable: `${prefix}_URL` }
 }
 
-const ofServices = serviceNames.map((name): [Role, Entrypoint] => {
-  const prefix = variablePrefix(name)
-  const file = `services/${name}/src/main.ts`
-  return [name, { file, flags: services[name].flags, portVariable: `${prefix}_PORT`, urlVariable: `${prefix}_URL` }]
-})
-
-export const entrypoints = Object.fromEntries([
-  ...ofServices,
-  ['gateway', { file: 'gateway/src/main.ts', flags: [], portVariable: 'PORT', urlVariable: null }],
-]) as Record<Role, Entrypoint>
+const named = roles.map((role) => [role, entrypointOf(role)] as const)
+export const entrypoints = Object.fromEntries(named) as Record<Role, Entrypoint>
 
 export type Endpoint = { role: Role; index: number; name: string; port: number; opsPort: number }
 
 type Options = { replicas?: Partial<Record<Role, number>>; gatewayPort?: number }
+type NextPort = (name: string) => Promise<number>
 
 /** By default one of each role. */
-export async function assignEndpoints(
-  options: Options,
-  nextPort: (name: string) => Promise<number>,
-): Promise<Endpoint[]> {
+export async function assignEndpoints(options: Options, nextPort: NextPort): Promise<Endpoint[]> {
   const endpoints: Endpoint[] = []
   for (const role of roles) {
     for (let index = 0; index < (options.replicas?.[role] ?? 1); index += 1) {
@@ -48,18 +38,14 @@ export async function assignEndpoints(
 }
 
 export function urlVariables(endpoints: readonly Endpoint[]): Record<string, string> {
-  const variables: Record<string, string> = {}
-  for (const role of roles) {
-    const urls = endpoints.filter((endpoint) => endpoint.role === role).map(({ port }) => `http://127.0.0.1:${port}`)
-    const { urlVariable } = entrypoints[role]
-    if (urlVariable) variables[urlVariable] = urls.join(',')
-    else if (urls[0]) variables.PUBLIC_ORIGIN = urls[0]
-  }
-  return variables
+  const urlsOf = (role: Role) =>
+    endpoints.filter((endpoint) => endpoint.role === role).map(({ port }) => `http://127.0.0.1:${port}`)
+  const ofServices = serviceNames.map((name) => [`${variablePrefix(name)}_URL`, urlsOf(name).join(',')] as const)
+  const [origin] = urlsOf('gateway')
+  return { ...Object.fromEntries(ofServices), ...(origin && { PUBLIC_ORIGIN: origin }) }
 }
 
-export function portVariables({ role, port, opsPort }: Endpoint): Record<string, string> {
-  const variables: Record<string, string> = { [entrypoints[role].portVariable]: String(port) }
-  if (role === 'gateway') variables.OPS_PORT = String(opsPort)
-  return variables
-}
+export const portVariables = ({ role, port, opsPort }: Endpoint): Record<string, string> => ({
+  [entrypoints[role].portVariable]: String(port),
+  ...(role === 'gateway' && { OPS_PORT: String(opsPort) }),
+})

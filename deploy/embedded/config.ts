@@ -12,7 +12,7 @@ import {
   type ServerAddress,
   type TracingOptions,
 } from '@gatehouse/service-kit/start'
-import { loadOrCreateSecrets } from './secrets.ts'
+import { loadOrCreateSecrets } from './data-folder.ts'
 
 export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | 'redis' | 'callerKeys'> & {
   dataFolder: string
@@ -24,10 +24,7 @@ export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | '
   operatorSecret: string
 }
 
-/**
- * The first start creates secrets that the environment does not name. Throws ConfigurationError with every fault.
- * Contract: 8.
- */
+/** The first start creates secrets that the environment does not name. Throws ConfigurationError with every fault. Contract: 8. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): EmbeddedConfig {
   const given = readSettings('embedded', environment)
   const dataFolder = resolve(given.GATEHOUSE_DATA)

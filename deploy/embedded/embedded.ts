@@ -6,15 +6,8 @@ import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { startGateway } from '@gatehouse/gateway'
 import { startIdentity } from '@gatehouse/identity'
 import { startInvite } from '@gatehouse/invite'
-import {
-  ConfigurationError,
-  createLog,
-  createMetrics,
-  openTracing,
-  type Log,
-  type Resources,
-  type ServiceConfig,
-} from '@gatehouse/service-kit'
+import { ConfigurationError, createLog, createMetrics, openTracing } from '@gatehouse/service-kit'
+import type { Log, Resources, ServiceConfig } from '@gatehouse/service-kit'
 import { startSessionGateway } from '@gatehouse/session-gateway'
 import type { EmbeddedConfig } from './config.ts'
 import { openOperatorSocket } from './operator-socket.ts'
@@ -22,17 +15,14 @@ import { openOperatorSocket } from './operator-socket.ts'
 /** Less than a drain, so that refused requests are answered. */
 const hashingDrainMs = 25_000
 
-/**
- * Every service in one process. It stops the gateway first, then the services, then the cache, the bus and the
- * connections to PostgreSQL.
- */
+/** Every service in one process. It stops the gateway first, then the services, then cache, bus and database. */
 export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string, overrides: { log?: Log } = {}) {
   await using opening = new AsyncDisposableStack()
   const log = overrides.log ?? createLog({ level: config.logLevel, service: 'gatehouse' })
   const tracing = config.tracing && opening.use(await openTracing('gatehouse', config.tracing, log))
   await prepareDatabase(databaseUrl)
-  const url = urlForRole(databaseUrl, 'embedded')
-  const orm = await connectDatabase({ url, connections: 20, applicationName: 'gatehouse' })
+  const ofRole = urlForRole(databaseUrl, 'embedded')
+  const orm = await connectDatabase({ url: ofRole, connections: 20, applicationName: 'gatehouse' })
   opening.defer(() => orm.close())
   const bus = opening.use(await openBus(config.nats, log))
   const resources: Resources = {
@@ -54,18 +44,12 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const previousEncryptionSecrets = config.previousEncryptionSecrets ?? []
   const instance = { databaseUrl, uploadDir, uploadStore, origin, secrets, previousEncryptionSecrets }
   const keys = createSigningKeys('operator', operatorSecret)
-  const socket = { dataFolder, keys, services, instance, clock: systemClock, log }
-  opening.use(await openOperatorSocket(socket))
+  opening.use(await openOperatorSocket({ dataFolder, keys, services, instance, clock: systemClock, log }))
   // Before the drain of the gateway has ended.
   opening.defer(() => identity.deps.hasher.drain(hashingDrainMs))
   const open = opening.move()
-  return {
-    url: gateway.url,
-    opsUrl: gateway.opsUrl,
-    port: gateway.port,
-    deps: identity.deps,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
+  const { url, opsUrl, port } = gateway
+  return { url, opsUrl, port, deps: identity.deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 /** NATS only for upstreams. Throws ConfigurationError when NATS refuses. docs/decisions/embedded-bus.md. */

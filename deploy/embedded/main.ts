@@ -1,24 +1,20 @@
 // `npm start`. The services are imported while PostgreSQL starts, so that little is imported here.
 import { createLog, runUntilStopped } from '@gatehouse/service-kit/start'
 import { readConfig, type EmbeddedConfig } from './config.ts'
-import { openPostgres } from './open-postgres.ts'
+import { openPostgres } from './data-folder.ts'
 
 await runUntilStopped('gatehouse', async () => {
   const config = readConfig(process.env)
   const { dataFolder, databasePassword: password } = config
   const log = createLog({ level: config.logLevel, service: 'gatehouse', ...(await terminalDestination()) })
   await using opening = new AsyncDisposableStack()
-  const spawned = Promise.withResolvers<void>()
-  const onRelocated = (folder: string) =>
-    log.warn(
-      { folder, dataFolder },
-      'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere',
-    )
+  const { promise: spawned, resolve: onSpawned } = Promise.withResolvers<void>()
+  const relocated = 'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere'
+  const onRelocated = (folder: string) => log.warn({ folder, dataFolder }, relocated)
+  const server = openPostgres(dataFolder, { password, onSpawned, onRelocated })
   const [postgres, { startEmbedded }] = await Promise.all([
-    openPostgres(dataFolder, { password, onSpawned: spawned.resolve, onRelocated }).then((server) =>
-      opening.use(server),
-    ),
-    spawned.promise.then(() => import('./embedded.ts')),
+    server.then((opened) => opening.use(opened)),
+    spawned.then(() => import('./embedded.ts')),
   ])
   const instance = opening.use(await startEmbedded(config, postgres.url, { log }))
   process.stdout.write(`\n${startMessage(config, instance)}\n\n`)

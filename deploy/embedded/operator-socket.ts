@@ -5,14 +5,8 @@ import type { SigningKeys } from '@gatehouse/auth'
 import { limits, type ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
-import {
-  callService,
-  operatorCall,
-  type CallAnswer,
-  maxSocketPath,
-  socketPathOf,
-  type RunningInstance,
-} from '../calls/operator-calls.ts'
+import { callService, maxSocketPath, operatorCall, socketPathOf } from '../calls/operator-calls.ts'
+import type { CallAnswer, RunningInstance } from '../calls/operator-calls.ts'
 
 type Options = {
   /** Locked by this process. */
@@ -25,10 +19,7 @@ type Options = {
   log: Log
 }
 
-/**
- * The command line of the instance's user acts as the operator. A path that is too long for a socket is logged.
- * docs/decisions/operator-caller.md.
- */
+/** The command line of the instance's user acts as the operator. docs/decisions/operator-caller.md. */
 export async function openOperatorSocket(options: Options): Promise<AsyncDisposable> {
   const { dataFolder, log } = options
   const path = socketPathOf(dataFolder)
@@ -63,14 +54,12 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
   await listening
 }
 
-type AnswerDeps = Parameters<typeof callService>[0] & { log: Log; instance: RunningInstance }
-
-async function answer(deps: AnswerDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(deps: Options, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { status, body } = await forward(deps, request)
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(body))
 }
 
-async function forward(deps: AnswerDeps, request: IncomingMessage): Promise<CallAnswer> {
+async function forward(deps: Options, request: IncomingMessage): Promise<CallAnswer> {
   try {
     if (Number(request.headers['content-length'] ?? Infinity) > limits.jsonBodyBytes)
       return refusal(413, 'The call is too large')

@@ -1,7 +1,7 @@
 // `npm run example`: an instance in one process as `npm start` runs it, with examples/chat behind its gateway.
 import { createLog, runUntilStopped } from '@gatehouse/service-kit'
 import { readConfig } from '../embedded/config.ts'
-import { openPostgres } from '../embedded/open-postgres.ts'
+import { openPostgres } from '../embedded/data-folder.ts'
 import { createLogFormatter } from '../embedded/pretty-log.ts'
 import { startExample } from './start-example.ts'
 

@@ -3,12 +3,15 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { connectDatabase, prepareDatabase } from '@gatehouse/database'
-import { findProgram, freePort, ManagedProcess, missingProgram, startNats } from '@gatehouse/local-servers'
+import { freePort, ManagedProcess, requireProgram, startNats } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import type { Log } from '@gatehouse/service-kit'
 import { parse, stringify } from 'yaml'
 import { readConfig, type EmbeddedConfig } from '../embedded/config.ts'
 import { startEmbedded } from '../embedded/embedded.ts'
+
+const projectRoot = resolve(import.meta.dirname, '../..')
+const examplesFolder = join(projectRoot, 'examples')
 
 type Options = {
   environment: Readonly<Record<string, string | undefined>>
@@ -25,54 +28,36 @@ export async function startExample({ environment, dataFolder, databaseUrl, log, 
   await using opening = new AsyncDisposableStack()
   const [port, roomsPort] = [await freePort(), await freePort()]
   const roomsKey = join(dataFolder, 'rooms.pem')
-  const upstreamsFile = await writeUpstreams(dataFolder, {
-    ports: { chat: port, 'chat-python': roomsPort },
-    publicKey: await makeKey(roomsKey),
-  })
+  const ports = { chat: port, 'chat-python': roomsPort }
+  const upstreamsFile = await writeUpstreams(dataFolder, { ports, publicKey: await makeKey(roomsKey) })
   const nats = opening.use(await startNats({ folder: join(dataFolder, 'nats') }))
   const config = readConfig({ ...environment, NATS_URL: nats.url, GATEHOUSE_UPSTREAMS: upstreamsFile })
   await prepareDatabase(databaseUrl)
   const common = { NATS_URL: nats.url, PUBLIC_ORIGIN: config.publicAddress.origin }
   const gateway = localOrigin(config)
+  const open = (options: ExampleOptions) => opening.use(new ExampleProcess(options))
   const keys = { KEYS_URL: `${gateway}/api/upstream-keys` }
-  const ofChat = { ...common, ...keys, PORT: String(port), DATABASE_URL: await createRole(databaseUrl) }
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', join(examplesFolder, 'chat/main.ts')]
-  const address = `http://127.0.0.1:${port}/api/chat`
-  const chat = opening.use(
-    new ExampleProcess({ name: 'examples/chat', command: node, variables: ofChat, address, restarts }),
-  )
+  const chat = open({
+    name: 'examples/chat',
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', join(examplesFolder, 'chat/main.ts')],
+    variables: { ...common, ...keys, PORT: String(port), DATABASE_URL: await createRole(databaseUrl) },
+    address: `http://127.0.0.1:${port}/api/chat`,
+    restarts,
+  })
   const roomsUrl = `http://127.0.0.1:${roomsPort}/`
-  const ofRooms = {
-    ...common,
-    GATEWAY_URL: gateway,
-    KEY: roomsKey,
-    PORT: String(roomsPort),
-    DATABASE: join(dataFolder, 'rooms.db'),
-  }
-  const rooms = opening.use(
-    new ExampleProcess({
-      ...{ name: 'examples/chat-python', command: [requirePython(), join(examplesFolder, 'chat-python/rooms.py')] },
-      ...{ variables: ofRooms, address: roomsUrl, restarts },
-    }),
-  )
+  const files = { KEY: roomsKey, DATABASE: join(dataFolder, 'rooms.db') }
+  const rooms = open({
+    name: 'examples/chat-python',
+    command: [requireProgram('python3'), join(examplesFolder, 'chat-python/rooms.py')],
+    variables: { ...common, ...files, GATEWAY_URL: gateway, PORT: String(roomsPort) },
+    address: roomsUrl,
+    restarts,
+  })
   await Promise.all([chat.start(), rooms.start()])
   const instance = opening.use(await startEmbedded(config, databaseUrl, { log }))
-  const open = opening.move()
-  return {
-    config,
-    instance,
-    natsUrl: nats.url,
-    chat,
-    rooms,
-    roomsUrl,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
-}
-
-function requirePython(): string {
-  const python = findProgram('python3')
-  if (python === null) throw new Error(missingProgram('python3'))
-  return python
+  const opened = opening.move()
+  const started = { config, instance, natsUrl: nats.url, chat, rooms, roomsUrl }
+  return { ...started, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** Gives the public half as the file of upstreams has it. */
@@ -120,9 +105,6 @@ function localOrigin({ host, port }: EmbeddedConfig): string {
   return `http://${isEvery ? '127.0.0.1' : host}:${port}`
 }
 
-const projectRoot = resolve(import.meta.dirname, '../..')
-const examplesFolder = join(projectRoot, 'examples')
-
 type ExampleOptions = {
   name: string
   command: string[]
@@ -164,11 +146,6 @@ class ExampleProcess extends ManagedProcess {
 }
 
 async function answers(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(url)
-    await response.text()
-    return true
-  } catch {
-    return false
-  }
+  const answered = fetch(url).then((response) => response.text())
+  return (await answered.catch(() => null)) !== null
 }

@@ -9,7 +9,6 @@ import { callerHeader, callerKeyLines, createCallerVerifier, createReceiptKeys, 
 import { appCode, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { findRunningInstance } from '../calls/operator-calls.ts'
-import { connectInstance } from '../cli/connect.ts'
 import { runCommandLine } from '../cli/program.ts'
 import { postJson, startInstance, startProgram } from './program.ts'
 
@@ -330,6 +329,6 @@ async function runArguments(args: string[], environment: Record<string, string>,
     errors: collect('errors'),
     isInteractive: false,
   }
-  const code = await runCommandLine(args, { environment, terminal, now: () => Date.now(), connect: connectInstance })
+  const code = await runCommandLine(args, { environment, terminal })
   return { code, ...written }
 }

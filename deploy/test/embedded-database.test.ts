@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { connectDatabase, migrateDatabase } from '@gatehouse/database'
 import { startPersistentPostgres } from '@gatehouse/local-servers'
 import pg from 'pg'
-import { loadOrCreateSecrets } from '../embedded/secrets.ts'
+import { loadOrCreateSecrets } from '../embedded/data-folder.ts'
 import { postJson, startInstance } from './program.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }

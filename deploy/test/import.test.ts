@@ -11,7 +11,7 @@ import pg from 'pg'
 import sharp from 'sharp'
 import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
 import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
-import { importDatabase } from '../cli/import/import-database.ts'
+import { importDatabase } from '../cli/commands/import.ts'
 import { newestVersion, writeOtherDatabase } from './other-server.ts'
 import { embeddedMain, postJson, startProgram, uploadsIn } from './program.ts'
 

@@ -8,7 +8,7 @@ export type Adapter = {
   prepare(origin: string): Promise<void>
   logIn(origin: string): Promise<Credential>
   /** `run` ends with the server's answer. */
-  acts: Record<string, { endsSockets: boolean; run: (origin: string, credential: Credential) => Promise<void> }>
+  acts: Record<string, { endsSockets?: true; run: (origin: string, credential: Credential) => Promise<unknown> }>
   read: { path: string }
   openSocket?(origin: string, credential: Credential): Promise<ProbedSocket>
 }
@@ -20,15 +20,11 @@ export type ProbedSocket = {
   close(): void
 }
 
-export type Account = { username: string; password: string }
+type Account = { username: string; password: string }
 
 async function post(url: string, body: object, headers: Credential = {}): Promise<Response> {
-  const init = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  }
-  const response = await fetch(url, init)
+  const init = { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
+  const response = await fetch(url, { method: 'POST', ...init })
   if (!response.ok) throw new Error(`POST ${url} was answered with ${response.status}: ${await response.text()}`)
   return response
 }
@@ -37,18 +33,16 @@ async function post(url: string, body: object, headers: Credential = {}): Promis
 export function gatehouse(account?: Account): Adapter {
   const username = account?.username ?? `probe_${randomBytes(6).toString('hex')}`
   let password = account?.password ?? newPassword()
-  const withToken = (token: unknown): Credential => ({ authorization: `Bearer ${String(token)}` })
   return {
     prepare: async (origin) => {
       if (!account) await post(`${origin}/api/auth/register`, { username, password })
     },
     logIn: async (origin) => {
       const response = await post(`${origin}/api/auth/login`, { username, password })
-      return withToken(((await response.json()) as { token: string }).token)
+      return { authorization: `Bearer ${((await response.json()) as { token: string }).token}` }
     },
     acts: {
       'change of password': {
-        endsSockets: false,
         run: async (origin, credential) => {
           const body = { currentPassword: password, newPassword: newPassword() }
           await post(`${origin}/api/users/@me/change-password`, body, credential)
@@ -57,15 +51,15 @@ export function gatehouse(account?: Account): Adapter {
       },
       'end of all sessions': {
         endsSockets: true,
-        run: async (origin, credential) => {
-          await post(`${origin}/api/users/@me/sessions/end`, { password }, credential)
-        },
+        run: (origin, credential) => post(`${origin}/api/users/@me/sessions/end`, { password }, credential),
       },
     },
     read: { path: '/api/users/@me' },
     openSocket: async (origin, credential) => await openSocket(origin, credential['authorization']?.slice(7) ?? ''),
   }
 }
+
+const parse = (data: Buffer) => JSON.parse(data.toString()) as { code?: string; user?: { isAdmin: boolean } }
 
 async function openSocket(origin: string, token: string): Promise<ProbedSocket> {
   const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/ws`)
@@ -74,12 +68,10 @@ async function openSocket(origin: string, token: string): Promise<ProbedSocket> 
     socket.once('error', reject)
     socket.once('close', (code) => reject(new Error(`the socket at ${origin} was closed with ${code}`)))
     // The first message is `ready`, or the error before the close.
-    socket.once('message', (data: Buffer) => {
-      resolve((JSON.parse(data.toString()) as { user?: { isAdmin: boolean } }).user?.isAdmin === true)
-    })
+    socket.once('message', (data: Buffer) => resolve(parse(data).user?.isAdmin === true))
   })
   let onAnswer: (code: string | undefined) => void = () => undefined
-  socket.on('message', (data: Buffer) => onAnswer((JSON.parse(data.toString()) as { code?: string }).code))
+  socket.on('message', (data: Buffer) => onAnswer(parse(data).code))
   socket.on('close', () => onAnswer('token_revoked'))
   return {
     isAccepted: async () => {
@@ -109,17 +101,11 @@ export function betterAuth(account?: Account): Adapter {
     },
     logIn: async (origin) => {
       const response = await post(`${origin}/api/auth/sign-in/email`, { email, password }, { origin })
-      return {
-        origin,
-        cookie: response.headers
-          .getSetCookie()
-          .map((cookie) => cookie.split(';')[0])
-          .join('; '),
-      }
+      const cookies = response.headers.getSetCookie().map((cookie) => cookie.split(';')[0])
+      return { origin, cookie: cookies.join('; ') }
     },
     acts: {
       'change of password': {
-        endsSockets: false,
         run: async (origin, credential) => {
           const body = { currentPassword: password, newPassword: newPassword(), revokeOtherSessions: true }
           await post(`${origin}/api/auth/change-password`, body, credential)
@@ -127,10 +113,7 @@ export function betterAuth(account?: Account): Adapter {
         },
       },
       'end of all sessions': {
-        endsSockets: false,
-        run: async (origin, credential) => {
-          await post(`${origin}/api/auth/revoke-sessions`, {}, credential)
-        },
+        run: (origin, credential) => post(`${origin}/api/auth/revoke-sessions`, {}, credential),
       },
     },
     read: { path: '/api/auth/get-session' },

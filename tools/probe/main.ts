@@ -14,12 +14,10 @@ if (!options) {
 }
 try {
   const results = await probe({ ...options, watchMs: 3_000 })
-  print(results)
-  process.exitCode = results.some(
-    ({ accepted, messagesAccepted, lastClosedMs }) => accepted + messagesAccepted > 0 || lastClosedMs === null,
-  )
-    ? 1
-    : 0
+  for (const result of results) print(result)
+  const isStale = ({ accepted, messagesAccepted, lastClosedMs }: Result) =>
+    accepted + messagesAccepted > 0 || lastClosedMs === null
+  process.exitCode = results.some(isStale) ? 1 : 0
 } catch (error) {
   console.error((error as Error).message)
   process.exitCode = 2
@@ -47,20 +45,11 @@ function readOptions() {
   }
 }
 
-function print(results: readonly Result[]): void {
-  const ms = (value: number | null) => (value === null ? 'stays open' : `${value.toFixed(1)} ms`)
-  for (const result of results) {
-    console.log(`${result.act}:`)
-    console.log(
-      `  requests   ${result.accepted} of ${result.requests} accepted, the last ${ms(result.lastAcceptedMs)} after the answer`,
-    )
-    if (result.messages > 0) {
-      const { messages, messagesAccepted, lastMessageMs } = result
-      console.log(
-        `  messages   ${messagesAccepted} of ${messages} accepted, the last ${ms(lastMessageMs)} after the answer`,
-      )
-    }
-    if (result.sockets === 0) continue
-    console.log(`  sockets    ${result.sockets}, closed ${ms(result.lastClosedMs)} after the answer`)
-  }
+function print({ act, requests, accepted, messages, messagesAccepted, sockets, ...last }: Result): void {
+  const after = (ms: number | null) => `${ms === null ? 'stays open' : `${ms.toFixed(1)} ms`} after the answer`
+  console.log(`${act}:`)
+  console.log(`  requests   ${accepted} of ${requests} accepted, the last ${after(last.lastAcceptedMs)}`)
+  if (messages > 0)
+    console.log(`  messages   ${messagesAccepted} of ${messages} accepted, the last ${after(last.lastMessageMs)}`)
+  if (sockets > 0) console.log(`  sockets    ${sockets}, closed ${after(last.lastClosedMs)}`)
 }

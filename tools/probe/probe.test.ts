@@ -22,7 +22,6 @@ async function startReplicas(delayMs: number) {
     logIn: async () => ({ authorization: String((logins += 1)) }),
     acts: {
       revocation: {
-        endsSockets: false,
         run: async () => {
           for (let token = 1; token <= logins; token += 1) {
             revoked[0]!.add(String(token))

@@ -1,24 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Adapter, Credential, ProbedSocket } from './adapters.ts'
 
-/** After the answer to an act, in milliseconds. */
-export type Result = {
-  act: string
+const emptyResult = (act: string) => ({
+  act,
   /** Sent after the answer. */
-  requests: number
-  accepted: number
-  lastAcceptedMs: number
+  ...{ requests: 0, accepted: 0, lastAcceptedMs: 0 },
   /** Of sockets, sent after the answer. */
-  messages: number
-  messagesAccepted: number
-  lastMessageMs: number
+  ...{ messages: 0, messagesAccepted: 0, lastMessageMs: 0 },
   /** Only where the act ends sockets. */
-  sockets: number
+  sockets: 0,
   /** Null where a socket stayed open. */
-  lastClosedMs: number | null
-}
+  lastClosedMs: 0 as number | null,
+})
+/** After the answer to an act, in milliseconds. */
+export type Result = ReturnType<typeof emptyResult>
 
-export type ProbeOptions = {
+type ProbeOptions = {
   adapter: Adapter
   /** The first is asked to revoke. */
   origins: readonly [string, ...string[]]
@@ -37,11 +34,8 @@ const betweenMessagesMs = 150
 export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4 }: ProbeOptions): Promise<Result[]> {
   await adapter.prepare(origins[0])
   const results: Result[] = []
-  for (const [name, { endsSockets, run }] of Object.entries(adapter.acts)) {
-    const result: Result = {
-      ...{ act: name, requests: 0, accepted: 0, lastAcceptedMs: 0, sockets: 0, lastClosedMs: 0 },
-      ...{ messages: 0, messagesAccepted: 0, lastMessageMs: 0 },
-    }
+  for (const [name, { endsSockets = false, run }] of Object.entries(adapter.acts)) {
+    const result = emptyResult(name)
     results.push(result)
     for (let round = 0; round < rounds; round += 1) {
       const old = await adapter.logIn(origins[0])
@@ -65,7 +59,7 @@ type Round = Omit<Required<ProbeOptions>, 'rounds'> & {
 
 async function probeOnce(
   { adapter, origins, sockets, old, concurrency, watchMs, result, endsSockets }: Round,
-  act: () => Promise<void>,
+  act: () => Promise<unknown>,
 ) {
   let answeredAt = Infinity
   const stopping = new AbortController()
@@ -105,8 +99,8 @@ async function probeOnce(
       socket.close()
       if (!endsSockets) return
       result.sockets += 1
-      result.lastClosedMs =
-        closedMs === null || result.lastClosedMs === null ? null : Math.max(result.lastClosedMs, closedMs)
+      const isOpen = closedMs === null || result.lastClosedMs === null
+      result.lastClosedMs = isOpen ? null : Math.max(result.lastClosedMs ?? 0, closedMs ?? 0)
     }
   }
 

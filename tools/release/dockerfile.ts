@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const files = ['deploy/Dockerfile', 'docker-compose.yml'] as const
 const namedImage = /^(FROM | +image: )([\w./-]+):([\w.-]+)(?:@(sha256:[0-9a-f]{64}))?(?= |$)/gm
 
-export type BaseImage = { name: string; tag: string; digest: string | null }
+type BaseImage = { name: string; tag: string; digest: string | null }
 
 /** The images that ours and the compose file start from; of those of one tag, one. */
 export function readBaseImages(root: string): BaseImage[] {
@@ -27,19 +27,17 @@ export function writeDigests(root: string, digests: ReadonlyMap<string, string>)
   }
 }
 
-export type FinalStage = {
-  base: BaseImage
-  copies: { from: string; to: string; owner: number }[]
-  config: { Env: string[]; WorkingDir: string; User: string; Entrypoint: string[]; Cmd: string[] }
-}
+type Copy = { from: string; to: string; owner: number }
+type Config = { Env: string[]; WorkingDir: string; User: string; Entrypoint: string[]; Cmd: string[] }
+export type FinalStage = { base: BaseImage; copies: Copy[]; config: Config }
 
 /** The last stage of the Dockerfile, which only copies folders of the stage before. Throws on what it does not know. */
 export function readFinalStage(root: string): FinalStage {
   const text = readFileSync(join(root, 'deploy/Dockerfile'), 'utf8')
   const stage = text.slice(text.lastIndexOf('\nFROM ') + 1)
   const [[, , name = '', tag = '', digest = null] = []] = stage.matchAll(namedImage)
-  const config: FinalStage['config'] = { Env: [], WorkingDir: '/', User: '', Entrypoint: [], Cmd: [] }
-  const copies: FinalStage['copies'] = []
+  const config: Config = { Env: [], WorkingDir: '/', User: '', Entrypoint: [], Cmd: [] }
+  const copies: Copy[] = []
   for (const line of stage.split('\n').slice(1)) {
     const [, word, rest = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? []
     if (word === 'ENV') config.Env.push(...rest.split(' '))
@@ -53,7 +51,7 @@ export function readFinalStage(root: string): FinalStage {
   return { base: { name, tag, digest }, copies, config }
 }
 
-function readCopy(text: string): FinalStage['copies'][number] {
+function readCopy(text: string): Copy {
   const [, owner = '0', from, to] = /^--from=build (?:--chown=(\d+):\d+ )?\S*\/image\/(\S+) (\/\S*)$/.exec(text) ?? []
   if (!from || !to) throw new Error(`deploy/Dockerfile: the release knows no "COPY ${text}"`)
   return { from, to, owner: Number(owner) }

@@ -50,14 +50,23 @@ export async function writeImageFiles(platform: Platform): Promise<void> {
 /** What is not within the programs: addons and Node, as the lock file pins them, for a platform that need not be this one. */
 async function writePackages(platform: Platform, app: string): Promise<void> {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> }
+  const architecture = architectures[platform]
   const wanted = new Map<string, Fetched>()
-  for (const name of addons) addWithDependencies(lock.packages, platform, { from: '', name }, wanted)
-  const node = `node-linux-${architectures[platform]}`
+  function addWithDependencies(name: string, from = ''): void {
+    const paths = [`${from}/node_modules/${name}`, `node_modules/${name}`]
+    const path = paths.find((one) => lock.packages[one]) ?? ''
+    const locked = lock.packages[path]
+    if (!path || !locked || wanted.has(path)) return
+    const { os, cpu, libc, version, integrity, dependencies, optionalDependencies } = locked
+    if ([os?.includes('linux'), cpu?.includes(architecture), libc?.includes('glibc')].includes(false)) return
+    wanted.set(path, { path, name, version, integrity })
+    for (const one of Object.keys({ ...dependencies, ...optionalDependencies })) addWithDependencies(one, path)
+  }
+  for (const name of addons) addWithDependencies(name)
+  const node = `node-linux-${architecture}`
   const { version } = lock.packages['node_modules/node'] as Locked
-  for (const { files, path, name } of await fetchPackages([
-    ...wanted.values(),
-    { path: node, name: node, version, integrity: undefined },
-  ])) {
+  wanted.set(node, { path: node, name: node, version, integrity: undefined })
+  for (const { files, path, name } of await fetchPackages([...wanted.values()])) {
     for (const [file, { body, isExecutable }] of files) {
       const inside = file.slice(file.indexOf('/') + 1)
       if (name === node && inside !== 'bin/node') continue
@@ -68,36 +77,14 @@ async function writePackages(platform: Platform, app: string): Promise<void> {
   }
 }
 
-type Named = { from: string; name: string }
-
-function addWithDependencies(
-  packages: Record<string, Locked>,
-  platform: Platform,
-  { from, name }: Named,
-  found: Map<string, Fetched>,
-): void {
-  const path = [`${from}/node_modules/${name}`, `node_modules/${name}`].find((one) => packages[one])
-  const locked = path === undefined ? undefined : packages[path]
-  if (!path || !locked || found.has(path)) return
-  const { os, cpu, libc, version, integrity, dependencies, optionalDependencies } = locked
-  const target = { os: 'linux', cpu: architectures[platform], libc: 'glibc' }
-  if (![os?.includes(target.os), cpu?.includes(target.cpu), libc?.includes(target.libc)].every((fits) => fits ?? true))
-    return
-  found.set(path, { path, name, version, integrity })
-  for (const one of Object.keys({ ...dependencies, ...optionalDependencies }))
-    addWithDependencies(packages, platform, { from: path, name: one }, found)
-}
-
 /** Throws where a package is not the one that the lock file names. */
 async function fetchPackages(wanted: readonly Fetched[]) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-packages-'))
   try {
     const specs = wanted.map(({ name, version }) => `${name}@${version}`)
     const args = ['pack', '--json', '--silent', '--prefer-offline', '--pack-destination', folder, ...specs]
-    const packed = JSON.parse(execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })) as {
-      name: string
-      filename: string
-    }[]
+    const output = execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })
+    const packed = JSON.parse(output) as { name: string; filename: string }[]
     return await Promise.all(
       wanted.map(async (one) => {
         const { filename = '' } = packed.find(({ name }) => name === one.name) ?? {}

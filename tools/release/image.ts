@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { BaseImage, FinalStage } from './dockerfile.ts'
+import type { FinalStage } from './dockerfile.ts'
 import { imageFolder, platforms, writeImageFiles, type Platform } from './image-files.ts'
 import { digestOf, type Descriptor, type Manifest, type Registry } from './registry.ts'
 import { listEntries, packTar, type TarEntry } from './tar.ts'
@@ -32,20 +32,13 @@ type ImageConfig = {
   rootfs: { type: 'layers'; diff_ids: string[] }
 }
 
-/** The digest that the Dockerfile gives its base. Throws, with the remedy, without one. */
-function digestOfBase({ name, tag, digest }: BaseImage): string {
-  if (digest) return digest
-  throw new Error(`deploy/Dockerfile names ${name}:${tag} without a digest: npm run release -- renew-bases`)
-}
-
-/**
- * The image of each platform that its base has, as an OCI archive, without a container engine: layers of the base, and one for
- * each COPY of the Dockerfile's last stage.
- */
+/** For each platform that its base has, as an OCI archive: layers of the base, and one for each COPY of the Dockerfile's last stage. */
 export async function buildImages(registry: Registry, stage: FinalStage, release: ImageSource): Promise<Buffer> {
   const { writeFiles = writeImageFiles } = release
-  const digest = digestOfBase(stage.base)
-  const fetched = await registry.fetchManifest(stage.base.name, digest)
+  const { name: baseName, tag, digest } = stage.base
+  if (!digest)
+    throw new Error(`deploy/Dockerfile names ${baseName}:${tag} without a digest: npm run release -- renew-bases`)
+  const fetched = await registry.fetchManifest(baseName, digest)
   const { manifests = [] } = JSON.parse(fetched.body.toString()) as Manifest
   const blobs: Blobs = new Map()
   const images: Descriptor[] = []
@@ -53,14 +46,14 @@ export async function buildImages(registry: Registry, stage: FinalStage, release
     const [os = '', architecture = ''] = name.split('/')
     const base = manifests.find(({ platform }) => platform?.os === os && platform.architecture === architecture)
     if (!base) {
-      release.log(`no image for ${name}: ${stage.base.name}:${stage.base.tag} has none`)
+      release.log(`no image for ${name}: ${baseName}:${tag} has none`)
       continue
     }
     await writeFiles(name)
     const image = await buildImage(registry, { stage, base: base.digest, release }, blobs)
     images.push({ ...image, platform: { os, architecture } })
   }
-  if (images.length === 0) throw new Error(`${stage.base.name}@${digest} has none of ${platforms.join(', ')}`)
+  if (images.length === 0) throw new Error(`${baseName}@${digest} has none of ${platforms.join(', ')}`)
   const index = addBlob(blobs, types.index, { schemaVersion: 2, mediaType: types.index, manifests: images })
   const named = { ...index, annotations: { 'org.opencontainers.image.ref.name': release.version } }
   const top = { schemaVersion: 2, mediaType: types.index, manifests: [named] }
@@ -110,8 +103,8 @@ function listCopied({ from, to, owner }: FinalStage['copies'][number]): TarEntry
   const folder = join(imageFolder, from)
   if (!existsSync(folder)) throw new Error(`deploy/Dockerfile copies ${from}, which the image's files do not have`)
   const prefix = to === '/' ? '' : `${to.slice(1)}/`
-  const entries = listEntries(folder, prefix)
-  return [...(prefix ? [{ name: prefix, body: null }] : []), ...entries].map((entry) => ({ ...entry, owner }))
+  const top = prefix ? [{ name: prefix, body: null }] : []
+  return [...top, ...listEntries(folder, prefix)].map((entry) => ({ ...entry, owner }))
 }
 
 function addBlob(blobs: Blobs, mediaType: string, content: object | Buffer): Descriptor {

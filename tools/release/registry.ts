@@ -10,14 +10,10 @@ const mediaTypes = [
   'application/vnd.docker.distribution.manifest.v2+json',
 ]
 
-export type Descriptor = {
-  mediaType: string
-  digest: string
-  size: number
-  platform?: { os: string; architecture: string }
-}
+type Platform = { os: string; architecture: string }
+export type Descriptor = { mediaType: string; digest: string; size: number; platform?: Platform }
 export type Manifest = { manifests?: Descriptor[]; config?: Descriptor; layers?: Descriptor[] }
-export type Fetched = { digest: string; body: Buffer }
+type Fetched = { digest: string; body: Buffer }
 
 export const digestOf = (body: Buffer): string => `sha256:${createHash('sha256').update(body).digest('hex')}`
 
@@ -31,8 +27,8 @@ export function openRegistry(origin: string) {
     const request = () => {
       const token = tokens.get(repository)
       const headers = { accept: mediaTypes.join(), ...(token ? { authorization: `Bearer ${token}` } : {}) }
-      return fetch(url, { headers, signal: AbortSignal.timeout(limitMs) }).catch((err: unknown) => {
-        throw new Error(`${url.origin} does not answer`, { cause: err })
+      return fetch(url, { headers, signal: AbortSignal.timeout(limitMs) }).catch((cause: unknown) => {
+        throw new Error(`${url.origin} does not answer`, { cause })
       })
     }
     let answer = await request()

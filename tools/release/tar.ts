@@ -27,14 +27,14 @@ export const packTarGz = async (entries: readonly TarEntry[], mtime: Date): Prom
   await compress(await packTar(entries, mtime))
 
 /** The files of a packed npm package or an OCI archive. */
-export async function readTar(archive: Buffer): Promise<Map<string, { body: Buffer; isExecutable: boolean }>> {
+export async function readTar(archive: Buffer) {
   const files = new Map<string, { body: Buffer; isExecutable: boolean }>()
   const reader = extract()
   reader.end(archive[0] === 0x1f ? await decompress(archive) : archive)
   for await (const entry of reader) {
+    const { name, type, mode } = entry.header
     const body = await buffer(entry)
-    if (entry.header.type === 'file')
-      files.set(entry.header.name, { body, isExecutable: Boolean(entry.header.mode & 0o100) })
+    if (type === 'file') files.set(name, { body, isExecutable: Boolean(mode & 0o100) })
   }
   return files
 }

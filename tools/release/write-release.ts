@@ -32,9 +32,8 @@ export async function writeRelease({ registry, log }: Options): Promise<boolean>
   for (const [name, body] of await buildPackages(source.createdAt)) add(name, body)
   const chart = listTracked('deploy/helm/gatehouse', 'gatehouse')
   add(`gatehouse-chart-${source.version}.tgz`, await packTarGz(chart, source.createdAt))
-  const manifests = ['deploy/kubernetes', 'deploy/observability', 'deploy/make-secrets.sh', 'deploy/nats'].flatMap(
-    (path) => listTracked(path, join(`gatehouse-${source.version}`, path)),
-  )
+  const parts = ['deploy/kubernetes', 'deploy/observability', 'deploy/make-secrets.sh', 'deploy/nats']
+  const manifests = parts.flatMap((path) => listTracked(path, join(`gatehouse-${source.version}`, path)))
   add(`gatehouse-kustomize-${source.version}.tar.gz`, await packTarGz(manifests, source.createdAt))
   const problem = registry ? await addImages(registry, { ...source, log }, add) : null
   add('provenance.json', `${JSON.stringify(describeProvenance(folder, names, source), null, 2)}\n`)
@@ -84,13 +83,8 @@ async function buildPackages(createdAt: Date): Promise<[name: string, body: Buff
 /** npm keeps the modes of files, which the umask of a clone decides. */
 async function repack(file: string, createdAt: Date): Promise<[name: string, body: Buffer]> {
   const files = await readTar(readFileSync(file))
-  return [
-    basename(file),
-    await packTarGz(
-      [...files].map(([name, one]) => ({ name, ...one })),
-      createdAt,
-    ),
-  ]
+  const entries = [...files].map(([name, one]) => ({ name, ...one }))
+  return [basename(file), await packTarGz(entries, createdAt)]
 }
 
 /** The files of the commit below a path. A link to a folder is followed. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpointTable } from '@gatehouse/contracts/endpoints'
 import { expect } from 'chai'
-import { readOperations, readTests } from './read-sources.ts'
-import { contractNames, readContract, readEndpoints, readSpecification, specificationNames } from './rules.ts'
+import { contractNames, readContract, readEndpoints, readOperations, readSpecification } from './rules.ts'
+import { readTests, specificationNames } from './rules.ts'
 import { findGaps, writeRules } from './write-rules.ts'
 
 const read = (page: string) => readFileSync(join(import.meta.dirname, '../../docs', page), 'utf8')

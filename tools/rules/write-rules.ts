@@ -1,11 +1,21 @@
-import type { Mention } from './read-sources.ts'
-import type { Rule } from './rules.ts'
+// `npm run rules`: writes docs/rules.md; with --check, says what is out of date. Rules without an operation or a test are faults.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../setup/project.js'
+import { reportFault, writePage } from '../write-page.ts'
+import {
+  contractNames,
+  readContract,
+  readOperations,
+  readSpecification,
+  readTests,
+  specificationNames,
+} from './rules.ts'
+import type { Mention, Rule } from './rules.ts'
 
-export function writeRules(
-  pages: { specification: readonly Rule[]; contract: readonly Rule[] },
-  operations: readonly Mention[],
-  tests: readonly Mention[],
-): string {
+type Rules = { specification: readonly Rule[]; contract: readonly Rule[] }
+
+export function writeRules(pages: Rules, operations: readonly Mention[], tests: readonly Mention[]): string {
   const entry = ({ name, about }: Rule) => {
     const lines = [...linesOf(operations, name), ...linesOf(tests, name, 'test ')]
     return `### ${about === '' ? name : `${name}: ${about}`}\n\n${lines.join('\n')}`
@@ -24,29 +34,20 @@ begin with a rule. A section of the contract without an item lists what names th
   return `${[head, '## Specification', ...specification, '## Contract', ...contract].join('\n\n')}\n`
 }
 
-export function findGaps(
-  pages: { specification: readonly Rule[]; contract: readonly Rule[] },
-  operations: readonly Mention[],
-  tests: readonly Mention[],
-): string[] {
-  const isNamedIn = (mentions: readonly Mention[], name: string) => mentions.some(({ rules }) => rules.includes(name))
+export function findGaps(pages: Rules, operations: readonly Mention[], tests: readonly Mention[]): string[] {
+  const unnamed = (rules: readonly Rule[], mentions: readonly Mention[]) => {
+    const named = new Set(mentions.flatMap((mention) => mention.rules))
+    return rules.map(({ name }) => name).filter((name) => !named.has(name))
+  }
   const { specification, contract } = pages
-  const isRule = (name: string) =>
-    [...specification, ...contract].some(
-      (rule) => rule.name === name || rule.name.replace(/ [0-9]+$|,.*$/, '') === name,
-    )
+  const all = [...specification, ...contract].map(({ name }) => name)
+  const known = new Set([...all, ...all.map((name) => name.replace(/ [0-9]+$|,.*$/, ''))])
   return [
-    ...specification.flatMap(({ name }) =>
-      isNamedIn(operations, name) ? [] : [`${name}: no docstring says "Spec: ${name}"`],
-    ),
-    ...specification.flatMap(({ name }) =>
-      isNamedIn(tests, name) ? [] : [`${name}: no test title begins with "${name}"`],
-    ),
-    ...contract.flatMap(({ name }) =>
-      isNamedIn(tests, name) ? [] : [`${name}: no test has a docstring "${name.replace(' ', ': ')}"`],
-    ),
+    ...unnamed(specification, operations).map((name) => `${name}: no docstring says "Spec: ${name}"`),
+    ...unnamed(specification, tests).map((name) => `${name}: no test title begins with "${name}"`),
+    ...unnamed(contract, tests).map((name) => `${name}: no test has a docstring "${name.replace(' ', ': ')}"`),
     ...[...operations, ...tests].flatMap(({ rules, file }) =>
-      rules.filter((name) => !isRule(name)).map((name) => `${file} names "${name}", which is no rule`),
+      rules.filter((name) => !known.has(name)).map((name) => `${file} names "${name}", which is no rule`),
     ),
   ]
 }
@@ -59,4 +60,20 @@ function linesOf(mentions: readonly Mention[], rule: string, prefix = ''): strin
 function line({ text, file }: Mention, prefix: string): string {
   const words = prefix === '' ? `\`${text}\`` : text.replace(/[\\`*_[\]<>]/g, '\\$&')
   return `- ${prefix}[${words}](../${file})`
+}
+
+if (import.meta.main) {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8')
+  const rules = {
+    specification: readSpecification(read('docs/specification.md')),
+    contract: readContract(read('docs/contract.md')),
+  }
+  const names = { specification: specificationNames(rules.specification), contract: contractNames(rules.contract) }
+  const exclude = (path: string) => /(^|\/)(node_modules|dist)$|^tools\/rules$/.test(path)
+  const sources = globSync('{gateway,services,libs,deploy,test,tools}/**/*.{ts,tsx}', { cwd: root, exclude }).sort()
+  const isTest = (file: string) => /\.test\.tsx?$/.test(file)
+  const operations = sources.filter((file) => !isTest(file)).flatMap((file) => readOperations(file, read(file), names))
+  const tests = sources.filter(isTest).flatMap((file) => readTests(file, read(file), names))
+  for (const gap of findGaps(rules, operations, tests)) reportFault(gap)
+  await writePage('rules', 'docs/rules.md', writeRules(rules, operations, tests))
 }

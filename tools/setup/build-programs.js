@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { dataFolder, root } from './project.js'
-import { runBuild } from './run-build.js'
-import { hashSources } from './source-hash.js'
+import { hashSources, runBuild } from './run-build.js'
 
-const services = readdirSync(join(root, 'services'))
-  .map((name) => `services/${name}`)
-  .filter((folder) => existsSync(join(root, folder, 'src/main.ts')))
+const folders = readdirSync(join(root, 'services')).map((name) => `services/${name}`)
+const services = folders.filter((folder) => existsSync(join(root, folder, 'src/main.ts')))
 
 /** What runs from a build, from the project's root. docs/decisions/built-programs.md. */
 export const builtPrograms = [
@@ -36,37 +34,26 @@ export async function ensureProgramsBuilt() {
 }
 
 /**
- * What Node is given to run a program: the built one, if it has been built for this run, else as it is written. Stack traces
- * name the sources either way.
- * @param {string} file from the project's root
- * @param {Record<string, string | undefined>} env
+ * What Node is given to run a program: the built one, if it has been built for this run, else as it is written.
+ * @param {string} file from the project's root. Stack traces name the sources either way.
  */
 export function programArguments(file, env = process.env) {
   if (!env.GATEHOUSE_PROGRAMS || !builtPrograms.includes(file)) return [resolve(root, file)]
   return ['--enable-source-maps', join(env.GATEHOUSE_PROGRAMS, file.replace(/\.ts$/, '.mjs'))]
 }
 
-/** @param {string} output */
 async function build(output) {
-  const built = await runBuild({
-    subject: 'the programs',
-    output,
-    cwd: root,
-    stdout: 'ignore',
-    args: (folder) => [rolldown, '--config', join(root, 'tools/setup/rolldown.config.js'), '--dir', folder],
-  })
+  const args = (folder) => [rolldown, '--config', join(root, 'tools/setup/rolldown.config.js'), '--dir', folder]
+  const built = await runBuild({ subject: 'the programs', output, cwd: root, stdout: 'ignore', args })
   // The data folder may be anywhere.
   symlinkSync(join(root, 'node_modules'), join(built, 'node_modules'), 'junction')
   if (existsSync(output)) rmSync(built, { recursive: true })
   else renameSync(built, output)
 }
 
-/**
- * Leaves the build before the last: a program that runs may still load a part of it.
- * @param {string} folder
- */
+/** Leaves the build before the last: a program that runs may still load a part of it. */
 function removeOlder(folder) {
-  const age = (/** @type {string} */ name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const age = (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
   const names = readdirSync(folder).toSorted((one, other) => age(other) - age(one))
   for (const name of names.slice(2)) rmSync(join(folder, name), { recursive: true, force: true })
 }

@@ -2,8 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { dataFolder, root } from './project.js'
-import { runBuild } from './run-build.js'
-import { hashSources } from './source-hash.js'
+import { hashSources, runBuild } from './run-build.js'
 
 const vite = join(root, 'node_modules/vite/bin/vite.js')
 const sources = ['services/web', 'libs', 'package-lock.json']
@@ -13,24 +12,11 @@ export async function ensureWebBuilt() {
   const output = join(dataFolder(), 'web')
   const hashFile = `${output}.hash`
   const hash = hashSources(root, sources)
-  const isCurrent = existsSync(output) && existsSync(hashFile) && readFileSync(hashFile, 'utf8') === hash
-  if (isCurrent) return
-  const built = await runBuild({
-    subject: 'the web app',
-    output,
-    cwd: join(root, 'services/web'),
-    stdout: 'inherit',
-    args: (folder) => [
-      vite,
-      'build',
-      join(root, 'services/web'),
-      '--outDir',
-      folder,
-      '--emptyOutDir',
-      '--logLevel',
-      'warn',
-    ],
-  })
+  if (existsSync(output) && existsSync(hashFile) && readFileSync(hashFile, 'utf8') === hash) return
+  const cwd = join(root, 'services/web')
+  const flags = ['--emptyOutDir', '--logLevel', 'warn']
+  const args = (folder) => [vite, 'build', cwd, '--outDir', folder, ...flags]
+  const built = await runBuild({ subject: 'the web app', output, cwd, stdout: 'inherit', args })
   rmSync(hashFile, { force: true })
   rmSync(output, { recursive: true, force: true })
   renameSync(built, output)

@@ -8,60 +8,36 @@ import { pinnedNode, root } from './project.js'
 
 const folders = process.argv.length > 2 ? process.argv.slice(2) : ['.']
 const cache = join(root, 'node_modules/.cache')
-const cached = (/** @type {string} */ name) => [
-  '--cache',
-  '--cache-strategy',
-  'content',
-  '--cache-location',
-  join(cache, name),
-]
+const cached = (name) => ['--cache', '--cache-strategy', 'content', '--cache-location', join(cache, name)]
 // TypeScript 7 takes a fifth of the time. The linter needs TypeScript 6.
-const compiler = 'node_modules/native-typescript/bin/tsc'
+const compiler = 'native-typescript/bin/tsc'
+const cruiser = 'dependency-cruiser/bin/dependency-cruiser.mjs'
+
+const checkOf = (heading, file, ...args) => ({ heading, file, args })
+const ofPackage = (heading, file, ...args) => checkOf(heading, `node_modules/${file}`, ...args)
 
 // The linter takes as long as all others.
-const checks = [
+const lanes = [
+  [ofPackage('lint (eslint)', 'eslint/bin/eslint.js', ...cached('eslint.json'), ...folders)],
   [
-    {
-      heading: 'lint (eslint)',
-      file: 'node_modules/eslint/bin/eslint.js',
-      args: [...cached('eslint.json'), ...folders],
-    },
-  ],
-  [
-    {
-      heading: 'types (tsc)',
-      file: compiler,
-      args: ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'tsc.json')],
-    },
-    {
-      heading: 'format (prettier)',
-      file: 'node_modules/prettier/bin/prettier.cjs',
-      args: ['--check', ...cached('prettier.json'), ...folders],
-    },
-    {
-      heading: 'structure (dependency-cruiser)',
-      file: 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
-      args: ['gateway', 'services', 'libs', 'deploy', 'examples'],
-    },
-    { heading: 'index of rules', file: 'tools/rules/main.ts', args: ['--check'] },
-    { heading: 'settings', file: 'tools/settings/main.ts', args: ['--check'] },
-    { heading: 'licenses', file: 'tools/supply-chain/licenses-main.ts', args: ['--check'] },
+    ofPackage('types (tsc)', compiler, '--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'tsc.json')),
+    ofPackage('format (prettier)', 'prettier/bin/prettier.cjs', '--check', ...cached('prettier.json'), ...folders),
+    ofPackage('structure (dependency-cruiser)', cruiser, 'gateway', 'services', 'libs', 'deploy', 'examples'),
+    checkOf('index of rules', 'tools/rules/write-rules.ts', '--check'),
+    checkOf('settings', 'tools/settings/main.ts', '--check'),
+    checkOf('licenses', 'tools/supply-chain/licenses.ts', '--check'),
   ],
 ]
 
 await ensureInstalled()
-console.log(`checking: ${checks.flatMap((lane) => lane.map(({ heading }) => heading)).join(', ')}`)
+console.log(`checking: ${lanes.flatMap((lane) => lane.map(({ heading }) => heading)).join(', ')}`)
 await Promise.all(
-  checks.map(async (lane) => {
+  lanes.map(async (lane) => {
     for (const check of lane) if (!(await runCheck(check))) process.exitCode = 1
   }),
 )
 
-/**
- * Runs a check and prints what it printed as one piece.
- * @param {{ heading: string, file: string, args: string[] }} check
- * @returns {Promise<boolean>} whether it found nothing
- */
+/** Prints what the check printed as one piece. Gives whether it found nothing. */
 async function runCheck({ heading, file, args }) {
   const child = spawn(pinnedNode, [join(root, file), ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -23,11 +23,7 @@ export async function ensureInstalled() {
   log(`packages are installed (${seconds()} s)`)
 }
 
-/**
- * Why the packages must be installed; null when they are as locked.
- * @param {string} folder of the project
- * @returns {string | null}
- */
+/** @param {string} folder of the project. Gives why its packages must be installed; null when they are as locked. */
 export function reasonToInstall(folder) {
   const modules = join(folder, 'node_modules')
   if (!existsSync(join(modules, 'node/bin/node'))) return 'nothing is installed yet'
@@ -38,30 +34,22 @@ export function reasonToInstall(folder) {
   return null
 }
 
-/**
- * A hash of the lock file and of the platform, for which npm selects packages.
- * @param {string} folder
- */
+/** @param {string} folder of the project. Gives a hash of its lock file and of the platform, for which npm selects packages. */
 export function lockHash(folder) {
   const hash = createHash('sha256').update(`${process.platform} ${process.arch}\n`)
   return hash.update(readFileSync(join(folder, 'package-lock.json'))).digest('hex')
 }
 
-/** @param {string} folder */
 function writeMarker(folder) {
   writeFileSync(join(folder, 'node_modules/.gatehouse-lock'), lockHash(folder))
 }
 
-/**
- * Whether npm's own record of what it installed has every package of the lock file: `npm install` may have been run by
- * hand.
- * @param {string} folder
- */
+/** Whether npm's own record of what it installed has every package of the lock file: `npm install` may have been run by hand. */
 function isAsLocked(folder) {
   const record = join(folder, 'node_modules/.package-lock.json')
   if (!existsSync(record)) return false
-  const locked = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages
-  const installed = JSON.parse(readFileSync(record, 'utf8')).packages
+  const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages
+  const [locked, installed] = [packagesOf(join(folder, 'package-lock.json')), packagesOf(record)]
   return Object.entries(locked).every(([path, { version, optional, link }]) => {
     if (!path.startsWith('node_modules/')) return true
     if (!installed[path]) return optional === true
@@ -69,7 +57,7 @@ function isAsLocked(folder) {
   })
 }
 
-/** @returns {Promise<number>} npm's exit code */
+/** Gives its exit code. */
 function npmCi() {
   // npm ci removes the pinned Node.
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))

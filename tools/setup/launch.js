@@ -8,7 +8,6 @@ import { ensurePrograms } from './programs.js'
 import { dataFolder, log } from './project.js'
 import { runProgram } from './run-program.js'
 
-/** @type {Record<string, { file: string, programs: ('nats-server' | 'redis-server' | 'python3')[] }>} */
 const scripts = {
   start: { file: 'deploy/embedded/main.ts', programs: [] },
   gatehouse: { file: 'deploy/cli/main.ts', programs: [] },

@@ -1,10 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/**
- * With its parents. Node's own recursive form never ends below /proc.
- * @param {string} path
- */
+/** @param {string} path made with its parents. Node's own recursive form never ends below /proc. */
 export function makeFolder(path) {
   if (existsSync(path)) return
   makeFolder(dirname(path))

@@ -4,10 +4,7 @@ import { dirname, join } from 'node:path'
 import { addons, builtPrograms } from './build-programs.js'
 import { root } from './project.js'
 
-/**
- * The program of a child process is built too: a source names it with `new URL('./program.ts', import.meta.url)`.
- * @type {import('rolldown').Plugin}
- */
+/** The program of a child process is built too: a source names it with `new URL('./program.ts', import.meta.url)`. */
 const buildChildPrograms = {
   name: 'build-child-programs',
   transform: {
@@ -20,10 +17,7 @@ const buildChildPrograms = {
   },
 }
 
-/**
- * An import of `node:http` has all its exports read, and for those left out here Node loads its own undici. `require` reads none.
- * @type {import('rolldown').Plugin}
- */
+/** An import of `node:http` has all its exports read, and for those left out here Node loads its own undici. `require` reads none. */
 const pickFromHttp = {
   name: 'pick-from-http',
   resolveId: {
@@ -41,10 +35,7 @@ const pickFromHttp = {
   },
 }
 
-/**
- * Packages have no source maps: Node would read all of one, and pino has it do so at each start.
- * @type {import('rolldown').Plugin}
- */
+/** Packages have no source maps: Node would read all of one, and pino has it do so at each start. */
 const dropPackageMaps = {
   name: 'drop-package-maps',
   generateBundle(_, bundle) {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,39 +10,31 @@ import { dataFolder, pinnedNode, root } from './project.js'
 const duplicateSignalMs = 1_000
 
 /**
- * Runs a program of the project on the pinned Node until it exits. Signals are forwarded once, so that it can shut down.
- * Gives its exit code; 128 + number when a signal ended it.
- * @param {string} file from the project's root
- * @param {string[]} args
- * @param {Record<string, string | undefined>} env
- * @returns {Promise<number>}
+ * Runs a program, by its path from the project's root, on the pinned Node until it exits. Signals are forwarded once, so
+ * that it can shut down. Gives its exit code; 128 + number when a signal ended it.
  */
-export function runProgram(file, args = [], env = process.env) {
+export async function runProgram(file, args = [], env = process.env) {
   const preload = pathToFileURL(join(root, 'tools/setup/stop-with-parent.js')).href
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${preload}`]
-  const path = `${join(root, 'node_modules/.bin')}:${env.PATH ?? ''}`
   const child = spawn(pinnedNode, [...flags, ...programArguments(file, env), ...args], {
     cwd: root,
     env: {
       NODE_COMPILE_CACHE: join(dataFolder(env), 'compiled'), // starts in two thirds of the time
       ...env,
-      PATH: path,
+      PATH: `${join(root, 'node_modules/.bin')}:${env.PATH ?? ''}`,
       GATEHOUSE_PARENT: String(process.pid),
     },
     stdio: 'inherit',
     detached: true, // in a process group of its own: the terminal's signals reach it through this process only
   })
   forwardSignals(child)
-  return new Promise((resolveExit, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code, signal) => resolveExit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']))
-  })
+  const [code, signal] = await once(child, 'exit')
+  return code ?? 128 + constants.signals[signal ?? 'SIGKILL']
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
 function forwardSignals(child) {
   let forwardedAt = -Infinity
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       if (performance.now() - forwardedAt < duplicateSignalMs) return
       forwardedAt = performance.now()

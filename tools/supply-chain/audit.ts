@@ -1,4 +1,10 @@
-export type AuditResult = { outcome: 'clean' | 'advisories' | 'unanswered'; lines: string[] }
+// npm run audit: 1 on advisories of severity high and above, 2 when the registry does not answer.
+import { spawnSync } from 'node:child_process'
+import { root } from '../setup/project.js'
+
+const limitMs = 60_000
+
+type AuditResult = { outcome: 'clean' | 'advisories' | 'unanswered'; lines: string[] }
 
 type Report = {
   vulnerabilities?: Record<string, { severity?: string; range?: string; fixAvailable?: unknown }>
@@ -10,7 +16,7 @@ type Report = {
 const failing = ['high', 'critical']
 
 /** Without an answer it is neither a pass nor an advisory. */
-export const exitCodes = { clean: 0, advisories: 1, unanswered: 2 } as const
+const exitCodes = { clean: 0, advisories: 1, unanswered: 2 } as const
 
 /** The registry's error takes the place of the report. */
 export function readAudit(output: string): AuditResult {
@@ -35,4 +41,11 @@ function parse(output: string): Report | undefined {
   } catch {
     return undefined
   }
+}
+
+if (import.meta.main) {
+  const { error, stdout } = spawnSync('npm', ['audit', '--json'], { cwd: root, encoding: 'utf8', timeout: limitMs })
+  const { outcome, lines } = readAudit(error ? '' : stdout)
+  for (const line of lines) console.error(`npm run audit: ${line}`)
+  process.exitCode = exitCodes[outcome]
 }

@@ -1,12 +1,16 @@
-export type LockedPackage = { name: string; version: string; license: string; isDelivered: boolean }
+// npm run licenses: writes docs/licenses.md. With --check it writes nothing, and fails when the page is out of date.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../setup/project.js'
+import { reportFault, writePage } from '../write-page.ts'
+
+type LockedPackage = { name: string; version: string; license: string; isDelivered: boolean }
 
 type Lock = { packages: Record<string, LockEntry> }
 type LockEntry = { version?: string; license?: string; link?: boolean; dev?: boolean; devOptional?: boolean }
 
-/**
- * Free use, as a service too, with nothing to do but naming them. The LGPL is that of libvips, a library of its own.
- */
-export const acceptedLicenses: ReadonlySet<string> = new Set([
+/** Free use, as a service too, with nothing to do but naming them. The LGPL is that of libvips, a library of its own. */
+const acceptedLicenses: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
   'BSD-2-Clause',
@@ -73,6 +77,10 @@ function table(packages: readonly LockedPackage[]): string {
 }
 
 /** The same order on each machine. */
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+if (import.meta.main) {
+  const packages = readLock(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  for (const fault of findUnaccepted(packages)) reportFault(fault)
+  await writePage('licenses', 'docs/licenses.md', writeLicenses(packages))
 }

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { root } from '../setup/project.js'
 
 type Sbom = {
@@ -23,7 +22,7 @@ export function listComponents(): string {
   return `${JSON.stringify(sbom, null, 2)}\n`
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (import.meta.main) {
   const text = listComponents()
   mkdirSync(join(root, 'dist'), { recursive: true })
   writeFileSync(join(root, 'dist/sbom.cdx.json'), text)

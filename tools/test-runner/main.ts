@@ -7,8 +7,7 @@ import { ensurePrograms } from '../setup/programs.js'
 import { dataFolder, log, root } from '../setup/project.js'
 import { listTestFiles, needsBrowser, planRun, readDurations, writeDurations } from './test-files.ts'
 import { forgetStatements } from './collect-statements.ts'
-import { runTestFiles } from './run-test-files.ts'
-import type { FileReport } from './run-test-files.ts'
+import { runTestFiles, type FileReport } from './run-test-files.ts'
 
 /** Most files wait half of their time. */
 const parallelProcesses = 3
@@ -26,14 +25,9 @@ const ownProgram = {
 
 const paths = process.argv.slice(2)
 const files = selectFiles()
-await ensurePrograms([
-  'nats-server',
-  'redis-server',
-  'python3',
-  // Of one test each.
-  ...(['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.some((file) => ownProgram[name] === file)),
-  ...(needsBrowser(root, files) ? (['chromium'] as const) : []),
-])
+const ofOneTest = (['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.includes(ownProgram[name]))
+const browser = needsBrowser(root, files) ? (['chromium'] as const) : []
+await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...browser])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 
@@ -56,8 +50,8 @@ console.log('starting PostgreSQL, NATS and Redis for the tests')
 }
 writeDurations(durationsFile, reports)
 
-const passed = reports.reduce((sum, report) => sum + report.passed, 0)
-const failed = reports.reduce((sum, report) => sum + report.failed, 0)
+const sumOf = (key: 'passed' | 'failed') => reports.reduce((sum, report) => sum + report[key], 0)
+const [passed, failed] = [sumOf('passed'), sumOf('failed')]
 const failedFiles = reports.filter((report) => report.failed > 0).map(({ file }) => file)
 if (failedFiles.length > 0) console.log(`\nfailed in: ${failedFiles.join(', ')}`)
 if (isStopped()) console.log(`stopped by ${String(stopping.signal.reason)} before all tests had run`)
@@ -74,22 +68,17 @@ function selectFiles(): string[] {
 }
 
 async function runAll(batches: string[][], processes: number, env: NodeJS.ProcessEnv): Promise<void> {
-  async function runNext(): Promise<void> {
-    const files = batches.shift()
-    if (!files || isStopped()) return
-    await runTestFiles({ files, env, reporter, signal: stopping.signal, onReport })
-    await runNext()
+  const work = async () => {
+    for (let files = batches.shift(); files && !isStopped(); files = batches.shift())
+      await runTestFiles({ files, env, reporter, signal: stopping.signal, onReport })
   }
-  await Promise.all(Array.from({ length: processes }, runNext))
+  await Promise.all(Array.from({ length: processes }, work))
 }
 
 function onReport(report: FileReport): void {
   if (isStopped()) return
   reports.push(report)
-  print(report)
-}
-
-function print({ file, passed, failed, seconds, output }: FileReport): void {
+  const { file, passed, failed, seconds, output } = report
   const failures = failed > 0 ? `, ${failed} FAILED` : ''
   console.log(`${failed > 0 ? '✗' : '✓'} ${file}  ${passed} passed${failures}  (${seconds.toFixed(1)} s)`)
   if ((failed > 0 || reporter === 'spec') && output.trim()) console.log(output.trimEnd().replace(/^/gm, '  '))

@@ -19,14 +19,10 @@ type Options = {
 
 const lastOutputMs = 1_000
 
-/**
- * In one process. A file that does not load, crashes or exceeds its limit is one failed test, and the next ones get a
- * new process.
- */
+/** In one process. A file that does not load, crashes or exceeds its limit is one failed test; the next get a new process. */
 export async function runTestFiles({ files, ...options }: Options): Promise<void> {
-  for (let next = 0; next < files.length && !options.signal.aborted;) {
+  for (let next = 0; next < files.length && !options.signal.aborted;)
     next += await runInProcess(files.slice(next), options)
-  }
 }
 
 /** Gives how many files have run, at least one. */
@@ -35,7 +31,7 @@ async function runInProcess(files: readonly string[], options: Omit<Options, 'fi
   const args = [reporter, ...files.map((file) => resolve(file))]
   const child = fork(resolve(import.meta.dirname, 'mocha-process.ts'), args, { env, silent: true })
   const waiting = [...files]
-  let last: FileReport | undefined
+  let last = undefined as FileReport | undefined
   const chunks: Buffer[] = []
   const takeOutput = (): string => Buffer.concat(chunks.splice(0)).toString('utf8')
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -67,20 +63,14 @@ async function runInProcess(files: readonly string[], options: Omit<Options, 'fi
   await nextTurn()
   const isUnfinished = waiting.length > 0
   if (isUnfinished) report({ passed: 0, failed: 0 })
-  const end = limit.exceeded.aborted
-    ? `exceeded its limit of ${limitMs / 1000} s`
-    : `ended with ${killedBy ?? `exit code ${code}`}`
-  onReport(closeReport(last, { isWhole: code === 0 && !isUnfinished, end, output: takeOutput() }))
+  if (!last) throw new Error('no test file was given')
+  const { passed, failed, output } = last
+  const isWhole = code === 0 && !isUnfinished && passed + failed > 0
+  const ended = `ended with ${killedBy ?? `exit code ${code}`}`
+  const end = limit.exceeded.aborted ? `exceeded its limit of ${limitMs / 1000} s` : ended
+  const fault = isWhole ? '' : `\n  the file itself failed: it ${end}\n`
+  onReport({ ...last, failed: failed + Number(!isWhole), output: `${output}${takeOutput()}${fault}` })
   return files.length - waiting.length
-}
-
-type Closing = { isWhole: boolean; end: string; output: string }
-
-function closeReport(report: FileReport | undefined, { isWhole, end, output }: Closing): FileReport {
-  if (!report) throw new Error('no test file was given')
-  const { passed, failed } = report
-  if (isWhole && passed + failed > 0) return { ...report, output: report.output + output }
-  return { ...report, failed: failed + 1, output: `${report.output}${output}\n  the file itself failed: it ${end}\n` }
 }
 
 function limitTime(limitMs: number) {

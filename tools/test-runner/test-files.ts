@@ -47,16 +47,12 @@ const expectedSeconds = (file: string): number => (/^(test|deploy)\//.test(file)
 /** What took longest comes first. */
 export function planRun(files: readonly string[], durations: Readonly<Record<string, number>>) {
   const duration = (file: string): number => durations[file] ?? expectedSeconds(file)
-  const {
-    heavy = [],
-    waiting = [],
-    parallel = [],
-    last = [],
-  } = Object.groupBy(files, (file) => {
+  const groups = Object.groupBy(files, (file) => {
     if (file === lastFile) return 'last'
     if (heavyFiles.includes(file)) return 'heavy'
     return waitingFiles.includes(file) ? 'waiting' : 'parallel'
   })
+  const { heavy = [], waiting = [], parallel = [], last = [] } = groups
   const alone = (file: string): Batch => ({ files: [file], seconds: duration(file) })
   const ordered = (batches: Batch[]): string[][] =>
     batches.toSorted((a, b) => b.seconds - a.seconds).map((batch) => batch.files)
@@ -79,11 +75,9 @@ function batch(files: readonly string[], duration: (file: string) => number): Ba
     for (const file of inFolder) {
       const seconds = duration(file)
       const fitting = batches.find((one) => one.seconds + seconds <= batchSeconds)
-      if (!fitting) batches.push({ files: [file], seconds })
-      else {
-        fitting.files.push(file)
-        fitting.seconds += seconds
-      }
+      fitting?.files.push(file)
+      if (fitting) fitting.seconds += seconds
+      else batches.push({ files: [file], seconds })
     }
     return batches
   })
@@ -94,9 +88,6 @@ export function readDurations(path: string): Record<string, number> {
 }
 
 export function writeDurations(path: string, reports: readonly { file: string; seconds: number }[]): void {
-  const durations = {
-    ...readDurations(path),
-    ...Object.fromEntries(reports.map(({ file, seconds }) => [file, seconds])),
-  }
-  writeFileSync(path, JSON.stringify(durations))
+  const ofRun = Object.fromEntries(reports.map(({ file, seconds }) => [file, seconds] as const))
+  writeFileSync(path, JSON.stringify({ ...readDurations(path), ...ofRun }))
 }

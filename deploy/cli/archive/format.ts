@@ -42,7 +42,7 @@ export const volatileTables: ReadonlySet<string> = new Set([
   'replica_hosts',
   'account_versions',
 ])
-export const migrationTable = 'mikro_orm_migrations'
+const migrationTable = 'mikro_orm_migrations'
 
 export type TableShape = { name: string; columns: string[] }
 
@@ -58,23 +58,14 @@ export async function listTables(client: pg.ClientBase): Promise<TableShape[]> {
      from pg_constraint where contype = 'f' and conrelid <> confrelid and connamespace = current_schema()::regnamespace`,
   )
   const lasting = columns.rows.filter(({ name }) => name !== migrationTable && !volatileTables.has(name))
-  const targets = new Map<string, string[]>()
-  for (const { from, to } of references.rows) targets.set(from, [...(targets.get(from) ?? []), to])
-  return inOrder(lasting, targets)
-}
-
-function inOrder(tables: TableShape[], targets: ReadonlyMap<string, string[]>): TableShape[] {
-  const byName = new Map(tables.map((table) => [table.name, table]))
   const ordered = new Set<TableShape>()
   function visit(table: TableShape, above: readonly string[]): void {
     if (ordered.has(table) || above.includes(table.name)) return
-    for (const name of targets.get(table.name) ?? []) {
-      const target = byName.get(name)
-      if (target) visit(target, [...above, table.name])
-    }
+    const targets = references.rows.filter(({ from }) => from === table.name).map(({ to }) => to)
+    for (const target of lasting) if (targets.includes(target.name)) visit(target, [...above, table.name])
     ordered.add(table)
   }
-  for (const table of tables) visit(table, [])
+  for (const table of lasting) visit(table, [])
   return [...ordered]
 }
 
@@ -83,13 +74,11 @@ export async function listMigrations(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-export async function readSequences(
-  client: pg.ClientBase,
-): Promise<Record<string, { value: string; isCalled: boolean }>> {
+export async function readSequences(client: pg.ClientBase): Promise<ArchiveManifest['sequences']> {
   const { rows } = await client.query<{ name: string }>(
     'select sequencename as name from pg_sequences where schemaname = current_schema() order by 1',
   )
-  const sequences: Record<string, { value: string; isCalled: boolean }> = {}
+  const sequences: ArchiveManifest['sequences'] = {}
   for (const { name } of rows) {
     const state = await client.query<{ value: string; isCalled: boolean }>(
       `select last_value::text as value, is_called as "isCalled" from ${quote(name)}`,

@@ -9,22 +9,21 @@ import { compareVersions, version } from '@gatehouse/runtime'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { extract } from 'tar-stream'
+import { cannotRead, CommandFailure } from '../failure.ts'
+import { fillEmptyInstance } from '../fill-empty-instance.ts'
+import type { UploadPlace } from '../upload-staging.ts'
 import {
-  type ArchiveHeader,
-  type ArchiveManifest,
-  listMigrations,
-  listTables,
-  quote,
   archiveHeader,
   archiveManifest,
   formatVersion,
+  listMigrations,
+  listTables,
   memberNames,
+  quote,
 } from './format.ts'
-import { CommandFailure } from '../failure.ts'
-import { fillEmptyInstance } from '../fill-empty-instance.ts'
-import type { UploadPlace } from '../upload-staging.ts'
+import type { ArchiveHeader, ArchiveManifest } from './format.ts'
 
-export type RestoreOptions = UploadPlace & {
+type RestoreOptions = UploadPlace & {
   file: string
   databaseUrl: string
   beforeCommit?: () => Promise<void>
@@ -36,18 +35,18 @@ export async function restoreArchive(options: RestoreOptions): Promise<ArchiveMa
   const { file, progress } = options
   progress('verifying the archive')
   const { header, manifest } = await verifyArchive(file)
-  const filling = {
+  await fillEmptyInstance({
     ...options,
     kind: 'restore',
-    check: (client: pg.Client) => requireSameSchema(client, header, manifest),
-    fill: async (client: pg.Client, staging: string) => {
+    check: (client) => requireSameSchema(client, header, manifest),
+    fill: async (client, staging) => {
       await restoreMembers(client, options, { manifest, staging })
-      await restoreSequences(client, manifest)
+      for (const [name, { value, isCalled }] of Object.entries(manifest.sequences))
+        await client.query('select setval($1::regclass, $2::bigint, $3)', [quote(name), value, isCalled])
       await client.query(`update users set status = 'offline' where status <> 'offline'`)
       await options.beforeCommit?.()
     },
-  } as const
-  await fillEmptyInstance(filling)
+  })
   return manifest
 }
 
@@ -58,20 +57,15 @@ async function requireSameSchema(client: pg.Client, header: ArchiveHeader, manif
     columns.every((column) => known.get(name)?.has(column)),
   )
   if (isKnown && own.toSorted().join() === header.migrations.toSorted().join()) return
-  throw new CommandFailure(
-    'refused',
-    `the archive was made by version ${header.version}, whose schema differs: restore it with that version, then upgrade`,
-  )
+  const remedy = 'restore it with that version, then upgrade'
+  const fault = `the archive was made by version ${header.version}, whose schema differs`
+  throw new CommandFailure('refused', `${fault}: ${remedy}`)
 }
 
 type Target = { manifest: ArchiveManifest; staging: string }
 
 /** The archive has the tables in an order in which their rows can be inserted. */
-async function restoreMembers(
-  client: pg.Client,
-  { file, progress }: RestoreOptions,
-  { manifest, staging }: Target,
-): Promise<void> {
+async function restoreMembers(client: pg.Client, { file, progress }: RestoreOptions, { manifest, staging }: Target) {
   await client.query(`truncate ${Object.keys(manifest.tables).map(quote).join(', ')} cascade`)
   let current: { table: string; sink: ReturnType<typeof copyFrom>; ended: Promise<void> } | undefined
   const begin = (table: string) => {
@@ -109,12 +103,6 @@ async function write(content: Readable, sink: ReturnType<typeof copyFrom>): Prom
   }
 }
 
-async function restoreSequences(client: pg.Client, { sequences }: ArchiveManifest): Promise<void> {
-  for (const [name, { value, isCalled }] of Object.entries(sequences)) {
-    await client.query('select setval($1::regclass, $2::bigint, $3)', [quote(name), value, isCalled])
-  }
-}
-
 const greatestDocument = 64 * 1024 * 1024
 
 /** Skips what `visit` leaves of a member. Rejects on a cut or damaged archive. */
@@ -134,10 +122,8 @@ function readHeader(file: string, document: unknown): ArchiveHeader {
   const made = archiveHeader.pick({ format: true, formatVersion: true, version: true }).parse(document)
   const isLater = compareVersions(made.version, version) > 0
   if (made.formatVersion === formatVersion && !isLater) return archiveHeader.parse(document)
-  throw new CommandFailure(
-    'refused',
-    `${file} was made by version ${made.version}, this is ${version}: restore it there`,
-  )
+  const fault = `${file} was made by version ${made.version}, this is ${version}`
+  throw new CommandFailure('refused', `${fault}: restore it there`)
 }
 
 /** Compares every member with its checksum before anything is used. Throws CommandFailure. */
@@ -147,27 +133,19 @@ async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; man
   try {
     await readMembers(file, async (name, content) => {
       if (found.manifest) throw new CommandFailure('refused', `${file} goes on after its end`)
-      const isDocument = name === memberNames.header || name === memberNames.manifest
-      if (!found.header && name !== memberNames.header)
-        throw new CommandFailure('refused', `${file} is no backup of Gatehouse`)
-      const { checksum, bytes } = await readContent(content, { isKept: isDocument })
-      if (isDocument) {
-        const document: unknown = JSON.parse(bytes.toString())
-        if (name === memberNames.header) found.header = readHeader(file, document)
-        else found.manifest = archiveManifest.parse(document)
-      }
-      if (name !== memberNames.manifest) checksums[name] = checksum
+      const [isHeader, isManifest] = [name === memberNames.header, name === memberNames.manifest]
+      if (!found.header && !isHeader) throw new CommandFailure('refused', `${file} is no backup of Gatehouse`)
+      const { checksum, bytes } = await readContent(content, { isKept: isHeader || isManifest })
+      if (isHeader) found.header = readHeader(file, JSON.parse(bytes.toString()))
+      if (isManifest) found.manifest = archiveManifest.parse(JSON.parse(bytes.toString()))
+      else checksums[name] = checksum
     })
   } catch (cause) {
     if (cause instanceof CommandFailure) throw cause
-    const { code, message } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'EACCES')
-      throw new CommandFailure('usage', `cannot read ${file}: ${message}`, cause)
-    throw new CommandFailure(
-      'refused',
-      `${file} is cut or damaged: ${found.header ? 'it ends too early' : 'it is no backup of Gatehouse'}`,
-      cause,
-    )
+    const { code = '' } = cause as NodeJS.ErrnoException
+    if (['ENOENT', 'EACCES'].includes(code)) cannotRead(file)(cause)
+    const fault = found.header ? 'it ends too early' : 'it is no backup of Gatehouse'
+    throw new CommandFailure('refused', `${file} is cut or damaged: ${fault}`, cause)
   }
   const { header, manifest } = found
   if (!header || !manifest) throw new CommandFailure('refused', `${file} is cut: its end is missing`)
@@ -179,10 +157,7 @@ async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; man
   return { header, manifest }
 }
 
-async function readContent(
-  content: Readable,
-  { isKept }: { isKept: boolean },
-): Promise<{ checksum: string; bytes: Buffer }> {
+async function readContent(content: Readable, { isKept }: { isKept: boolean }) {
   const hash = createHash('sha256')
   const kept: Buffer[] = []
   let size = 0

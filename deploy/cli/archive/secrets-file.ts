@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, scryptSync } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
-import type { Random } from '@gatehouse/runtime'
+import { systemRandom } from '@gatehouse/runtime'
 import { z } from 'zod'
-import { CommandFailure, isDiskFull } from '../failure.ts'
+import { cannotRead, CommandFailure, isDiskFull } from '../failure.ts'
 import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 
 const secret = z.string().min(32)
@@ -12,22 +12,14 @@ export type KeptSecrets = z.infer<typeof keptSecrets>
 
 /** One guess costs 128 MiB and some hundred milliseconds. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 }
-const sealedSecrets = z.object({
-  format: z.literal('gatehouse-secrets'),
-  salt: z.string(),
-  nonce: z.string(),
-  tag: z.string(),
-  sealed: z.string(),
-})
+const base64 = z.string()
+const format = z.literal('gatehouse-secrets')
+const sealedSecrets = z.object({ format, salt: base64, nonce: base64, tag: base64, sealed: base64 })
 
 /** Only the owner can read the file. A passphrase encrypts it (AES-256-GCM, scrypt). Throws CommandFailure. */
-export async function writeSecrets(
-  file: string,
-  secrets: KeptSecrets,
-  { passphrase, random }: { passphrase: string | null; random: Pick<Random, 'bytes'> },
-): Promise<void> {
-  const text = JSON.stringify(secrets)
-  const content = passphrase === null ? text : JSON.stringify(seal(text, passphrase, random))
+export async function writeSecrets(file: string, secrets: KeptSecrets, passphrase: string | null): Promise<void> {
+  const plain = JSON.stringify(secrets)
+  const content = passphrase === null ? plain : JSON.stringify(seal(plain, passphrase))
   const unfinished = unfinishedName(file)
   await requireFilePath(file)
   await removeUnfinishedBeside(file)
@@ -43,23 +35,18 @@ export async function writeSecrets(
 
 /** Throws CommandFailure. */
 export async function readSecrets(file: string, passphrase: string | null): Promise<KeptSecrets> {
-  let stored: unknown
-  try {
-    stored = JSON.parse(await readFile(file, 'utf8'))
-  } catch (cause) {
-    throw new CommandFailure('usage', `cannot read the secrets in ${file}: ${(cause as Error).message}`, cause)
-  }
+  const read = readFile(file, 'utf8').then((text) => JSON.parse(text) as unknown)
+  const stored = await read.catch(cannotRead(`the secrets in ${file}`))
   const sealed = sealedSecrets.safeParse(stored)
-  if (sealed.success && passphrase === null) {
+  if (sealed.success && passphrase === null)
     throw new CommandFailure('usage', `${file} is encrypted: name its passphrase with --passphrase-file`)
-  }
   const parsed = keptSecrets.safeParse(sealed.success ? unseal(file, sealed.data, passphrase ?? '') : stored)
   if (!parsed.success) throw new CommandFailure('refused', `${file} holds no secrets of an instance`)
   return parsed.data
 }
 
-function seal(text: string, passphrase: string, random: Pick<Random, 'bytes'>): z.infer<typeof sealedSecrets> {
-  const [salt, nonce] = [Buffer.from(random.bytes(16)), Buffer.from(random.bytes(12))]
+function seal(text: string, passphrase: string): z.infer<typeof sealedSecrets> {
+  const [salt, nonce] = [Buffer.from(systemRandom.bytes(16)), Buffer.from(systemRandom.bytes(12))]
   const cipher = createCipheriv('aes-256-gcm', scryptSync(passphrase, salt, 32, scryptCost), nonce)
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   const encode = (bytes: Buffer) => bytes.toString('base64')

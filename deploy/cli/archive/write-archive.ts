@@ -10,28 +10,14 @@ import { to as copyTo } from 'pg-copy-streams'
 import { pack, type Pack } from 'tar-stream'
 import { createFileStore } from '../../../services/identity/src/uploads/file-store.ts'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
-import {
-  UploadStoreUnavailable,
-  type OpenUpload,
-  type UploadStore,
-} from '../../../services/identity/src/uploads/upload-store.ts'
-import { CommandFailure, isDiskFull, storeFailure } from '../failure.ts'
+import type { OpenUpload, UploadStore } from '../../../services/identity/src/uploads/upload-store.ts'
+import { CommandFailure, storageFailure } from '../failure.ts'
 import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 import { openUploadStaging, type UploadPlace } from '../upload-staging.ts'
-import {
-  formatVersion,
-  memberNames,
-  partBytes,
-  type ArchiveHeader,
-  type ArchiveManifest,
-  listMigrations,
-  listTables,
-  quote,
-  readSequences,
-  type TableShape,
-} from './format.ts'
+import { formatVersion, listMigrations, listTables, memberNames, partBytes, quote, readSequences } from './format.ts'
+import type { ArchiveHeader, ArchiveManifest, TableShape } from './format.ts'
 
-export type BackupOptions = UploadPlace & {
+type BackupOptions = UploadPlace & {
   /** Of a role that may read every table. */
   databaseUrl: string
   /** It has this name only when it is complete. */
@@ -40,10 +26,7 @@ export type BackupOptions = UploadPlace & {
   progress(line: string): void
 }
 
-/**
- * All tables of one moment, and the files that their rows name. Throws CommandFailure, and leaves no archive then.
- * docs/operators.md, "Backup and restore".
- */
+/** All tables of one moment, and the files that their rows name. Throws CommandFailure, and leaves no archive then. */
 export async function writeArchive(options: BackupOptions): Promise<ArchiveManifest> {
   const { file, databaseUrl } = options
   const partial = unfinishedName(file)
@@ -60,9 +43,8 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
     const [filled, wrote] = await Promise.allSettled([fill(tar, client, options), written])
     if (wrote.status === 'rejected') throw wrote.reason as Error // the other one fails by it
     if (filled.status === 'rejected') throw filled.reason as Error
-    const manifest = filled.value
     await rename(partial, file)
-    return manifest
+    return filled.value
   } catch (error) {
     await rm(partial, { force: true })
     throw explain(error)
@@ -71,23 +53,25 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
   }
 }
 
+type Checksums = Record<string, string>
+type Target = { tar: Pack; checksums: Checksums }
+
 async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promise<ArchiveManifest> {
-  const checksums: Record<string, string> = {}
+  const checksums: Checksums = {}
+  const target = { tar, checksums }
   try {
     await client.query('begin isolation level repeatable read, read only')
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     const migrations = await listMigrations(client)
-    const header: ArchiveHeader = {
-      ...{ format: 'gatehouse-backup', formatVersion },
-      ...{ version, createdAt: options.now, migrations },
-    }
-    await addMember(tar, memberNames.header, JSON.stringify(header), checksums)
+    const made = { version, createdAt: options.now, migrations }
+    const header: ArchiveHeader = { format: 'gatehouse-backup', formatVersion, ...made }
+    await addMember(target, memberNames.header, JSON.stringify(header))
     const names = await listFiles(client)
     // What an account deletes meanwhile stays in the archive.
     await using held = await holdFiles(client, options, names)
     const tables: ArchiveManifest['tables'] = {}
     for (const table of await listTables(client)) {
-      const rows = await addTable(tar, client, table, checksums)
+      const rows = await addTable(target, client, table)
       tables[table.name] = { columns: table.columns, rows }
       options.progress(`${table.name}: ${rows} rows`)
     }
@@ -95,12 +79,12 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
     let files = 0
     for (const name of names) {
       const found = await held.store.open(name)
-      if (found) await addFile(tar, found, memberNames.upload(name), checksums)
+      if (found) await addFile(target, found, memberNames.upload(name))
       files += Number(found !== null)
     }
     options.progress(`${files} files`)
     const manifest: ArchiveManifest = { tables, sequences, files, missingFiles: names.length - files, checksums }
-    await addMember(tar, memberNames.manifest, JSON.stringify(manifest), {})
+    await addMember({ tar, checksums: {} }, memberNames.manifest, JSON.stringify(manifest))
     tar.finalize()
     return manifest
   } catch (error) {
@@ -119,15 +103,11 @@ export async function listFiles(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name).filter((name) => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/.test(name))
 }
 
-/**
- * Second names, which no deletion takes away. Copies where links are not possible. S3 has neither: what is deleted
- * before its turn is missing.
- */
-async function holdFiles(
-  client: pg.Client,
-  { uploadDir, uploadStore }: UploadPlace,
-  names: readonly string[],
-): Promise<AsyncDisposable & { store: UploadStore }> {
+type HeldFiles = AsyncDisposable & { store: UploadStore }
+
+/** By second names, which no deletion takes away, or copies. S3 has neither: what is deleted before its turn is missing. */
+async function holdFiles(client: pg.Client, place: UploadPlace, names: readonly string[]): Promise<HeldFiles> {
+  const { uploadDir, uploadStore } = place
   const store = await openUploadStore(uploadStore)
   const nothingHeld = { store, [Symbol.asyncDispose]: async () => undefined }
   if (!('folder' in uploadStore)) {
@@ -135,13 +115,10 @@ async function holdFiles(
     return nothingHeld
   }
   await using opening = new AsyncDisposableStack()
-  const found = await lstat(uploadDir).catch(() => null)
-  if (!found?.isDirectory()) {
-    if (names.length > 0)
-      throw new CommandFailure('usage', `UPLOAD_DIR: ${uploadDir} is no folder, and rows name files`)
-    return nothingHeld
-  }
-  const { folder } = opening.use(await openUploadStaging(client, { uploadDir, uploadStore }, 'backup'))
+  const isFolder = (await lstat(uploadDir).catch(() => null))?.isDirectory()
+  if (!isFolder && names.length === 0) return nothingHeld
+  if (!isFolder) throw new CommandFailure('usage', `UPLOAD_DIR: ${uploadDir} is no folder, and rows name files`)
+  const { folder } = opening.use(await openUploadStaging(client, place, 'backup'))
   for (const name of names) {
     const source = join(uploadDir, name)
     if (!(await lstat(source).catch(() => null))?.isFile()) continue
@@ -151,19 +128,14 @@ async function holdFiles(
   return { store: createFileStore(folder), [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-async function addTable(
-  tar: Pack,
-  client: pg.Client,
-  { name, columns }: TableShape,
-  checksums: Record<string, string>,
-): Promise<number> {
+async function addTable(target: Target, client: pg.Client, { name, columns }: TableShape): Promise<number> {
   const list = columns.map(quote).join(', ')
   const rows = client.query(copyTo(`copy (select ${list} from ${quote(name)}) to stdout`))
   let pending: Buffer[] = []
   let bytes = 0
   let part = 0
   const writePart = async () => {
-    await addMember(tar, memberNames.tablePart(name, part), Buffer.concat(pending), checksums)
+    await addMember(target, memberNames.tablePart(name, part), Buffer.concat(pending))
     part += 1
     pending = []
     bytes = 0
@@ -177,24 +149,13 @@ async function addTable(
   return rows.rowCount
 }
 
-async function addMember(
-  tar: Pack,
-  name: string,
-  content: string | Buffer,
-  checksums: Record<string, string>,
-): Promise<void> {
+async function addMember({ tar, checksums }: Target, name: string, content: string | Buffer): Promise<void> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   checksums[name] = createHash('sha256').update(bytes).digest('hex')
-  const entry = tar.entry({ name, size: bytes.length, mode: 0o600 })
-  await pipeline([bytes], entry)
+  await pipeline([bytes], tar.entry({ name, size: bytes.length, mode: 0o600 }))
 }
 
-async function addFile(
-  tar: Pack,
-  { size, content }: OpenUpload,
-  name: string,
-  checksums: Record<string, string>,
-): Promise<void> {
+async function addFile({ tar, checksums }: Target, { size, content }: OpenUpload, name: string): Promise<void> {
   const hash = createHash('sha256')
   const entry = tar.entry({ name, size, mode: 0o600 })
   content.on('data', (chunk) => hash.update(chunk as Buffer))
@@ -203,17 +164,11 @@ async function addFile(
 }
 
 function explain(error: unknown): unknown {
+  const known = storageFailure(error, 'there is no archive')
+  if (known) return known
   const { code, message } = error as { code?: string; message: string }
-  if (error instanceof CommandFailure) return error
-  if (error instanceof UploadStoreUnavailable) return storeFailure(error, 'there is no archive')
-  if (isDiskFull(error)) return new CommandFailure('failed', 'the disk is full: there is no archive', error)
   if (code === 'ENOENT' || code === 'EACCES') return new CommandFailure('usage', message, error)
   if (code === 'ECONNREFUSED') return new CommandFailure('unreachable', `PostgreSQL does not answer: ${message}`, error)
-  if (code === '42501')
-    return new CommandFailure(
-      'refused',
-      'the role of DATABASE_URL may not read every table: use the one that owns the schema',
-      error,
-    )
-  return error
+  const remedy = 'the role of DATABASE_URL may not read every table: use the one that owns the schema'
+  return code === '42501' ? new CommandFailure('refused', remedy, error) : error
 }

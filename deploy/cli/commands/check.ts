@@ -11,40 +11,35 @@ import {
   publicAddress,
   readVariables,
   redisAddress,
-  settings,
   uploadConfig,
   uploadSettings,
   type UploadStoreConfig,
 } from '@gatehouse/service-kit'
-import type { Command } from 'commander'
 import { z } from 'zod'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
-import { configured, dataFolderOf, isDistributed, namesUploads } from '../connect.ts'
+import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'
-import type { Define, Environment, Invocation, Result } from '../invocation.ts'
-import { table } from '../terminal.ts'
+import { table, type Define, type Environment, type Invocation, type Result } from '../invocation.ts'
 
 type Finding = { check: string; ok: boolean | null; detail: string }
 
-const anyText = z.string().optional()
 const questionMs = 10_000
 const certificateDays = 14
 const clockToleranceMs = 5_000
 const dayMs = 24 * 60 * 60 * 1000
 
 /** `check`: what an operator would look at after a change. docs/operators.md, "Command line". */
-export function defineCheckCommand(program: Command, define: Define): void {
+export function defineCheckCommand(define: Define): void {
   define(
-    program
-      .command('check')
-      .description(
-        'Looks at configuration, connections, pending migrations, clock, uploads, certificate and the own origin',
-      ),
+    'check',
+    'Looks at configuration, connections, pending migrations, clock, uploads, certificate and the own origin',
     async (invocation) => {
-      const findings = await checkAll(invocation)
-      const result = describe(findings)
-      if (findings.every(({ ok }) => ok !== false)) return result
+      const checks = await checkAll(invocation)
+      const isHealthy = checks.every(({ ok }) => ok !== false)
+      const rows = checks.map(({ check, ok, detail }) => [ok ? 'ok' : ok === null ? 'skipped' : 'WRONG', check, detail])
+      const result = { json: { ok: isHealthy, checks }, text: table(['', 'check', ''], rows) }
+      if (isHealthy) return result
       throw new UnhealthyInstance(result)
     },
   )
@@ -59,59 +54,44 @@ export class UnhealthyInstance extends CommandFailure {
   }
 }
 
-function describe(findings: readonly Finding[]): Result {
-  const rows = findings.map(({ check, ok, detail }) => [ok === null ? 'skipped' : ok ? 'ok' : 'WRONG', check, detail])
-  return {
-    json: { ok: findings.every(({ ok }) => ok !== false), checks: findings },
-    text: table(['', 'check', ''], rows),
-  }
-}
-
 async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
   const log = createLog({ level: 'silent', service: 'check' })
   const { instance, unreadable, ...urls } = await readSubjects(environment)
-  const configuration = await finding('configuration', async () => readConfiguration(environment, instance))
-  const database = await optional('database', urls.database, async (url) => await checkDatabase(url, now), unreadable)
-  const servers = [
+  const origin = instance?.origin ?? originOf(environment)
+  return [
+    await finding('configuration', async () => readConfiguration(environment, instance)),
+    unreadable ?? (await optional('database', urls.database, (url) => checkDatabase(url, now))),
     await optional('bus (NATS)', urls.nats, async (url) => {
-      const tls = given(environment, 'NATS_CA', 'NATS_CERT', 'NATS_KEY')
+      const tls = readVariables(environment, kindsOf('NATS_CA', 'NATS_CERT', 'NATS_KEY'))
       await using bus = await connectNats({ ...natsAddress({ NATS_URL: url, ...tls }), name: 'check', log })
       return bus.ready() ? 'answers' : 'connects'
     }),
     await optional('cache (Redis)', urls.redis, async (url) => {
-      const tls = given(environment, 'REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')
-      await using cache = await connectRedisCache({
-        ...redisAddress({ REDIS_URL: url, ...tls }),
-        random: systemRandom,
-        log,
-      })
+      const tls = readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY'))
+      const address = redisAddress({ REDIS_URL: url, ...tls })
+      await using cache = await connectRedisCache({ ...address, random: systemRandom, log })
       await cache.find('1')
       return 'answers'
     }),
+    await checkUploads(environment, instance),
+    await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
+    await optional('own origin', origin, checkOrigin),
   ]
-  const origin = instance?.origin ?? originOf(environment)
-  const uploads = await checkUploads(environment, instance)
-  const certificate = await optional(
-    'certificate',
-    origin?.startsWith('https:') ? origin : undefined,
-    checkCertificate(now),
-  )
-  const own = await optional('own origin', origin ?? undefined, checkOrigin)
-  return [configuration, database, ...servers, uploads, certificate, own]
 }
 
 /** The running instance knows its own addresses, whatever this environment says. */
 async function readSubjects(environment: Environment) {
+  const anyText = z.string().optional()
   const shape = { DATABASE_URL: anyText, NATS_URL: anyText, REDIS_URL: anyText }
   const { DATABASE_URL, NATS_URL, REDIS_URL } = configured(() => readVariables(environment, shape))
   const urls = { database: DATABASE_URL, nats: NATS_URL, redis: REDIS_URL }
-  if (isDistributed(environment)) return { ...urls, instance: null, unreadable: undefined }
+  if (isDistributed(environment)) return { ...urls, instance: null, unreadable: null }
   try {
     const instance = await findRunningInstance(dataFolderOf(environment))
-    const unreadable = instance ? undefined : 'no instance runs on this data folder, and there is no DATABASE_URL'
-    return { ...urls, ...instance?.servers, database: instance?.databaseUrl, instance, unreadable }
+    if (!instance) throw new Error('no instance runs on this data folder, and there is no DATABASE_URL')
+    return { ...urls, ...instance.servers, database: instance.databaseUrl, instance, unreadable: null }
   } catch (error) {
-    return { ...urls, instance: null, unreadable: (error as Error).message }
+    return { ...urls, instance: null, unreadable: { check: 'database', ok: false, detail: (error as Error).message } }
   }
 }
 
@@ -125,23 +105,15 @@ async function finding(check: string, look: () => Promise<string>): Promise<Find
   }
 }
 
-async function optional(
-  check: string,
-  subject: string | undefined,
-  look: (subject: string) => Promise<string>,
-  fault?: string,
-): Promise<Finding> {
-  if (fault !== undefined) return { check, ok: false, detail: fault }
+type Look = (subject: string) => Promise<string>
+
+async function optional(check: string, subject: string | undefined, look: Look): Promise<Finding> {
   if (!subject) return { check, ok: null, detail: 'not part of this environment' }
-  return await finding(check, async () => await look(subject))
+  return await finding(check, () => look(subject))
 }
 
-function given<N extends keyof typeof settings>(environment: Environment, ...names: N[]) {
-  type Kinds = { [Name in N]: (typeof settings)[Name]['kind'] }
-  return readVariables(environment, Object.fromEntries(names.map((name) => [name, settings[name].kind])) as Kinds)
-}
-
-const readAddress = (environment: Environment) => publicAddress(given(environment, 'PORT', 'PUBLIC_ORIGIN', 'DOMAIN'))
+const readAddress = (environment: Environment) =>
+  publicAddress(readVariables(environment, kindsOf('PORT', 'PUBLIC_ORIGIN', 'DOMAIN')))
 
 function readConfiguration(environment: Environment, instance: RunningInstance | null): string {
   const origin = instance?.origin ?? configured(() => readAddress(environment)).origin
@@ -149,11 +121,11 @@ function readConfiguration(environment: Environment, instance: RunningInstance |
   return `${isDistributed(environment) ? 'distributed' : `${form} in ${dataFolderOf(environment)}`}, known as ${origin}`
 }
 
-function originOf(environment: Environment): string | null {
+function originOf(environment: Environment): string {
   try {
     return readAddress(environment).origin
   } catch {
-    return null
+    return ''
   }
 }
 
@@ -176,43 +148,36 @@ async function checkUploads(environment: Environment, instance: RunningInstance 
   const check = 'uploads'
   if (!instance && !namesUploads(environment))
     return { check, ok: null, detail: 'neither UPLOAD_STORE nor UPLOAD_DIR is in this environment' }
-  return await finding(check, async () => await lookAtStore(instance?.uploadStore ?? readStore(environment)))
+  return await finding(check, async () => {
+    const config = instance?.uploadStore ?? readStore(environment)
+    const store = await openUploadStore(config)
+    await store.check()
+    if (!('folder' in config)) return `${store.name} answers, with these keys`
+    await access(config.folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return `${store.name} is there and writable`
+  })
 }
 
-function readStore(environment: Environment): UploadStoreConfig {
-  const given = configured(() => readVariables(environment, uploadSettings))
-  return configured(() => uploadConfig(given, dataFolderOf(environment))).uploadStore
-}
+const readStore = (environment: Environment): UploadStoreConfig =>
+  configured(() => uploadConfig(readVariables(environment, uploadSettings), dataFolderOf(environment))).uploadStore
 
-async function lookAtStore(config: UploadStoreConfig): Promise<string> {
-  const store = await openUploadStore(config)
-  await store.check()
-  if (!('folder' in config)) return `${store.name} answers, with these keys`
-  await access(config.folder, constants.R_OK | constants.W_OK | constants.X_OK)
-  return `${store.name} is there and writable`
-}
-
-function checkCertificate(now: () => number) {
-  return async (origin: string): Promise<string> => {
-    const { hostname, port } = new URL(origin)
-    const socket = connect({ host: hostname, port: Number(port || 443), servername: hostname })
-    socket.setTimeout(questionMs, () => socket.destroy(new Error('no answer in time')))
-    try {
-      await once(socket, 'secureConnect')
-      const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - now()) / dayMs)
-      if (days < certificateDays) throw new Error(`it ends in ${days} days`)
-      return `trusted, ends in ${days} days`
-    } finally {
-      socket.destroy()
-    }
+async function checkCertificate(origin: string, now: () => number): Promise<string> {
+  const { hostname, port } = new URL(origin)
+  const socket = connect({ host: hostname, port: Number(port || 443), servername: hostname })
+  socket.setTimeout(questionMs, () => socket.destroy(new Error('no answer in time')))
+  try {
+    await once(socket, 'secureConnect')
+    const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - now()) / dayMs)
+    if (days < certificateDays) throw new Error(`it ends in ${days} days`)
+    return `trusted, ends in ${days} days`
+  } finally {
+    socket.destroy()
   }
 }
 
 async function checkOrigin(origin: string): Promise<string> {
-  const response = await fetch(`${origin}/api/instance/info`, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(questionMs),
-  })
+  const asking = { redirect: 'error', signal: AbortSignal.timeout(questionMs) } as const
+  const response = await fetch(`${origin}/api/instance/info`, asking)
   const info = response.ok ? ((await response.json()) as Record<string, unknown>) : {}
   if (typeof info['instanceId'] !== 'string')
     throw new Error(`${origin} answers ${response.status} and not as this instance`)

@@ -1,63 +1,35 @@
 import type { InviteReply, UserReply } from '@gatehouse/contracts'
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { CommandFailure, exitCodes } from '../failure.ts'
-import type { Define, Invocation, Result } from '../invocation.ts'
-import { formatTime, record, table } from '../terminal.ts'
+import { formatTime, record, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 import { suspensionOf } from './users.ts'
 
-type CreateOptions = { maxUses?: number; expiresIn?: number }
-
 /** `invites …`. Contract: 4. */
-export function defineInviteCommands(program: Command, define: Define): void {
-  const invites = program.command('invites').description('Invite links')
-  define(
-    invites.command('list').description('Usable invites, newest first').option('--archived', 'those that have ended'),
-    listInvites,
-  )
-  define(
-    invites
-      .command('create <name>')
-      .description('Makes an invite link')
-      .option('--max-uses <number>', 'how many accounts it admits; without it any number', readCount)
-      .option('--expires-in <duration>', 'such as 7d, 12h or 30m; without it never', readDuration),
-    async ({ call, now }, options: CreateOptions, name: string) => {
-      const expiresAt = options.expiresIn === undefined ? null : now() + options.expiresIn
-      const invite = await call({
-        endpoint: 'createInvite',
-        body: { name, maxUses: options.maxUses ?? null, expiresAt },
-      })
-      return { json: invite, text: describeInvite(invite as InviteReply) }
-    },
-  )
-  define(
-    invites
-      .command('suspend-users <id>')
-      .description('Suspends all accounts that came by an invite')
-      .option('--reason <text>', 'what they read at the login'),
-    suspendUsers,
-  )
-  define(
-    invites.command('revoke <id>').description('Ends an invite link at once'),
-    async ({ call }, _options, id: string) => {
-      const { invite } = await call({ endpoint: 'revokeInvite', params: { id } })
-      return { json: invite, text: `The invite ${(invite as InviteReply).name} is revoked` }
-    },
-  )
+export function defineInviteCommands(group: DefineGroup): void {
+  const define = group('invites', 'Invite links')
+  const archived = ['--archived', 'those that have ended'] as const
+  define('list', 'Usable invites, newest first', listInvites).option(...archived)
+  define('create <name>', 'Makes an invite link', createInvite)
+    .option('--max-uses <number>', 'how many accounts it admits; without it any number', readCount)
+    .option('--expires-in <duration>', 'such as 7d, 12h or 30m; without it never', readDuration)
+  const reason = ['--reason <text>', 'what they read at the login'] as const
+  define('suspend-users <id>', 'Suspends all accounts that came by an invite', suspendUsers).option(...reason)
+  define('revoke <id>', 'Ends an invite link at once', async ({ call }, _options, id) => {
+    const { invite } = await call({ endpoint: 'revokeInvite', params: { id } })
+    return { json: invite, text: `The invite ${(invite as InviteReply).name} is revoked` }
+  })
 }
 
 /** Each account alone: those that cannot be suspended stand in no other's way. Contract: 5, suspend. */
 async function suspendUsers(invocation: Invocation, { reason }: { reason?: string }, id: string): Promise<Result> {
   await invocation.confirm(`All accounts that came by the invite ${id} are suspended.`)
   const [suspended, left]: [string[], string[]] = [[], []]
-  for (let cursor: string | null = '0'; cursor !== null;) {
-    const query = { invite: id, sort: 'oldest', pageSize: 100, ...(cursor !== '0' && { cursor }) }
-    const reply = await invocation.call({ endpoint: 'listUsers', query })
-    for (const user of reply['users'] as UserReply[]) {
+  for await (const { users } of pagesOf(invocation, 'listUsers', { invite: id, sort: 'oldest', pageSize: 100 })) {
+    for (const user of users as UserReply[]) {
       const refusal = await refusalOf(invocation.call(suspensionOf(user.id, reason)))
       if (refusal === null) suspended.push(user.username)
       else left.push(`${user.username}: ${refusal}`)
     }
-    cursor = reply['nextCursor'] as string | null
   }
   const lines = [`${suspended.length} accounts are suspended`, ...left]
   return { json: { suspended, left }, text: lines.join('\n') }
@@ -73,29 +45,39 @@ async function refusalOf(call: Promise<unknown>): Promise<string | null> {
   }
 }
 
-async function listInvites({ call }: Invocation, { archived }: { archived?: boolean }): Promise<Result> {
-  const found: InviteReply[] = []
-  for (let cursor: string | null = null; ;) {
-    const query = { status: archived ? 'archived' : 'active', ...(cursor !== null && { cursor }) }
-    const reply: Record<string, unknown> = await call({ endpoint: 'listInvites', query })
-    found.push(...(reply['invites'] as InviteReply[]))
-    cursor = reply['nextCursor'] as string | null
-    if (cursor === null) break
+async function* pagesOf({ call }: Invocation, endpoint: string, query: Record<string, string | number>) {
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await call({ endpoint, query: { ...query, ...(cursor && { cursor }) } })
+    yield page
+    cursor = page['nextCursor'] as string | null
   }
+}
+
+async function listInvites(invocation: Invocation, { archived }: { archived?: boolean }): Promise<Result> {
+  const found: InviteReply[] = []
+  for await (const { invites } of pagesOf(invocation, 'listInvites', { status: archived ? 'archived' : 'active' }))
+    found.push(...(invites as InviteReply[]))
   const rows = found.map(({ id, name, status, usedCount, maxUses, expiresAt, url }) => {
     return [id, name, status, `${usedCount}/${maxUses ?? '∞'}`, formatTime(expiresAt), url]
   })
   return { json: found, text: table(['id', 'name', 'status', 'used', 'expires (UTC)', 'link'], rows) }
 }
 
-const describeInvite = ({ id, name, maxUses, expiresAt, url }: InviteReply): string =>
-  record({
-    id,
-    name,
-    'most uses': maxUses ?? 'any number',
-    'expires (UTC)': formatTime(expiresAt) ?? 'never',
-    link: url,
+type CreateOptions = { maxUses?: number; expiresIn?: number }
+
+async function createInvite({ call, now }: Invocation, options: CreateOptions, name: string): Promise<Result> {
+  const expiresAt = options.expiresIn === undefined ? null : now() + options.expiresIn
+  const made = await call({ endpoint: 'createInvite', body: { name, maxUses: options.maxUses ?? null, expiresAt } })
+  const invite = made as InviteReply
+  const text = record({
+    id: invite.id,
+    name: invite.name,
+    'most uses': invite.maxUses ?? 'any number',
+    'expires (UTC)': formatTime(invite.expiresAt) ?? 'never',
+    link: invite.url,
   })
+  return { json: made, text }
+}
 
 const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 

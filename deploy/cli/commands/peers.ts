@@ -1,44 +1,36 @@
 import { normalizeOrigin, type PeerReply } from '@gatehouse/contracts'
-import type { Command } from 'commander'
 import { CommandFailure } from '../failure.ts'
-import type { Define, Invocation, Result } from '../invocation.ts'
-import { formatTime, table } from '../terminal.ts'
+import { formatTime, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 
 type Request = { id: string; origin: string; direction: string; instanceName: string | null; requestedAt: number }
 
 /** `peers …`. Contract: 7. */
-export function definePeerCommands(program: Command, define: Define): void {
-  const peers = program.command('peers').description('Other instances. A peer or request is named by origin or id')
-  define(peers.command('list').description('Peers and the requests that wait'), listPeers)
-  define(
-    peers.command('initiate <origin>').description('Offers another instance to be peers'),
-    async ({ call }, _options, remoteOrigin: string) => {
-      const { peer } = await call({ endpoint: 'initiatePeer', body: { remoteOrigin } })
-      const { origin, status } = peer as PeerReply
-      return { json: peer, text: `${origin} is ${status}` }
-    },
-  )
-  define(peers.command('approve <request>').description('Approves a waiting request'), async (invocation, _, name) => {
+export function definePeerCommands(group: DefineGroup): void {
+  const define = group('peers', 'Other instances. A peer or request is named by origin or id')
+  define('list', 'Peers and the requests that wait', listPeers)
+  define('initiate <origin>', 'Offers another instance to be peers', async ({ call }, _options, remoteOrigin) => {
+    const { peer } = await call({ endpoint: 'initiatePeer', body: { remoteOrigin } })
+    const { origin, status } = peer as PeerReply
+    return { json: peer, text: `${origin} is ${status}` }
+  })
+  define('approve <request>', 'Approves a waiting request', async (invocation, _options, name) => {
     const request = await findRequest(invocation, name)
     await invocation.call({ endpoint: 'approveRequest', params: { id: request.id } })
     return { json: request, text: `The request of ${request.origin} is approved` }
   })
-  define(
-    peers.command('deny <request>').description('Denies a waiting request for good'),
-    async (invocation, _, name) => {
-      const request = await findRequest(invocation, name)
-      await invocation.confirm(`The request of ${request.origin} is denied, and that instance is told.`)
-      await invocation.call({ endpoint: 'denyRequest', params: { id: request.id } })
-      return { json: request, text: `The request of ${request.origin} is denied` }
-    },
-  )
-  define(peers.command('revoke <peer>').description('Ends a peering'), async (invocation, _, name) => {
+  define('deny <request>', 'Denies a waiting request for good', async (invocation, _options, name) => {
+    const request = await findRequest(invocation, name)
+    await invocation.confirm(`The request of ${request.origin} is denied, and that instance is told.`)
+    await invocation.call({ endpoint: 'denyRequest', params: { id: request.id } })
+    return { json: request, text: `The request of ${request.origin} is denied` }
+  })
+  define('revoke <peer>', 'Ends a peering', async (invocation, _options, name) => {
     const { id, origin } = await findPeer(invocation, name)
     await invocation.confirm(`The peering with ${origin} ends, and its secret is destroyed.`)
     await invocation.call({ endpoint: 'revokePeer', params: { id } })
     return { json: { id, origin }, text: `The peering with ${origin} has ended` }
   })
-  define(peers.command('rotate <peer>').description('Replaces the shared secret now'), async (invocation, _, name) => {
+  define('rotate <peer>', 'Replaces the shared secret now', async (invocation, _options, name) => {
     const { id, origin } = await findPeer(invocation, name)
     const { peer } = await invocation.call({ endpoint: 'rotatePeer', params: { id } })
     return { json: peer, text: `The secret with ${origin} is a new one` }
@@ -47,14 +39,9 @@ export function definePeerCommands(program: Command, define: Define): void {
 
 async function listPeers(invocation: Invocation): Promise<Result> {
   const [peers, requests] = [await allPeers(invocation), await allRequests(invocation)]
-  const rows = peers.map((peer) => [
-    peer.id,
-    peer.origin,
-    peer.status,
-    peer.reason,
-    peer.instanceName,
-    formatTime(peer.rotatedAt),
-  ])
+  const rows = peers.map(({ id, origin, status, reason, instanceName, rotatedAt }) => {
+    return [id, origin, status, reason, instanceName, formatTime(rotatedAt)]
+  })
   const waiting = requests.map(({ id, origin, direction, instanceName, requestedAt }) => {
     return [id, origin, direction, instanceName, formatTime(requestedAt)]
   })
@@ -68,19 +55,14 @@ const allPeers = async ({ call }: Invocation) => (await call({ endpoint: 'listPe
 const allRequests = async ({ call }: Invocation) =>
   (await call({ endpoint: 'listApprovalRequests' }))['requests'] as Request[]
 
-async function findPeer(invocation: Invocation, name: string): Promise<PeerReply> {
-  return pick(await allPeers(invocation), name, 'peer')
-}
-
-async function findRequest(invocation: Invocation, name: string): Promise<Request> {
-  return pick(await allRequests(invocation), name, 'waiting request')
-}
+const findPeer = async (invocation: Invocation, name: string) => pick(await allPeers(invocation), name, 'peer')
+const findRequest = async (invocation: Invocation, name: string) =>
+  pick(await allRequests(invocation), name, 'waiting request')
 
 function pick<T extends { id: string; origin: string }>(rows: readonly T[], name: string, what: string): T {
   const origin = normalizeOrigin(name) ?? name
-  const found = rows.filter((row) => row.id === name || row.origin === origin)
-  const [only] = found
+  const [only, ...others] = rows.filter((row) => row.id === name || row.origin === origin)
   if (!only) throw new CommandFailure('unknown', `No ${what} ${name}`)
-  if (found.length > 1) throw new CommandFailure('refused', `${name} has more than one ${what}: name it by its id`)
+  if (others.length > 0) throw new CommandFailure('refused', `${name} has more than one ${what}: name it by its id`)
   return only
 }

@@ -1,43 +1,30 @@
 import { readFile } from 'node:fs/promises'
 import { isReceiptGenuine } from '@gatehouse/auth'
 import { keptReceipt, type KeptReceipt } from '@gatehouse/contracts'
-import type { Command } from 'commander'
-import { CommandFailure } from '../failure.ts'
-import type { Define } from '../invocation.ts'
-import { formatTime, table } from '../terminal.ts'
+import { cannotRead, CommandFailure } from '../failure.ts'
+import { formatTime, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 
 /** `receipts verify`: offline. It proves what an instance said, not what it did. Contract: 7, Receipts. */
-export function defineReceiptCommands(program: Command, define: Define): void {
-  const receipts = program.command('receipts').description('What other instances signed about deleted identities')
-  define(
-    receipts
-      .command('verify')
-      .argument('<file>', 'deletion-orders.json of an export, an answer with orders, or one receipt')
-      .description('Checks the signatures in a file, without any instance; compare the keys with those published'),
-    async (_invocation, _options, file) => {
-      const found = listReceipts(await readJson(file))
-      if (found.length === 0) throw new CommandFailure('usage', `${file} holds no receipt`)
-      const checked = found.map((kept) => ({
-        ...kept.receipt,
-        publicKey: kept.publicKey,
-        isGenuine: isReceiptGenuine(kept),
-      }))
-      const rows = checked.map(({ origin, homeUserId, mode, deletedAt, publicKey, isGenuine }) => [
-        ...[isGenuine ? 'genuine' : 'FORGED', origin, homeUserId, mode, formatTime(deletedAt), publicKey],
-      ])
-      const text = table(['signature', 'instance', 'user', 'mode', 'deleted (UTC)', 'key'], rows)
-      if (checked.every(({ isGenuine }) => isGenuine)) return { json: checked, text }
-      throw new CommandFailure('failed', text)
-    },
-  )
+export function defineReceiptCommands(group: DefineGroup): void {
+  const define = group('receipts', 'What other instances signed about deleted identities')
+  const description = 'Checks the signatures in a file, without any instance; compare the keys with those published'
+  const file = 'deletion-orders.json of an export, an answer with orders, or one receipt'
+  define('verify', description, verifyReceipts).argument('<file>', file)
 }
 
-async function readJson(file: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8'))
-  } catch (cause) {
-    throw new CommandFailure('usage', `cannot read ${file}: ${(cause as Error).message}`, cause)
-  }
+async function verifyReceipts(_invocation: Invocation, _options: object, file: string): Promise<Result> {
+  const read = readFile(file, 'utf8').then((text) => JSON.parse(text) as unknown)
+  const found = listReceipts(await read.catch(cannotRead(file)))
+  if (found.length === 0) throw new CommandFailure('usage', `${file} holds no receipt`)
+  const checked = found.map((kept) => {
+    return { ...kept.receipt, publicKey: kept.publicKey, isGenuine: isReceiptGenuine(kept) }
+  })
+  const rows = checked.map(({ origin, homeUserId, mode, deletedAt, publicKey, isGenuine }) => {
+    return [isGenuine ? 'genuine' : 'FORGED', origin, homeUserId, mode, formatTime(deletedAt), publicKey]
+  })
+  const text = table(['signature', 'instance', 'user', 'mode', 'deleted (UTC)', 'key'], rows)
+  if (checked.every(({ isGenuine }) => isGenuine)) return { json: checked, text }
+  throw new CommandFailure('failed', text)
 }
 
 /** Wherever they stand in it. */

@@ -1,30 +1,33 @@
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { createClient } from '@gatehouse/database'
 import { readVariables, uploadSettings, uploadStoreConfig, type UploadStoreConfig } from '@gatehouse/service-kit'
-import type { Command } from 'commander'
+import type pg from 'pg'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
-import { UploadStoreUnavailable } from '../../../services/identity/src/uploads/upload-store.ts'
-import { configured } from '../connect.ts'
-import { CommandFailure, isDiskFull, storeFailure } from '../failure.ts'
-import type { Define, Environment, Invocation, Result } from '../invocation.ts'
-import { moveUploads } from '../move-uploads.ts'
-import { openPresentDatabase } from '../stopped-instance.ts'
+import { tempUploadDir } from '../../../services/identity/src/uploads/upload-files.ts'
+import type { UploadStore } from '../../../services/identity/src/uploads/upload-store.ts'
+import { makeFolder } from '../../../tools/setup/make-folder.js'
+import { listFiles } from '../archive/write-archive.ts'
+import { CommandFailure, storageFailure } from '../failure.ts'
+import { configured, openPresentDatabase } from '../instance.ts'
+import type { DefineGroup, Environment, Invocation, Result } from '../invocation.ts'
 import { openScratchFolder } from '../unfinished.ts'
+import { eachFile } from '../upload-staging.ts'
 
 type Options = { from?: string; to: string; remove?: boolean }
 
 /** `uploads move`. docs/operators.md, "The store of uploads". */
-export function defineUploadCommands(program: Command, define: Define): void {
-  define(
-    program
-      .command('uploads')
-      .description('The store of uploads')
-      .command('move')
-      .description('Copies the uploads into another store, also while the instance runs; a repeated run goes on')
-      .requiredOption('--to <store>', 'file:<folder> or s3://bucket/prefix, with the AWS variables of this environment')
-      .option('--from <store>', 'the store they are in, where UPLOAD_STORE names another one already')
-      .option('--remove', 'also removes from the old store what the new one has; UPLOAD_STORE must be the new one'),
-    runMove,
-  )
+export function defineUploadCommands(group: DefineGroup): void {
+  const define = group('uploads', 'The store of uploads')
+  const description = 'Copies the uploads into another store, also while the instance runs; a repeated run goes on'
+  define('move', description, runMove)
+    .requiredOption('--to <store>', 'file:<folder> or s3://bucket/prefix, with the AWS variables of this environment')
+    .option('--from <store>', 'the store they are in, where UPLOAD_STORE names another one already')
+    .option('--remove', 'also removes from the old store what the new one has; UPLOAD_STORE must be the new one')
 }
 
 async function runMove(invocation: Invocation, options: Options): Promise<Result> {
@@ -42,17 +45,15 @@ async function runMove(invocation: Invocation, options: Options): Promise<Result
   const client = await createClient(instance.databaseUrl, 'gatehouse-uploads')
   await client.connect()
   try {
-    const moved = await moveUploads({
-      ...{ client, from, to, scratch: scratch.path, progress },
-      isRemoving: options.remove === true,
-    })
+    const isRemoving = options.remove === true
+    const moved = await moveUploads({ client, from, to, scratch: scratch.path, isRemoving, progress })
     const { copied, bytes, present, missing, withdrawn, removed } = moved
     const counts = [
       `${copied} copied (${bytes} bytes)`,
       `${present} were there`,
       `${missing} are in neither`,
       `${withdrawn} removed from it because no row names them any more`,
-      ...(options.remove ? [`${removed} removed from ${source}`] : []),
+      ...(isRemoving ? [`${removed} removed from ${source}`] : []),
     ]
     return { json: moved, text: `${target}: ${counts.join(', ')}` }
   } catch (error) {
@@ -62,7 +63,7 @@ async function runMove(invocation: Invocation, options: Options): Promise<Result
   }
 }
 
-const nameOf = async (config: UploadStoreConfig): Promise<string> => {
+async function nameOf(config: UploadStoreConfig): Promise<string> {
   const place = 'folder' in config ? '' : `${config.endpoint} `
   return `${place}${(await openUploadStore(config)).name}`
 }
@@ -76,10 +77,103 @@ function readStore(environment: Environment, store: string): UploadStoreConfig {
 }
 
 function explain(error: unknown): unknown {
-  const { code, message } = error as { code?: string; message: string }
-  const rest = 'what was copied stays, run the command again'
-  if (error instanceof UploadStoreUnavailable) return storeFailure(error, rest)
-  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${rest}`, error)
-  if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR') return new CommandFailure('usage', message, error)
-  return error
+  const known = storageFailure(error, 'what was copied stays, run the command again')
+  const { code = '', message } = error as { code?: string; message: string }
+  return known ?? (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code) ? new CommandFailure('usage', message, error) : error)
+}
+
+type Move = {
+  /** Of the owner of the schema. */
+  client: pg.ClientBase
+  from: UploadStoreConfig
+  to: UploadStoreConfig
+  /** On the disk. */
+  scratch: string
+  isRemoving: boolean
+  progress(line: string): void
+}
+
+/**
+ * Copies what rows name. An upload has its row before it is in a store: what a store had before the rows were read, and
+ * no row names, was deleted meanwhile. May be repeated and interrupted. Throws CommandFailure.
+ */
+async function moveUploads({ client, from, to, scratch, isRemoving, progress }: Move) {
+  if ('folder' in to) makeFolder(tempUploadDir(to.folder))
+  const [source, target] = [await openUploadStore(from), await openUploadStore(to)]
+  await source.check()
+  await target.check()
+  await claimStore(client, target, scratch)
+  const there = new Map<string, number>()
+  for await (const { name, size } of target.list()) if (name !== ownerFile) there.set(name, size)
+  const moved = { copied: 0, bytes: 0, present: 0, missing: 0, withdrawn: 0, removed: 0 }
+  const names = await listFiles(client)
+  let done = 0
+  await eachFile(names, async (name) => {
+    const size = there.get(name)
+    const found = await source.find(name)
+    if (found && found.size !== size) {
+      moved.bytes += await copyVerified({ source, target, scratch }, name)
+      moved.copied += 1
+      there.set(name, found.size)
+    } else if (size === undefined) moved.missing += 1
+    else moved.present += 1
+    done += 1
+    if (done % 500 === 0) progress(`${done} of ${names.length} files`)
+  })
+  const named = new Set(await listFiles(client))
+  await eachFile(there.keys(), async (name) => {
+    if (!named.has(name)) {
+      await target.remove(name)
+      moved.withdrawn += 1
+    } else if (isRemoving && (await source.find(name))) {
+      await source.remove(name)
+      moved.removed += 1
+    }
+  })
+  return moved
+}
+
+/** What a store that uploads moved to belongs to. Whatever else is in it may be removed. */
+const ownerFile = 'gatehouse-uploads.txt'
+
+/** Throws CommandFailure for a store that has files of others. */
+async function claimStore(client: pg.ClientBase, target: UploadStore, scratch: string): Promise<void> {
+  const { rows } = await client.query<{ id: string }>('select instance_id as id from instance_settings')
+  const owner = rows[0]?.id ?? ''
+  const found = await target.open(ownerFile)
+  if (found && (await text(found.content)) === owner) return
+  const { done: isEmpty } = await target.list().next()
+  if (found || !isEmpty)
+    throw new CommandFailure('refused', `${target.name} has files that are not of this move: name an empty place`)
+  const path = join(scratch, ownerFile)
+  await writeFile(path, owner)
+  await target.put(ownerFile, path)
+}
+
+type Stores = { source: UploadStore; target: UploadStore; scratch: string }
+
+/** Gives the size. Throws CommandFailure when the new store gives back something else. */
+async function copyVerified({ source, target, scratch }: Stores, name: string): Promise<number> {
+  const path = join(scratch, name)
+  try {
+    const sent = await receive(source, name, path)
+    await target.put(name, path)
+    const kept = await receive(target, name, path)
+    if (sent.size === kept.size && sent.hash === kept.hash) return sent.size
+    await target.remove(name)
+    throw new CommandFailure('failed', `${target.name} gives back something else than it was given for ${name}`)
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+async function receive(store: UploadStore, name: string, path: string): Promise<{ size: number; hash: string }> {
+  const found = await store.open(name)
+  if (!found) return { size: 0, hash: '' }
+  const hash = createHash('sha256')
+  found.content.on('data', (chunk) => hash.update(chunk as Buffer))
+  await pipeline(found.content, createWriteStream(path))
+  const { size } = await stat(path)
+  if (size !== found.size) throw new CommandFailure('failed', `${store.name} gave a part of ${name} only`)
+  return { size, hash: hash.digest('hex') }
 }

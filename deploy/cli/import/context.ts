@@ -1,7 +1,7 @@
 import type { EncryptionKey } from '@gatehouse/auth'
 import type pg from 'pg'
 import type { Random } from '@gatehouse/runtime'
-import type { ReportWriter } from './report.ts'
+import { printable } from '../invocation.ts'
 import type { Source, SourceRow } from './source.ts'
 import { readId, readText } from './values.ts'
 
@@ -10,7 +10,7 @@ export type FileUse = { name: string; owner: { userId: string; column: 'avatar' 
 export type ImportContext = {
   source: Source
   client: pg.ClientBase
-  report: ReportWriter
+  report: ReturnType<typeof createReport>
   random: Pick<Random, 'bytes' | 'uuid'>
   now: number
   domain: string
@@ -31,27 +31,22 @@ export function known(ids: Ids, value: unknown): string | null {
   return id !== null && ids.has(id) ? id : null
 }
 
-/** Only counted, because they have no place here. */
-export class LeftBehind {
-  readonly what: string
-  constructor(what: string) {
-    this.what = what
-  }
-}
+/** Gives the row here, or why it is skipped; null for one that was left behind. */
+type MapRow = (row: SourceRow) => Record<string, unknown> | string | null
 
 type TableImport = {
-  from: string
-  to: string
+  /** The table here, by default of the same name. */
+  to?: string
   /** Columns here in which no two rows are the same. */
   unique?: readonly (readonly string[])[]
-  /** The row here, or why it is skipped. */
-  map(row: SourceRow): Record<string, unknown> | string | LeftBehind
+  map: MapRow
 }
 
 /** Gives the first unique columns of the rows. */
-export async function importTable(context: ImportContext, table: TableImport): Promise<ReadonlySet<string>> {
+export async function importTable(context: ImportContext, from: string, table: TableImport | MapRow): Promise<Ids> {
   const { report, source, client, progress } = context
-  const { from, to, unique = [['id']], map } = table
+  const given: TableImport = typeof table === 'function' ? { map: table } : table
+  const { to = from, unique = [['id']], map } = given
   const inserter = insertInto(client, to)
   const seen = unique.map(() => new Set<string>())
   let read = 0
@@ -59,10 +54,7 @@ export async function importTable(context: ImportContext, table: TableImport): P
     read += 1
     if (read % 100_000 === 0) progress(`${to}: ${read} rows`)
     const mapped = map(row)
-    if (mapped instanceof LeftBehind) {
-      report.leaveBehind(mapped.what, 1)
-      continue
-    }
+    if (mapped === null) continue
     report.read(to)
     if (typeof mapped === 'string') {
       report.skip(to, nameOf(row), mapped)
@@ -108,4 +100,57 @@ export function insertInto(client: pg.ClientBase, table: string) {
       if (rows.push(text) >= batchRows || characters >= batchCharacters) await flush()
     },
   }
+}
+
+export type ImportReport = {
+  tables: Record<string, { read: number; imported: number; skipped: number; doubles: number }>
+  leftBehind: Record<string, number>
+  told: string[]
+}
+
+/** Of single rows. The counts stay exact. */
+const linesPerTable = 50
+
+/** No secret, hash or token may be told. */
+export function createReport() {
+  const report: ImportReport = { tables: {}, leftBehind: {}, told: [] }
+  const lines = new Map<string, number>()
+  const countsOf = (table: string) => (report.tables[table] ??= { read: 0, imported: 0, skipped: 0, doubles: 0 })
+  function tell(table: string, id: unknown, what: string): void {
+    const told = (lines.get(table) ?? 0) + 1
+    lines.set(table, told)
+    if (told <= linesPerTable) report.told.push(printable(`${table} ${String(id)}: ${what}`).slice(0, 300))
+    else if (told === linesPerTable + 1) report.told.push(`${table}: further rows are not listed`)
+  }
+  return {
+    report,
+    tell,
+    note: (line: string) => void report.told.push(printable(line).slice(0, 500)),
+    read: (table: string) => void (countsOf(table).read += 1),
+    imported: (table: string) => void (countsOf(table).imported += 1),
+    double: (table: string) => void (countsOf(table).doubles += 1),
+    skip: (table: string, id: unknown, why: string) => {
+      countsOf(table).skipped += 1
+      tell(table, id, `${why}, skipped`)
+    },
+    /** Only counted, because they have no place here. */
+    leaveBehind: (what: string, rows = 1): null => {
+      if (rows > 0) report.leftBehind[what] = (report.leftBehind[what] ?? 0) + rows
+      return null
+    },
+  }
+}
+
+export function formatReport({ tables, leftBehind, told }: ImportReport): string {
+  const counted = Object.entries(tables).map(([name, { read, imported, skipped, doubles }]) => {
+    const rest = [skipped > 0 && `${skipped} skipped`, doubles > 0 && `${doubles} doubles`].filter(Boolean).join(', ')
+    return `  ${name.padEnd(24)} ${String(imported).padStart(9)} of ${read}${rest ? ` (${rest})` : ''}`
+  })
+  const left = Object.entries(leftBehind).map(([what, rows]) => `  ${what.padEnd(44)} ${rows}`)
+  return [
+    'imported',
+    ...counted,
+    ...(left.length > 0 ? ['', 'has no place here', ...left] : []),
+    ...(told.length > 0 ? ['', 'to know', ...told.map((line) => `  ${line}`)] : []),
+  ].join('\n')
 }

@@ -3,14 +3,13 @@ import type { SourceRow } from './source.ts'
 import {
   clamp,
   isBeyondTime,
-  optionalTimestamp,
   readId,
   readInteger,
   readName,
   readOptionalTime,
+  readOptionalTimestamp,
   readText,
-  readTime,
-  timestamp,
+  readTimestamp,
 } from './values.ts'
 
 const greatestInteger = 2_147_483_647n
@@ -22,8 +21,7 @@ export async function importInvites(context: ImportContext): Promise<void> {
     const [inviteId, at] = [readText(row['invite_id']) ?? '', readOptionalTime(row['redeemed_at']) ?? 0]
     lastRedeemed.set(inviteId, Math.max(at, lastRedeemed.get(inviteId) ?? at))
   }
-  const invites = await importTable(context, {
-    from: 'invite_links',
+  const invites = await importTable(context, 'invite_links', {
     to: 'invites',
     unique: [['id'], ['token']],
     map: (row) => {
@@ -32,34 +30,29 @@ export async function importInvites(context: ImportContext): Promise<void> {
       const tell = (what: string) => report.tell('invites', id, what)
       if (!/^[A-Za-z0-9_-]{22}$/.test(token)) tell('its token has another form: it is kept')
       if (isBeyondTime(row['expires_at'])) tell('it expires beyond any date: it never expires here')
-      const expiresAt = isBeyondTime(row['expires_at']) ? null : readOptionalTime(row['expires_at'])
       return {
         id,
         token,
         name: readName(row['name']) ?? '',
         ...readUses(row, tell),
-        expires_at: optionalTimestamp(expiresAt),
-        revoked_at: optionalTimestamp(readOptionalTime(row['revoked_at'])),
+        expires_at: isBeyondTime(row['expires_at']) ? null : readOptionalTimestamp(row['expires_at']),
+        revoked_at: readOptionalTimestamp(row['revoked_at']),
         created_by: known(users, row['created_by']),
-        created_at: timestamp(readTime(row['created_at'], id)),
-        last_redeemed_at: optionalTimestamp(lastRedeemed.get(id) ?? null),
+        created_at: readTimestamp(row['created_at'], id),
+        last_redeemed_at: readOptionalTimestamp(lastRedeemed.get(id)),
       }
     },
   })
-  await importTable(context, {
-    from: 'invite_redemptions',
-    to: 'invite_redemptions',
-    map: (row) => {
-      const [id, invite] = [readId(row['id']), known(invites, row['invite_id'])]
-      if (!id || !invite) return 'its invite is missing'
-      return {
-        id,
-        invite_id: invite,
-        user_id: known(users, row['user_id']),
-        registrant_username: readText(row['registrant_username']) ?? '',
-        redeemed_at: timestamp(readTime(row['redeemed_at'], id)),
-      }
-    },
+  await importTable(context, 'invite_redemptions', (row) => {
+    const [id, invite] = [readId(row['id']), known(invites, row['invite_id'])]
+    if (!id || !invite) return 'its invite is missing'
+    return {
+      id,
+      invite_id: invite,
+      user_id: known(users, row['user_id']),
+      registrant_username: readText(row['registrant_username']) ?? '',
+      redeemed_at: readTimestamp(row['redeemed_at'], id),
+    }
   })
 }
 

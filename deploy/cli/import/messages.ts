@@ -1,16 +1,15 @@
-import { LeftBehind, importTable, known, type Ids, type ImportContext } from './context.ts'
-import { readId, readText, readTime, timestamp } from './values.ts'
+import { importTable, known, type Ids, type ImportContext } from './context.ts'
+import { readId, readText, readTimestamp } from './values.ts'
 
 export async function importMessages(context: ImportContext, channels: Ids): Promise<void> {
   const messages = await importMessageRows(context, { table: 'messages', parent: 'channel_id', channels })
-  const tables = { attachments: 'message_attachments', reactions: ['reactions', 'message_reactions'] as const }
-  await importBelongings(context, messages, { ...tables, parent: 'message_id' })
-  await importTable(context, {
-    from: 'embeds',
+  const reactions = ['reactions', 'message_reactions'] as const
+  await importBelongings(context, messages, { parent: 'message_id', attachments: 'message_attachments', reactions })
+  await importTable(context, 'embeds', {
     to: 'message_embeds',
     map: (row) => {
       const [id, message, url] = [readId(row['id']), known(messages, row['message_id']), readText(row['url'])]
-      if (row['message_id'] == null) return new LeftBehind('embeds of direct messages')
+      if (row['message_id'] == null) return context.report.leaveBehind('embeds of direct messages')
       return id && message && url ? { id, message_id: message, url } : 'its message is missing'
     },
   })
@@ -18,33 +17,18 @@ export async function importMessages(context: ImportContext, channels: Ids): Pro
 
 type MessageTable = { table: string; parent: string; channels: Ids }
 
-export async function importMessageRows(
-  context: ImportContext,
-  { table, parent, channels }: MessageTable,
-): Promise<Ids> {
+async function importMessageRows(context: ImportContext, { table, parent, channels }: MessageTable): Promise<Ids> {
   let systemMessages = 0
-  const messages = await importTable(context, {
-    from: table,
-    to: table,
-    map: (row) => {
-      const [id, channel, author] = [
-        readId(row['id']),
-        known(channels, row[parent]),
-        known(context.users, row['user_id']),
-      ]
-      if (id === null) return 'its id cannot be read'
-      if (channel === null) return 'its channel is missing'
-      if (author === null) return 'its author is missing'
-      if (row['type'] === 'system') systemMessages += 1
-      const created = timestamp(readTime(row['created_at'], id))
-      return {
-        id,
-        channel_id: channel,
-        author_id: author,
-        content: readText(row['content']) ?? '',
-        created_at: created,
-      }
-    },
+  const messages = await importTable(context, table, (row) => {
+    const [id, channel] = [readId(row['id']), known(channels, row[parent])]
+    const author = known(context.users, row['user_id'])
+    if (id === null) return 'its id cannot be read'
+    if (channel === null) return 'its channel is missing'
+    if (author === null) return 'its author is missing'
+    if (row['type'] === 'system') systemMessages += 1
+    const content = readText(row['content']) ?? ''
+    const created = readTimestamp(row['created_at'], id)
+    return { id, channel_id: channel, author_id: author, content, created_at: created }
   })
   if (systemMessages > 0)
     context.report.note(`${systemMessages} of the ${table} are notices of the system: JSON, no text for people`)
@@ -53,31 +37,24 @@ export async function importMessageRows(
 
 type Belongings = { attachments: string; reactions: readonly [from: string, to: string]; parent: string }
 
-export async function importBelongings(
-  context: ImportContext,
-  messages: Ids,
-  { attachments, reactions: [from, to], parent }: Belongings,
-): Promise<void> {
+async function importBelongings(context: ImportContext, messages: Ids, belongings: Belongings): Promise<void> {
   const { source } = context
+  const { attachments, reactions, parent } = belongings
   function* rows(table: string) {
     for (const row of source.rows(table)) if (row[parent] != null) yield row
   }
-  await importTable(
-    { ...context, source: { ...source, rows } },
-    {
-      from: 'attachments',
-      to: attachments,
-      map: (row) => {
-        const [id, message, name] = [readId(row['id']), known(messages, row[parent]), readText(row['filename'])]
-        if (!id || !message || !name) return 'its message is missing'
-        context.files.push({ name, owner: null })
-        return { id, message_id: message, filename: name }
-      },
+  const ofParent = { ...context, source: { ...source, rows } }
+  await importTable(ofParent, 'attachments', {
+    to: attachments,
+    map: (row) => {
+      const [id, message, name] = [readId(row['id']), known(messages, row[parent]), readText(row['filename'])]
+      if (!id || !message || !name) return 'its message is missing'
+      context.files.push({ name, owner: null })
+      return { id, message_id: message, filename: name }
     },
-  )
-  await importTable(context, {
-    from,
-    to,
+  })
+  await importTable(context, reactions[0], {
+    to: reactions[1],
     unique: [['message_id', 'user_id', 'emoji']],
     map: (row) => {
       const message = known(messages, row[parent] ?? row['message_id'])
@@ -91,9 +68,7 @@ export async function importBelongings(
 /** Deleted ones have no place here. */
 export async function importConversations(context: ImportContext): Promise<void> {
   const channels = await importChannels(context)
-  await importTable(context, {
-    from: 'dm_members',
-    to: 'dm_members',
+  await importTable(context, 'dm_members', {
     unique: [['channel_id', 'user_id']],
     map: (row) => {
       const [id, user] = [known(channels, row['dm_channel_id']), known(context.users, row['user_id'])]
@@ -104,8 +79,8 @@ export async function importConversations(context: ImportContext): Promise<void>
     },
   })
   const messages = await importMessageRows(context, { table: 'dm_messages', parent: 'dm_channel_id', channels })
-  const tables = { attachments: 'dm_attachments', reactions: ['dm_reactions', 'dm_reactions'] as const }
-  await importBelongings(context, messages, { ...tables, parent: 'dm_message_id' })
+  const reactions = ['dm_reactions', 'dm_reactions'] as const
+  await importBelongings(context, messages, { parent: 'dm_message_id', attachments: 'dm_attachments', reactions })
 }
 
 async function importChannels(context: ImportContext) {
@@ -116,28 +91,21 @@ async function importChannels(context: ImportContext) {
     if (channel && user) members.set(channel, [...(members.get(channel) ?? []), user])
   }
   const channels = new Map<string, { isGroup: boolean; created: string }>()
-  let deletedChannels = 0
-  await importTable(context, {
-    from: 'dm_channels',
-    to: 'dm_channels',
-    map: (row) => {
-      const id = readId(row['id'])
-      if (id === null) return 'its id cannot be read'
-      if (row['deleted_at'] != null) {
-        deletedChannels += 1
-        return new LeftBehind('deleted direct conversations')
-      }
-      const isGroup = row['owner_id'] != null
-      const [heir] = (members.get(id) ?? []).filter((user) => !isGroup || liveUsers.has(user))
-      if (heir === undefined) return 'it has no members'
-      const owner = isGroup ? (known(liveUsers, row['owner_id']) ?? heir) : null
-      if (owner !== readId(row['owner_id']))
-        report.tell('dm_channels', id, `the owner of the group is gone: ${owner} owns it`)
-      channels.set(id, { isGroup, created: timestamp(readTime(row['created_at'], id)) })
-      return { id, is_group: isGroup, owner_id: owner, name: readText(row['name']) }
-    },
+  const deleted = 'deleted direct conversations'
+  await importTable(context, 'dm_channels', (row) => {
+    const id = readId(row['id'])
+    if (id === null) return 'its id cannot be read'
+    if (row['deleted_at'] != null) return report.leaveBehind(deleted)
+    const isGroup = row['owner_id'] != null
+    const [heir] = (members.get(id) ?? []).filter((user) => !isGroup || liveUsers.has(user))
+    if (heir === undefined) return 'it has no members'
+    const owner = isGroup ? (known(liveUsers, row['owner_id']) ?? heir) : null
+    if (owner !== readId(row['owner_id']))
+      report.tell('dm_channels', id, `the owner of the group is gone: ${owner} owns it`)
+    channels.set(id, { isGroup, created: readTimestamp(row['created_at'], id) })
+    return { id, is_group: isGroup, owner_id: owner, name: readText(row['name']) }
   })
-  if (deletedChannels > 0)
-    report.note(`${deletedChannels} deleted direct conversations were left out with all they hold`)
+  const { [deleted]: count } = report.report.leftBehind
+  if (count) report.note(`${count} ${deleted} were left out with all they hold`)
   return channels
 }

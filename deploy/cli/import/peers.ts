@@ -2,7 +2,7 @@ import { limits, normalizeOrigin } from '@gatehouse/contracts'
 import { sealPeerSecret } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importTable, type ImportContext } from './context.ts'
 import type { SourceRow } from './source.ts'
-import { clamp, readId, readInteger, readOptionalTime, readText, readTime, timestamp } from './values.ts'
+import { clamp, readId, readInteger, readOptionalTime, readText, readTimestamp, timestamp } from './values.ts'
 
 const trusted = ['active', 'unreachable']
 const ended = ['rejected', 'revoked', 'needs_attention']
@@ -11,8 +11,7 @@ const ended = ['rejected', 'revoked', 'needs_attention']
 export async function importPeers(context: ImportContext): Promise<void> {
   const { report, now } = context
   const chosen = choosePeers(context)
-  await importTable(context, {
-    from: 'federation_peers',
+  await importTable(context, 'federation_peers', {
     to: 'peers',
     map: (row) => {
       const origin = originOf(row['origin'])
@@ -24,17 +23,12 @@ export async function importPeers(context: ImportContext): Promise<void> {
       const isActive = trusted.includes(status)
       if (!isActive && !ended.includes(status)) return `it is ${status}: an admin can initiate it again`
       if (isActive && !secret) return 'it has no secret'
-      if (status === 'needs_attention')
-        report.tell(
-          'peers',
-          origin,
-          `needed attention (${readText(row['status_reason'] ?? row['needs_attention_reason'])}): revoked here`,
-        )
+      const reason = readText(row['status_reason'] ?? row['needs_attention_reason'])
+      if (status === 'needs_attention') report.tell('peers', origin, `needed attention (${reason}): revoked here`)
       return peerOf(context, row, { origin, secret: isActive ? secret : null })
     },
   })
-  await importTable(context, {
-    from: 'peer_approval_requests',
+  await importTable(context, 'peer_approval_requests', {
     to: 'approval_requests',
     unique: [['source_origin']],
     map: (row) => {
@@ -43,11 +37,8 @@ export async function importPeers(context: ImportContext): Promise<void> {
       if ((readText(row['direction']) ?? 'inbound') !== 'inbound' || !secret || origin === null)
         return 'a wish of users here'
       if ((readText(row['status']) ?? 'pending') !== 'pending' || expiresAt < now) return 'decided or expired'
-      report.tell(
-        'approval_requests',
-        origin,
-        'after approving, initiate it too: it waits for a token that was not kept',
-      )
+      const remedy = 'after approving, initiate it too: it waits for a token that was not kept'
+      report.tell('approval_requests', origin, remedy)
       return {
         id: readId(row['id']) ?? freshId(context),
         source_origin: origin,
@@ -79,7 +70,7 @@ function choosePeers({ source }: ImportContext): ReadonlyMap<string, { id: unkno
 function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { origin: string; secret: string | null }) {
   const { random, now, encryptionKey } = context
   const id = readId(row['id']) ?? freshId(context)
-  const created = timestamp(readTime(row['created_at'], id))
+  const created = readTimestamp(row['created_at'], id)
   const days = Number(clamp(readInteger(row['auto_rotate_interval_days']) ?? 90n, 1n, 365n))
   const isActive = secret !== null
   return {
@@ -94,9 +85,7 @@ function peerOf(context: ImportContext, row: SourceRow, { origin, secret }: { or
     activated_at: isActive ? created : null,
     revoked_at: isActive ? null : timestamp(now),
     admin_decided: true,
-    attempts: 0,
-    failed_deliveries: 0,
-    refused_deliveries: 0,
+    ...{ attempts: 0, failed_deliveries: 0, refused_deliveries: 0 },
     rotated_at: isActive ? timestamp(now) : null,
     next_rotation_at: isActive ? timestamp(now + days * 86_400_000) : null,
     auto_rotate_interval_days: days,

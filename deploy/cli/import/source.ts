@@ -2,72 +2,58 @@ import { constants, existsSync } from 'node:fs'
 import { copyFile, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { CommandFailure, isDiskFull } from '../failure.ts'
+import { cannotRead, CommandFailure, isDiskFull } from '../failure.ts'
 import { openScratchFolder } from '../unfinished.ts'
 import { readInteger } from './values.ts'
 
 /** A row as SQLite gives it: no declared type is enforced there. A column that this version lacks is undefined. */
 export type SourceRow = Record<string, unknown>
 
-export type Source = AsyncDisposable & {
-  tables: ReadonlyMap<string, string>
-  /** The rows of a table in the order of their insertion; none when the version has no such table. */
-  rows(table: string): Iterable<SourceRow>
-  count(table: string): number
-  /** Tables of which no rows were asked: they have no place here. */
-  unread(): string[]
-  /** What the report tells of the file itself. */
-  remarks: readonly string[]
-}
+export type Source = Awaited<ReturnType<typeof openSource>>
 
 /** The greatest version of the other server that this program knows, as its migrations are numbered. */
 const newestKnown = 1_791_414_124_908n
 const requiredTables = ['__drizzle_migrations', 'users', 'instance_settings', 'spaces', 'dm_channels']
 const requiredColumns = ['home_instance', 'replicated_instances']
-const headerText = 'SQLite format 3\0'
 /** Of a row and of a value, computed ones too. Nothing that was written there comes near. */
 const mostBytes = 4 * 1024 * 1024
 
 /**
- * Opens a private copy of a database of the other chat server, with the changes that its write-ahead log still holds. The
- * original is only read. Throws CommandFailure with one line when it is none, broken, of a newer version (unless
- * `isForced`), or cannot be copied.
+ * Opens a private copy of a database of the other chat server, with the changes that its write-ahead log still holds. Throws
+ * CommandFailure with one line when it is none, broken, of a newer version (unless `isForced`), or cannot be copied.
  */
-export async function openSource(file: string, { isForced }: { isForced: boolean }): Promise<Source> {
+export async function openSource(file: string, { isForced }: { isForced: boolean }) {
   await requireHeader(file)
   await using opening = new AsyncDisposableStack()
   const scratch = opening.use(await openScratchFolder())
   const copy = join(scratch.path, 'source.db')
   const copied = await copyDatabase(file, copy)
-  const limits = { length: mostBytes }
-  const options = { readBigInts: true, enableForeignKeyConstraints: false, limits }
+  const options = { readBigInts: true, enableForeignKeyConstraints: false, limits: { length: mostBytes } }
   const database = opening.adopt(new DatabaseSync(copy, options), (opened) => opened.close())
   const { tables, remarks } = inspect(file, database, isForced)
   const asked = new Set(['__drizzle_migrations'])
   const opened = opening.move()
   return {
-    tables,
+    /** What the report tells of the file itself. */
     remarks: [...copied, ...remarks],
-    rows: (table) => {
+    /** The rows of a table in the order of their insertion; none when the version has no such table. */
+    rows: (table: string): Iterable<SourceRow> => {
       asked.add(table)
       return tables.has(table) ? database.prepare(`select * from "${table}" ${tables.get(table)}`).iterate() : []
     },
+    /** Tables of which no rows were asked: they have no place here. */
     unread: () => [...tables.keys()].filter((table) => !asked.has(table) && !table.startsWith('sqlite_')),
-    count: (table) =>
+    count: (table: string) =>
       tables.has(table) ? Number(database.prepare(`select count(*) as n from "${table}"`).get()?.['n']) : 0,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
 async function requireHeader(file: string): Promise<void> {
-  try {
-    await using handle = await open(file)
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0)
-    if (bytesRead === 16 && buffer.toString('latin1') === headerText) return
-  } catch (cause) {
-    throw new CommandFailure('usage', `cannot read ${file}: ${(cause as Error).message}`, cause)
-  }
-  throw new CommandFailure('refused', `${file} is not an SQLite database`)
+  await using handle = await open(file).catch(cannotRead(file))
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0).catch(cannotRead(file))
+  if (bytesRead !== 16 || buffer.toString('latin1') !== 'SQLite format 3\0')
+    throw new CommandFailure('refused', `${file} is not an SQLite database`)
 }
 
 async function copyDatabase(file: string, copy: string): Promise<string[]> {
@@ -76,9 +62,8 @@ async function copyDatabase(file: string, copy: string): Promise<string[]> {
     await copyFile(file, copy, constants.COPYFILE_FICLONE)
     if (!existsSync(log) || (await stat(log)).size === 0) return []
     await copyFile(log, `${copy}-wal`, constants.COPYFILE_FICLONE)
-    return [
-      'the write-ahead log beside the database was read too; stop the other server, or what it still writes is lost',
-    ]
+    const remedy = 'stop the other server, or what it still writes is lost'
+    return [`the write-ahead log beside the database was read too; ${remedy}`]
   } catch (cause) {
     if (isDiskFull(cause)) throw new CommandFailure('failed', 'the disk is full: nothing was changed', cause)
     throw new CommandFailure('usage', `cannot copy ${file} for reading: ${(cause as Error).message}`, cause)
@@ -89,17 +74,14 @@ async function copyDatabase(file: string, copy: string): Promise<string[]> {
 function inspect(file: string, database: DatabaseSync, isForced: boolean) {
   try {
     database.exec('pragma trusted_schema = off; pragma ignore_check_constraints = on')
-    const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
+    const verdict = database.prepare('pragma integrity_check(1)').get()?.['integrity_check']
     if (verdict !== 'ok') throw new Error('it fails the integrity check of SQLite')
-    const stored = database.prepare(`pragma main.table_list`).all()
-    const tables = new Map(
-      stored
-        .filter(({ type }) => type === 'table')
-        .map(({ name, wr }) => [String(name), wr ? '' : 'order by rowid'] as const),
-    )
+    const listed = database.prepare('pragma main.table_list').all()
+    const stored = listed.filter(({ type }) => type === 'table')
+    const tables = new Map(stored.map(({ name, wr }) => [String(name), wr ? '' : 'order by rowid']))
     requireShape(file, database, tables)
     const remarks = requireKnownVersion(database, isForced)
-    const [{ n: violations } = {}] = database.prepare('select count(*) as n from pragma_foreign_key_check').all()
+    const violations = database.prepare('select count(*) as n from pragma_foreign_key_check').get()?.['n']
     if (violations) remarks.push(`${String(violations)} rows refer to rows that are missing`)
     return { tables, remarks }
   } catch (cause) {
@@ -109,27 +91,20 @@ function inspect(file: string, database: DatabaseSync, isForced: boolean) {
 }
 
 function requireShape(file: string, database: DatabaseSync, tables: ReadonlyMap<string, string>): void {
-  const columns = new Set(
-    database
-      .prepare('pragma table_info(users)')
-      .all()
-      .map(({ name }) => String(name)),
-  )
+  const described = database.prepare('pragma table_info(users)').all()
+  const columns = new Set(described.map(({ name }) => String(name)))
   const missing = [
     ...requiredTables.filter((name) => !tables.has(name)),
     ...requiredColumns.filter((name) => !columns.has(name)).map((name) => `users.${name}`),
   ]
   if (missing.length === 0) return
-  throw new CommandFailure(
-    'refused',
-    `${file} is no database of that chat server, or too old a one: it lacks ${missing.join(', ')}`,
-  )
+  const fault = 'is no database of that chat server, or too old a one'
+  throw new CommandFailure('refused', `${file} ${fault}: it lacks ${missing.join(', ')}`)
 }
 
 function requireKnownVersion(database: DatabaseSync, isForced: boolean): string[] {
-  const newest = readInteger(
-    database.prepare('select max(created_at) as version from __drizzle_migrations').get()?.['version'],
-  )
+  const found = database.prepare('select max(created_at) as version from __drizzle_migrations').get()
+  const newest = readInteger(found?.['version'])
   if (newest === null || newest <= newestKnown) return []
   const fault = `the database is of a newer version of the other server (${newest}) than this program knows`
   if (!isForced) throw new CommandFailure('refused', `${fault}: --force imports the parts that it knows`)

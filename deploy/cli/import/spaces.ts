@@ -1,19 +1,17 @@
 import { importTable, known, type Ids, type ImportContext } from './context.ts'
 import { importMessages } from './messages.ts'
 import type { SourceRow } from './source.ts'
-import { readId, readInteger, readText, readTime, timestamp } from './values.ts'
+import { readId, readInteger, readText, readTimestamp } from './values.ts'
 
-/** Spaces and what is in them. Role permissions, visibility and channel types have no place here. */
+/** Role permissions, visibility and channel types have no place here. */
 export async function importSpaces(context: ImportContext): Promise<void> {
   const spaces = await importSpaceRows(context)
-  await importTable(context, {
-    from: 'space_members',
-    to: 'space_members',
+  await importTable(context, 'space_members', {
     unique: [['space_id', 'user_id']],
     map: (row) => {
       const [space, user] = [known(spaces, row['space_id']), known(context.liveUsers, row['user_id'])]
       if (!space || !user) return 'its space or live user is missing'
-      return { space_id: space, user_id: user, joined_at: timestamp(readTime(row['joined_at'], space)) }
+      return { space_id: space, user_id: user, joined_at: readTimestamp(row['joined_at'], space) }
     },
   })
   const roles = await importRoles(context, spaces)
@@ -21,29 +19,23 @@ export async function importSpaces(context: ImportContext): Promise<void> {
   await importModeration(context, spaces)
 }
 
-async function importSpaceRows({ report, source, liveUsers, ...context }: ImportContext): Promise<Ids> {
+async function importSpaceRows(context: ImportContext): Promise<Ids> {
+  const { report, source, liveUsers } = context
   const heirs = new Map<string, string>()
   const joinedAt = (row: SourceRow) => Number(readInteger(row['joined_at']) ?? 0n)
   for (const row of [...source.rows('space_members')].toSorted((a, b) => joinedAt(a) - joinedAt(b))) {
     const [space, user] = [readId(row['space_id']), known(liveUsers, row['user_id'])]
     if (space && user && !heirs.has(space)) heirs.set(space, user)
   }
-  return await importTable(
-    { report, source, liveUsers, ...context },
-    {
-      from: 'spaces',
-      to: 'spaces',
-      map: (row) => {
-        const id = readId(row['id'])
-        if (id === null) return 'its id cannot be read'
-        const owner = known(liveUsers, row['owner_id'])
-        const ownerId = owner ?? heirs.get(id)
-        if (ownerId === undefined) return 'it has no live owner and no live member'
-        if (!owner) report.tell('spaces', id, `its owner is gone: the longest-standing member ${ownerId} owns it`)
-        return { id, name: readText(row['name']) ?? '', owner_id: ownerId }
-      },
-    },
-  )
+  return await importTable(context, 'spaces', (row) => {
+    const id = readId(row['id'])
+    if (id === null) return 'its id cannot be read'
+    const owner = known(liveUsers, row['owner_id'])
+    const ownerId = owner ?? heirs.get(id)
+    if (ownerId === undefined) return 'it has no live owner and no live member'
+    if (!owner) report.tell('spaces', id, `its owner is gone: the longest-standing member ${ownerId} owns it`)
+    return { id, name: readText(row['name']) ?? '', owner_id: ownerId }
+  })
 }
 
 /** A row that is a space's own and has a name. */
@@ -54,17 +46,12 @@ function namedOf(spaces: Ids, row: SourceRow) {
 
 async function importRoles(context: ImportContext, spaces: Ids): Promise<Ids> {
   const roles = new Map<string, string>()
-  await importTable(context, {
-    from: 'roles',
-    to: 'roles',
-    map: (row) => {
-      const role = namedOf(spaces, row)
-      if (typeof role !== 'string') roles.set(role.id, role.space_id)
-      return role
-    },
+  await importTable(context, 'roles', (row) => {
+    const role = namedOf(spaces, row)
+    if (typeof role !== 'string') roles.set(role.id, role.space_id)
+    return role
   })
-  await importTable(context, {
-    from: 'member_roles',
+  await importTable(context, 'member_roles', {
     to: 'role_assignments',
     unique: [['role_id', 'user_id']],
     map: (row) => {
@@ -77,10 +64,8 @@ async function importRoles(context: ImportContext, spaces: Ids): Promise<Ids> {
 }
 
 async function importChannels(context: ImportContext, spaces: Ids, roles: Ids): Promise<Ids> {
-  const channels = await importTable(context, { from: 'channels', to: 'channels', map: (row) => namedOf(spaces, row) })
-  await importTable(context, {
-    from: 'channel_overrides',
-    to: 'channel_overrides',
+  const channels = await importTable(context, 'channels', (row) => namedOf(spaces, row))
+  await importTable(context, 'channel_overrides', {
     unique: [['channel_id', 'target_type', 'target_id']],
     map: (row) => {
       const [channel, type] = [known(channels, row['channel_id']), readText(row['target_type'])]
@@ -110,7 +95,7 @@ async function importModeration(context: ImportContext, spaces: Ids): Promise<vo
       const mapped = { ...rest(row), space_id: space, user_id: user }
       return space && user && !('id' in mapped && mapped.id === null) ? mapped : 'its space or user is missing'
     }
-    await importTable(context, { from: table, to: table, unique: [unique], map })
+    await importTable(context, table, { unique: [unique], map })
   }
   await carry('bans', ['space_id', 'user_id'], (row) => {
     return { banned_by: known(users, row['banned_by']), reason: readText(row['reason']) }
@@ -119,7 +104,6 @@ async function importModeration(context: ImportContext, spaces: Ids): Promise<vo
     const decidedBy = known(users, row['decided_by'])
     return { id: readId(row['id']), decided_by: decidedBy, status: readText(row['status']) ?? 'pending' }
   })
-  await carry('voice_restrictions', ['space_id', 'user_id'], (row) => {
-    return { moderator_id: known(users, row['moderator_id']) }
-  })
+  const moderatorOf = (row: SourceRow) => ({ moderator_id: known(users, row['moderator_id']) })
+  await carry('voice_restrictions', ['space_id', 'user_id'], moderatorOf)
 }

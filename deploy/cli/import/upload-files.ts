@@ -5,15 +5,13 @@ import { join } from 'node:path'
 import { Refusal } from '@gatehouse/runtime'
 import type { ImageConverter } from '../../../services/identity/src/uploads/image-converter.ts'
 import { isUploadName } from '../../../services/identity/src/uploads/upload-files.ts'
-import type { ImportContext } from './context.ts'
+import type { FileUse, ImportContext } from './context.ts'
 import { timestamp } from './values.ts'
 
 type Folders = { from: string | null; to: string; images: ImageConverter }
+type Owner = NonNullable<FileUse['owner']>
 
-/**
- * Copies the files that profiles and messages name. Pictures of profiles become WebP without metadata under names of their
- * own; the source stays as it is.
- */
+/** Of those that profiles and messages name. Pictures of profiles become WebP without metadata under names of their own. */
 export async function importFiles(context: ImportContext, { from, to, images }: Folders): Promise<void> {
   const { files, report } = context
   if (from === null) {
@@ -37,21 +35,13 @@ export async function importFiles(context: ImportContext, { from, to, images }: 
     }
   }
   const named = new Set(files.map(({ name }) => name))
-  report.leaveBehind(
-    'files that nothing names, thumbnails and leftovers',
-    [...present].filter((name) => !named.has(name)).length,
-  )
-  report.note(
-    `files: ${counts.attachments} attachments (${counts.bytes} bytes), ${counts.pictures} pictures, ${counts.missing} missing`,
-  )
+  const unnamed = [...present].filter((name) => !named.has(name))
+  report.leaveBehind('files that nothing names, thumbnails and leftovers', unnamed.length)
+  const { attachments, bytes, pictures, missing } = counts
+  report.note(`files: ${attachments} attachments (${bytes} bytes), ${pictures} pictures, ${missing} missing`)
 }
 
-type Picture = {
-  path: string
-  to: string
-  images: ImageConverter
-  owner: { userId: string; column: 'avatar' | 'banner' }
-}
+type Picture = { path: string; to: string; images: ImageConverter; owner: Owner }
 
 async function convertPicture(context: ImportContext, { path, to, images, owner }: Picture): Promise<boolean> {
   const filename = `${nameOf(path, owner)}.webp`
@@ -75,7 +65,7 @@ async function convertPicture(context: ImportContext, { path, to, images, owner 
 }
 
 /** The same in each run: what a killed one left is replaced by the next. */
-function nameOf(path: string, { userId, column }: Picture['owner']): string {
+function nameOf(path: string, { userId, column }: Owner): string {
   return createHash('sha256').update(`${userId} ${column} ${path}`).digest('hex').slice(0, 32)
 }
 

@@ -5,7 +5,7 @@ import { randomToken } from '@gatehouse/runtime'
 import { compareSync } from 'bcrypt'
 import { type ImportContext, importTable, known } from './context.ts'
 import type { SourceRow } from './source.ts'
-import { readOptionalTime, readText, timestamp } from './values.ts'
+import { readOptionalTime, readOptionalTimestamp, readText, timestamp } from './values.ts'
 import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 
 /** Of no password: nobody can log in with it. */
@@ -40,8 +40,7 @@ export function readChange({ report, now }: ImportContext, id: string, row: Sour
 /** Without them all accounts of these users elsewhere refuse. They stand in plain there. federation-wire-2.md 6. */
 export async function importCredentials(context: ImportContext): Promise<void> {
   const { encryptionKey, liveUsers, now } = context
-  await importTable(context, {
-    from: 'user_federation_credentials',
+  await importTable(context, 'user_federation_credentials', {
     to: 'federation_credentials',
     unique: [['user_id', 'origin']],
     map: (row) => {
@@ -50,13 +49,12 @@ export async function importCredentials(context: ImportContext): Promise<void> {
       const secret = readText(row['secret'])
       if (userId === null) return 'its user is gone'
       if (origin === null || !secret) return 'its origin or its password cannot be read'
-      const provisioned = readOptionalTime(row['provisioned_at'])
       return {
         user_id: userId,
         origin,
         secret: encrypt(encryptionKey, secret, credentialContext({ userId, origin })),
         created_at: timestamp(readOptionalTime(row['created_at']) ?? now),
-        provisioned_at: provisioned === null ? null : timestamp(provisioned),
+        provisioned_at: readOptionalTimestamp(row['provisioned_at']),
       }
     },
   })

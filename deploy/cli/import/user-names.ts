@@ -19,10 +19,8 @@ export function settleNames({ report }: ImportContext, users: User[]): void {
   const taken = new Set<string>()
   /** The next one to try, by wanted name: many may want the same. */
   const suffixes = new Map<string, number>()
-  const inOrder = users.toSorted(
-    (a, b) => Number(b.is_deleted) - Number(a.is_deleted) || Number(b.isExact) - Number(a.isExact),
-  )
-  for (const user of inOrder) {
+  const rank = ({ is_deleted, isExact }: User) => (is_deleted ? 2 : 0) + (isExact ? 1 : 0)
+  for (const user of users.toSorted((a, b) => rank(b) - rank(a))) {
     const [, base = '', domain = ''] = /^([^@]*)(@.*)?$/s.exec(user.username) ?? []
     const wanted = user.username
     for (let suffix = suffixes.get(wanted) ?? 1; taken.has(user.username); suffix += 1) {
@@ -34,14 +32,9 @@ export function settleNames({ report }: ImportContext, users: User[]): void {
       report.tell('users', user.id, `its name ${wanted} is another account's: it is ${user.username} now`)
     else if (!user.is_deleted && !user.isExact)
       report.tell('users', user.id, `its name is ${wanted} now, as names are stored`)
-    if (
-      !user.is_deleted &&
-      user.home_instance === null &&
-      !user.former_home_instance &&
-      !isLocalUsername(user.username)
-    ) {
+    const isLocal = !user.is_deleted && user.home_instance === null && !user.former_home_instance
+    if (isLocal && !isLocalUsername(user.username))
       report.tell('users', user.id, 'registration would refuse its name; it can log in')
-    }
   }
 }
 

@@ -15,7 +15,7 @@ import {
   timestamp,
 } from './values.ts'
 
-/** Carries the accounts over: ids, names, hashes and times as they are. */
+/** Ids, names, hashes and times stay as they are. */
 export async function importUsers(context: ImportContext): Promise<void> {
   const { report, source, client } = context
   const users = new Map<string, User>()
@@ -35,9 +35,8 @@ export async function importUsers(context: ImportContext): Promise<void> {
     if (!user.is_deleted) context.liveUsers.add(user.id)
   }
   await inserter.flush()
-  if (![...users.values()].some((user) => user.is_admin)) {
+  if (![...users.values()].some((user) => user.is_admin))
     report.note('no local account is an admin: `users make-admin <user>` makes one')
-  }
 }
 
 function readUser(context: ImportContext, id: string, row: SourceRow): User {
@@ -147,17 +146,16 @@ function homeOf(row: SourceRow): string | null {
 
 function readReplicated(row: SourceRow, tell: (what: string) => void): { origin: string; username: string }[] {
   const stored = readText(row['replicated_instances'])
-  if (stored === null || stored === '') return []
+  if (!stored) return []
   const entries = parseArray(stored)
-  const known = new Map<string, { origin: string; username: string }>()
+  const known = new Map<string, string>()
   for (const entry of entries ?? []) {
     const { origin, domain, username } = (entry ?? {}) as Record<string, unknown>
     const address = normalizeOrigin(readText(origin) ?? (domain ? `https://${readText(domain)}` : ''))
     const name = readText(username)?.trim()
-    if (address && name && name.length <= 255 && !known.has(address))
-      known.set(address, { origin: address, username: name })
+    if (address && name && name.length <= 255 && !known.has(address)) known.set(address, name)
   }
-  const kept = [...known.values()].slice(0, 20)
+  const kept = Array.from(known, ([origin, username]) => ({ origin, username })).slice(0, 20)
   if (kept.length !== entries?.length) tell('entries of its list of instances cannot be read or are doubles: dropped')
   return kept
 }

@@ -1,6 +1,5 @@
 import { inOneLine, limits } from '@gatehouse/contracts'
 
-const idEpochMs = BigInt(limits.idEpochMs)
 const greatestId = 2n ** 63n - 1n
 /** What both a date of JavaScript and a time of PostgreSQL can hold, in years of four digits. */
 const greatestTimeMs = 253_402_300_799_999
@@ -10,8 +9,7 @@ const leastTimeMs = -62_135_596_800_000
 export function readText(value: unknown): string | null {
   if (value instanceof Uint8Array) return readText(Buffer.from(value).toString('utf8'))
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return null
-  const text = String(value)
-  return text.replaceAll('\0', '').toWellFormed()
+  return String(value).replaceAll('\0', '').toWellFormed()
 }
 
 /** A text that stands in one line; null when nothing is left. Contract: 3. */
@@ -35,35 +33,30 @@ export function readId(value: unknown): string | null {
   return /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= greatestId ? text : null
 }
 
-/** The time that an id holds, in milliseconds. */
-export const timeOfId = (id: string): number => Number((BigInt(id) >> 22n) + idEpochMs)
-
 /** A time in milliseconds; of one in seconds, or of none, the id holds the true one. */
 export function readTime(value: unknown, id: string): number {
   const ms = readOptionalTime(value)
-  if (ms === null) return timeOfId(id)
-  return ms > 1e9 && ms < 1e11 ? timeOfId(id) : ms
+  const isWhole = ms !== null && !(ms > 1e9 && ms < 1e11)
+  return isWhole ? ms : Number((BigInt(id) >> 22n) + BigInt(limits.idEpochMs))
 }
 
 /** A time in milliseconds within what can be stored; text is read as UTC. */
 export function readOptionalTime(value: unknown): number | null {
-  const integer = readInteger(value)
-  const text = readText(value)
-  const ms =
-    integer === null
-      ? text === null
-        ? Number.NaN
-        : Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`)
-      : Number(integer)
-  if (Number.isNaN(ms)) return null
-  return Math.min(Math.max(ms, leastTimeMs), greatestTimeMs)
+  const text = readText(value) ?? ''
+  const ms = Number(readInteger(value) ?? Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`))
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, leastTimeMs), greatestTimeMs)
 }
 
 export const isBeyondTime = (value: unknown): boolean => Number(readInteger(value) ?? 0n) > greatestTimeMs
 
 /** As PostgreSQL reads it. */
 export const timestamp = (ms: number): string => new Date(ms).toISOString()
-export const optionalTimestamp = (ms: number | null): string | null => (ms === null ? null : timestamp(ms))
+export const readTimestamp = (value: unknown, id: string): string => timestamp(readTime(value, id))
+
+export function readOptionalTimestamp(value: unknown): string | null {
+  const ms = readOptionalTime(value)
+  return ms === null ? null : timestamp(ms)
+}
 
 export const clamp = (value: bigint, least: bigint, most: bigint): bigint =>
   value < least ? least : value > most ? most : value

@@ -14,17 +14,8 @@ const sessionEnds = {
 }
 
 const element = Object.fromEntries([...document.querySelectorAll('[id]')].map((found) => [found.id, found]))
-const start = () => ({
-  me: null,
-  spaces: [],
-  channel: null,
-  messages: [],
-  hasEarlier: false,
-  unread: new Set(),
-  typing: new Map(),
-  draftSentAfter: null,
-  waiting: new Set(),
-})
+const opened = (channel) => ({ channel, messages: [], hasEarlier: false, typing: new Map(), draftSentAfter: null })
+const start = () => ({ me: null, spaces: [], unread: new Set(), waiting: new Set(), ...opened(null) })
 let state = start()
 let socket = null
 let attempt = 0
@@ -41,19 +32,11 @@ class CallFailed extends Error {
 
 async function call(method, path, body) {
   const token = localStorage.getItem(tokenKey)
-  let response
-  try {
-    response = await fetch(path, {
-      method,
-      headers: {
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-  } catch {
+  const authorization = token && { authorization: `Bearer ${token}` }
+  const headers = { ...authorization, ...(body && { 'content-type': 'application/json' }) }
+  const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
     throw new CallFailed(0, 'The instance cannot be reached.')
-  }
+  })
   const answer = await response.json().catch(() => ({}))
   if (response.ok) return answer
   if (response.status === 401 && token && token === localStorage.getItem(tokenKey)) endSession(sessionEnds[4004])
@@ -96,16 +79,16 @@ function openSession() {
 function connect() {
   clearTimeout(timer)
   showConnection('Connecting…')
-  const opened = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/ws`)
-  socket = opened
-  opened.onopen = () => opened.send(JSON.stringify({ type: 'auth', token: localStorage.getItem(tokenKey) }))
-  opened.onmessage = ({ data }) => {
-    if (socket !== opened) return
+  const opening = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/ws`)
+  socket = opening
+  opening.onopen = () => opening.send(JSON.stringify({ type: 'auth', token: localStorage.getItem(tokenKey) }))
+  opening.onmessage = ({ data }) => {
+    if (socket !== opening) return
     const event = JSON.parse(data)
     receive[event.type]?.(event)
   }
-  opened.onclose = ({ code }) => {
-    if (socket !== opened) return
+  opening.onclose = ({ code }) => {
+    if (socket !== opening) return
     if (code in sessionEnds) return endSession(sessionEnds[code])
     if (code === 4008) return showConnection('Open in too many places')
     const delay = Math.min(30_000, 500 * 2 ** attempt) * (0.5 + Math.random() / 2)
@@ -125,16 +108,9 @@ const receive = {
     if (event.incomplete?.includes('chat')) return retry(loadSpaces)
     takeSpaces(event.spaces)
   },
-  ready_part({ upstream, spaces }) {
-    if (upstream === 'chat') takeSpaces(spaces)
-  },
-  'chat.space'({ space }) {
-    const others = state.spaces.filter(({ id }) => id !== space.id)
-    takeSpaces([...others, space].sort(byId))
-  },
-  'chat.space_deleted'({ spaceId }) {
-    takeSpaces(state.spaces.filter(({ id }) => id !== spaceId))
-  },
+  ready_part: ({ upstream, spaces }) => void (upstream === 'chat' && takeSpaces(spaces)),
+  'chat.space': ({ space }) => takeSpaces([...state.spaces.filter(({ id }) => id !== space.id), space].sort(byId)),
+  'chat.space_deleted': ({ spaceId }) => takeSpaces(state.spaces.filter(({ id }) => id !== spaceId)),
   'chat.message'({ message }) {
     state.typing.delete(message.author.id)
     if (message.channelId !== state.channel?.id) return markUnread(message.channelId)
@@ -181,9 +157,7 @@ async function retry(read) {
 
 // Spaces and channels
 
-async function loadSpaces() {
-  takeSpaces((await call('GET', '/api/spaces')).spaces)
-}
+const loadSpaces = async () => takeSpaces((await call('GET', '/api/spaces')).spaces)
 
 function takeSpaces(spaces) {
   state.spaces = spaces
@@ -204,7 +178,7 @@ function takeSpaces(spaces) {
 function openChannel(channel) {
   element.chat.dataset.view = 'channel'
   if (state.channel?.id === channel.id) return
-  Object.assign(state, { channel, messages: [], hasEarlier: false, typing: new Map(), draftSentAfter: null })
+  Object.assign(state, opened(channel))
   state.unread.delete(channel.id)
   history.replaceState(null, '', `#${channel.id}`)
   element['message-error'].textContent = ''
@@ -288,9 +262,7 @@ function make(tag, properties = {}, ...children) {
   return made
 }
 
-function showConnection(text) {
-  element.connection.textContent = text
-}
+const showConnection = (text) => void (element.connection.textContent = text)
 
 function render() {
   const { me, channel } = state
@@ -315,10 +287,8 @@ function renderSpaces() {
       return button
     }),
   ])
-  const none = make('p', {
-    className: 'muted',
-    textContent: 'You are in no space yet. Create one, or ask to be added.',
-  })
+  const hint = 'You are in no space yet. Create one, or ask to be added.'
+  const none = make('p', { className: 'muted', textContent: hint })
   element.spaces.replaceChildren(...(shown.length > 0 ? shown : [none]))
 }
 

@@ -10,10 +10,8 @@ const openFolder = '/var/lib/gatehouse'
 
 const run = promisify(execFile)
 
-export type UnprivilegedUser = { uid: number; gid: number }
-
 /** Null when this process is not root. */
-export function findUnprivilegedUser(): UnprivilegedUser | null {
+export function findUnprivilegedUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const line = readFileSync('/etc/passwd', 'utf8').match(/^nobody:[^:]*:(\d+):(\d+):/m)
   if (!line) throw new Error('PostgreSQL does not run as root, and there is no user "nobody": run as another user')
@@ -21,9 +19,7 @@ export function findUnprivilegedUser(): UnprivilegedUser | null {
 }
 
 /** Always true when this process is not root. */
-export function isReachable(path: string): boolean {
-  return findUnprivilegedUser() === null || isOpenAbove(path)
-}
+export const isReachable = (path: string): boolean => findUnprivilegedUser() === null || isOpenAbove(path)
 
 function isOpenAbove(path: string): boolean {
   const parent = dirname(path)
@@ -82,10 +78,8 @@ export async function reachablePrograms(programs: string, version: string, into 
 }
 
 async function makeOpenFolder(): Promise<void> {
-  try {
-    await mkdir(openFolder, { recursive: true, mode: 0o755 })
-  } catch (cause) {
+  await mkdir(openFolder, { recursive: true, mode: 0o755 }).catch((cause: unknown) => {
     const remedy = 'run as another user than root, or in a folder that "nobody" may enter'
     throw new Error(`${openFolder} cannot be created: ${remedy}`, { cause })
-  }
+  })
 }

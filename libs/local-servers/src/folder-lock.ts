@@ -1,14 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, linkSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startTimeOf } from './process-tree.ts'
 
 export class FolderInUse extends Error {
   override readonly name = 'FolderInUse'
-  readonly folder: string
   readonly ownerPid: number
   constructor(folder: string, ownerPid: number) {
     super(`${folder} is in use by process ${ownerPid}`)
-    this.folder = folder
     this.ownerPid = ownerPid
   }
 }
@@ -40,7 +38,7 @@ function removeIfStale(folder: string, file: string): void {
   else if (existsSync(renamed)) renameSync(renamed, file)
 }
 
-function readIfExists(file: string): string | undefined {
+export function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {

@@ -137,9 +137,8 @@ function pidOf(child: ChildProcess | undefined): number {
   return child.pid
 }
 
-function hasEnded(child: ChildProcess | undefined): boolean {
-  return !child || child.exitCode !== null || child.signalCode !== null
-}
+const hasEnded = (child: ChildProcess | undefined): boolean =>
+  !child || child.exitCode !== null || child.signalCode !== null
 
 async function exitOf(child: ChildProcess | undefined): Promise<void> {
   if (child && !hasEnded(child)) await once(child, 'exit')

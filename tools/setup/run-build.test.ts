@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { hashSources } from './source-hash.js'
+import { hashSources } from './run-build.js'
 
 describe('the hash of sources', () => {
   let folder: string

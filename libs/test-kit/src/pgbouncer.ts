@@ -1,10 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findUnprivilegedUser } from './closed-folders.ts'
-import { findProgram, missingProgram } from './find-program.js'
-import { readFirstBytes, startServer, type LocalServer } from './server-process.ts'
-import { createScratchFolder, removeFolder } from './scratch-folder.ts'
+import {
+  createScratchFolder,
+  findUnprivilegedUser,
+  readFirstBytes,
+  removeFolder,
+  requireProgram,
+  startServer,
+  type LocalServer,
+} from '@gatehouse/local-servers'
 
 /** SSLRequest of PostgreSQL's protocol, which a server without TLS answers with N. */
 const tlsRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]).toString('latin1')
@@ -14,8 +19,7 @@ export async function startPgbouncer(options: {
   postgresPort: number
   passwords: Readonly<Record<string, string>>
 }): Promise<LocalServer> {
-  const file = findProgram('pgbouncer')
-  if (!file) throw new Error(missingProgram('pgbouncer'))
+  const file = requireProgram('pgbouncer')
   await using opening = new AsyncDisposableStack()
   const folder = opening.adopt(await createScratchFolder('pgbouncer'), removeFolder)
   const users = Object.entries(options.passwords).map(([user, password]) => `"${user}" "${password}"\n`)

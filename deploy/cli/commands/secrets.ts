@@ -1,0 +1,86 @@
+import { callerKeyLines, decrypt, encrypt, isEncrypted, prefixOf } from '@gatehouse/auth'
+import { rewriteTexts, type StoredTexts } from '@gatehouse/database'
+import { readVariables, settings } from '@gatehouse/service-kit'
+import { peerSecrets } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
+import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
+import { contextOf } from '../../../services/identity/src/operations/second-factor/judge-code.ts'
+import { CommandFailure } from '../failure.ts'
+import { configured, encryptionKeyOf, openPresentDatabase, withDatabase } from '../instance.ts'
+import type { Define, Invocation, Result } from '../invocation.ts'
+
+type Row = Record<string, string | null>
+
+/** All that ENCRYPTION_SECRET encrypts. Contract: 8. */
+const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[] = [
+  {
+    table: 'second_factors',
+    key: ['user_id'],
+    columns: ['secret'],
+    contextOf: (row) => contextOf(String(row['user_id'])),
+  },
+  {
+    table: 'federation_credentials',
+    key: ['user_id', 'origin'],
+    columns: ['secret'],
+    contextOf: (row) => credentialContext({ userId: String(row['user_id']), origin: String(row['origin']) }),
+  },
+  ...peerSecrets,
+]
+
+/** `keys`, for secrets that deploy/make-secrets.sh did not make, and `encrypt`. docs/operators.md, "Rotating secrets". */
+export function defineSecretCommands(define: Define): void {
+  define(
+    'keys',
+    'Prints CALLER_KEYS for the INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS and OPERATOR_SECRET given',
+    printKeys,
+  )
+  define(
+    'encrypt',
+    'Encrypts with ENCRYPTION_SECRET what previous ones encrypted, and what release 0.2.0 stored in plain. Run it once no process of that release runs',
+    encryptEverything,
+  )
+}
+
+async function printKeys({ environment }: Invocation): Promise<Result> {
+  const shape = {
+    INTERNAL_SECRET: settings.INTERNAL_SECRET.embedded,
+    INTERNAL_SECRET_PREVIOUS: settings.INTERNAL_SECRET_PREVIOUS.kind,
+    OPERATOR_SECRET: settings.OPERATOR_SECRET.kind.optional(),
+  }
+  const given = configured(() => readVariables(environment, shape))
+  const present = (secret: string | undefined) => (secret === undefined ? [] : [secret])
+  const ofGateway = [...present(given.INTERNAL_SECRET), ...given.INTERNAL_SECRET_PREVIOUS]
+  const ofOperator = present(given.OPERATOR_SECRET)
+  const lines = [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', ofOperator)]
+  return { json: lines, text: lines.join('\n') }
+}
+
+async function encryptEverything({ environment }: Invocation): Promise<Result> {
+  await using instance = await openPresentDatabase(environment)
+  const key = encryptionKeyOf(instance)
+  const counts: Record<string, number> = {}
+  let unreadable = 0
+  await withDatabase(instance.databaseUrl, async (orm) => {
+    for (const { contextOf: contextOfRow, ...texts } of everything) {
+      /** Gives null for what no known secret encrypted. */
+      const rewrite = (text: string, row: Row): string | null => {
+        const context = contextOfRow(row)
+        try {
+          return encrypt(key, isEncrypted(text) ? decrypt(key, text, context) : text, context)
+        } catch {
+          return null
+        }
+      }
+      const { changed, left } = await rewriteTexts(orm, texts, { prefix: prefixOf(key), rewrite })
+      counts[texts.table] = changed
+      unreadable += left
+    }
+  })
+  const changes = Object.entries(counts).map(([table, rows]) => `${table} ${rows}`)
+  const text = changes.join(', ')
+  if (unreadable > 0) {
+    const remedy = 'name the secret that encrypted them in ENCRYPTION_SECRET_PREVIOUS'
+    throw new CommandFailure('refused', `${unreadable} rows cannot be read: ${remedy}. Encrypted: ${text}`)
+  }
+  return { json: { encrypted: counts }, text: `encrypted: ${text}` }
+}

@@ -1,0 +1,204 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createEncryptionKey, createSigningKeys, type EncryptionKey } from '@gatehouse/auth'
+import {
+  connectDatabase,
+  DatabaseUnavailable,
+  migrateDatabase,
+  prepareDatabase,
+  requireKnownSchema,
+} from '@gatehouse/database'
+import { systemClock } from '@gatehouse/runtime'
+import {
+  ConfigurationError,
+  publicAddress,
+  readVariables,
+  settings,
+  uploadConfig,
+  uploadSettings,
+} from '@gatehouse/service-kit'
+import { callService, callSocket, findRunningInstance, type OperatorCall } from '../calls/operator-calls.ts'
+import type { KeptSecrets } from './archive/secrets-file.ts'
+import { CommandFailure } from './failure.ts'
+import type { Environment } from './invocation.ts'
+import type { UploadPlace } from './upload-staging.ts'
+
+const namesOfDistributed = ['DATABASE_URL', 'DATABASE_URL_FILE', 'IDENTITY_URL', 'INVITE_URL', 'FEDERATION_FANOUT_URL']
+
+export const isDistributed = (environment: Environment): boolean => namesOfDistributed.some((name) => environment[name])
+
+export const namesUploads = (environment: Environment): boolean =>
+  ['UPLOAD_DIR', 'UPLOAD_STORE', 'UPLOAD_STORE_FILE'].some((name) => environment[name])
+
+const isDataFolder = (folder: string): boolean => existsSync(join(folder, 'secrets.json'))
+
+/** `npm run cluster` has a folder of its own in the data folder. */
+export function dataFolderOf(environment: Environment): string {
+  const folder = resolve(environment['GATEHOUSE_DATA'] || '.gatehouse')
+  const ofCluster = join(folder, 'cluster')
+  return !isDataFolder(folder) && isDataFolder(ofCluster) ? ofCluster : folder
+}
+
+/** By HTTP with the URLs of services and OPERATOR_SECRET, else by the socket in the data folder. Throws CommandFailure. */
+export function connectInstance(environment: Environment) {
+  if (!isDistributed(environment)) return (call: OperatorCall) => callSocket(dataFolderOf(environment), call)
+  const shape = {
+    OPERATOR_SECRET: settings.OPERATOR_SECRET.kind,
+    IDENTITY_URL: settings.IDENTITY_URL.kind.optional(),
+    INVITE_URL: settings.INVITE_URL.kind.optional(),
+    FEDERATION_FANOUT_URL: settings.FEDERATION_FANOUT_URL.kind.optional(),
+  }
+  const given = configured(() => readVariables(environment, shape))
+  const split = (urls = '') => urls.split(',').filter(Boolean)
+  const services = {
+    identity: split(given.IDENTITY_URL),
+    invite: split(given.INVITE_URL),
+    'federation-fanout': split(given.FEDERATION_FANOUT_URL),
+  }
+  const deps = { services, keys: createSigningKeys('operator', given.OPERATOR_SECRET), clock: systemClock }
+  return (call: OperatorCall) => callService(deps, call)
+}
+
+/** For `readVariables`. */
+export function kindsOf<N extends keyof typeof settings>(...names: N[]) {
+  type Kinds = { [Name in N]: (typeof settings)[Name]['kind'] }
+  return Object.fromEntries(names.map((name) => [name, settings[name].kind])) as Kinds
+}
+
+/** Throws CommandFailure with every fault. */
+export function configured<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new CommandFailure('usage', error.message, error)
+    throw error
+  }
+}
+
+type OpenInstance = AsyncDisposable &
+  UploadPlace & {
+    databaseUrl: string
+    encryptionSecret?: string | undefined
+    previousEncryptionSecrets: readonly string[]
+    /** Null where the environment does not hold them. */
+    secrets: KeptSecrets | null
+  }
+
+/** No service runs, and the schema is up to date. */
+type StoppedInstance = OpenInstance & {
+  domain: string
+  /** Null for a distributed instance, whose secrets are the operator's files. */
+  keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
+}
+
+/** With its uploads. Throws as `openPresentDatabase` does. */
+export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
+  if (isDistributed(environment) && !namesUploads(environment))
+    throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
+  return await openPresentDatabase(environment)
+}
+
+/** Through the socket while an embedded instance runs. Throws CommandFailure and InstanceUnreachable. */
+export async function openPresentDatabase(environment: Environment): Promise<OpenInstance> {
+  const nothingToClose = { [Symbol.asyncDispose]: async () => undefined }
+  if (isDistributed(environment)) {
+    const found = readDistributed(environment)
+    await reachable(() => withDatabase(found.databaseUrl, requireKnownSchema))
+    return { ...found, ...nothingToClose }
+  }
+  requireInstance(dataFolderOf(environment))
+  const running = await findRunningInstance(dataFolderOf(environment))
+  if (!running) return await openStoppedInstance(environment)
+  return { ...running, encryptionSecret: running.secrets.encryptionSecret, ...nothingToClose }
+}
+
+/** Throws CommandFailure. Contract: 8, ENCRYPTION_SECRET. */
+export function encryptionKeyOf({ encryptionSecret, previousEncryptionSecrets }: OpenInstance): EncryptionKey {
+  if (encryptionSecret) return createEncryptionKey(encryptionSecret, previousEncryptionSecrets)
+  throw new CommandFailure('usage', 'ENCRYPTION_SECRET: set it as the services have it')
+}
+
+/** An embedded instance's PostgreSQL under the lock of its data folder, or DATABASE_URL. Throws CommandFailure while it runs. */
+export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
+  await using opening = new AsyncDisposableStack()
+  const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
+  const { databaseUrl } = found
+  // The roles of services are the operator's.
+  const prepare = () => (found.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
+  await reachable(prepare)
+  const open = opening.move()
+  return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** Opening another folder would make a new instance there. Throws CommandFailure. */
+export function requireInstance(dataFolder: string): void {
+  if (isDataFolder(dataFolder)) return
+  throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
+}
+
+type Work = (orm: Awaited<ReturnType<typeof connectDatabase>>) => Promise<unknown>
+
+export async function withDatabase(url: string, work: Work): Promise<void> {
+  const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
+  await work(orm).finally(() => orm.close())
+}
+
+/** Throws CommandFailure. */
+async function reachable(work: () => Promise<void>): Promise<void> {
+  await work().catch((error: unknown) => {
+    if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, error)
+    throw error
+  })
+}
+
+/** Throws CommandFailure. */
+export function readDistributed(environment: Environment) {
+  const shape = {
+    ...kindsOf('PORT', 'PUBLIC_ORIGIN', 'DOMAIN', 'DATABASE_URL', 'ENCRYPTION_SECRET_PREVIOUS'),
+    JWT_SECRET: settings.JWT_SECRET.embedded,
+    INTERNAL_SECRET: settings.INTERNAL_SECRET.embedded,
+    ENCRYPTION_SECRET: settings.ENCRYPTION_SECRET.embedded,
+    ...uploadSettings,
+  }
+  return configured(() => {
+    const given = readVariables(environment, shape)
+    const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
+    const isComplete = jwtSecret && internalSecret && encryptionSecret
+    return {
+      databaseUrl: given.DATABASE_URL,
+      ...uploadConfig(given, dataFolderOf(environment)),
+      encryptionSecret,
+      previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
+      secrets: isComplete ? { jwtSecret, internalSecret, encryptionSecret } : null,
+      domain: publicAddress(given).domain,
+      keepSecrets: null,
+    }
+  })
+}
+
+/** Imported here, because the image has no PostgreSQL. */
+async function openEmbedded(environment: Environment, opening: AsyncDisposableStack) {
+  const { readConfig } = await import('../embedded/config.ts')
+  const { explainDatabaseError, replaceSecrets } = await import('../embedded/data-folder.ts')
+  const { startPersistentPostgres } = await import('@gatehouse/local-servers')
+  const config = configured(() => readConfig(environment))
+  const { dataFolder, databasePassword: password, uploadDir, uploadStore, publicAddress: address } = config
+  const { jwtSecret, internalSecret, encryptionSecret, previousEncryptionSecrets = [] } = config
+  const ofCluster = join(dataFolder, 'postgres')
+  const folder = existsSync(ofCluster) ? ofCluster : join(dataFolder, 'database')
+  try {
+    const { url } = opening.use(await startPersistentPostgres({ folder, password }))
+    return {
+      databaseUrl: url,
+      uploadDir,
+      uploadStore,
+      encryptionSecret,
+      previousEncryptionSecrets,
+      secrets: { jwtSecret, internalSecret, encryptionSecret },
+      domain: address.domain,
+      keepSecrets: async (secrets: KeptSecrets) => replaceSecrets(dataFolder, secrets),
+    }
+  } catch (cause) {
+    throw new CommandFailure('refused', explainDatabaseError(cause, dataFolder), cause)
+  }
+}
