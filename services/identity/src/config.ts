@@ -9,25 +9,20 @@ import {
   tokenConfig,
   upstreamsConfig,
   uploadConfig,
-  type EncryptionConfig,
-  type FederationReach,
-  type PublicAddress,
-  type ServiceConfig,
-  type TokenConfig,
-  type UploadStoreConfig,
 } from '@gatehouse/service-kit'
+import type * as kit from '@gatehouse/service-kit'
 
-export type IdentityConfig = ServiceConfig &
-  TokenConfig &
-  EncryptionConfig & {
+export type IdentityConfig = kit.ServiceConfig &
+  kit.TokenConfig &
+  kit.EncryptionConfig & {
     jwtExpiresIn: string
     /** While the settings have no value. Spec: Registration 3. */
     registrationOpen: boolean
-    publicAddress: PublicAddress
-    reach: FederationReach
+    publicAddress: kit.PublicAddress
+    reach: kit.FederationReach
     /** Where uploads are received and converted. */
     uploadDir: string
-    uploadStore: UploadStoreConfig
+    uploadStore: kit.UploadStoreConfig
     hashing: { threads: number; queue: number }
     /** 0: kept for ever. */
     auditRetentionDays: number
@@ -52,9 +47,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
     auditRetentionDays: given.AUDIT_RETENTION_DAYS,
   }
-  const postgres = { url: given.DATABASE_URL }
-  return {
-    config,
-    resources: { ...commonResources(given), postgres, redis: redisAddress(given) },
-  }
+  const connections = { postgres: { url: given.DATABASE_URL }, redis: redisAddress(given) }
+  return { config, resources: { ...commonResources(given), ...connections } }
 }

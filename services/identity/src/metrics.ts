@@ -1,17 +1,14 @@
 import { isRefusal } from '@gatehouse/runtime'
 import type { Metrics } from '@gatehouse/service-kit'
 
-export type IdentityMetrics = {
-  registration<R extends { created: boolean }>(result: Promise<R>): Promise<R>
-  /** `healed`: the home instance verified the password. */
-  login<R extends { refreshed: boolean }>(result: Promise<R>): Promise<R>
-}
+export type IdentityMetrics = ReturnType<typeof createIdentityMetrics>
 
-export function createIdentityMetrics(metrics: Metrics): IdentityMetrics {
+export function createIdentityMetrics(metrics: Metrics) {
   const registrations = metrics.counter('gatehouse_registrations_total', 'Registrations by outcome', ['outcome'])
   const logins = metrics.counter('gatehouse_logins_total', 'Logins by outcome', ['outcome'])
   return {
     registration: counted(registrations, ({ created }: { created: boolean }) => (created ? 'created' : 'upgraded')),
+    /** `healed`: the home instance verified the password. */
     login: counted(logins, ({ refreshed }: { refreshed: boolean }) => (refreshed ? 'healed' : 'accepted')),
   }
 }
