@@ -1,10 +1,12 @@
-import type { ActingCaller, User } from '@gatehouse/domain'
+import type { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 import { loadCaller } from '../../queries/load-user.ts'
+import { changeSelf, type OwnAct } from '../change-account.ts'
 
 type Attempt = {
-  password: unknown
+  password?: unknown
   address: string
   missing?: 'password_required' | 'current_password_required'
   wrong?: 'password_incorrect' | 'current_password_incorrect' | 'account_deletion_password_incorrect'
@@ -21,16 +23,35 @@ export async function verifyOwnPassword(
   if (!(await hasher.verify(password, user.passwordHash, address))) throw refuse[wrong]()
 }
 
+/** By the own password. */
+export type Confirmed = OwnAct & { address: string; password?: unknown }
+
 /**
- * Compares with the local hash only. A token that is revoked meanwhile learns nothing. Throws account_deleted,
- * token_revoked, hashing_busy. Contract: 3, verify-password.
+ * A change that the own password confirms, if it is still the same under the lock. `judge` may refuse the account, before
+ * and under the lock. Throws as `verifyOwnPassword` and `changeSelf` do.
  */
+export async function changeConfirmed<T>(
+  deps: Pick<Deps, 'orm' | 'hasher'>,
+  { caller, judge, ...attempt }: Confirmed & { judge?: (user: User) => void },
+  change: (user: User, em: EntityManager) => Promise<T>,
+): Promise<T> {
+  const before = await loadCaller(deps, caller)
+  judge?.(before)
+  await verifyOwnPassword(deps, before, attempt)
+  return await changeSelf(deps, caller, async (user, em) => {
+    judge?.(user)
+    if (before.isLocal() && user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
+    return await change(user, em)
+  })
+}
+
+/** Compares with the local hash only. A token that is revoked meanwhile learns nothing. Contract: 3, verify-password. */
 export async function verifyPassword(
   deps: Pick<Deps, 'orm' | 'hasher'>,
-  { caller, password, address }: { caller: ActingCaller; password: string; address: string },
-): Promise<boolean> {
+  { caller, password, address }: OwnAct & { password: string; address: string },
+): Promise<{ valid: boolean }> {
   const { passwordHash } = await loadCaller(deps, caller)
   const valid = await deps.hasher.verify(password, passwordHash, address)
   await loadCaller(deps, caller)
-  return valid
+  return { valid }
 }
