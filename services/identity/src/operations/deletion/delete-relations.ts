@@ -32,7 +32,7 @@ export async function deleteRelations(em: EntityManager, userId: string): Promis
   await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
   for (const shared of sharedRows) {
     await lockInOrder(em, shared, userId)
-    await changeRows(em, `delete from ${shared.table} where ${anyOf(shared.columns)}`, both(userId))
+    await changeRows(em, `delete from ${shared.table} where ${anyOf(shared.columns)}`, [userId, userId])
   }
   for (const { table, key, moderator } of await findExisting(em, moderation)) {
     await lockInOrder(em, { table, key, columns: ['user_id', moderator] }, userId)
@@ -56,8 +56,7 @@ export async function findExisting<T extends { table: string }>(em: EntityManage
 async function lockInOrder(em: EntityManager, { table, key, columns }: SharedTable, userId: string): Promise<void> {
   const sql = `with locked as (select 1 from ${table} where ${anyOf(columns)} order by ${key} for update)
     select count(*) from locked`
-  await em.execute(sql, both(userId))
+  await em.execute(sql, [userId, userId])
 }
 
 const anyOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(' or ')
-const both = (userId: string) => [userId, userId]
