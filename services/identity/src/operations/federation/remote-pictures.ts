@@ -1,54 +1,28 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limits, type pictureFields } from '@gatehouse/contracts'
+import { limits } from '@gatehouse/contracts'
 import { Upload, type User } from '@gatehouse/domain'
-import type { Outbound } from '@gatehouse/outbound'
 import { createFairQueue } from '@gatehouse/runtime'
-import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { AfterCommit } from '../../after-commit.ts'
-import type { IdentityConfig } from '../../config.ts'
+import type { Deps, OperationContext, RemotePicture, RemotePictures } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import type { ImageConverter } from '../../uploads/image-converter.ts'
-import type { UploadCleanup } from '../../uploads/upload-cleanup.ts'
-import { storeImage, type StoredImage } from '../../uploads/store-image.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
-import type { UploadStore } from '../../uploads/upload-store.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
+import { storeImage, type StoredImage } from '../profile/upload-image.ts'
 
-export type RemotePicture = {
-  /** As it was when its profile was applied. */
-  user: Pick<User, 'id' | 'profileUpdatedAt'>
-  field: (typeof pictureFields)[number]
-  url: string
-  /** Pictures of other origins are not fetched. */
-  origin: string
-}
-
-export type RemotePictures = AsyncDisposable & {
-  /** A later one of the same field takes its place. Beyond the queue it is left out. */
-  fetchLater(picture: RemotePicture): void
-  idle(): Promise<void>
-}
-
-type PictureDeps = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & {
-  outbound: Outbound
-  images: ImageConverter
-  uploadStore: UploadStore
-  config: Pick<IdentityConfig, 'uploadDir'>
-  afterCommit: Pick<AfterCommit, 'publishEvents'>
-  uploadCleanup: Pick<UploadCleanup, 'removeRecordedFiles'>
-  freeDiskBytes: (folder: string) => Promise<number>
-}
+type PictureDeps = OperationContext &
+  Pick<Deps, 'outbound' | 'images' | 'uploadStore' | 'config' | 'uploadCleanup' | 'freeDiskBytes'>
 
 /**
  * Origins take turns, one picture at a time each: a slow home delays only its own. A picture that is lost comes with the
  * next report of the same profile. federation-wire.md 3.
  */
 export function createRemotePictures(deps: PictureDeps): RemotePictures {
-  const limits = { capacity: policy.remotePictureQueue, perSource: policy.remotePicturesPerOrigin }
-  const turns = createFairQueue<string>(limits)
+  const turns = createFairQueue<string>({
+    capacity: policy.remotePictureQueue,
+    perSource: policy.remotePicturesPerOrigin,
+  })
   const waiting = new Map<string, RemotePicture>()
   const running = new Map<string, Promise<void>>()
   const ending = new AbortController()
@@ -104,7 +78,7 @@ async function takePicture(deps: PictureDeps, picture: RemotePicture, signal: Ab
   const used = await changeUser(deps, user.id, (locked, em) => usePicture(deps, em, { locked, picture, filename }))
   deps.log.debug({ userId: user.id, field, used }, 'remote picture fetched')
   deps.afterCommit.publishEvents()
-  if (used) await deps.uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
+  if (used) await deps.uploadCleanup.removeRecordedFiles()
 }
 
 /** The cleanup removes it when no profile claims it. */
@@ -119,12 +93,10 @@ async function storePicture(deps: PictureDeps, userId: string, body: Buffer): Pr
   }
 }
 
+type Use = { locked: User | null; picture: RemotePicture; filename: string }
+
 /** False when the replica shows another profile. */
-async function usePicture(
-  deps: PictureDeps,
-  em: EntityManager,
-  { locked: user, picture, filename }: { locked: User | null; picture: RemotePicture; filename: string },
-): Promise<boolean> {
+async function usePicture(deps: PictureDeps, em: EntityManager, { locked: user, picture, filename }: Use) {
   const { field, url } = picture
   const { profileUpdatedAt } = picture.user
   if (!user || user.isDeleted || user.isLocal() || user.profileUpdatedAt !== profileUpdatedAt) return false
