@@ -1,5 +1,12 @@
-import { baseUsername, isFederatedUsername, limits, normalizeUsername, pictureFields } from '@gatehouse/contracts'
-import { lookUpByHomeId, verifyAttachProof } from '@gatehouse/contracts'
+import {
+  baseUsername,
+  isFederatedUsername,
+  limits,
+  lookUpByHomeId,
+  normalizeUsername,
+  pictureFields,
+  verifyAttachProof,
+} from '@gatehouse/contracts'
 import { changeRows, violates } from '@gatehouse/database'
 import { Passkey, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
@@ -128,7 +135,7 @@ const references: readonly Reference[] = [
 ]
 
 /** Of users. */
-const pairs = { friendships: ['user_id', 'friend_id'], friend_requests: ['from_user_id', 'to_user_id'] }
+const pairs = { friendships: ['user_id', 'friend_id'], friend_requests: ['from_user_id', 'to_user_id'] } as const
 
 type Merge = { stubId: string; accountId: string }
 
