@@ -1,16 +1,4 @@
-import {
-  commonResources,
-  encryptionConfig,
-  publicAddress,
-  readFederation,
-  readSettings,
-  redisAddress,
-  serviceConfig,
-  tokenConfig,
-  upstreamsConfig,
-  uploadConfig,
-} from '@gatehouse/service-kit'
-import type * as kit from '@gatehouse/service-kit'
+import * as kit from '@gatehouse/service-kit'
 
 export type IdentityConfig = kit.ServiceConfig &
   kit.TokenConfig &
@@ -32,21 +20,21 @@ export type IdentityConfig = kit.ServiceConfig &
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readSettings('identity', environment)
+  const given = kit.readSettings('identity', environment)
   const config: IdentityConfig = {
-    ...serviceConfig(given),
-    ...tokenConfig(given),
-    ...encryptionConfig(given),
-    ...upstreamsConfig(given),
+    ...kit.serviceConfig(given),
+    ...kit.tokenConfig(given),
+    ...kit.encryptionConfig(given),
+    ...kit.upstreamsConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
-    publicAddress: publicAddress(given),
-    reach: readFederation(given),
-    ...uploadConfig(given, given.GATEHOUSE_DATA),
+    publicAddress: kit.publicAddress(given),
+    reach: kit.readFederation(given),
+    ...kit.uploadConfig(given, given.GATEHOUSE_DATA),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
     auditRetentionDays: given.AUDIT_RETENTION_DAYS,
   }
-  const connections = { postgres: { url: given.DATABASE_URL }, redis: redisAddress(given) }
-  return { config, resources: { ...commonResources(given), ...connections } }
+  const connections = { postgres: { url: given.DATABASE_URL }, redis: kit.redisAddress(given) }
+  return { config, resources: { ...kit.commonResources(given), ...connections } }
 }

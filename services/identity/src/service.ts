@@ -1,4 +1,3 @@
-import { access, constants, mkdir, statfs } from 'node:fs/promises'
 import { createCacheInvalidator, createEncryptionKey, createTokenKey } from '@gatehouse/auth'
 import { startOutboxRelay } from '@gatehouse/bus'
 import * as events from '@gatehouse/contracts'
@@ -6,7 +5,7 @@ import { databaseTime } from '@gatehouse/database'
 import { DeletionOrder } from '@gatehouse/domain'
 import { createOutbound } from '@gatehouse/outbound'
 import { createQuota, systemTimer } from '@gatehouse/runtime'
-import { ConfigurationError, UpstreamQuestions, noUpstreams, startHttpService, watchUpstreams } from '@gatehouse/service-kit'
+import { UpstreamQuestions, noUpstreams, startHttpService, watchUpstreams } from '@gatehouse/service-kit'
 import type { Resources, RunningService } from '@gatehouse/service-kit'
 import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
@@ -25,10 +24,8 @@ import { userRoutes } from './routes/users.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { respondToCalls } from './rpc/calls.ts'
 import { startImageConverter } from './uploads/image-converter.ts'
-import { openUploadStore } from './uploads/open-upload-store.ts'
+import { createUploadDir, freeDiskBytes, openCheckedStore } from './uploads/open-upload-store.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
-import { tempUploadDir } from './uploads/upload-files.ts'
-import { UploadStoreRefused, type UploadStore } from './uploads/upload-store.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'
 
@@ -45,7 +42,7 @@ export async function startIdentity(
 ): Promise<RunningService & { deps: Deps }> {
   await using opening = new AsyncDisposableStack()
   await createUploadDir(config.uploadDir)
-  const uploadStore = overrides.uploadStore ?? (await openStore(config, resources.log))
+  const uploadStore = overrides.uploadStore ?? (await openCheckedStore(config.uploadStore, resources.log))
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
   const basis = {
@@ -75,44 +72,15 @@ export async function startIdentity(
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
   const routes = [accountStateRoutes, authRoutes, userRoutes, uploadRoutes, upstreamRoutes, adminRoutes, operatorRoutes]
-  const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers: routes.map((make) => make(deps)) }
+  const routers = routes.map((make) => make(deps))
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)
   const optional = 'folder' in config.uploadStore ? {} : { uploads }
-  const http = opening.use(await startHttpService({ ...service, readiness, optional }, resources))
+  const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness, optional }
+  const http = opening.use(await startHttpService(service, resources))
   opening.defer(() => deps.hasher.drain(policy.hashingDrainMs))
   const open = opening.move()
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
-/** Bytes that this process may still write. */
-async function freeDiskBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
-  return bavail * bsize
-}
-
-/** Throws ConfigurationError. */
-async function createUploadDir(uploadDir: string): Promise<void> {
-  const folder = tempUploadDir(uploadDir)
-  try {
-    await mkdir(folder, { recursive: true })
-    await access(folder, constants.W_OK)
-  } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown fault'
-    const advice = 'give this process the right to, or choose another folder'
-    throw new ConfigurationError([`UPLOAD_DIR: cannot write to ${uploadDir} (${reason}); ${advice}`], { cause })
-  }
-}
-
-/** A store that does not answer is waited for, not the start. Throws ConfigurationError. */
-async function openStore({ uploadStore }: IdentityConfig, log: Resources['log']): Promise<UploadStore> {
-  const store = await openUploadStore(uploadStore)
-  await store.check().catch((cause: unknown) => {
-    if (!(cause instanceof UploadStoreRefused)) return log.warn({ err: cause }, 'the store of uploads does not answer')
-    const advice = 'check the bucket, AWS_REGION, the keys and what they may do'
-    throw new ConfigurationError([`UPLOAD_STORE: ${cause.message}; ${advice}`], { cause })
-  })
-  return store
 }
 
 /** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */

@@ -1,8 +1,8 @@
 import { enqueue } from '@gatehouse/bus'
 import { profileChanged } from '@gatehouse/contracts'
-import type { AccountState, AuditAction, EventDefinition, UserReply, accountEvents } from '@gatehouse/contracts'
+import type { AccountState, AuditAction, EventDefinition, accountEvents } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { accountStateOf, adminView, assertCallerCurrent, assertCurrent, recordAudit, sanitizeUser } from '@gatehouse/domain'
+import { accountStateOf, assertCallerCurrent, assertCurrent, recordAudit, sanitizeUser } from '@gatehouse/domain'
 import type { ActingAdmin, ActingCaller, Actor, User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -47,26 +47,23 @@ type ChangeAmongAdmins = (user: User, em: EntityManager, others: { isLastAdmin: 
 
 /**
  * As `changeOther`, with all admins locked: who act on each other wait here, and are then judged anew. `isLastAdmin`: no
- * other local admin is left. Gives what admins see.
+ * other local admin is left.
  */
-export async function changeAmongAdmins(
-  deps: Pick<Deps, 'orm' | 'afterCommit'>,
-  { userId, actor }: AdminAct,
-  change: ChangeAmongAdmins,
-): Promise<UserReply> {
+export async function changeAmongAdmins(deps: OperationContext, act: AdminAct, change: ChangeAmongAdmins) {
+  const { userId, actor } = act
   const work = async (em: EntityManager) => {
     const admins = await lockLocalAdmins(em)
     await assertCallerCurrent(em, actor, { admin: true })
     const user = requireLive(await lockUser(em, userId))
     return await change(user, em, { isLastAdmin: !admins.some(({ id }) => id !== userId) })
   }
-  return await tellAdmin(deps, await transaction(deps.orm, work, { accountId: userId }))
+  return await settle(deps, await transaction(deps.orm, work, { accountId: userId }))
 }
 
 /** After the commit. */
-export async function tellAdmin({ afterCommit }: Pick<Deps, 'afterCommit'>, { user, state }: Changed): Promise<UserReply> {
+export async function settle({ afterCommit }: OperationContext, { user, state }: Changed): Promise<User> {
   if (state) await afterCommit.invalidateCache(state)
-  return adminView(user)
+  return user
 }
 
 export const actorOf = ({ id, username }: User): Actor => ({ userId: id, username })
@@ -85,7 +82,7 @@ type Facts<E extends AccountEvent> = Omit<z.input<E['payload']>, 'userId' | 'sta
 /** Writes a changed account and its event in one transaction. Returns the new state. Design: invariants 1 and 2. */
 export async function recordAccountEvent<E extends AccountEvent>(
   em: EntityManager,
-  { random }: Pick<OperationContext, 'random'>,
+  { random }: OperationContext,
   event: E,
   facts: Facts<E>,
 ): Promise<AccountState> {

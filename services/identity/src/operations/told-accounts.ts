@@ -16,7 +16,7 @@ export async function readToldAccounts({ orm }: Deps, ids: readonly string[]): P
 type ChangesQuery = { after?: number | undefined; limit: number }
 
 /**
- * Without `after`: none, and where to go on for what changes from now on. Throws version_unknown. Contract: 3, upstreams;
+ * Without `after`: none, and where to go on for what changes from now on. Contract: 3, upstreams;
  * docs/decisions/account-versions.md.
  */
 export async function listAccountChanges({ orm }: Deps, { after, limit }: ChangesQuery) {

@@ -10,10 +10,7 @@ import type { Registration, RegistrationDeps } from '../registration/insert-acco
 
 type NewUser = z.infer<typeof operatorEndpoints.createUser.body> & Pick<Registration, 'address' | 'requestId'>
 
-/**
- * The gates of registration do not apply. Without a password the account gets a temporary one. Throws
- * username_length_invalid, username_characters_invalid, username_taken, hashing_busy. Spec: Registration 1, 9.
- */
+/** No gate applies. Without a password the account gets a temporary one. Spec: Registration 1, 9. */
 export async function createUser(deps: RegistrationDeps, { password, address, requestId, ...given }: NewUser) {
   const username = normalizeUsername(given.username)
   requireLocalUsername(username)

@@ -1,12 +1,12 @@
 import { userSuspended, userUnsuspended } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { OperationContext } from '../../deps.ts'
-import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, tellAdmin } from '../change-account.ts'
+import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
 
 type Suspension = AdminAct & { reason?: string | null | undefined }
 
-/** Revokes all tokens of a local account and closes its sockets. The same suspension again changes nothing. Contract: 5, suspend. */
+/** Revokes a local account's tokens and closes its sockets. The same suspension changes nothing. Contract: 5, suspend. */
 export async function suspendUser(deps: OperationContext, { reason = null, ...act }: Suspension) {
   const { userId, actor, requestId } = act
   if (userId === actor.userId) throw refuse.own_suspension()
@@ -30,5 +30,5 @@ export async function unsuspendUser(deps: OperationContext, act: AdminAct) {
     enterAct(em, { action: 'user.unsuspended', user, actor, at })
     return { user, state: await recordAccountEvent(em, deps, userUnsuspended, { user, at, actor, requestId }) }
   })
-  return await tellAdmin(deps, changed)
+  return await settle(deps, changed)
 }

@@ -15,10 +15,8 @@ const refusals = { missing: 'current_password_required', wrong: 'current_passwor
  * Revokes every earlier token. The fresh token is issued at `issuedAt` (ms), the time of the change, so the next change
  * revokes it. Spec: change-password 1-4.
  */
-export async function changePassword(
-  deps: OperationContext & Pick<Deps, 'hasher'>,
-  { caller, address, currentPassword, newPassword, requestId }: PasswordChange,
-): Promise<{ user: User; issuedAt: number }> {
+export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher'>, change: PasswordChange) {
+  const { caller, address, currentPassword, newPassword, requestId } = change
   const before = await loadCaller(deps, caller)
   await verifyOwnPassword(deps, before, { password: currentPassword, address, ...refusals })
   const passwordHash = await deps.hasher.hash(newPassword, address)

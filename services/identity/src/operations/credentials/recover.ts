@@ -18,10 +18,8 @@ export const hashSecret = (secret: string): string => createHash('sha256').updat
  * Takes the password that a person chose by a link of an admin. The link is judged before the hash is computed, and again
  * under the account's lock: it counts once. A second factor is asked for as at the login. Contract: 3, recover.
  */
-export async function recover(
-  deps: FactorDeps & Pick<Deps, 'hasher'>,
-  { token, newPassword, code, address, client, requestId }: Recovery,
-): Promise<{ user: User; issuedAt: number }> {
+export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery: Recovery) {
+  const { token, newPassword, code, address, client, requestId } = recovery
   const link = parseLink(token)
   const em = deps.orm.em.fork()
   const known = requireValid(await em.findOne(User, { id: link.userId }), link, await deps.databaseTime(em))

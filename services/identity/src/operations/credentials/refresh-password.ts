@@ -14,14 +14,10 @@ type Attempt = { password: string; address: string; requestId?: string | undefin
 
 /**
  * Replaces the local hash when the home instance confirms the password, and upgrades a stub. Tokens stay valid. Returns
- * the hash that the password fits. Throws invalid_credentials, home_second_factor, federated_registration_closed,
- * hashing_busy, `Unavailable`. Spec: Login 5; Contract: 7, Registration over a stub.
+ * the hash that the password fits. Throws `Unavailable`. Spec: Login 5; Contract: 7, Registration over a stub.
  */
-export async function refreshPasswordFromHome(
-  deps: RefreshDeps,
-  user: User,
-  { password, address, requestId }: Attempt,
-): Promise<string> {
+export async function refreshPasswordFromHome(deps: RefreshDeps, user: User, attempt: Attempt): Promise<string> {
+  const { password, address, requestId } = attempt
   // bcrypt ignores what exceeds its limit.
   if (!fitsHash(password)) throw refuse.invalid_credentials()
   const { homeInstance } = user
@@ -33,7 +29,8 @@ export async function refreshPasswordFromHome(
 
   const freshHash = await deps.hasher.hash(password, address)
   const replace = user.isStub() ? upgradeAtLogin : replaceHash
-  if (!(await replace(deps, user, { freshHash, requestId }))) return await reverify(deps, user.id, { password, address })
+  const isReplaced = await replace(deps, user, { freshHash, requestId })
+  if (!isReplaced) return await reverify(deps, user.id, attempt)
   deps.log.info({ userId: user.id, homeInstance, requestId }, 'password hash refreshed from home')
   return freshHash
 }

@@ -46,10 +46,8 @@ export async function changeConfirmed<T>(
 }
 
 /** Compares with the local hash only. A token that is revoked meanwhile learns nothing. Contract: 3, verify-password. */
-export async function verifyPassword(
-  deps: Pick<Deps, 'orm' | 'hasher'>,
-  { caller, password, address }: OwnAct & { password: string; address: string },
-): Promise<{ valid: boolean }> {
+export async function verifyPassword(deps: Pick<Deps, 'orm' | 'hasher'>, given: Confirmed & { password: string }) {
+  const { caller, password, address } = given
   const { passwordHash } = await loadCaller(deps, caller)
   const valid = await deps.hasher.verify(password, passwordHash, address)
   await loadCaller(deps, caller)

@@ -16,10 +16,8 @@ type OwnDeletion = z.infer<typeof deleteSelfBody> & OwnAct & { address: string }
 const wrong = 'account_deletion_password_incorrect'
 
 /** The last admin may delete the own account too: only the role is guarded. Spec: DELETE self 1-4. */
-export async function deleteAccount(
-  deps: DeletionDeps & Pick<Deps, 'hasher'>,
-  { caller, username, password, address, requestId }: OwnDeletion,
-): Promise<void> {
+export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, deletion: OwnDeletion): Promise<void> {
+  const { caller, username, password, address, requestId } = deletion
   const verified = await loadCaller(deps, caller)
   if (username !== verified.username) throw refuse.username_confirmation_mismatch()
   await verifyOwnPassword(deps, verified, { password, address, wrong })

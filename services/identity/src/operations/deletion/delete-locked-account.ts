@@ -31,15 +31,12 @@ type Deletion = {
  * Call `finishDeletion` after the commit. Locks are taken in one order, so any number of deletions run at once. Throws
  * `blocked` while the account owns spaces. Spec: DELETE self 3, 4, Tombstone; Design: invariant 4.
  */
-export async function deleteLockedAccount(
-  deps: OperationContext & Pick<Deps, 'upstreams'>,
-  em: EntityManager,
-  { user, mode, actor, requestId, audience: others, blocked = blockedBySpaces }: Deletion,
-): Promise<AccountState> {
+export async function deleteLockedAccount(deps: DeletionDeps, em: EntityManager, deletion: Deletion) {
+  const { user, mode, actor, requestId, blocked = blockedBySpaces } = deletion
   await allowLongWork(em)
   await refuseOwnedSpaces(em, user.id, blocked)
   // The memberships, which are deleted below, tell the audience.
-  const audience = await listPresentAudience(em, user.id, others)
+  const audience = await listPresentAudience(em, user.id, deletion.audience)
   if (mode === 'full') await purgeSpaceContent(em, user.id)
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)

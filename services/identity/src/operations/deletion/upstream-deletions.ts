@@ -19,7 +19,7 @@ type AskingDeps = Pick<Deps, 'upstreams'>
  * account in further services, present or not. Throws `blocked` and upstream_unavailable. Contract: 5, Deletions at
  * further services.
  */
-export async function askBeforeDeletion(deps: AskingDeps, userId: string, blocked = blockedBySpaces): Promise<string[]> {
+export async function askBeforeDeletion(deps: AskingDeps, userId: string, blocked = blockedBySpaces) {
   const [audience] = await Promise.all([listAudience(deps, userId), refuseOwnedSpaces(deps, userId, blocked)])
   return audience
 }
@@ -48,7 +48,7 @@ async function listAudience({ upstreams }: AskingDeps, userId: string): Promise<
 type Opened = { userId: string; mode: DeletionMode; at: number }
 
 /** In the transaction of the deletion. Contract: 5, Deletions at further services. */
-export async function openUpstreamDeletions(em: EntityManager, { upstreams }: AskingDeps, opened: Opened): Promise<void> {
+export async function openUpstreamDeletions(em: EntityManager, { upstreams }: AskingDeps, opened: Opened) {
   const { userId, mode, at } = opened
   const names = upstreams.answering('deletion')
   if (names.length === 0) return

@@ -1,4 +1,4 @@
-import { avatarColors, countCodePoints, homeFields, inOneLine, pictureFields, profileFields } from '@gatehouse/contracts'
+import { avatarColors, homeFields, inOneLine, pictureFields, profileFields } from '@gatehouse/contracts'
 import type { applyRemoteProfiles } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -75,10 +75,9 @@ function shownValue(name: Texts, value: string | null): string | null {
   return value && /^#[0-9a-fA-F]{6}$/.test(value) ? value : null
 }
 
-/** Null when nothing is left. */
+/** At most `max` code points. Null when nothing is left. */
 export function shortened(given: string | null | undefined, { max, lines }: { max: number; lines: string }) {
   const text = given ?? ''
   const trimmed = (lines === 'one' ? inOneLine(text) : text).trim()
-  const fitting = countCodePoints(trimmed) <= max ? trimmed : [...trimmed].slice(0, max).join('').trim()
-  return fitting || null
+  return [...trimmed].slice(0, max).join('').trim() || null
 }

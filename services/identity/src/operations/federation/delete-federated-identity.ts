@@ -11,10 +11,8 @@ type IdentityDeletion = z.infer<typeof deleteIdentityBody> & { requestId?: strin
 const blocked: Blocked = (ownedSpaces) => refuse.owns_spaces({ fields: { ownedSpaces } })
 
 /** Every live row: the stub and the account. Throws owns_spaces, upstream_unavailable. Contract: 7, identity. */
-export async function deleteFederatedIdentity(
-  deps: DeletionDeps,
-  { mode, requestId, ...identity }: IdentityDeletion,
-): Promise<'deleted' | 'absent'> {
+export async function deleteFederatedIdentity(deps: DeletionDeps, deletion: IdentityDeletion) {
+  const { mode, requestId, ...identity } = deletion
   let isDeleted = false
   // Imported data may have more than one.
   for (;;) {

@@ -14,10 +14,8 @@ export async function readRegistry({ orm }: Pick<OperationContext, 'orm'>, userI
 }
 
 /** An instance that is newly named gets the profile. Refuses a list that is not newer. federation-wire.md 5. */
-export async function putRegistry(
-  deps: OperationContext,
-  { caller, registry, updatedAt, requestId }: z.infer<typeof registryBody> & OwnAct,
-): Promise<{ ok: true; updatedAt: number }> {
+export async function putRegistry(deps: OperationContext, list: z.infer<typeof registryBody> & OwnAct) {
+  const { caller, registry, updatedAt, requestId } = list
   const spelling = ({ origin }: { origin: string }) => normalizeOrigin(origin) ?? origin
   await changeSelf(deps, caller, async (user, em) => {
     const stored = await em.findOne(FederationRegistry, { userId: user.id })

@@ -12,10 +12,7 @@ import { shortened } from './apply-remote-profiles.ts'
 type RemoteIdentity = z.infer<typeof resolveStubBody>
 
 /** The registration gates do not apply. Throws not_found, home_instance_invalid. Spec: Registration 8; Contract: 7, stubs. */
-export async function resolveReplicatedUser(
-  { orm, clock, random }: OperationContext,
-  identity: RemoteIdentity,
-): Promise<{ id: string; created: boolean }> {
+export async function resolveReplicatedUser({ orm, clock, random }: OperationContext, identity: RemoteIdentity) {
   const host = identity.homeInstance.toLowerCase()
   const base = stubBaseName(identity)
   for (let attempt = 0; attempt < policy.stubNameAttempts; attempt += 1) {

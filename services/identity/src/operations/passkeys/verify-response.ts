@@ -100,16 +100,14 @@ const consumption = `
     gone as (delete from passkey_challenges using ended where passkey_challenges.hash = ended.hash)
   insert into passkey_challenges (hash, expires_at) values (?, ?) on conflict do nothing returning hash`
 
+type Answered = { challenge: string; purpose: string }
+
 /** Once on any replica: a second one waits for the transaction. Throws passkey_challenge_invalid. Contract: 3, Passkeys. */
-export async function consumeChallenge(
-  { databaseTime, encryptionKey }: ChallengeDeps,
-  em: EntityManager,
-  { challenge, purpose }: { challenge: string; purpose: string },
-): Promise<void> {
-  const now = await databaseTime(em)
+export async function consumeChallenge(deps: ChallengeDeps, em: EntityManager, { challenge, purpose }: Answered) {
+  const now = await deps.databaseTime(em)
   let issued: string
   try {
-    issued = decrypt(encryptionKey, Buffer.from(challenge, 'base64url').toString(), purpose)
+    issued = decrypt(deps.encryptionKey, Buffer.from(challenge, 'base64url').toString(), purpose)
   } catch {
     throw refuse.passkey_challenge_invalid() // without its cause: no challenge is logged
   }

@@ -77,10 +77,7 @@ function normalizeInstances(submitted: readonly ReplicatedInstance[], isHttpAllo
 type NewIdentity = { userId: string; homeUserId: string; requestId: string | undefined }
 type Identity = { homeInstance: string; homeUserId: string }
 
-/**
- * An active peer must confirm that the id belongs to the base name. Throws account_deleted, identity_is_local,
- * identity_fixed, identity_unconfirmed, identity_held, rate_limited. Contract: 3, PATCH, Writes of one's own.
- */
+/** An active peer must confirm that the id belongs to the base name. Contract: 3, PATCH, Writes of one's own. */
 async function checkNewIdentity({ orm, bus, clock }: ProfileDeps, { userId, homeUserId, requestId }: NewIdentity) {
   const em = orm.em.fork()
   const user = await em.findOne(User, { id: userId, isDeleted: false })

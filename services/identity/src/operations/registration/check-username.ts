@@ -9,12 +9,9 @@ type Availability = { available: true } | { available: false; reason: string; co
 
 const readByName = batchedRead({ name: 'username_taken', entity: User, properties: ['username'], key: 'username' })
 
-/** Throws username_required, registration_closed. Spec: check-username; Contract: 3. */
-export async function checkUsername(
-  { orm, config }: Pick<Deps, 'orm' | 'config'>,
-  requested = '',
-): Promise<Availability> {
-  const username = normalizeUsername(requested)
+/** Spec: check-username; Contract: 3. */
+export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'>, asked = ''): Promise<Availability> {
+  const username = normalizeUsername(asked)
   if (username === '') throw withReason('username_required')
   const fault = findLocalFault(username)
   if (fault) return unavailable(fault)

@@ -28,14 +28,10 @@ type FederatedRegistration = Registration & { homeInstance: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 
 /**
- * Registers an account of another instance, or upgrades its stub. An invite token is ignored. Throws the faults of a
- * username, home_instance_invalid, home_instance_is_here, federated_registration_closed, federated_account_exists,
- * username_taken, hashing_busy. Spec: Registration 2, 5, 9, 10; Contract: 7, Registration over a stub.
+ * Registers an account of another instance, or upgrades its stub. An invite token is ignored. Spec: Registration 2, 5, 9,
+ * 10; Contract: 7, Registration over a stub.
  */
-export async function registerFederated(
-  deps: RegistrationDeps & AskDeps,
-  registration: FederatedRegistration,
-): Promise<Registered> {
+export async function registerFederated(deps: RegistrationDeps & AskDeps, registration: FederatedRegistration) {
   const identity = parseIdentity(deps, registration)
   await checkFederatedRegistrationOpen(deps)
   let stub = await findStub(deps.orm.em.fork(), identity)
@@ -150,14 +146,10 @@ async function findNameAtHome({ bus, log }: AskDeps, stub: User, claim: Claim): 
   }
 }
 
-type StubUpgrade = Parameters<User['upgradeStub']>[0] & { requestId: string | undefined }
+type Upgrade = { stub: User; given: Parameters<User['upgradeStub']>[0] & { requestId: string | undefined } }
 
 /** Throws federated_account_exists. Spec: Registration 10. */
-export async function upgradeStub(
-  deps: OperationContext,
-  em: EntityManager,
-  { stub, given }: { stub: User; given: StubUpgrade },
-): Promise<Registered> {
+export async function upgradeStub(deps: OperationContext, em: EntityManager, { stub, given }: Upgrade) {
   await em.refresh(stub, { lockMode: LockMode.PESSIMISTIC_WRITE })
   if (!stub.isStub() || stub.isDeleted) throw refuse.federated_account_exists()
   const issuedAt = Math.max(await deps.databaseTime(em), stub.passwordChangedAt ?? 0)

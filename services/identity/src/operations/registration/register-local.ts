@@ -10,11 +10,7 @@ import { requireLocalUsername } from './check-username.ts'
 import { insertAccount, insertUniquely, readRegistration, refuseTakenName } from './insert-account.ts'
 import type { NewAccount, Registered, Registration, RegistrationDeps } from './insert-account.ts'
 
-/**
- * While registration is closed an active invite admits the account. Throws username_length_invalid,
- * username_characters_invalid, invite_required, invite_invalid, username_taken, hashing_busy. Spec: Registration 1, 3, 4,
- * 9, 11.
- */
+/** While registration is closed an active invite admits the account. Spec: Registration 1, 3, 4, 9, 11. */
 export async function registerLocal(deps: RegistrationDeps, registration: Registration): Promise<Registered> {
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
@@ -33,10 +29,7 @@ export async function registerLocal(deps: RegistrationDeps, registration: Regist
   return { user, created: true, issuedAt: user.createdAt.getTime() }
 }
 
-/**
- * Returns the token of the invite to redeem, or null while the gate is open. The redemption decides. Throws
- * invite_required, invite_invalid. Spec: Registration 4, 7.
- */
+/** The token of the invite to redeem, or null while the gate is open. The redemption decides. Spec: Registration 4, 7. */
 async function checkLocalRegistrationOpen(deps: RegistrationDeps, inviteToken: unknown): Promise<string | null> {
   const { orm, clock, config } = deps
   if (isRegistrationOpen(await loadSettings(orm.em), config)) return null
