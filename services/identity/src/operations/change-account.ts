@@ -76,7 +76,7 @@ export function enterAct(em: EntityManager, { user, actor = actorOf(user), at, .
 }
 
 type AccountEvent = (typeof accountEvents)[number]
-type Cause = { user: User; requestId?: string | undefined }
+export type Cause = { user: User; requestId?: string | undefined }
 type Facts<E extends AccountEvent> = Omit<z.input<E['payload']>, 'userId' | 'state'> & Cause
 
 /** Writes a changed account and its event in one transaction. Returns the new state. Design: invariants 1 and 2. */

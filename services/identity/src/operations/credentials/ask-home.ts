@@ -8,7 +8,7 @@ import { policy } from '../../policy.ts'
 export type AskDeps = OperationContext & Pick<Deps, 'outbound' | 'config' | 'bus'>
 
 /** `second_factor`: the password is right. `no_answer`: nothing that is a yes or a no. */
-export type HomeVerdict = 'confirmed' | 'refused' | 'second_factor' | 'no_answer'
+type HomeVerdict = 'confirmed' | 'refused' | 'second_factor' | 'no_answer'
 
 type Asked = { homeInstance: string; username: string; password: string; requestId: string | undefined }
 

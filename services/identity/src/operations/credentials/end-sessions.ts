@@ -1,8 +1,9 @@
 import { sessionsEnded } from '@gatehouse/contracts'
-import type { Actor, User } from '@gatehouse/domain'
+import type { Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
+import { actorOf, changeOther, enterAct, recordAccountEvent } from '../change-account.ts'
+import type { AdminAct, Cause } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from './verify-password.ts'
 
 /** Ends all own sessions. `issuedAt` (ms) is the time of issue of the fresh token. Contract: 3, sessions/end. */
@@ -26,9 +27,7 @@ export async function endUserSessions(deps: OperationContext, act: AdminAct): Pr
   await deps.afterCommit.invalidateCache(state)
 }
 
-type Ended = { user: User; actor: Actor; requestId: string | undefined }
-
-async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Ended) {
+async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Cause & { actor: Actor }) {
   const issuedAt = user.endSessions(await deps.databaseTime(em))
   const state = await recordAccountEvent(em, deps, sessionsEnded, { user, at: issuedAt, actor, requestId })
   return { user, issuedAt, state }

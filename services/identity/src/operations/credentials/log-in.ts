@@ -9,18 +9,16 @@ import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts
 import { recordSignIn, type Sender } from './sign-ins.ts'
 
 /** `issuedAt` (ms) is the time of issue of the token. `refreshed`: the home instance verified the password. */
-export type LoggedIn = { user: User; issuedAt: number; refreshed: boolean }
+export type LoggedIn = Awaited<ReturnType<typeof logIn>>
 
 /** No password fits it. Unknown names and stubs take the time of a wrong password. Contract: 1. */
 const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
-
-type Attempt = z.infer<typeof loginBody> & Sender
 
 /**
  * The home of a stub is asked like that of an account. The lock waits for a change that is not committed yet: no token
  * outlives a change. Throws `Unavailable`. Spec: Login 1-6; Contract: 3, login, Second factor.
  */
-export async function logIn(deps: RefreshDeps & FactorDeps, attempt: Attempt): Promise<LoggedIn> {
+export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typeof loginBody> & Sender) {
   const account = await deps.orm.em.fork().findOne(User, { username: normalizeUsername(attempt.username) })
   if (account?.isDeleted) throw refuse.account_deleted()
   const hash = account && !account.isStub() ? account.passwordHash : dummyHash

@@ -8,7 +8,6 @@ import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-acc
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
 import { recordSignIn, type Sender } from './sign-ins.ts'
 
-type Recovery = z.infer<typeof recoverBody> & Sender
 type Link = { userId: string; hash: string }
 
 /** Of 256 random bits, so it needs no salt. */
@@ -18,7 +17,7 @@ export const hashSecret = (secret: string): string => createHash('sha256').updat
  * Takes the password that a person chose by a link of an admin. The link is judged before the hash is computed, and again
  * under the account's lock: it counts once. A second factor is asked for as at the login. Contract: 3, recover.
  */
-export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery: Recovery) {
+export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery: z.infer<typeof recoverBody> & Sender) {
   const { token, newPassword, code, address, client, requestId } = recovery
   const link = parseLink(token)
   const em = deps.orm.em.fork()

@@ -8,7 +8,6 @@ import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
 
 type RemoteProfiles = z.infer<typeof applyRemoteProfiles.request> & { requestId?: string | undefined }
-type RemoteProfile = RemoteProfiles['profiles'][number]
 type ProfileDeps = OperationContext & Pick<Deps, 'uploadCleanup' | 'remotePictures'>
 
 /**
@@ -37,7 +36,7 @@ export async function applyProfiles(deps: ProfileDeps, { origin, host, profiles,
   return { applied }
 }
 
-type Change = { user: User | null; profile: RemoteProfile; requestId: string | undefined }
+type Change = { user: User | null; profile: RemoteProfiles['profiles'][number]; requestId: string | undefined }
 
 /** Null when the replica is gone or shows something newer. */
 async function applyTexts(deps: ProfileDeps, em: EntityManager, { user, profile, requestId }: Change) {
@@ -59,11 +58,8 @@ type Texts = Exclude<HomeField, (typeof pictureFields)[number]>
 
 /** Other instances have other limits: an overlong text is cut, an unknown color is null. */
 export function textsOf(profile: { [N in Texts]?: string | null | undefined }): Partial<Pick<User, Texts>> {
-  const named = homeFields.flatMap((name): [Texts, unknown][] => {
-    if (!isText(name) || profile[name] === undefined) return []
-    return [[name, shownValue(name, profile[name])]]
-  })
-  return Object.fromEntries(named)
+  const named = homeFields.filter(isText).filter((name) => profile[name] !== undefined)
+  return Object.fromEntries(named.map((name): [Texts, unknown] => [name, shownValue(name, profile[name] ?? null)]))
 }
 
 const isText = (name: HomeField): name is Texts => profileFields[name].kind !== 'picture'

@@ -28,7 +28,7 @@ type Lookup = z.infer<typeof lookUpByHomeId.reply>
 export async function reattach(deps: ReattachDeps, { caller, token, requestId }: OwnAct & { token: string }) {
   const found = await deps.orm.em.fork().findOne(User, { id: caller.userId, isDeleted: false })
   if (!found) throw refuse.account_deleted()
-  const identity = await proveIdentity(deps, { user: requireDetached(found), token, requestId })
+  const identity = await proveIdentity(deps, { user: found, token, requestId })
   const lookup = await askProfile(deps, identity, requestId)
   try {
     const { user, state, stubState } = await changeSelf(deps, caller, (detached, em) =>
@@ -48,20 +48,19 @@ export async function reattach(deps: ReattachDeps, { caller, token, requestId }:
   }
 }
 
-type DetachedUser = User & { detachedHomeInstance: string }
-
-function requireDetached(user: User): DetachedUser {
+/** Gives the host of the former home. */
+function requireDetached(user: User): string {
   if (!user.federationHomeOrphaned || !user.detachedHomeInstance) throw refuse.not_detached()
   if (user.isAdmin) throw refuse.admin_stays_local()
   // Passwords are then a matter of the home, and so are second factors.
   if (user.secondFactor) throw refuse.second_factor_on()
-  return user as DetachedUser
+  return user.detachedHomeInstance
 }
 
-type Proof = { user: DetachedUser; token: string; requestId: string | undefined }
+type Proof = { user: User; token: string; requestId: string | undefined }
 
 async function proveIdentity({ bus }: ReattachDeps, { user, token, requestId }: Proof): Promise<NewIdentity> {
-  const host = user.detachedHomeInstance
+  const host = requireDetached(user)
   const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
   const { outcome, homeUserId, username } = await bus.request(verifyAttachProof, { host, token }, options)
   if (outcome === 'no_peer') throw refuse.home_not_peered()
@@ -86,7 +85,7 @@ type Binding = { user: User; identity: NewIdentity; lookup: Lookup | undefined; 
 
 async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Binding) {
   const { user, identity, lookup, requestId } = binding
-  if (requireDetached(user).detachedHomeInstance !== identity.homeInstance) throw refuse.proof_invalid()
+  if (requireDetached(user) !== identity.homeInstance) throw refuse.proof_invalid()
   await em.nativeDelete(Passkey, { userId: user.id })
   const stubState = await endStub(deps, em, binding)
   const owner = await em.findOne(User, { username: identity.username }, { fields: ['id'] })
@@ -137,10 +136,8 @@ const references: readonly Reference[] = [
 /** Of users. */
 const pairs = { friendships: ['user_id', 'friend_id'], friend_requests: ['from_user_id', 'to_user_id'] } as const
 
-type Merge = { stubId: string; accountId: string }
-
 /** What the account has already stays with the stub. A stub moderates nothing. federation-wire.md 4, attach 4. */
-async function mergeStub(em: EntityManager, { stubId, accountId }: Merge): Promise<void> {
+async function mergeStub(em: EntityManager, { stubId, accountId }: { stubId: string; accountId: string }) {
   for (const [table, [one, other]] of Object.entries(pairs)) {
     const sql = `delete from ${table} where (${one} = ? and ${other} = ?) or (${one} = ? and ${other} = ?)`
     await changeRows(em, sql, [stubId, accountId, accountId, stubId])

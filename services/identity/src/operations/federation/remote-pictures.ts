@@ -19,10 +19,8 @@ type PictureDeps = OperationContext &
  * next report of the same profile. federation-wire.md 3.
  */
 export function createRemotePictures(deps: PictureDeps): RemotePictures {
-  const turns = createFairQueue<string>({
-    capacity: policy.remotePictureQueue,
-    perSource: policy.remotePicturesPerOrigin,
-  })
+  const { remotePictureQueue: capacity, remotePicturesPerOrigin: perSource } = policy
+  const turns = createFairQueue<string>({ capacity, perSource })
   const waiting = new Map<string, RemotePicture>()
   const running = new Map<string, Promise<void>>()
   const ending = new AbortController()

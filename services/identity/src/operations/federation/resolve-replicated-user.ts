@@ -43,10 +43,9 @@ async function insertStub(em: EntityManager, stub: NewStub): Promise<string | un
 }
 
 type Attempt = { host: string; attempt: number; hex: string }
-type RemoteUser = { homeUserId: string; homeInstance: string; username?: string | null | undefined }
 
 /** Made from the id where the name does not fit our form. Contract: 7, stubs. */
-export function stubBaseName({ username, homeUserId }: RemoteUser): string {
+export function stubBaseName({ username, homeUserId }: RemoteIdentity): string {
   const base = localForm(baseUsername(normalizeUsername(username ?? '')))
   return isLocalUsername(base) ? base : localForm(`user_${homeUserId.toLowerCase()}`)
 }

@@ -7,7 +7,7 @@ import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { enterAct } from '../change-account.ts'
-import { refuseSuspended, type LoggedIn } from '../credentials/log-in.ts'
+import { refuseSuspended } from '../credentials/log-in.ts'
 import { recordSignIn, type Sender } from '../credentials/sign-ins.ts'
 import { consumeChallenge, issueChallenge, ofLogin, verifyAssertion, type Assertion } from './verify-response.ts'
 
@@ -20,10 +20,8 @@ export async function offerPasskeyLogin(deps: LoginDeps): Promise<z.infer<typeof
   return { challenge, timeout: policy.passkeyChallengeMs, rpId, userVerification: 'required' }
 }
 
-type Attempt = Sender & { response: Assertion }
-
 /** Both factors at once, without a username. A counter that goes back is audited. Contract: 3, Passkeys. */
-export async function logInByPasskey(deps: LoginDeps, { response, client }: Attempt): Promise<LoggedIn> {
+export async function logInByPasskey(deps: LoginDeps, { response, client }: Sender & { response: Assertion }) {
   const known = await deps.orm.em.fork().findOne(Passkey, { credentialId: response.id })
   if (!known) throw refuse.passkey_rejected()
   const { challenge, counter } = await verifyAssertion(deps, response, known)

@@ -78,13 +78,11 @@ export async function removePasskey(deps: OwnDeps, { id, ...given }: Confirmed &
   deps.afterCommit.publishEvents()
 }
 
-type Announcement = { passkey: Passkey; requestId: string | undefined }
-
 async function announce(
   em: EntityManager,
   { random, databaseTime }: OperationContext,
   event: typeof passkeyAdded | typeof passkeyRemoved,
-  { passkey: { id, userId, name }, requestId }: Announcement,
+  { passkey: { id, userId, name }, requestId }: { passkey: Passkey; requestId: string | undefined },
 ): Promise<void> {
   const at = await databaseTime(em)
   await enqueue(em, event, { userId, at, passkeyId: id, name }, { id: random.uuid(), requestId })

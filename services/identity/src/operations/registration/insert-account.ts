@@ -1,6 +1,6 @@
 import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
 import { transaction, violates } from '@gatehouse/database'
-import { InstanceSettings, User, nextId } from '@gatehouse/domain'
+import { InstanceSettings, User, nextId, type StubUpgrade } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -15,11 +15,7 @@ export type Registration = Omit<z.output<typeof registerBody>, 'homeInstance'> &
 /** `issuedAt` (ms) is the time of issue of the token. */
 export type Registered = { user: User; created: boolean; issuedAt: number }
 
-export type NewAccount = {
-  username: string
-  passwordHash: string
-  displayName: string | null
-  avatarColor: AvatarColor
+export type NewAccount = Omit<StubUpgrade, 'homeUserId'> & {
   /** Null for a local account. */
   home: { homeInstance: string; homeUserId: string | null } | null
   requestId: string | undefined
@@ -51,10 +47,8 @@ export async function readRegistration(deps: RegistrationDeps, given: Registrati
   }
 }
 
-type Insert = (em: EntityManager) => Promise<User>
-
 /** The unique constraint decides between accounts of one name. Throws username_taken. */
-export async function insertUniquely({ orm }: Pick<Deps, 'orm'>, insert: Insert): Promise<User> {
+export async function insertUniquely({ orm }: Pick<Deps, 'orm'>, insert: (em: EntityManager) => Promise<User>) {
   return await transaction(orm, insert).catch((error: unknown) => {
     if (violates(error, 'users_username_unique')) throw refuse.username_taken({ cause: error })
     throw error

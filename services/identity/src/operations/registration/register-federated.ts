@@ -9,7 +9,7 @@ import {
   userCreated,
 } from '@gatehouse/contracts'
 import { transaction, violates } from '@gatehouse/database'
-import { accountStateOf, type User } from '@gatehouse/domain'
+import { accountStateOf, type StubUpgrade, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { parseInput } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
@@ -22,7 +22,7 @@ import { askHome, type AskDeps } from '../credentials/ask-home.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
 import { federatedFault } from './check-username.ts'
 import { insertAccount, readRegistration, refuseTakenName } from './insert-account.ts'
-import type { NewAccount, Registered, Registration, RegistrationDeps } from './insert-account.ts'
+import type { NewAccount, Registration, RegistrationDeps } from './insert-account.ts'
 
 type FederatedRegistration = Registration & { homeInstance: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
@@ -146,7 +146,7 @@ async function findNameAtHome({ bus, log }: AskDeps, stub: User, claim: Claim): 
   }
 }
 
-type Upgrade = { stub: User; given: Parameters<User['upgradeStub']>[0] & { requestId: string | undefined } }
+type Upgrade = { stub: User; given: StubUpgrade & { requestId: string | undefined } }
 
 /** Throws federated_account_exists. Spec: Registration 10. */
 export async function upgradeStub(deps: OperationContext, em: EntityManager, { stub, given }: Upgrade) {

@@ -3,7 +3,8 @@ import { SecondFactor, type Actor, type User } from '@gatehouse/domain'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
+import { actorOf, changeOther, enterAct, recordAccountEvent } from '../change-account.ts'
+import type { AdminAct, Cause } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
 import { createRecoveryCodes, judgeCode, readDemand, type FactorDeps, type RightCode } from './judge-code.ts'
 
@@ -59,9 +60,7 @@ function requireOn(user: User): void {
   if (!user.secondFactor) throw refuse.second_factor_off()
 }
 
-type Ending = { user: User; actor: Actor; requestId: string | undefined }
-
-async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Ending) {
+async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Cause & { actor: Actor }) {
   user.setSecondFactor(false, await readDemand(em))
   const facts = { user, at: deps.clock.now(), actor, change: 'off' as const, requestId }
   const state = await recordAccountEvent(em, deps, secondFactorChanged, facts)
