@@ -31,8 +31,10 @@ export type Deps = Resources & {
   freeDiskBytes: (folder: string) => Promise<number>
   uploadStore: UploadStore
   uploadCleanup: UploadCleanup
-  remotePictures: RemotePictures
-  upstreams: Upstreams
+  /** A later one of the same field takes its place. Beyond the queue it is left out. */
+  remotePictures: { fetchLater(picture: RemotePicture): void; idle(): Promise<void> }
+  /** Further services: who answers a question, and the question itself. docs/integrating.md, "Questions that Gatehouse asks". */
+  upstreams: Pick<UpstreamQuestions, 'ask'> & { answering(question: UpstreamQuestionName): string[] }
   /** Of the process: each export may hold a connection of the gateway. */
   exportQuota: Quota
 }
@@ -44,16 +46,4 @@ export type RemotePicture = {
   url: string
   /** Pictures of other origins are not fetched. */
   origin: string
-}
-
-export type RemotePictures = AsyncDisposable & {
-  /** A later one of the same field takes its place. Beyond the queue it is left out. */
-  fetchLater(picture: RemotePicture): void
-  idle(): Promise<void>
-}
-
-/** Further services that answer questions. docs/integrating.md, "Questions that Gatehouse asks". */
-export type Upstreams = Pick<UpstreamQuestions, 'ask'> & {
-  /** The names of those that answer it. */
-  answering(question: UpstreamQuestionName): string[]
 }

@@ -9,7 +9,7 @@ import { UpstreamQuestions, noUpstreams, startHttpService, watchUpstreams } from
 import type { Resources, RunningService } from '@gatehouse/service-kit'
 import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
-import type { Deps, Upstreams } from './deps.ts'
+import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { createIdentityMetrics } from './metrics.ts'
 import { policy } from './policy.ts'
@@ -84,14 +84,14 @@ export async function startIdentity(
 }
 
 /** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
-async function openUpstreams({ bus, metrics, log }: Resources, file?: string): Promise<Upstreams & Disposable> {
+async function openUpstreams({ bus, metrics, log }: Resources, file?: string) {
   const watch = file === undefined ? noUpstreams : await watchUpstreams(file, { log })
   const questions = new UpstreamQuestions({ bus, metrics, log, timer: systemTimer })
-  return {
+  const upstreams: Deps['upstreams'] = {
     ask: (...asked) => questions.ask(...asked),
     answering: (question) => watch.current.filter(({ answers }) => answers.includes(question)).map(({ name }) => name),
-    [Symbol.dispose]: () => watch[Symbol.dispose](),
   }
+  return { ...upstreams, [Symbol.dispose]: () => watch[Symbol.dispose]() }
 }
 
 /** NaN: unknown while the database is away. Contract: 7, Deletion orders; 5, Deletions at further services. */

@@ -27,7 +27,6 @@ export async function resetPassword(deps: ResetDeps, { address, ...act }: AdminA
   return { temporaryPassword }
 }
 
-/** Throws user_unknown, target_deleted, target_federated. */
 function requireResettable(user: User | null): void {
   if (!requireLive(user).isLocal()) throw refuse.target_federated()
 }

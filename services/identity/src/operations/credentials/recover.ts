@@ -45,14 +45,12 @@ export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery:
   return recovered
 }
 
-/** Throws recovery_link_invalid. */
 function parseLink(token: unknown): Link {
   const [, userId = '', secret] = typeof token === 'string' ? (/^([1-9][0-9]*)\.([\w-]{43})$/.exec(token) ?? []) : []
   if (!secret || !snowflake.safeParse(userId).success) throw refuse.recovery_link_invalid()
   return { userId, hash: hashSecret(secret) }
 }
 
-/** Throws recovery_link_invalid. */
 function requireValid(user: User | null, { hash }: Link, now: number): User {
   const isOffered = user?.recoveryHash != null && isEqual(user.recoveryHash, hash)
   if (!isOffered || !user.isLocal() || (user.recoveryExpiresAt ?? 0) <= now) throw refuse.recovery_link_invalid()

@@ -6,7 +6,7 @@ import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, type OwnAct } from '../change-account.ts'
 
 type Attempt = {
-  password?: unknown
+  password: unknown
   address: string
   missing?: 'password_required' | 'current_password_required'
   wrong?: 'password_incorrect' | 'current_password_incorrect' | 'account_deletion_password_incorrect'
@@ -32,12 +32,12 @@ export type Confirmed = OwnAct & { address: string; password?: unknown }
  */
 export async function changeConfirmed<T>(
   deps: Pick<Deps, 'orm' | 'hasher'>,
-  { caller, judge, ...attempt }: Confirmed & { judge?: (user: User) => void },
+  { caller, address, password, judge }: Confirmed & { judge?: (user: User) => void },
   change: (user: User, em: EntityManager) => Promise<T>,
 ): Promise<T> {
   const before = await loadCaller(deps, caller)
   judge?.(before)
-  await verifyOwnPassword(deps, before, attempt)
+  await verifyOwnPassword(deps, before, { password, address })
   return await changeSelf(deps, caller, async (user, em) => {
     judge?.(user)
     if (before.isLocal() && user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()

@@ -17,10 +17,10 @@ type ExportDeps = OperationContext & Pick<Deps, 'config' | 'uploadStore' | 'hash
  */
 export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ archive: Readable; username: string }> {
   const { orm, clock, log, exportQuota } = deps
-  const { caller, requestId } = given
+  const { caller, address, password, requestId } = given
   const { userId } = caller
   const user = await loadCaller(deps, caller)
-  await verifyOwnPassword(deps, user, given)
+  await verifyOwnPassword(deps, user, { password, address })
   /** Throws account_deleted, token_revoked. Design: invariant 1. */
   const judge = async () => {
     const [state] = await readAccountStates(orm.em, [userId])
@@ -28,7 +28,10 @@ export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ 
     return state
   }
   await judge()
-  if (!exportQuota.take(userId)) throw exportRefused(deps)
+  if (!exportQuota.take(userId)) {
+    if (exportQuota.total() < policy.exportsAtOnce) throw refuse.export_under_way()
+    throw refuse.exports_busy({ headers: { 'Retry-After': String(policy.exportRetryAfterSeconds) } })
+  }
   const archive = createArchive(ownParts(deps, userId, judge), { modifiedAt: new Date(clock.now()) })
   archive.once('close', () => exportQuota.release(userId))
   archive.once('error', (err) => {
@@ -36,9 +39,4 @@ export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ 
     else log.warn({ err, userId, requestId }, 'export broke off')
   })
   return { archive, username: user.username }
-}
-
-function exportRefused({ exportQuota }: Pick<Deps, 'exportQuota'>) {
-  if (exportQuota.total() < policy.exportsAtOnce) return refuse.export_under_way()
-  return refuse.exports_busy({ headers: { 'Retry-After': String(policy.exportRetryAfterSeconds) } })
 }

@@ -99,7 +99,6 @@ async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Bind
   return { user, state, stubState }
 }
 
-/** Throws identity_held. */
 async function endStub(deps: ReattachDeps, em: EntityManager, { user: account, identity, requestId }: Binding) {
   const { homeInstance, homeUserId } = identity
   const holder = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })

@@ -4,7 +4,7 @@ import { limits } from '@gatehouse/contracts'
 import { Upload, type User } from '@gatehouse/domain'
 import { createFairQueue } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Deps, OperationContext, RemotePicture, RemotePictures } from '../../deps.ts'
+import type { Deps, OperationContext, RemotePicture } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
@@ -18,7 +18,7 @@ type PictureDeps = OperationContext &
  * Origins take turns, one picture at a time each: a slow home delays only its own. A picture that is lost comes with the
  * next report of the same profile. federation-wire.md 3.
  */
-export function createRemotePictures(deps: PictureDeps): RemotePictures {
+export function createRemotePictures(deps: PictureDeps) {
   const { remotePictureQueue: capacity, remotePicturesPerOrigin: perSource } = policy
   const turns = createFairQueue<string>({ capacity, perSource })
   const waiting = new Map<string, RemotePicture>()
@@ -47,7 +47,7 @@ export function createRemotePictures(deps: PictureDeps): RemotePictures {
   }
 
   return {
-    fetchLater: (picture) => {
+    fetchLater: (picture: RemotePicture) => {
       const { origin, user, field } = picture
       const key = `${origin} ${user.id} ${field}`
       if (waiting.has(key) || turns.push(origin, key)) waiting.set(key, picture)

@@ -22,10 +22,11 @@ export async function listPasskeys({ orm }: Pick<OperationContext, 'orm'>, userI
 
 /** What a browser needs to make a passkey, for `addPasskey` within five minutes. Contract: 3, Passkeys. */
 export async function beginPasskey(deps: OwnDeps, given: Confirmed): Promise<z.infer<typeof creationOptions>> {
-  const before = await loadCaller(deps, given.caller)
+  const { caller, address, password } = given
+  const before = await loadCaller(deps, caller)
   requireLocal(before)
-  await verifyOwnPassword(deps, before, given)
-  const { id, username, displayName } = await loadCaller(deps, given.caller)
+  await verifyOwnPassword(deps, before, { password, address })
+  const { id, username, displayName } = await loadCaller(deps, caller)
   const em = deps.orm.em.fork()
   const passkeys = await em.find(Passkey, { userId: id })
   if (passkeys.length >= limits.passkeysMax) throw refuse.too_many_passkeys()
@@ -88,7 +89,6 @@ async function announce(
   await enqueue(em, event, { userId, at, passkeyId: id, name }, { id: random.uuid(), requestId })
 }
 
-/** Throws passkeys_local_only. */
 function requireLocal(user: User): void {
   if (!user.isLocal()) throw refuse.passkeys_local_only()
 }

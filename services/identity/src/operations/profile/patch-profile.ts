@@ -95,7 +95,6 @@ async function checkNewIdentity({ orm, bus, clock }: ProfileDeps, { userId, home
   if (confirmed !== baseUsername(user.username)) throw refuse.identity_unconfirmed()
 }
 
-/** Throws identity_is_local, identity_fixed. */
 function requireOwnIdentity(user: User, homeUserId: string): Identity {
   const { homeInstance } = user
   if (!homeInstance) throw refuse.identity_is_local()

@@ -5,12 +5,10 @@ import { refuse, type Refusal } from '@gatehouse/runtime'
 import type { Deps } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
 
-type Availability = { available: true } | { available: false; reason: string; code?: string }
-
 const readByName = batchedRead({ name: 'username_taken', entity: User, properties: ['username'], key: 'username' })
 
 /** Spec: check-username; Contract: 3. */
-export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'>, asked = ''): Promise<Availability> {
+export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'>, asked = '') {
   const username = normalizeUsername(asked)
   if (username === '') throw withReason('username_required')
   const fault = findLocalFault(username)
@@ -20,7 +18,7 @@ export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'
   return taken ? unavailable(refuse.username_taken()) : { available: true }
 }
 
-const unavailable = ({ message: reason, code }: Refusal): Availability => ({ available: false, reason, code })
+const unavailable = ({ message: reason, code }: Refusal) => ({ available: false, reason, code })
 
 const withReason = (code: 'username_required' | 'registration_closed'): Refusal =>
   refuse[code]({ fields: { available: false, reason: refusals[code].text } })

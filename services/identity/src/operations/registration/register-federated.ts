@@ -74,7 +74,6 @@ export async function checkFederatedRegistrationOpen({ orm }: Pick<OperationCont
   if (!federatedRegistrationOpen) throw refuse.federated_registration_closed()
 }
 
-/** Throws federated_account_exists, username_taken. */
 async function findStub(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
   const found = await findFederatedUser(em, identity)
   if (found && !found.isStub()) throw refuse.federated_account_exists()

@@ -42,7 +42,6 @@ async function checkLocalRegistrationOpen(deps: RegistrationDeps, inviteToken: u
 
 type Invited = { account: NewAccount; inviteToken: string }
 
-/** Throws invite_invalid. */
 async function insertInvited(deps: OperationContext, em: EntityManager, { account, inviteToken }: Invited) {
   const now = deps.clock.now()
   const invite = await lockActiveInvite(em, { token: inviteToken, now })

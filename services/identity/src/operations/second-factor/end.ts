@@ -54,7 +54,6 @@ async function changeFactor<T>(deps: OwnDeps, { code, ...given }: ConfirmedByCod
   return done.changed
 }
 
-/** Throws second_factor_local_only, second_factor_off. */
 function requireOn(user: User): void {
   if (!user.isLocal()) throw refuse.second_factor_local_only()
   if (!user.secondFactor) throw refuse.second_factor_off()

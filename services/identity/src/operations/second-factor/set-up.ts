@@ -54,7 +54,6 @@ export async function confirmSecondFactor(deps: FactorDeps, { caller, code, requ
   return { recoveryCodes: codes }
 }
 
-/** Throws second_factor_local_only, second_factor_on. */
 function requireWithout(user: User): void {
   if (!user.isLocal()) throw refuse.second_factor_local_only()
   if (user.secondFactor) throw refuse.second_factor_on()
