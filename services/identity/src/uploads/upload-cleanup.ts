@@ -29,7 +29,6 @@ export function startUploadCleanup(deps: CleanupDeps) {
     }
   })
   void task.runNow()
-  /** Never throws. */
   return { ...task, removeRecordedFiles: () => removeRecordedFiles(deps, policy.filesRemovedAtOnce) }
 }
 
