@@ -24,16 +24,17 @@ type End = { restartsAtOnce: boolean; reason: string; level?: 'error' | 'warn' }
 const inheritedVariables = ['PATH', 'LD_LIBRARY_PATH', 'SystemRoot', 'NODE_COMPILE_CACHE']
 
 /** One that ended is replaced. */
-export function startSupervisedChild<Job extends { id: number }, Value>(options: ChildOptions<Value>) {
+export function startSupervisedChild<Value>(options: ChildOptions<Value>) {
   let closed = false
   let restart: NodeJS.Timeout | undefined
   let child: ChildProcess | undefined = spawn()
 
   function spawn(): ChildProcess {
     let completedAny = false
-    const inherited = inheritedVariables.filter((name) => name in process.env).map((name) => [name, process.env[name]])
+    const inherited = inheritedVariables.filter((name) => name in process.env)
+    const secretless = Object.fromEntries(inherited.map((name) => [name, process.env[name]] as const))
     const spawned = fork(fileURLToPath(options.program), {
-      env: { ...Object.fromEntries(inherited), ...options.environment },
+      env: { ...secretless, ...options.environment },
       execArgv: ['--max-semi-space-size=1', `--max-old-space-size=${options.heapMib}`],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // It lowers the priority of its own session.
@@ -65,7 +66,7 @@ export function startSupervisedChild<Job extends { id: number }, Value>(options:
   }
 
   return {
-    start: (job: Job) => void child?.send(job),
+    start: (job: { id: number }) => void child?.send(job),
     ready: () => child?.connected ?? false,
     pid: () => child?.pid,
     replace: (reason: string) => {

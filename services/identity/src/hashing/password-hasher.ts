@@ -30,7 +30,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
   let lastId = 0
   let closed = false
   let refusing: NodeJS.Timeout | true | undefined
-  const child = startSupervisedChild<Job, Value>({
+  const child = startSupervisedChild<Value>({
     name: 'hashing',
     program: new URL('./hashing-process.ts', import.meta.url),
     heapMib: 64,

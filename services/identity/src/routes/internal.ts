@@ -11,16 +11,20 @@ import { findUser } from '../queries/load-user.ts'
 
 /** For the command line. docs/decisions/operator-caller.md. */
 export function operatorRoutes(deps: Deps): Router<AppState> {
-  const router = new Router<AppState>({ sensitive: true })
+  const router = new Router<AppState>({ sensitive: true, prefix: '/internal/operator' })
   router.use(operatorsOnly)
-  answer(router, operatorEndpoints.findUser, async ({ user }) => {
+  const pathOf = ({ path }: { path: string }) => path.slice('/internal/operator'.length)
+  router.get(pathOf(operatorEndpoints.findUser), async (ctx) => {
+    const { user } = parseInput(operatorEndpoints.findUser.query, ctx.query)
     const found = await findUser(deps.orm.em.fork(), user)
-    return { user: { ...sanitizeUser(found, true), ...adminView(found) } }
+    ctx.body = { user: { ...sanitizeUser(found, true), ...adminView(found) } }
   })
-  answer(router, operatorEndpoints.createUser, async (account, ctx) => {
+  router.post(pathOf(operatorEndpoints.createUser), jsonBody, async (ctx) => {
+    const account = parseInput(operatorEndpoints.createUser.body, ctx.request.body)
     const input = { ...account, address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
     const { user, temporaryPassword } = await createUser(deps, input)
-    return { user: sanitizeUser(user, true), temporaryPassword }
+    ctx.status = 201
+    ctx.body = { user: sanitizeUser(user, true), temporaryPassword }
   })
   return router
 }

@@ -35,7 +35,7 @@ const by = <Input extends object>(input: Input, ctx: Context) => ({
   requestId: requestIdOf(ctx),
 })
 
-/** Contract: 3, users, Second factor, Passkeys; 7; federation-wire.md 4, 5. */
+/** Contract: 3, users; 3, Second factor, Passkeys; 7; federation-wire.md 4, 5. */
 export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   answer(router, endpoints.getSelf, async (_, ctx) => sanitizeUser(await loadUser(deps.orm.em, own(ctx)), true))
@@ -65,7 +65,9 @@ export function userRoutes(deps: Deps): Router<AppState> {
     return archive
   })
   answer(router, endpoints.verifyPassword, (input, ctx) => verifyPassword(deps, by(input, ctx)))
-  answer(router, endpoints.getUser, async ({ id }, ctx) => sanitizeUser(await loadUser(deps.orm.em, id), id === own(ctx)))
+  answer(router, endpoints.getUser, async ({ id }, ctx) =>
+    sanitizeUser(await loadUser(deps.orm.em, id), id === own(ctx)),
+  )
   answer(router, endpoints.getRegistry, (_, ctx) => readRegistry(deps, own(ctx)))
   answer(router, endpoints.putRegistry, (list, ctx) => putRegistry(deps, by(list, ctx)))
   answer(router, endpoints.deleteFederationIdentity, (input, ctx) => deleteRemoteIdentities(deps, by(input, ctx)))

@@ -32,7 +32,7 @@ export function startImageConverter(options: ConverterOptions): ImageConverter {
   metrics.gauge('gatehouse_images_waiting', 'Images that wait to be converted', () => queue.size())
 
   function startChild() {
-    return startSupervisedChild<ConversionJob, Conversion>({
+    return startSupervisedChild<Conversion>({
       name: 'conversion',
       program: new URL('./conversion-process.ts', import.meta.url),
       heapMib: 64,

@@ -17,7 +17,7 @@ export async function deleteFederatedIdentity(deps: DeletionDeps, deletion: Iden
   // Imported data may have more than one.
   for (;;) {
     const found = await findIdentity(deps.orm.em.fork(), identity)
-    if (!found || found.isDeleted) return isDeleted ? 'deleted' : 'absent'
+    if (!found || found.isDeleted) return isDeleted ? ('deleted' as const) : ('absent' as const)
     const audience = await askBeforeDeletion(deps, found.id, blocked)
     const state = await changeUser(deps, found.id, async (user, em) => {
       // A detached account has no home that decides over it.

@@ -10,7 +10,14 @@ import { policy } from '../../policy.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, type OwnAct } from '../change-account.ts'
 import { changeConfirmed, verifyOwnPassword, type Confirmed } from '../credentials/verify-password.ts'
-import { algorithms, consumeChallenge, handleOf, issueChallenge, ofAddition, verifyRegistration } from './verify-response.ts'
+import {
+  algorithms,
+  consumeChallenge,
+  handleOf,
+  issueChallenge,
+  ofAddition,
+  verifyRegistration,
+} from './verify-response.ts'
 
 type OwnDeps = OperationContext & Pick<Deps, 'hasher' | 'config' | 'encryptionKey'>
 
