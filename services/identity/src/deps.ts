@@ -9,7 +9,6 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { PasswordHasher } from './hashing/password-hasher.ts'
-import type { IdentityMetrics } from './metrics.ts'
 import type { ImageConverter } from './uploads/image-converter.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
 import type { UploadStore } from './uploads/upload-store.ts'
@@ -20,7 +19,6 @@ export type Deps = Resources & {
   /** In milliseconds. Tokens are issued and revoked at it, because the clocks of replicas may differ. */
   databaseTime: (em: EntityManager) => Promise<number>
   config: IdentityConfig
-  counters: IdentityMetrics
   hasher: PasswordHasher
   relay: OutboxRelay
   afterCommit: AfterCommit

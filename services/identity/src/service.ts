@@ -11,7 +11,6 @@ import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
-import { createIdentityMetrics } from './metrics.ts'
 import { policy } from './policy.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { startRetention } from './retention.ts'
@@ -49,7 +48,6 @@ export async function startIdentity(
     ...resources,
     databaseTime,
     config,
-    counters: createIdentityMetrics(resources.metrics),
     hasher: overrides.hasher ?? opening.use(startPasswordHasher({ ...config.hashing, ...resources })),
     relay,
     afterCommit: createAfterCommit({ relay, cacheInvalidator }),

@@ -31,10 +31,7 @@ const ofSession = 3
 const attemptsMax = 50
 const retryMs = 100
 
-/**
- * On Linux a priority is that of a thread. With autogroup it counts only within the session, so the session gets a low
- * priority too.
- */
+/** On Linux a priority is of a thread, and with autogroup only within the session, which gets a low one too. */
 export function lowerPriority(): void {
   if (process.platform !== 'linux') return setPriority(lowest)
   for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), lowest)

@@ -45,10 +45,7 @@ export type Changed = { user: User; state?: AccountState }
 
 type ChangeAmongAdmins = (user: User, em: EntityManager, others: { isLastAdmin: boolean }) => Promise<Changed>
 
-/**
- * As `changeOther`, with all admins locked: who act on each other wait here, and are then judged anew. `isLastAdmin`: no
- * other local admin is left.
- */
+/** As `changeOther`, with all admins locked: acts on each other wait. `isLastAdmin`: no other local admin is left. */
 export async function changeAmongAdmins(deps: OperationContext, act: AdminAct, change: ChangeAmongAdmins) {
   const { userId, actor } = act
   const work = async (em: EntityManager) => {

@@ -1,5 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
+import { isRefusal } from '@gatehouse/runtime'
 import { answer, callerOf, describeClient, requestIdOf, type AppState } from '@gatehouse/service-kit'
 import type { ParameterizedContext } from 'koa'
 import type { Deps } from '../deps.ts'
@@ -21,14 +22,18 @@ function sent<Input extends object>(input: Input, ctx: ParameterizedContext<AppS
 /** Contract: 3; Spec: Registration 9. */
 export function authRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
-  const replyTo = async (login: Promise<LoggedIn>) => credentialsReply(deps, await deps.counters.login(login))
+  const registrations = deps.metrics.counter('gatehouse_registrations_total', 'Registrations by outcome', ['outcome'])
+  const logins = deps.metrics.counter('gatehouse_logins_total', 'Logins by outcome', ['outcome'])
+  /** `healed`: the home instance verified the password. */
+  const replyTo = async (login: Promise<LoggedIn>) =>
+    credentialsReply(deps, await counted(logins, login, ({ refreshed }) => (refreshed ? 'healed' : 'accepted')))
   answer(router, endpoints.register, async (input, ctx) => {
     const { homeInstance, ...registration } = sent(input, ctx)
     const registering =
       homeInstance === null
         ? registerLocal(deps, registration)
         : registerFederated(deps, { ...registration, homeInstance })
-    const registered = await deps.counters.registration(registering)
+    const registered = await counted(registrations, registering, ({ created }) => (created ? 'created' : 'upgraded'))
     ctx.status = registered.created ? 201 : 200
     return credentialsReply(deps, registered)
   })
@@ -41,4 +46,17 @@ export function authRoutes(deps: Deps): Router<AppState> {
   })
   answer(router, endpoints.instanceInfo, async () => instanceReply(await loadSettings(deps.orm.em), deps))
   return router
+}
+
+type Counter = { inc(labels: { outcome: string }): void }
+
+async function counted<T>(counter: Counter, result: Promise<T>, outcomeOf: (value: T) => string): Promise<T> {
+  try {
+    const value = await result
+    counter.inc({ outcome: outcomeOf(value) })
+    return value
+  } catch (error) {
+    counter.inc({ outcome: isRefusal(error) ? error.code : 'failed' })
+    throw error
+  }
 }

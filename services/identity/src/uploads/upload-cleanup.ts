@@ -75,10 +75,7 @@ async function removeBatch(deps: CleanupDeps, after: string): Promise<FileRemova
   })
 }
 
-/**
- * True: the record can go. Another name than an upload's could lead out of the folder. A store that is away ends the
- * batch.
- */
+/** True: the record can go. Another name could lead out of the folder. A store that is away ends the batch. */
 async function removeFile({ log, uploadStore }: CleanupDeps, filename: string): Promise<boolean> {
   if (!isUploadName(filename)) {
     log.warn('recorded file name is not of an upload, ignored')

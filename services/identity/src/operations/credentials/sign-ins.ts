@@ -12,10 +12,7 @@ export type Sender = { address: string; client: ClientDescription; requestId?: s
 /** `at` in milliseconds. */
 type Facts = { userId: string; at: number; method: SignInMethod; client: ClientDescription }
 
-/**
- * In the transaction that issues the token. Removes what exceeds the newest of the account. Logins of one account do not
- * wait for each other. Contract: 3, Sign-ins.
- */
+/** In the token's transaction. Removes what is beyond the newest; no login waits for another. Contract: 3, Sign-ins. */
 export async function recordSignIn(em: EntityManager, { userId, at, method, client }: Facts): Promise<void> {
   const sql = `with removed as (
       delete from sign_ins where user_id = ? and id in (

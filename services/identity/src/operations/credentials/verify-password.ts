@@ -26,10 +26,7 @@ export async function verifyOwnPassword(
 /** By the own password. */
 export type Confirmed = OwnAct & { address: string; password?: unknown }
 
-/**
- * A change that the own password confirms, if it is still the same under the lock. `judge` may refuse the account, before
- * and under the lock. Throws as `verifyOwnPassword` and `changeSelf` do.
- */
+/** A change that the own password confirms, if it is still the same. `judge` may refuse before and under the lock. */
 export async function changeConfirmed<T>(
   deps: Pick<Deps, 'orm' | 'hasher'>,
   { caller, address, password, judge }: Confirmed & { judge?: (user: User) => void },

@@ -41,10 +41,7 @@ export async function deleteRelations(em: EntityManager, userId: string): Promis
   }
 }
 
-/**
- * An instance may lack a table, and naming it would abort the transaction. Asked each time: a migration of another
- * service may add one while this process runs.
- */
+/** An instance may lack a table; naming it would abort. Asked each time: a migration may add one meanwhile. */
 export async function findExisting<T extends { table: string }>(em: EntityManager, tables: readonly T[]): Promise<T[]> {
   const sql = 'select name from unnest(?::text[]) as name where to_regclass(name) is not null'
   const rows = await read<{ name: string }>(em, sql, [`{${tables.map(({ table }) => table).join(',')}}`])

@@ -63,10 +63,7 @@ export async function purgeSpaceContent(em: EntityManager, userId: string): Prom
 /** `on`: which messages; `parameters`: the user, or null, and that of `on`. */
 type Reactions = { table: string; messages: string; on: string; parameters: [string | null, string] }
 
-/**
- * Deletes a user's reactions, and those on messages. Locks them in the order of their key: two users who are deleted at
- * once may have reacted to each other.
- */
+/** Of a user, and on messages. Locked in the order of their key: two deleted users may have reacted to each other. */
 async function deleteReactions(em: EntityManager, { table, messages, on, parameters }: Reactions): Promise<void> {
   const sql = `with locked as (
       select r.message_id, r.user_id, r.emoji from ${table} r

@@ -15,9 +15,8 @@ export const blockedBySpaces: Blocked = (ownedSpaces) =>
 type AskingDeps = Pick<Deps, 'upstreams'>
 
 /**
- * Call it before the transaction, so that no lock waits for an upstream. Gives the audience: who shares something with the
- * account in further services, present or not. Throws `blocked` and upstream_unavailable. Contract: 5, Deletions at
- * further services.
+ * Call it before the transaction, so that no lock waits for an upstream. Gives who shares something with the account in
+ * further services, present or not. Contract: 5, Deletions at further services.
  */
 export async function askBeforeDeletion(deps: AskingDeps, userId: string, blocked = blockedBySpaces) {
   const [audience] = await Promise.all([listAudience(deps, userId), refuseOwnedSpaces(deps, userId, blocked)])

@@ -11,10 +11,7 @@ import { ownParts } from './own-parts.ts'
 
 type ExportDeps = OperationContext & Pick<Deps, 'config' | 'uploadStore' | 'hasher' | 'exportQuota' | 'upstreams'>
 
-/**
- * The archive is made while it is read, without a database connection in between. A revocation destroys the stream.
- * Contract: 3, export.
- */
+/** Made while it is read, without a connection in between. A revocation destroys the stream. Contract: 3, export. */
 export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ archive: Readable; username: string }> {
   const { orm, clock, log, exportQuota } = deps
   const { caller, address, password, requestId } = given

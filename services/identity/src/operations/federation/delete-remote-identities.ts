@@ -11,9 +11,8 @@ import { forgetInstances } from './forget-instances.ts'
 type Deletion = z.infer<typeof fanoutBody> & OwnAct
 
 /**
- * Deletes the own identity at other instances, and forgets those where it is gone. Results stand under each origin as
- * spelled. Throws `Unavailable` where it is not durable. Spec: federation-identity/delete; Contract: 7, fan-out, Deletion
- * orders.
+ * Deletes the own identity at other instances, and forgets those where it is gone. Throws `Unavailable` where it is not
+ * durable. Spec: federation-identity/delete; Contract: 7, fan-out, Deletion orders.
  */
 export async function deleteRemoteIdentities(deps: OrderDeps, deletion: Deletion) {
   const { caller, mode, durable = false, requestId } = deletion

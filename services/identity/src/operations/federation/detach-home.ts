@@ -12,10 +12,7 @@ const formerReplicas = `
     select max(coalesce(seen_at, 'infinity')) from peer_resets where host = ? and new_instance_id is not null)
   order by users.id`
 
-/**
- * Stubs of a home that was set up anew are tombstoned, accounts become local. A repetition goes on where an earlier call
- * ended. Contract: 7, detached accounts.
- */
+/** Of a home set up anew: stubs are tombstoned, accounts become local. Repeatable. Contract: 7, detached accounts. */
 export async function detachHome(deps: DeletionDeps, { host, requestId }: LostHome) {
   const home = normalizeHost(host)
   const replicas = await read<{ id: string }>(deps.orm.em.fork(), formerReplicas, [home, home])

@@ -29,10 +29,7 @@ export async function updateUploadReferences(em: EntityManager, { user, changes,
 
 type LogoChange = { settings: InstanceSettings; logo: string | null; actor: ActingAdmin; now: Date }
 
-/**
- * The upload becomes the instance's, so that it stays when the account goes. Returns how many files are recorded for
- * removal. Throws invalid_input. Contract: 5, Settings.
- */
+/** The upload becomes the instance's: it outlives the account. Returns how many files go. Contract: 5, Settings. */
 export async function replaceLogo(em: EntityManager, { settings, logo, actor, now }: LogoChange): Promise<number> {
   const before = settings.logo ?? null
   if (logo === before) return 0

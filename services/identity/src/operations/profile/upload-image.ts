@@ -44,10 +44,7 @@ export type StoredImage = { filename: string; size: number; mimetype: string; us
 
 type NewImage = { userId: string; path: string; insert: (row: StoredImage) => Promise<void> }
 
-/**
- * Inserts the row before the file has its name: after a crash the cleanup finds both. Nobody learns the name before the
- * file is there. Throws as `convert` and the store do.
- */
+/** The row comes before the file's name: after a crash the cleanup finds both. Throws as `convert` and the store do. */
 export async function storeImage(deps: UploadDeps, { userId, path, insert }: NewImage): Promise<StoredImage> {
   const filename = `${deps.random.uuid()}.webp`
   const target = join(tempUploadDir(deps.config.uploadDir), filename)

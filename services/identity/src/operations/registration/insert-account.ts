@@ -21,10 +21,7 @@ export type NewAccount = Omit<StubUpgrade, 'homeUserId'> & {
   requestId: string | undefined
 }
 
-/**
- * The first local account is an admin: of concurrent registrations one waits for the other's commit. Spec: Registration 9;
- * Contract: 3, register.
- */
+/** The first local account is an admin; others wait for its commit. Spec: Registration 9; Contract: 3, register. */
 export async function insertAccount(deps: OperationContext, em: EntityManager, account: NewAccount): Promise<User> {
   const id = await nextId(em)
   const { requestId, home, ...columns } = account

@@ -27,10 +27,7 @@ import type { NewAccount, Registration, RegistrationDeps } from './insert-accoun
 type FederatedRegistration = Registration & { homeInstance: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 
-/**
- * Registers an account of another instance, or upgrades its stub. An invite token is ignored. Spec: Registration 2, 5, 9,
- * 10; Contract: 7, Registration over a stub.
- */
+/** Inserts the account or upgrades its stub. Spec: Registration 2, 5, 9, 10; Contract: 7, Registration over a stub. */
 export async function registerFederated(deps: RegistrationDeps & AskDeps, registration: FederatedRegistration) {
   const identity = parseIdentity(deps, registration)
   await checkFederatedRegistrationOpen(deps)
@@ -94,10 +91,7 @@ async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { give
   return { user, created: true, issuedAt: user.createdAt.getTime() }
 }
 
-/**
- * A relay may have inserted a stub at the same moment: the second attempt upgrades it. Throws username_taken,
- * federated_account_exists.
- */
+/** A relay may have inserted a stub at the same moment: the second attempt upgrades it. */
 async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   const isNameTaken = (error: unknown) => violates(error, 'users_username_unique')
   const isIdentityTaken = (error: unknown) => violates(error, 'users_identity_unique')

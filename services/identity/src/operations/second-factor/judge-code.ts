@@ -28,10 +28,7 @@ export const decryptSecret = ({ encryptionKey }: FactorDeps, { userId, secret }:
 
 type Login = { user: User; code?: string | null | undefined; requestId?: string | undefined }
 
-/**
- * At a login, under the account's lock. Nothing where no factor is on. Throws second_factor_required. Throw what it returns
- * after the commit: wrong codes count.
- */
+/** At a login, under the account's lock. Throw what it returns after the commit: wrong codes count. */
 export async function judgeLoginCode(deps: FactorDeps, em: EntityManager, { user, code, requestId }: Login) {
   if (!user.secondFactor) return undefined
   if (!code) throw refuse.second_factor_required()
@@ -46,10 +43,7 @@ type Judging = {
 }
 export type RightCode = { factor: SecondFactor; secret: Buffer; refusal?: undefined }
 
-/**
- * A lock makes each code good once. Wrong codes count: throw the `refusal` after the commit. The account is locked, and
- * its factor is on. Contract: 3, Second factor.
- */
+/** A lock makes a code good once. Throw `refusal` after the commit: wrong codes count. Contract: 3, Second factor. */
 export async function judgeCode(
   deps: FactorDeps,
   em: EntityManager,

@@ -30,10 +30,7 @@ export async function beginSecondFactor(deps: FactorDeps & Pick<Deps, 'hasher' |
   return { secret: toBase32(secret), otpauthUri: otpauthUri(secret, { issuer, username }) }
 }
 
-/**
- * Turns the factor on, and gives the recovery codes, which nothing tells again. The code is used up. Contract: 3, Second
- * factor.
- */
+/** Turns the factor on. Nothing tells the recovery codes again, and the code is used up. Contract: 3, Second factor. */
 export async function confirmSecondFactor(deps: FactorDeps, { caller, code, requestId }: OwnAct & { code: string }) {
   const { codes, state } = await changeSelf(deps, caller, async (user, em) => {
     requireWithout(user)
