@@ -1,9 +1,10 @@
 import { enqueue } from '@gatehouse/bus'
 import { profileChanged } from '@gatehouse/contracts'
 import type { AccountState, AuditAction, EventDefinition, accountEvents } from '@gatehouse/contracts'
-import { transaction } from '@gatehouse/database'
+import { transaction, violates } from '@gatehouse/database'
 import { accountStateOf, assertCallerCurrent, assertCurrent, recordAudit, sanitizeUser } from '@gatehouse/domain'
 import type { ActingAdmin, ActingCaller, Actor, User } from '@gatehouse/domain'
+import type { Refusal } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../deps.ts'
@@ -38,6 +39,16 @@ export async function changeOther<T>({ orm }: Pick<Deps, 'orm'>, { userId, actor
     return await change(requireLive(await lockUser(em, userId)), em)
   }
   return await transaction(orm, work, { accountId: userId })
+}
+
+type Refuse = (extra: { cause: unknown }) => Refusal
+
+/** A unique constraint decides between racers. */
+export async function refuseViolation<T>(work: Promise<T>, constraint: string, refuse: Refuse): Promise<T> {
+  return await work.catch((error: unknown) => {
+    if (violates(error, constraint)) throw refuse({ cause: error })
+    throw error
+  })
 }
 
 /** Without a state nothing changed. */

@@ -7,7 +7,7 @@ import {
   pictureFields,
   verifyAttachProof,
 } from '@gatehouse/contracts'
-import { changeRows, violates } from '@gatehouse/database'
+import { changeRows } from '@gatehouse/database'
 import { Passkey, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -15,7 +15,7 @@ import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
-import { changeSelf, recordProfileChange, type OwnAct } from '../change-account.ts'
+import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 import { findExisting } from '../deletion/delete-relations.ts'
 import { textsOf } from './apply-remote-profiles.ts'
@@ -30,22 +30,16 @@ export async function reattach(deps: ReattachDeps, { caller, token, requestId }:
   if (!found) throw refuse.account_deleted()
   const identity = await proveIdentity(deps, { user: found, token, requestId })
   const lookup = await askProfile(deps, identity, requestId)
-  try {
-    const { user, state, stubState } = await changeSelf(deps, caller, (detached, em) =>
-      bindIdentity(deps, em, { user: detached, identity, lookup, requestId }),
-    )
-    if (stubState) await finishDeletion(deps, stubState)
-    await deps.afterCommit.invalidateCache(state)
-    for (const field of pictureFields) {
-      const url = lookup?.profile?.[field]
-      const origin = url ? URL.parse(url)?.origin : undefined
-      if (url && origin) deps.remotePictures.fetchLater({ user, field, url, origin })
-    }
-    return user
-  } catch (error) {
-    if (violates(error, 'users_identity_unique')) throw refuse.identity_held({ cause: error })
-    throw error
+  const binding = changeSelf(deps, caller, (user, em) => bindIdentity(deps, em, { user, identity, lookup, requestId }))
+  const { user, state, stubState } = await refuseViolation(binding, 'users_identity_unique', refuse.identity_held)
+  if (stubState) await finishDeletion(deps, stubState)
+  await deps.afterCommit.invalidateCache(state)
+  for (const field of pictureFields) {
+    const url = lookup?.profile?.[field]
+    const origin = url ? URL.parse(url)?.origin : undefined
+    if (url && origin) deps.remotePictures.fetchLater({ user, field, url, origin })
   }
+  return user
 }
 
 /** Gives the host of the former home. */

@@ -1,6 +1,5 @@
 import { enqueue } from '@gatehouse/bus'
 import { limits, passkeyAdded, passkeyRemoved, type addPasskeyBody, type creationOptions } from '@gatehouse/contracts'
-import { violates } from '@gatehouse/database'
 import { Passkey, nextId, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -8,7 +7,7 @@ import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller } from '../../queries/load-user.ts'
-import { changeSelf, type OwnAct } from '../change-account.ts'
+import { changeSelf, refuseViolation, type OwnAct } from '../change-account.ts'
 import { changeConfirmed, verifyOwnPassword, type Confirmed } from '../credentials/verify-password.ts'
 import {
   algorithms,
@@ -55,7 +54,7 @@ export async function addPasskey(deps: OwnDeps, given: z.infer<typeof addPasskey
   const { caller, name, response, requestId } = given
   requireLocal(await loadCaller(deps, caller))
   const { challenge, ...credential } = await verifyRegistration(deps, response)
-  const add = async (user: User, em: EntityManager) => {
+  const adding = changeSelf(deps, caller, async (user, em) => {
     requireLocal(user)
     await consumeChallenge(deps, em, { challenge, purpose: ofAddition(user) })
     if ((await em.count(Passkey, { userId: user.id })) >= limits.passkeysMax) throw refuse.too_many_passkeys()
@@ -64,15 +63,10 @@ export async function addPasskey(deps: OwnDeps, given: z.infer<typeof addPasskey
     await em.persist(passkey).flush()
     await announce(em, deps, passkeyAdded, { passkey, requestId })
     return describePasskey(passkey)
-  }
-  try {
-    const added = await changeSelf(deps, caller, add)
-    deps.afterCommit.publishEvents()
-    return added
-  } catch (error) {
-    if (violates(error, 'passkeys_credential_id_unique')) throw refuse.passkey_known({ cause: error })
-    throw error
-  }
+  })
+  const added = await refuseViolation(adding, 'passkeys_credential_id_unique', refuse.passkey_known)
+  deps.afterCommit.publishEvents()
+  return added
 }
 
 /** Contract: 3, Passkeys. */

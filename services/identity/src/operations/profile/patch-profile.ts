@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { baseUsername, homeFields, lookUpByHomeId, normalizeOrigin, type ProfileBody } from '@gatehouse/contracts'
-import { takeShared, violates } from '@gatehouse/database'
+import { takeShared } from '@gatehouse/database'
 import { User, type ReplicatedInstance } from '@gatehouse/domain'
 import { invalidInput, rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { changeSelf, recordProfileChange, type OwnAct } from '../change-account.ts'
+import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
 import { updateUploadReferences } from './update-upload-references.ts'
 
 type ProfileDeps = OperationContext & Pick<Deps, 'config' | 'uploadCleanup' | 'bus'>
@@ -18,18 +18,13 @@ export async function patchProfile(deps: ProfileDeps, change: ProfileChange): Pr
   const values = valuesOf(deps, changes)
   const { homeUserId } = changes
   if (homeUserId !== undefined) await checkNewIdentity(deps, { userId: caller.userId, homeUserId, requestId })
-  try {
-    const { user, replacedFiles } = await changeSelf(deps, caller, async (own, em) => ({
-      user: own,
-      replacedFiles: await applyChange(deps, em, { user: own, changes, values, requestId }),
-    }))
-    deps.afterCommit.publishEvents()
-    if (replacedFiles > 0) await deps.uploadCleanup.removeRecordedFiles()
-    return user
-  } catch (error) {
-    if (violates(error, 'users_identity_unique')) throw refuse.identity_held({ cause: error })
-    throw error
-  }
+  const changing = changeSelf(deps, caller, async (user, em) => {
+    return { user, replacedFiles: await applyChange(deps, em, { user, changes, values, requestId }) }
+  })
+  const { user, replacedFiles } = await refuseViolation(changing, 'users_identity_unique', refuse.identity_held)
+  deps.afterCommit.publishEvents()
+  if (replacedFiles > 0) await deps.uploadCleanup.removeRecordedFiles()
+  return user
 }
 
 type ProfileValues = Partial<Pick<User, keyof ProfileBody & keyof User>>

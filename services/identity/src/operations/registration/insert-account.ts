@@ -1,11 +1,11 @@
 import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
-import { transaction, violates } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { InstanceSettings, User, nextId, type StubUpgrade } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { recordAccountEvent } from '../change-account.ts'
+import { recordAccountEvent, refuseViolation } from '../change-account.ts'
 import type { Sender } from '../credentials/sign-ins.ts'
 
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher'>
@@ -44,12 +44,9 @@ export async function readRegistration(deps: RegistrationDeps, given: Registrati
   }
 }
 
-/** The unique constraint decides between accounts of one name. Throws username_taken. */
+/** Throws username_taken. */
 export async function insertUniquely({ orm }: Pick<Deps, 'orm'>, insert: (em: EntityManager) => Promise<User>) {
-  return await transaction(orm, insert).catch((error: unknown) => {
-    if (violates(error, 'users_username_unique')) throw refuse.username_taken({ cause: error })
-    throw error
-  })
+  return await refuseViolation(transaction(orm, insert), 'users_username_unique', refuse.username_taken)
 }
 
 /** Throws username_taken. Spec: Registration 9. */

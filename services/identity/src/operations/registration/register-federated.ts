@@ -17,7 +17,7 @@ import type { OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadSettings } from '../../queries/load-settings.ts'
 import { findFederatedUser, type FederatedIdentity } from '../../queries/load-user.ts'
-import { recordAccountEvent } from '../change-account.ts'
+import { recordAccountEvent, refuseViolation } from '../change-account.ts'
 import { askHome, type AskDeps } from '../credentials/ask-home.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
 import { federatedFault } from './check-username.ts'
@@ -93,18 +93,12 @@ async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { give
 
 /** A relay may have inserted a stub at the same moment: the second attempt upgrades it. */
 async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
-  const isNameTaken = (error: unknown) => violates(error, 'users_username_unique')
-  const isIdentityTaken = (error: unknown) => violates(error, 'users_identity_unique')
-  try {
-    return await attempt().catch((error: unknown) => {
-      if (isNameTaken(error) || isIdentityTaken(error)) return attempt()
-      throw error
-    })
-  } catch (error) {
-    if (isNameTaken(error)) throw refuse.username_taken({ cause: error })
-    if (isIdentityTaken(error)) throw refuse.federated_account_exists({ cause: error })
+  const retried = attempt().catch((error: unknown) => {
+    if (violates(error, 'users_username_unique') || violates(error, 'users_identity_unique')) return attempt()
     throw error
-  }
+  })
+  const named = refuseViolation(retried, 'users_username_unique', refuse.username_taken)
+  return await refuseViolation(named, 'users_identity_unique', refuse.federated_account_exists)
 }
 
 type Claim = { username: string; password: string; requestId?: string | undefined }
