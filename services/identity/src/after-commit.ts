@@ -2,22 +2,18 @@ import type { CacheInvalidator } from '@gatehouse/auth'
 import type { OutboxRelay } from '@gatehouse/bus'
 import type { AccountState } from '@gatehouse/contracts'
 
-export type AfterCommit = {
-  /** Enough where no cache holds an older state. */
-  publishEvents(): void
-  /** No cache gives an older state when it resolves: revoked tokens are refused everywhere. Design: invariant 1. */
-  invalidateCache(state: AccountState): Promise<void>
-}
+export type AfterCommit = ReturnType<typeof createAfterCommit>
 
-export function createAfterCommit(deps: {
-  relay: Pick<OutboxRelay, 'notify'>
-  cacheInvalidator: CacheInvalidator
-}): AfterCommit {
+type AfterCommitDeps = { relay: Pick<OutboxRelay, 'notify'>; cacheInvalidator: CacheInvalidator }
+
+export function createAfterCommit({ relay, cacheInvalidator }: AfterCommitDeps) {
   return {
-    publishEvents: () => deps.relay.notify(),
-    invalidateCache: async (state) => {
-      deps.relay.notify()
-      await deps.cacheInvalidator.invalidate(state)
+    /** Enough where no cache holds an older state. */
+    publishEvents: () => relay.notify(),
+    /** No cache gives an older state when it resolves: revoked tokens are refused everywhere. Design: invariant 1. */
+    invalidateCache: async (state: AccountState) => {
+      relay.notify()
+      await cacheInvalidator.invalidate(state)
     },
   }
 }

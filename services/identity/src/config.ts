@@ -1,33 +1,16 @@
-import {
-  commonResources,
-  encryptionConfig,
-  publicAddress,
-  readFederation,
-  readSettings,
-  redisAddress,
-  serviceConfig,
-  tokenConfig,
-  upstreamsConfig,
-  uploadConfig,
-  type EncryptionConfig,
-  type FederationReach,
-  type PublicAddress,
-  type ServiceConfig,
-  type TokenConfig,
-  type UploadStoreConfig,
-} from '@gatehouse/service-kit'
+import * as kit from '@gatehouse/service-kit'
 
-export type IdentityConfig = ServiceConfig &
-  TokenConfig &
-  EncryptionConfig & {
+export type IdentityConfig = kit.ServiceConfig &
+  kit.TokenConfig &
+  kit.EncryptionConfig & {
     jwtExpiresIn: string
     /** While the settings have no value. Spec: Registration 3. */
     registrationOpen: boolean
-    publicAddress: PublicAddress
-    reach: FederationReach
+    publicAddress: kit.PublicAddress
+    reach: kit.FederationReach
     /** Where uploads are received and converted. */
     uploadDir: string
-    uploadStore: UploadStoreConfig
+    uploadStore: kit.UploadStoreConfig
     hashing: { threads: number; queue: number }
     /** 0: kept for ever. */
     auditRetentionDays: number
@@ -37,24 +20,21 @@ export type IdentityConfig = ServiceConfig &
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readSettings('identity', environment)
+  const given = kit.readSettings('identity', environment)
   const config: IdentityConfig = {
-    ...serviceConfig(given),
-    ...tokenConfig(given),
-    ...encryptionConfig(given),
-    ...upstreamsConfig(given),
+    ...kit.serviceConfig(given),
+    ...kit.tokenConfig(given),
+    ...kit.encryptionConfig(given),
+    ...kit.upstreamsConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     registrationOpen: given.REGISTRATION_OPEN,
-    publicAddress: publicAddress(given),
-    reach: readFederation(given),
-    ...uploadConfig(given, given.GATEHOUSE_DATA),
+    publicAddress: kit.publicAddress(given),
+    reach: kit.readFederation(given),
+    ...kit.uploadConfig(given, given.GATEHOUSE_DATA),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
     auditRetentionDays: given.AUDIT_RETENTION_DAYS,
   }
-  const postgres = { url: given.DATABASE_URL }
-  return {
-    config,
-    resources: { ...commonResources(given), postgres, redis: redisAddress(given) },
-  }
+  const connections = { postgres: { url: given.DATABASE_URL }, redis: kit.redisAddress(given) }
+  return { config, resources: { ...kit.commonResources(given), ...connections } }
 }

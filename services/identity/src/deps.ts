@@ -1,28 +1,24 @@
 import type { EncryptionKey, TokenKey } from '@gatehouse/auth'
 import type { OutboxRelay } from '@gatehouse/bus'
+import type { UpstreamQuestionName, pictureFields } from '@gatehouse/contracts'
+import type { User } from '@gatehouse/domain'
 import type { Outbound } from '@gatehouse/outbound'
 import type { Quota } from '@gatehouse/runtime'
-import type { Resources } from '@gatehouse/service-kit'
+import type { Resources, UpstreamQuestions } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { PasswordHasher } from './hashing/password-hasher.ts'
-import type { IdentityMetrics } from './metrics.ts'
 import type { ImageConverter } from './uploads/image-converter.ts'
-import type { RemotePictures } from './operations/federation/remote-pictures.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
-import type { Upstreams } from './upstreams/open-upstreams.ts'
 import type { UploadStore } from './uploads/upload-store.ts'
 
-export type OperationContext = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & { databaseTime: DatabaseTime }
-
-/** In milliseconds. Tokens are issued and revoked at it, because the clocks of replicas may differ. */
-export type DatabaseTime = (em: EntityManager) => Promise<number>
+export type OperationContext = Pick<Deps, 'orm' | 'clock' | 'random' | 'log' | 'databaseTime' | 'afterCommit'>
 
 export type Deps = Resources & {
-  databaseTime: DatabaseTime
+  /** In milliseconds. Tokens are issued and revoked at it, because the clocks of replicas may differ. */
+  databaseTime: (em: EntityManager) => Promise<number>
   config: IdentityConfig
-  counters: IdentityMetrics
   hasher: PasswordHasher
   relay: OutboxRelay
   afterCommit: AfterCommit
@@ -33,8 +29,19 @@ export type Deps = Resources & {
   freeDiskBytes: (folder: string) => Promise<number>
   uploadStore: UploadStore
   uploadCleanup: UploadCleanup
-  remotePictures: RemotePictures
-  upstreams: Upstreams
+  /** A later one of the same field takes its place. Beyond the queue it is left out. */
+  remotePictures: { fetchLater(picture: RemotePicture): void; idle(): Promise<void> }
+  /** Further services: who answers a question, and the question itself. docs/integrating.md, "Questions that Gatehouse asks". */
+  upstreams: Pick<UpstreamQuestions, 'ask'> & { answering(question: UpstreamQuestionName): string[] }
   /** Of the process: each export may hold a connection of the gateway. */
   exportQuota: Quota
+}
+
+export type RemotePicture = {
+  /** As it was when its profile was applied. */
+  user: Pick<User, 'id' | 'profileUpdatedAt'>
+  field: (typeof pictureFields)[number]
+  url: string
+  /** Pictures of other origins are not fetched. */
+  origin: string
 }

@@ -2,7 +2,6 @@ import { homeFields, profileFieldNames, profileFields } from '@gatehouse/contrac
 import { read } from '@gatehouse/database'
 import { nextId } from '@gatehouse/domain'
 import { expect } from 'chai'
-import { nothingAsked } from '../src/operations/deletion/ask-upstreams.ts'
 import { deleteLockedAccount } from '../src/operations/deletion/delete-locked-account.ts'
 import { ownFiles, ownRows } from '../src/operations/export/own-rows.ts'
 import { lockUser } from '../src/queries/load-user.ts'
@@ -146,7 +145,7 @@ describe('Completeness', () => {
           mode: 'full',
           actor: null,
           requestId: undefined,
-          asked: nothingAsked,
+          audience: [],
         })
       })
       if ((await countReferences(reference, id)) > 0) left.push(reference.name)
@@ -182,7 +181,7 @@ describe('Completeness', () => {
         mode: 'soft',
         actor: null,
         requestId: undefined,
-        asked: nothingAsked,
+        audience: [],
       })
     })
 

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { nothingAsked } from '../src/operations/deletion/ask-upstreams.ts'
 import { deleteLockedAccount } from '../src/operations/deletion/delete-locked-account.ts'
 import { lockUser } from '../src/queries/load-user.ts'
 import { buildUser, readUser } from './builders.ts'
@@ -319,6 +318,6 @@ describe('Tombstone: optional tables', () => {
 async function tombstone({ deps }: TestIdentity, userId: string, mode: 'soft' | 'full'): Promise<void> {
   await deps.orm.em.fork().transactional(async (em) => {
     const user = (await lockUser(em, userId))!
-    await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId: undefined, asked: nothingAsked })
+    await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId: undefined, audience: [] })
   })
 }

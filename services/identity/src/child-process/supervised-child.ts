@@ -3,13 +3,6 @@ import { fileURLToPath } from 'node:url'
 import type { Log } from '@gatehouse/service-kit'
 import type { JobResult } from './serve-jobs.ts'
 
-export type SupervisedChild<Job> = AsyncDisposable & {
-  start(job: Job): void
-  ready(): boolean
-  pid(): number | undefined
-  replace(reason: string): void
-}
-
 type ChildOptions<Value> = {
   /** For the log. */
   name: string
@@ -31,17 +24,17 @@ type End = { restartsAtOnce: boolean; reason: string; level?: 'error' | 'warn' }
 const inheritedVariables = ['PATH', 'LD_LIBRARY_PATH', 'SystemRoot', 'NODE_COMPILE_CACHE']
 
 /** One that ended is replaced. */
-export function startSupervisedChild<Job extends { id: number }, Value>(
-  options: ChildOptions<Value>,
-): SupervisedChild<Job> {
+export function startSupervisedChild<Value>(options: ChildOptions<Value>) {
   let closed = false
   let restart: NodeJS.Timeout | undefined
   let child: ChildProcess | undefined = spawn()
 
   function spawn(): ChildProcess {
     let completedAny = false
+    const inherited = inheritedVariables.filter((name) => name in process.env)
+    const secretless = Object.fromEntries(inherited.map((name) => [name, process.env[name]] as const))
     const spawned = fork(fileURLToPath(options.program), {
-      env: { ...inheritedEnvironment(), ...options.environment },
+      env: { ...secretless, ...options.environment },
       execArgv: ['--max-semi-space-size=1', `--max-old-space-size=${options.heapMib}`],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // It lowers the priority of its own session.
@@ -73,10 +66,10 @@ export function startSupervisedChild<Job extends { id: number }, Value>(
   }
 
   return {
-    start: (job) => void child?.send(job),
+    start: (job: { id: number }) => void child?.send(job),
     ready: () => child?.connected ?? false,
     pid: () => child?.pid,
-    replace: (reason) => {
+    replace: (reason: string) => {
       if (child) replace(child, { restartsAtOnce: true, reason, level: 'warn' })
     },
     [Symbol.asyncDispose]: async () => {
@@ -89,10 +82,4 @@ export function startSupervisedChild<Job extends { id: number }, Value>(
       await exited
     },
   }
-}
-
-function inheritedEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    inheritedVariables.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])),
-  )
 }

@@ -1,9 +1,10 @@
 import { fitsHash } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import { siteNetwork, type Log, type Metrics } from '@gatehouse/service-kit'
+import type { JobResult } from '../child-process/serve-jobs.ts'
 import { startSupervisedChild } from '../child-process/supervised-child.ts'
 import { policy } from '../policy.ts'
-import type { Job, JobResult } from './hashing-process.ts'
+import type { Job, Work } from './hashing-process.ts'
 
 export type PasswordHasher = AsyncDisposable & {
   /** One network holds at most a quarter of the queue. Throws hashing_busy, unavailable. */
@@ -16,8 +17,8 @@ export type PasswordHasher = AsyncDisposable & {
   drain(limitMs: number): void
 }
 
-type QueuedJob = { job: Job; network: string; resolve(value: string | boolean): void; reject(error: Error): void }
-type WithoutId<J> = J extends Job ? Omit<J, 'id'> : never
+type Value = string | boolean
+type QueuedJob = { job: Job; network: string; resolve(value: Value): void; reject(error: Error): void }
 type HasherOptions = { threads: number; queue: number; log: Log; metrics: Metrics }
 
 /** A process of the lowest priority hashes: a flood of logins leaves other requests their time. Design: invariant 5. */
@@ -29,7 +30,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
   let lastId = 0
   let closed = false
   let refusing: NodeJS.Timeout | true | undefined
-  const child = startSupervisedChild<Job, string | boolean>({
+  const child = startSupervisedChild<Value>({
     name: 'hashing',
     program: new URL('./hashing-process.ts', import.meta.url),
     heapMib: 64,
@@ -39,7 +40,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     onResult: finish,
     onEnd: (completedAny) => {
       const kept = completedAny ? takeWaiting() : []
-      rejectAll(takeAll())
+      rejectAll()
       queue.push(...kept)
     },
     onReplaced: startNext,
@@ -55,13 +56,13 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     return taken
   }
 
-  function takeAll(): QueuedJob[] {
-    const taken = [...sent.values(), ...queue.splice(0)]
+  function rejectAll(): void {
+    const jobs = [...sent.values(), ...queue.splice(0)]
     sent.clear()
-    return taken
+    for (const { reject } of jobs) reject(processEnded())
   }
 
-  function finish(result: JobResult): void {
+  function finish(result: JobResult<Value>): void {
     const finished = sent.get(result.id)
     sent.delete(result.id)
     startNext()
@@ -78,16 +79,16 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     }
   }
 
-  async function enqueue(job: WithoutId<Job>, address: string): Promise<string | boolean> {
+  async function enqueue(work: Work, address: string): Promise<Value> {
     if (closed) throw processEnded()
     const network = siteNetwork(address) ?? address
     const before = waiting()
     const beforeOfNetwork = before.filter((queued) => queued.network === network).length
     if (refusing === true || before.length >= capacity || beforeOfNetwork >= shareOfNetwork) throw busy()
     lastId += 1
-    const id = lastId
+    const job = { ...work, id: lastId }
     return await new Promise((resolve, reject) => {
-      queue.push({ job: { ...job, id }, network, resolve, reject })
+      queue.push({ job, network, resolve, reject })
       startNext()
     })
   }
@@ -105,20 +106,16 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
     drain: (limitMs) => {
       refusing ??= setTimeout(() => {
         refusing = true
-        for (const job of takeWaiting()) job.reject(busy())
+        for (const { reject } of takeWaiting()) reject(busy())
       }, limitMs).unref()
     },
     [Symbol.asyncDispose]: async () => {
       closed = true
       if (refusing !== true) clearTimeout(refusing)
-      rejectAll(takeAll())
+      rejectAll()
       await child[Symbol.asyncDispose]()
     },
   }
-}
-
-function rejectAll(jobs: readonly QueuedJob[]): void {
-  for (const job of jobs) job.reject(processEnded())
 }
 
 const busy = () => refuse.hashing_busy({ headers: retryAfter(policy.hashingRetryAfterSeconds) })

@@ -1,45 +1,77 @@
 import { enqueue } from '@gatehouse/bus'
-import {
-  profileChanged,
-  type AccountState,
-  type AuditAction,
-  type EventDefinition,
-  type accountEvents,
-} from '@gatehouse/contracts'
-import { transaction } from '@gatehouse/database'
+import { profileChanged } from '@gatehouse/contracts'
+import type { AccountState, AuditAction, EventDefinition, accountEvents } from '@gatehouse/contracts'
+import { transaction, violates } from '@gatehouse/database'
 import { accountStateOf, assertCallerCurrent, assertCurrent, recordAudit, sanitizeUser } from '@gatehouse/domain'
 import type { ActingAdmin, ActingCaller, Actor, User } from '@gatehouse/domain'
-import type { Resources } from '@gatehouse/service-kit'
+import type { Refusal } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import { lockInOrder, lockUser, requireLive } from '../queries/load-user.ts'
+import type { Deps, OperationContext } from '../deps.ts'
+import { lockInOrder, lockLocalAdmins, lockUser, requireLive } from '../queries/load-user.ts'
 
-type Orm = Pick<Resources, 'orm'>
+/** On the own account. */
+export type OwnAct = { caller: ActingCaller; requestId?: string | undefined }
+
+/** Of an admin on an account. */
+export type AdminAct = { userId: string; actor: ActingAdmin; requestId?: string | undefined }
+
 type Change<U, T> = (user: U, em: EntityManager) => Promise<T>
 
 /** Runs a change in a transaction that has locked the account. Null: there is none. */
-export async function changeUser<T>({ orm }: Orm, userId: string, change: Change<User | null, T>): Promise<T> {
+export async function changeUser<T>({ orm }: Pick<Deps, 'orm'>, userId: string, change: Change<User | null, T>) {
   return await transaction(orm, async (em) => await change(await lockUser(em, userId), em), { accountId: userId })
 }
 
 /** Judges the caller again under the lock. Throws account_deleted, token_revoked. Design: invariant 1. */
-export async function changeSelf<T>(deps: Orm, caller: ActingCaller, change: Change<User, T>): Promise<T> {
+export async function changeSelf<T>(deps: Pick<Deps, 'orm'>, caller: ActingCaller, change: Change<User, T>) {
   return await changeUser(deps, caller.userId, async (user, em) => {
     assertCurrent(user, caller)
     return await change(user, em)
   })
 }
 
-type OfAnother = { userId: string; actor: ActingAdmin }
-
 /** An admin changes an account: both are locked. Throws user_unknown, target_deleted, and as `assertCallerCurrent` does. */
-export async function changeOther<T>({ orm }: Orm, { userId, actor }: OfAnother, change: Change<User, T>): Promise<T> {
+export async function changeOther<T>({ orm }: Pick<Deps, 'orm'>, { userId, actor }: AdminAct, change: Change<User, T>) {
   const work = async (em: EntityManager) => {
     await lockInOrder(em, actor.userId === null ? [userId] : [actor.userId, userId])
     await assertCallerCurrent(em, actor, { admin: true })
     return await change(requireLive(await lockUser(em, userId)), em)
   }
   return await transaction(orm, work, { accountId: userId })
+}
+
+type Refuse = (extra: { cause: unknown }) => Refusal
+
+/** A unique constraint decides between racers. */
+export async function refuseViolation<T>(work: Promise<T>, constraint: string, refuse: Refuse): Promise<T> {
+  return await work.catch((error: unknown) => {
+    if (violates(error, constraint)) throw refuse({ cause: error })
+    throw error
+  })
+}
+
+/** Without a state nothing changed. */
+export type Changed = { user: User; state?: AccountState }
+
+type ChangeAmongAdmins = (user: User, em: EntityManager, others: { isLastAdmin: boolean }) => Promise<Changed>
+
+/** As `changeOther`, with all admins locked: acts on each other wait. `isLastAdmin`: no other local admin is left. */
+export async function changeAmongAdmins(deps: OperationContext, act: AdminAct, change: ChangeAmongAdmins) {
+  const { userId, actor } = act
+  const work = async (em: EntityManager) => {
+    const admins = await lockLocalAdmins(em)
+    await assertCallerCurrent(em, actor, { admin: true })
+    const user = requireLive(await lockUser(em, userId))
+    return await change(user, em, { isLastAdmin: !admins.some(({ id }) => id !== userId) })
+  }
+  return await settle(deps, await transaction(deps.orm, work, { accountId: userId }))
+}
+
+/** After the commit. */
+export async function settle({ afterCommit }: OperationContext, { user, state }: Changed): Promise<User> {
+  if (state) await afterCommit.invalidateCache(state)
+  return user
 }
 
 export const actorOf = ({ id, username }: User): Actor => ({ userId: id, username })
@@ -52,13 +84,13 @@ export function enterAct(em: EntityManager, { user, actor = actorOf(user), at, .
 }
 
 type AccountEvent = (typeof accountEvents)[number]
-type Cause = { user: User; requestId?: string | undefined }
+export type Cause = { user: User; requestId?: string | undefined }
 type Facts<E extends AccountEvent> = Omit<z.input<E['payload']>, 'userId' | 'state'> & Cause
 
 /** Writes a changed account and its event in one transaction. Returns the new state. Design: invariants 1 and 2. */
 export async function recordAccountEvent<E extends AccountEvent>(
   em: EntityManager,
-  { random }: Pick<Resources, 'random'>,
+  { random }: OperationContext,
   event: E,
   facts: Facts<E>,
 ): Promise<AccountState> {
@@ -70,12 +102,10 @@ export async function recordAccountEvent<E extends AccountEvent>(
   return state
 }
 
+type ProfileChange = Cause & { changed: string[] }
+
 /** `changed` names the fields. */
-export async function recordProfileChange(
-  em: EntityManager,
-  deps: Pick<Resources, 'random' | 'clock'>,
-  change: Cause & { changed: string[] },
-): Promise<AccountState> {
+export async function recordProfileChange(em: EntityManager, deps: OperationContext, change: ProfileChange) {
   const { user } = change
   const facts = { at: deps.clock.now(), profileUpdatedAt: user.profileUpdatedAt, profile: sanitizeUser(user, false) }
   return await recordAccountEvent(em, deps, profileChanged, { ...change, ...facts })

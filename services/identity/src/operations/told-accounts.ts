@@ -15,10 +15,7 @@ export async function readToldAccounts({ orm }: Deps, ids: readonly string[]): P
 
 type ChangesQuery = { after?: number | undefined; limit: number }
 
-/**
- * Without `after`: none, and where to go on for what changes from now on. Throws version_unknown. Contract: 3, upstreams;
- * docs/decisions/account-versions.md.
- */
+/** Without `after`: where to go on for later changes. Contract: 3, upstreams; docs/decisions/account-versions.md. */
 export async function listAccountChanges({ orm }: Deps, { after, limit }: ChangesQuery) {
   if (after === undefined) return { accounts: [], next: await readNewest({ orm }), more: false }
   await giveVersions({ orm }, { where: 'version is null', parameters: [] })
@@ -34,12 +31,9 @@ type Selection = { where: string; parameters: unknown[] }
 /** A version of 0: it changed at this moment. */
 async function readTold({ orm }: Deps, { where, parameters }: Selection): Promise<ToldAccount[]> {
   const columns = columnsOf(orm.em, User, plainUserProperties)
-  const rows = await read<{ version: number }>(
-    orm.em.fork(),
-    `select ${columns.sql}, coalesce(version, 0)::float8 as version
-     from account_versions join users on users.id = user_id where ${where}`,
-    parameters,
-  )
+  const sql = `select ${columns.sql}, coalesce(version, 0)::float8 as version
+    from account_versions join users on users.id = user_id where ${where}`
+  const rows = await read<{ version: number }>(orm.em.fork(), sql, parameters)
   return rows.map((row) => {
     const { id, username, displayName, avatar, isDeleted = false } = sanitizeUser(columns.read(row), false)
     return { id, username, displayName, avatar, isDeleted, version: row.version }
@@ -59,21 +53,18 @@ async function readNewest({ orm }: Deps): Promise<number> {
 async function giveVersions({ orm }: Deps, { where, parameters }: Selection): Promise<void> {
   const waiting = await read(orm.em.fork(), `select from account_versions where ${where} limit 1`, parameters)
   if (waiting.length === 0) return
+  const sql = `with waiting as (
+      select user_id from account_versions where ${where}
+      order by user_id limit ${upstreamLimits.changesPage} for update skip locked
+    ), numbered as (
+      select user_id, row_number() over (order by user_id) - 1 + greatest(
+        (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+        (select coalesce(max(version), 0) + 1 from account_versions)) as version
+      from waiting)
+    update account_versions set version = numbered.version
+    from numbered where account_versions.user_id = numbered.user_id`
   await transaction(orm, async (em) => {
     await read(em, `select pg_advisory_xact_lock(hashtextextended('account versions', 0))`)
-    await changeRows(
-      em,
-      `with waiting as (
-         select user_id from account_versions where ${where}
-         order by user_id limit ${upstreamLimits.changesPage} for update skip locked
-       ), numbered as (
-         select user_id, row_number() over (order by user_id) - 1 + greatest(
-           (extract(epoch from clock_timestamp()) * 1000000)::bigint,
-           (select coalesce(max(version), 0) + 1 from account_versions)) as version
-         from waiting)
-       update account_versions set version = numbered.version
-       from numbered where account_versions.user_id = numbered.user_id`,
-      parameters,
-    )
+    await changeRows(em, sql, parameters)
   })
 }

@@ -5,14 +5,13 @@ import { Unavailable } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import { auditReply, listAudit } from './list-audit.ts'
+import { listAudit } from './list-audit.ts'
 import { loadUser } from './load-user.ts'
 
-type DescribingDeps = Pick<Deps, 'orm' | 'bus' | 'log'>
 type Asked = { userId: string; requestId: string }
 
-/** What the page of a user shows. Each read goes by an index. Throws user_unknown. Contract: 5, A user. */
-export async function describeUser(deps: DescribingDeps, asked: Asked) {
+/** What the page of a user shows. Each read goes by an index. Contract: 5, A user. */
+export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, asked: Asked) {
   const { userId } = asked
   const user = await loadUser(deps.orm.em, userId)
   const em = deps.orm.em.fork()
@@ -30,12 +29,12 @@ export async function describeUser(deps: DescribingDeps, asked: Asked) {
     passkeys,
     secondFactor: user.secondFactor,
     lastLoginAt: lastSignIn?.signedInAt.getTime() ?? null,
-    audit: audit.rows.map(auditReply),
+    audit: audit.entries,
   }
 }
 
 /** Never rejects: a page of a user needs no session gateway. */
-async function askSockets({ bus, log }: DescribingDeps, { userId, requestId }: Asked) {
+async function askSockets({ bus, log }: Pick<Deps, 'bus' | 'log'>, { userId, requestId }: Asked) {
   try {
     return await bus.request(listOpenSockets, { userId }, { requestId, timeoutMs: policy.socketsCallTimeoutMs })
   } catch (err) {
@@ -47,14 +46,11 @@ async function askSockets({ bus, log }: DescribingDeps, { userId, requestId }: A
 /** Null: by no invite, or by one that was deleted. */
 async function findInvitation(em: EntityManager, userId: string) {
   type Row = { inviteId: string; name: string; userId: string | null; username: string | null; isDeleted: boolean }
-  const [row] = await read<Row>(
-    em,
-    `select invites.id::text as "inviteId", name, users.id::text as "userId", username, is_deleted as "isDeleted"
-     from invite_redemptions join invites on invites.id = invite_id left join users on users.id = created_by
-     where user_id = ? limit 1`,
-    [userId],
-  )
+  const sql = `select invites.id::text as "inviteId", name, users.id::text as "userId", username, is_deleted as "isDeleted"
+    from invite_redemptions join invites on invites.id = invite_id left join users on users.id = created_by
+    where user_id = ? limit 1`
+  const [row] = await read<Row>(em, sql, [userId])
   if (!row) return null
-  const { inviteId, name, username, isDeleted } = row
-  return { inviteId, name, userId: row.userId, username: isDeleted ? deletedUsername : username }
+  const { isDeleted, ...invitation } = row
+  return { ...invitation, username: isDeleted ? deletedUsername : row.username }
 }

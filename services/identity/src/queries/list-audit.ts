@@ -1,12 +1,12 @@
 import type { auditQuery } from '@gatehouse/contracts'
-import { findPage, type Page } from '@gatehouse/database'
+import { findPage } from '@gatehouse/database'
 import { AuditEntry } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { dayMs, firstIdOf, startOfDay } from './days.ts'
 
 /** A range of days is a range of ids. Contract: 5, audit; Design: invariant 13. */
-export async function listAudit(em: EntityManager, query: z.infer<typeof auditQuery>): Promise<Page<AuditEntry>> {
+export async function listAudit(em: EntityManager, query: z.infer<typeof auditQuery>) {
   const { actor, subject, action, after, before, limit, cursor } = query
   const where: FilterQuery<AuditEntry>[] = []
   if (actor === 'operator') where.push({ actorId: null, actorUsername: actor })
@@ -15,13 +15,8 @@ export async function listAudit(em: EntityManager, query: z.infer<typeof auditQu
   if (action) where.push({ action })
   if (after) where.push({ id: { $gte: firstIdOf(startOfDay(after).getTime()) } })
   if (before) where.push({ id: { $lt: firstIdOf(startOfDay(before).getTime() + dayMs) } })
-  return await findPage(em, AuditEntry, { where: { $and: where }, limit, cursor })
-}
-
-/** Contract: 5. */
-export function auditReply(entry: AuditEntry) {
-  const { id, action, targetType, detail } = entry
-  return {
+  const { rows, nextCursor } = await findPage(em, AuditEntry, { where: { $and: where }, limit, cursor })
+  const entries = rows.map(({ id, action, targetType, detail, ...entry }) => ({
     id,
     action,
     actorId: entry.actorId ?? null,
@@ -31,5 +26,6 @@ export function auditReply(entry: AuditEntry) {
     targetName: entry.targetName ?? null,
     detail,
     createdAt: entry.createdAt.getTime(),
-  }
+  }))
+  return { entries, nextCursor }
 }

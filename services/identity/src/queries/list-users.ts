@@ -32,26 +32,20 @@ function isAmong(em: EntityManager, where: FilterQuery<User>): FilterQuery<User>
 }
 
 function statementOf(em: EntityManager, selected: string, where: FilterQuery<User>) {
-  const query = em
-    .createQueryBuilder(User, 'u')
-    .select(raw(selected))
-    .where(where as object)
+  const selection = em.createQueryBuilder(User, 'u').select(raw(selected))
+  const query = selection.where(where as object)
   return { sql: query.getQuery(), values: [...query.getParams()] }
 }
 
 /** Beyond ten thousand it is what the planner thinks. */
 export async function countUsers(em: EntityManager, where: FilterQuery<User>) {
   const { sql, values } = statementOf(em, '1', where)
-  const [counted] = await em.execute<{ count: string }[]>(
-    `select count(*) from (${sql} limit ${exactTotal + 1}) as matching`,
-    values,
-  )
+  const counting = `select count(*) from (${sql} limit ${exactTotal + 1}) as matching`
+  const [counted] = await em.execute<{ count: string }[]>(counting, values)
   const total = Number(counted?.count)
   if (total <= exactTotal) return { total }
-  const [plan] = await em.execute<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }[]>(
-    `explain (format json) ${sql}`,
-    values,
-  )
+  type Plan = { 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }
+  const [plan] = await em.execute<Plan[]>(`explain (format json) ${sql}`, values)
   return { total: Math.max(total, plan?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0), totalIsEstimate: true as const }
 }
 
@@ -64,15 +58,11 @@ async function filterOf(em: EntityManager, query: UsersQuery): Promise<FilterQue
   if (joinedAfter) parts.push({ createdAt: { $gte: startOfDay(joinedAfter) } })
   if (joinedBefore) parts.push({ createdAt: { $lt: new Date(startOfDay(joinedBefore).getTime() + dayMs) } })
   if (suspended) parts.push({ suspendedAt: { $ne: null } })
-  if (invite) parts.push(cameBy(invite))
+  const redeemed = 'select user_id from invite_redemptions where invite_id = ?'
+  if (invite) parts.push({ [raw((alias) => `${alias}.id in (${redeemed})`, [invite])]: [] })
   const text = query.q?.trim()
   if (text) parts.push(await nameHas(em, text))
   return { $and: parts }
-}
-
-function cameBy(invite: string): FilterQuery<User> {
-  const redeemed = 'select user_id from invite_redemptions where invite_id = ?'
-  return { [raw((alias) => `${alias}.id in (${redeemed})`, [invite])]: [] }
 }
 
 /** Shorter texts have no trigram of their own: those at the start of a word are found. */
@@ -96,22 +86,16 @@ function orderOf(sort: UsersQuery['sort']): QueryOrderMap<User>[] {
 function isAfter(cursor: string, sort: UsersQuery['sort']): FilterQuery<User> {
   const columns = isByName(sort) ? ['username'] : ['created_at', 'id']
   const sign = sort === 'az' || sort === 'oldest' ? '>' : '<'
-  const isBeyond = raw(
-    (alias) =>
-      `(${columns.map((column) => `${alias}.${column}`).join()}) ${sign} (select ${columns.join()} from users where id = ?)`,
-    [cursor],
-  )
-  return { [isBeyond]: [] }
+  const last = `(select ${columns.join()} from users where id = ?)`
+  const columnsOf = (alias: string) => columns.map((column) => `${alias}.${column}`).join()
+  return { [raw((alias) => `(${columnsOf(alias)}) ${sign} ${last}`, [cursor])]: [] }
 }
 
 /** The home instances of the live users and stubs, in the order of the alphabet. One step of the index for each. Contract: 5. */
 export async function listUserInstances(em: EntityManager): Promise<string[]> {
   const next = 'select min(home_instance) as host from users where not is_deleted and home_instance'
-  const rows = await read<{ host: string }>(
-    em,
-    `with recursive hosts as (
-       ${next} is not null union all select (${next} > host) from hosts where host is not null
-     ) select host from hosts where host is not null`,
-  )
-  return rows.map(({ host }) => host)
+  const sql = `with recursive hosts as (
+      ${next} is not null union all select (${next} > host) from hosts where host is not null
+    ) select host from hosts where host is not null`
+  return (await read<{ host: string }>(em, sql)).map(({ host }) => host)
 }

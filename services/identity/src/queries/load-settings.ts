@@ -2,20 +2,15 @@ import { instanceProfileNames } from '@gatehouse/contracts'
 import { batchedRead } from '@gatehouse/database'
 import { InstanceSettings } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { IdentityConfig } from '../config.ts'
-
-const gates = [
-  'registrationOpen',
-  'federatedRegistrationOpen',
-  'autoAcceptPeering',
-  'stubUpgradesNeedProof',
-  'requireSecondFactorForAdmins',
-] as const
 
 const readById = batchedRead({
   name: 'instance_settings',
   entity: InstanceSettings,
-  properties: [...gates, 'id', 'instanceId', 'instanceName', ...instanceProfileNames],
+  properties: [
+    ...(['id', 'instanceId', 'instanceName', ...instanceProfileNames] as const),
+    ...(['registrationOpen', 'federatedRegistrationOpen', 'autoAcceptPeering'] as const),
+    ...(['stubUpgradesNeedProof', 'requireSecondFactorForAdmins'] as const),
+  ],
   key: 'id',
 })
 
@@ -28,10 +23,9 @@ export async function loadSettings(em: EntityManager): Promise<PlainSettings> {
   return settings
 }
 
+type Gate = Pick<PlainSettings, 'registrationOpen'>
+
 /** The environment decides while the settings do not. Spec: Registration 3. */
-export function isRegistrationOpen(
-  settings: Pick<InstanceSettings, 'registrationOpen'>,
-  config: Pick<IdentityConfig, 'registrationOpen'>,
-): boolean {
+export function isRegistrationOpen(settings: Gate, config: { registrationOpen: boolean }): boolean {
   return settings.registrationOpen ?? config.registrationOpen
 }

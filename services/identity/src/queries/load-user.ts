@@ -1,16 +1,12 @@
+import { baseUsername, normalizeUsername, snowflake } from '@gatehouse/contracts'
 import { batchedRead, bigintArray, read } from '@gatehouse/database'
-import { User, assertCurrent, plainUserProperties, type ActingCaller, type PlainUser } from '@gatehouse/domain'
+import { User, assertCurrent, plainUserProperties, stubPasswordHash } from '@gatehouse/domain'
+import type { ActingCaller, PlainUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { normalizeUsername } from '@gatehouse/contracts'
 
-const readById = batchedRead({
-  name: 'users_by_id',
-  entity: User,
-  properties: plainUserProperties,
-  key: 'id',
-})
+const readById = batchedRead({ name: 'users_by_id', entity: User, properties: plainUserProperties, key: 'id' })
 
 /** For reads outside of transactions. Throws user_unknown. */
 export async function loadUser(em: EntityManager, userId: string): Promise<PlainUser> {
@@ -40,10 +36,9 @@ export async function lockInOrder(em: EntityManager, userIds: readonly string[])
 
 /** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5. */
 export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }[]> {
-  type Row = { id: string; counts: boolean }
   const sql = `select id::text as id, home_instance is null and not is_deleted and suspended_at is null as counts
     from users where is_admin order by users.id for no key update`
-  return (await read<Row>(em, sql)).filter(({ counts }) => counts)
+  return (await read<{ id: string; counts: boolean }>(em, sql)).filter(({ counts }) => counts)
 }
 
 /** Throws user_unknown, target_deleted. */
@@ -53,12 +48,11 @@ export function requireLive(user: User | null): User {
   return user
 }
 
-const greatestId = 2n ** 63n - 1n
-
 /** `id:` or `name:` in front decides: a name may be the digits of another id. Throws user_unknown, user_ambiguous. */
 export async function findUser(em: EntityManager, reference: string): Promise<User> {
   const [, kind, text = ''] = /^(?:(id|name):)?(.*)$/s.exec(reference) ?? []
-  const byId = kind !== 'name' && isId(text) ? await em.findOne(User, { id: text }) : null
+  const isId = kind !== 'name' && !text.startsWith('0') && snowflake.safeParse(text).success
+  const byId = isId ? await em.findOne(User, { id: text }) : null
   const byName = kind !== 'id' ? await em.findOne(User, { username: normalizeUsername(text) }) : null
   if (byId && byName && byId.id !== byName.id) throw refuse.user_ambiguous()
   const user = byId ?? byName
@@ -66,4 +60,29 @@ export async function findUser(em: EntityManager, reference: string): Promise<Us
   return user
 }
 
-const isId = (text: string): boolean => /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= greatestId
+/** `homeInstance` in lower case. The base of `username` counts. */
+export type FederatedIdentity = { homeInstance: string; homeUserId: string | null; username: string }
+
+/** By id at home, else by base name: accounts before stubs, none with another id. Contract: 3, the federated lookup. */
+export async function findFederatedUser(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
+  const { homeInstance, homeUserId } = identity
+  if (homeUserId !== null) {
+    const known = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
+    if (known) return known
+  }
+  const sql = `select id::text as id from users
+    where home_instance = ? and split_part(username, '@', 1) = ? and not is_deleted
+      and (?::text is null or home_user_id is null)
+    order by password_hash = ?, users.id limit 1`
+  const parameters = [homeInstance, baseUsername(identity.username), homeUserId, stubPasswordHash]
+  const [namesake] = await read<{ id: string }>(em, sql, parameters)
+  return namesake ? await em.findOne(User, { id: namesake.id }) : null
+}
+
+type RemoteIdentity = { homeUserId: string; homeInstance: string }
+
+/** The live account, else a tombstone. Spec: Tombstone, resolver. */
+export async function findIdentity(em: EntityManager, { homeUserId, homeInstance }: RemoteIdentity) {
+  const where = { homeUserId, homeInstance: homeInstance.toLowerCase() }
+  return await em.findOne(User, where, { orderBy: { isDeleted: 'asc', id: 'desc' } })
+}

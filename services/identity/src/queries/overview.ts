@@ -18,18 +18,13 @@ export async function overview({ orm, clock }: Pick<Deps, 'orm' | 'clock'>) {
   ])
   if (!counts) throw new Error('the database counts nothing')
   const { admins, invites, ...others } = counts
-  return {
-    version,
-    accounts: { total, ...exactness },
-    ...others,
-    registrations,
-    firstSteps: {
-      isNamed: settings.instanceName !== limits.instanceNameDefault,
-      isRegistrationDecided: settings.registrationOpen !== null,
-      hasInvited: invites > 0 || total > 1,
-      hasSecondAdmin: admins > 1,
-    },
+  const firstSteps = {
+    isNamed: settings.instanceName !== limits.instanceNameDefault,
+    isRegistrationDecided: settings.registrationOpen !== null,
+    hasInvited: invites > 0 || total > 1,
+    hasSecondAdmin: admins > 1,
   }
+  return { version, accounts: { total, ...exactness }, ...others, registrations, firstSteps }
 }
 
 type Counts = Record<'online' | 'waitingApprovals' | 'peersInTrouble' | 'ordersOverdue' | 'admins' | 'invites', number>

@@ -1,51 +1,62 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
+import { isRefusal } from '@gatehouse/runtime'
 import { answer, callerOf, describeClient, requestIdOf, type AppState } from '@gatehouse/service-kit'
 import type { ParameterizedContext } from 'koa'
 import type { Deps } from '../deps.ts'
-import { logIn } from '../operations/credentials/log-in.ts'
+import { logIn, type LoggedIn } from '../operations/credentials/log-in.ts'
 import { recover } from '../operations/credentials/recover.ts'
 import { logInByPasskey, offerPasskeyLogin } from '../operations/passkeys/log-in-by-passkey.ts'
 import { checkUsername } from '../operations/registration/check-username.ts'
 import { registerFederated } from '../operations/registration/register-federated.ts'
 import { registerLocal } from '../operations/registration/register-local.ts'
 import { loadSettings } from '../queries/load-settings.ts'
-import { credentialsReply } from '../replies/credentials-reply.ts'
-import { instanceReply } from '../replies/instance-replies.ts'
+import { credentialsReply, instanceReply } from '../replies/replies.ts'
 
-/** Who sent a request that is answered with a token. */
-function senderOf(ctx: ParameterizedContext<AppState>) {
+/** What a request says that is answered with a token, and who sent it. */
+function sent<Input extends object>(input: Input, ctx: ParameterizedContext<AppState>) {
   const { address } = callerOf(ctx)
-  return { address, client: describeClient(ctx.req, address), requestId: requestIdOf(ctx) }
+  return { ...input, address, client: describeClient(ctx.req, address), requestId: requestIdOf(ctx) }
 }
 
 /** Contract: 3; Spec: Registration 9. */
 export function authRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
+  const registrations = deps.metrics.counter('gatehouse_registrations_total', 'Registrations by outcome', ['outcome'])
+  const logins = deps.metrics.counter('gatehouse_logins_total', 'Logins by outcome', ['outcome'])
+  /** `healed`: the home instance verified the password. */
+  const replyTo = async (login: Promise<LoggedIn>) =>
+    credentialsReply(deps, await counted(logins, login, ({ refreshed }) => (refreshed ? 'healed' : 'accepted')))
   answer(router, endpoints.register, async (input, ctx) => {
-    const registration = { ...input, ...senderOf(ctx) }
-    const { homeInstance } = input
+    const { homeInstance, ...registration } = sent(input, ctx)
     const registering =
       homeInstance === null
         ? registerLocal(deps, registration)
         : registerFederated(deps, { ...registration, homeInstance })
-    const registered = await deps.counters.registration(registering)
+    const registered = await counted(registrations, registering, ({ created }) => (created ? 'created' : 'upgraded'))
     ctx.status = registered.created ? 201 : 200
     return credentialsReply(deps, registered)
   })
   answer(router, endpoints.checkUsername, ({ username }) => checkUsername(deps, username))
-  answer(router, endpoints.login, async (input, ctx) => {
-    const loggedIn = await deps.counters.login(logIn(deps, { ...input, ...senderOf(ctx) }))
-    return credentialsReply(deps, loggedIn)
-  })
+  answer(router, endpoints.login, (input, ctx) => replyTo(logIn(deps, sent(input, ctx))))
   answer(router, endpoints.passkeyOptions, () => offerPasskeyLogin(deps))
-  answer(router, endpoints.logInByPasskey, async (input, ctx) => {
-    const loggedIn = await deps.counters.login(logInByPasskey(deps, { ...input, ...senderOf(ctx) }))
-    return credentialsReply(deps, loggedIn)
+  answer(router, endpoints.logInByPasskey, (input, ctx) => replyTo(logInByPasskey(deps, sent(input, ctx))))
+  answer(router, endpoints.recover, async (input, ctx) => {
+    return credentialsReply(deps, await recover(deps, sent(input, ctx)))
   })
-  answer(router, endpoints.recover, async (input, ctx) =>
-    credentialsReply(deps, await recover(deps, { ...input, ...senderOf(ctx) })),
-  )
-  answer(router, endpoints.instanceInfo, async () => instanceReply(await loadSettings(deps.orm.em), deps.config))
+  answer(router, endpoints.instanceInfo, async () => instanceReply(await loadSettings(deps.orm.em), deps))
   return router
+}
+
+type Counter = { inc(labels: { outcome: string }): void }
+
+async function counted<T>(counter: Counter, result: Promise<T>, outcomeOf: (value: T) => string): Promise<T> {
+  try {
+    const value = await result
+    counter.inc({ outcome: outcomeOf(value) })
+    return value
+  } catch (error) {
+    counter.inc({ outcome: isRefusal(error) ? error.code : 'failed' })
+    throw error
+  }
 }

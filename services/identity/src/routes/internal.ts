@@ -1,10 +1,12 @@
 import Router from '@koa/router'
-import { operatorEndpoints as endpoints, accountStatesQuery } from '@gatehouse/contracts'
-import { adminView, sanitizeUser } from '@gatehouse/domain'
-import { callerOf, jsonBody, operatorsOnly, parseInput, requestIdOf, type AppState } from '@gatehouse/service-kit'
+import { accountStatesQuery, endpoints, operatorEndpoints } from '@gatehouse/contracts'
 import { readAccountStates } from '@gatehouse/database'
+import { adminView, sanitizeUser } from '@gatehouse/domain'
+import { answer, callerOf, jsonBody, operatorsOnly, parseInput, requestIdOf } from '@gatehouse/service-kit'
+import type { AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { createUser } from '../operations/administration/create-user.ts'
+import { listAccountChanges, readToldAccounts } from '../operations/told-accounts.ts'
 import { findUser } from '../queries/load-user.ts'
 
 /** For the command line. docs/decisions/operator-caller.md. */
@@ -12,13 +14,13 @@ export function operatorRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true, prefix: '/internal/operator' })
   router.use(operatorsOnly)
   const pathOf = ({ path }: { path: string }) => path.slice('/internal/operator'.length)
-  router.get(pathOf(endpoints.findUser), async (ctx) => {
-    const { user } = parseInput(endpoints.findUser.query, ctx.query)
+  router.get(pathOf(operatorEndpoints.findUser), async (ctx) => {
+    const { user } = parseInput(operatorEndpoints.findUser.query, ctx.query)
     const found = await findUser(deps.orm.em.fork(), user)
     ctx.body = { user: { ...sanitizeUser(found, true), ...adminView(found) } }
   })
-  router.post(pathOf(endpoints.createUser), jsonBody, async (ctx) => {
-    const account = parseInput(endpoints.createUser.body, ctx.request.body)
+  router.post(pathOf(operatorEndpoints.createUser), jsonBody, async (ctx) => {
+    const account = parseInput(operatorEndpoints.createUser.body, ctx.request.body)
     const input = { ...account, address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
     const { user, temporaryPassword } = await createUser(deps, input)
     ctx.status = 201
@@ -28,14 +30,19 @@ export function operatorRoutes(deps: Deps): Router<AppState> {
 }
 
 /** Gateways ask on a cache miss. Design: invariant 1. */
-export function accountStateRoutes({
-  orm,
-  accountStateCache,
-}: Pick<Deps, 'orm' | 'accountStateCache'>): Router<AppState> {
+export function accountStateRoutes({ orm, accountStateCache }: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   router.post(accountStatesQuery.path, jsonBody, async (ctx) => {
     const { userIds } = parseInput(accountStatesQuery.request, ctx.request.body)
     ctx.body = { states: await readAccountStates(orm.em, userIds), cacheId: accountStateCache.id() }
   })
+  return router
+}
+
+/** Contract: 3, upstreams. */
+export function upstreamRoutes(deps: Deps): Router<AppState> {
+  const router = new Router<AppState>({ sensitive: true })
+  answer(router, endpoints.readAccounts, async ({ ids }) => ({ accounts: await readToldAccounts(deps, ids) }))
+  answer(router, endpoints.listAccountChanges, (query) => listAccountChanges(deps, query))
   return router
 }

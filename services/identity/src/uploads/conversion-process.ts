@@ -41,16 +41,11 @@ async function refusalOf(path: string) {
   return decodingBytes(header) > budget ? 'image_too_costly' : undefined
 }
 
-/** Without memory the kernel ends this process, not the service. */
-function endFirstWithoutMemory(): void {
-  try {
-    writeFileSync('/proc/self/oom_score_adj', '1000')
-  } catch {
-    return
-  }
+try {
+  writeFileSync('/proc/self/oom_score_adj', '1000') // without memory the kernel ends this process, not the service
+} catch {
+  // Other systems have none.
 }
-
-endFirstWithoutMemory()
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({ operation: decoders })
 sharp.concurrency(1)

@@ -1,8 +1,10 @@
 import { constants } from 'node:fs'
-import { access, copyFile, lstat, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises'
+import { access, copyFile, lstat, open, readdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUploadName, tempUploadDir } from './upload-files.ts'
 import type { UploadStore } from './upload-store.ts'
+
+const withoutLinks = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export function createFileStore(folder: string): UploadStore {
   async function find(name: string) {
@@ -15,7 +17,8 @@ export function createFileStore(folder: string): UploadStore {
     check: () => access(folder),
     find,
     open: async (name, range) => {
-      const handle = isUploadName(name) ? await openWithoutLinks(join(folder, name)) : undefined
+      if (!isUploadName(name)) return null
+      const handle = await unlessAbsent(open(join(folder, name), withoutLinks), ['ELOOP', 'EISDIR'])
       if (!handle) return null
       const stats = await handle.stat()
       if (stats.isFile()) return { size: stats.size, content: handle.createReadStream(range) }
@@ -40,13 +43,6 @@ export function createFileStore(folder: string): UploadStore {
       }
     },
   }
-}
-
-async function openWithoutLinks(path: string): Promise<FileHandle | undefined> {
-  return await unlessAbsent(open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), [
-    'ELOOP',
-    'EISDIR',
-  ])
 }
 
 async function unlessAbsent<T>(work: Promise<T>, others: readonly string[] = []): Promise<T | undefined> {

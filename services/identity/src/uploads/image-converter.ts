@@ -1,10 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { createFairQueue, refuse } from '@gatehouse/runtime'
 import type { Log, Metrics } from '@gatehouse/service-kit'
 import type { JobResult } from '../child-process/serve-jobs.ts'
-import { startSupervisedChild, type SupervisedChild } from '../child-process/supervised-child.ts'
+import { startSupervisedChild } from '../child-process/supervised-child.ts'
 import { policy } from '../policy.ts'
 import type { Conversion, ConversionJob } from './conversion-process.ts'
-import { limitProcess } from './limit-process.ts'
 
 export type ImageConverter = AsyncDisposable & {
   /**
@@ -12,17 +12,11 @@ export type ImageConverter = AsyncDisposable & {
    * image_unreadable, image_too_large, image_too_costly, images_busy, unavailable, and may leave a part of the file.
    * Contract: 3, uploads.
    */
-  convert(image: ReceivedImage): Promise<number>
+  convert(image: { userId: string; path: string; target: string }): Promise<number>
 }
 
-type ReceivedImage = { userId: string; path: string; target: string }
 type QueuedJob = { job: ConversionJob; resolve(bytes: number): void; reject(error: Error): void }
-type ConverterOptions = {
-  log: Log
-  metrics: Metrics
-  memoryBytes?: number
-  seconds?: number
-}
+type ConverterOptions = { log: Log; metrics: Metrics; memoryBytes?: number; seconds?: number }
 
 /**
  * Accounts take turns, one image at a time. A conversion that exceeds its memory or time is killed with the process. The
@@ -31,14 +25,14 @@ type ConverterOptions = {
 export function startImageConverter(options: ConverterOptions): ImageConverter {
   const { log, metrics, memoryBytes = policy.imageMemoryBytes, seconds = policy.imageSeconds } = options
   const queue = createFairQueue<QueuedJob>({ capacity: policy.imageQueue, perSource: policy.imagesPerAccount })
-  let child: SupervisedChild<ConversionJob> | undefined
+  let child: ReturnType<typeof startChild> | undefined
   let running: (QueuedJob & { limit: Disposable }) | undefined
   let lastId = 0
   let closed = false
   metrics.gauge('gatehouse_images_waiting', 'Images that wait to be converted', () => queue.size())
 
   function startChild() {
-    return startSupervisedChild<ConversionJob, Conversion>({
+    return startSupervisedChild<Conversion>({
       name: 'conversion',
       program: new URL('./conversion-process.ts', import.meta.url),
       heapMib: 64,
@@ -105,3 +99,27 @@ export function startImageConverter(options: ConverterOptions): ImageConverter {
 
 const processEnded = () => refuse.unavailable({ headers: { 'Retry-After': '1' } })
 const busy = () => refuse.images_busy({ headers: { 'Retry-After': String(policy.imagesRetryAfterSeconds) } })
+
+type Limits = { pid: number; memoryBytes: number; seconds: number }
+
+/** Calls `onExceeded` once. Without /proc only the time is limited. */
+function limitProcess(limits: Limits, onExceeded: (what: 'memory' | 'time') => void): Disposable {
+  const deadline = performance.now() + limits.seconds * 1_000
+  const timer = setInterval(() => {
+    const isTooLarge = residentBytes(limits.pid) > limits.memoryBytes
+    if (!isTooLarge && performance.now() <= deadline) return
+    clearInterval(timer)
+    onExceeded(isTooLarge ? 'memory' : 'time')
+  }, policy.imageWatchMs)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+/** Synchronous: procfs answers from memory, in about 20 µs. */
+function residentBytes(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1_024
+  } catch {
+    return 0
+  }
+}

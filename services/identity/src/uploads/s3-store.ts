@@ -25,10 +25,8 @@ export function createS3Store(config: S3Config): UploadStore {
   /** Null when there is no such object. */
   async function send(url: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Response | null> {
     const limit = new AbortController()
-    const timer = setTimeout(
-      () => limit.abort(new Error('no answer in time')),
-      policy.s3AnswerMs + (body?.size ?? 0) / policy.s3BytesPerMs,
-    )
+    const limitMs = policy.s3AnswerMs + (body?.size ?? 0) / policy.s3BytesPerMs
+    const timer = setTimeout(() => limit.abort(new Error('no answer in time')), limitMs)
     try {
       const given = { method, headers, ...(body && { body }), signal: limit.signal, redirect: 'manual' } as const
       const answer = await client.fetch(url, given)

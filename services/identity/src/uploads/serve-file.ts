@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
-import type { Context } from 'koa'
 import { refuse } from '@gatehouse/runtime'
+import type { Context } from 'koa'
 import type { ByteRange, UploadStore } from './upload-store.ts'
 
 /** Other files are downloads, so that no browser runs them. */
@@ -34,7 +34,14 @@ export async function serveFile(ctx: Context, store: UploadStore, filename: stri
   const isFresh = ctx.fresh
   const opened = 'content' in file || isFresh || ctx.method === 'HEAD' ? file : await store.open(filename, range)
   if (!opened) throw refuse.upload_unknown()
-  setFileHeaders(ctx, filename)
+  const type = imageTypes[extname(filename).toLowerCase()]
+  ctx.set({
+    'Content-Type': type ?? 'application/octet-stream',
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Accept-Ranges': 'bytes',
+    ...(type ? {} : { 'Content-Disposition': 'attachment' }),
+  })
   if (isFresh) {
     ctx.status = 304
     return
@@ -46,29 +53,16 @@ export async function serveFile(ctx: Context, store: UploadStore, filename: stri
   ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${size}`)
 }
 
-function setFileHeaders(ctx: Context, filename: string): void {
-  const type = imageTypes[extname(filename).toLowerCase()]
-  ctx.set({
-    'Content-Type': type ?? 'application/octet-stream',
-    'Cache-Control': 'public, max-age=31536000, immutable',
-    'Content-Security-Policy': "default-src 'none'; sandbox",
-    'Accept-Ranges': 'bytes',
-    ...(type ? {} : { 'Content-Disposition': 'attachment' }),
-  })
-}
-
 /** Undefined: the header is ignored, because it is malformed, or has another unit or several ranges. RFC 9110, 14. */
 export function parseByteRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
-  if (first === '') return suffixRange(Number(last), size)
+  if (first === '') {
+    const isEmpty = Number(last) === 0 || size === 0
+    return isEmpty ? 'unsatisfiable' : { start: Math.max(0, size - Number(last)), end: size - 1 }
+  }
   const start = Number(first)
   if (last !== '' && Number(last) < start) return undefined
   if (start >= size) return 'unsatisfiable'
   return { start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
-}
-
-function suffixRange(length: number, size: number): ByteRange | 'unsatisfiable' {
-  if (length === 0 || size === 0) return 'unsatisfiable'
-  return { start: Math.max(0, size - length), end: size - 1 }
 }

@@ -4,10 +4,8 @@ import { Unavailable } from '@gatehouse/runtime'
 /** Both included. */
 export type ByteRange = { start: number; end: number }
 
-export type FoundUpload = { size: number }
-
 /** `size` is that of the whole. Whoever opens it reads the content to its end, or destroys it. */
-export type OpenUpload = FoundUpload & { content: Readable }
+export type OpenUpload = { size: number; content: Readable }
 
 /**
  * Where uploads are, by their names. A name has all of its content or none, and never gets other content. Each method
@@ -19,7 +17,7 @@ export type UploadStore = {
   /** Throws UploadStoreRefused when the setting is wrong. */
   check(): Promise<void>
   /** Null for names that are none, folders and links too. */
-  find(name: string): Promise<FoundUpload | null>
+  find(name: string): Promise<{ size: number } | null>
   open(name: string, range?: ByteRange): Promise<OpenUpload | null>
   /** The file may be gone afterwards. */
   put(name: string, path: string): Promise<void>

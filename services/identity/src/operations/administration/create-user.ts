@@ -1,38 +1,23 @@
-import { normalizeUsername } from '@gatehouse/contracts'
-import { operator, type User } from '@gatehouse/domain'
+import { normalizeUsername, type operatorEndpoints } from '@gatehouse/contracts'
+import { operator } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
+import type { z } from 'zod'
 import { policy } from '../../policy.ts'
 import { enterAct } from '../change-account.ts'
-import {
-  insertAccount,
-  insertUniquely,
-  pickAvatarColor,
-  refuseTakenName,
-  type RegistrationDeps,
-} from '../registration/insert-account.ts'
-import { requireLocalUsername } from '../registration/username-form.ts'
+import { requireLocalUsername } from '../registration/check-username.ts'
+import { insertAccount, insertUniquely, pickAvatarColor, refuseTakenName } from '../registration/insert-account.ts'
+import type { Registration, RegistrationDeps } from '../registration/insert-account.ts'
 
-type NewUser = {
-  username: string
-  displayName?: string | null | undefined
-  password?: string | undefined
-  address: string
-  requestId?: string | undefined
-}
+type NewUser = z.infer<typeof operatorEndpoints.createUser.body> & Pick<Registration, 'address' | 'requestId'>
 
-/**
- * The gates of registration do not apply. Without a password the account gets a temporary one. Throws
- * username_length_invalid, username_characters_invalid, username_taken, hashing_busy. Spec: Registration 1, 9.
- */
-export async function createUser(
-  deps: RegistrationDeps,
-  { displayName = null, password, address, requestId, ...given }: NewUser,
-): Promise<{ user: User; temporaryPassword: string | null }> {
+/** No gate applies. Without a password the account gets a temporary one. Spec: Registration 1, 9. */
+export async function createUser(deps: RegistrationDeps, { password, address, requestId, ...given }: NewUser) {
   const username = normalizeUsername(given.username)
   requireLocalUsername(username)
   await refuseTakenName(deps.orm.em.fork(), username)
   const temporaryPassword = password ? null : randomToken(deps.random, policy.temporaryPasswordBytes)
   const passwordHash = await deps.hasher.hash(password ?? temporaryPassword ?? '', address)
+  const { displayName = null } = given
   const account = { username, passwordHash, displayName, avatarColor: pickAvatarColor(deps, undefined), home: null }
   const user = await insertUniquely(deps, async (em) => {
     const created = await insertAccount(deps, em, { ...account, requestId })

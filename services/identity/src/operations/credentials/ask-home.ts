@@ -8,15 +8,13 @@ import { policy } from '../../policy.ts'
 export type AskDeps = OperationContext & Pick<Deps, 'outbound' | 'config' | 'bus'>
 
 /** `second_factor`: the password is right. `no_answer`: nothing that is a yes or a no. */
-export type HomeVerdict = 'confirmed' | 'refused' | 'second_factor' | 'no_answer'
+type HomeVerdict = 'confirmed' | 'refused' | 'second_factor' | 'no_answer'
 
 type Asked = { homeInstance: string; username: string; password: string; requestId: string | undefined }
 
 /** Both questions share the ten seconds. Throws `Unavailable`. docs/decisions/login-repair.md. */
-export async function askHome(
-  deps: AskDeps,
-  { homeInstance, username, password, requestId }: Asked,
-): Promise<HomeVerdict> {
+export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeVerdict> {
+  const { homeInstance, username, password, requestId } = asked
   const { outbound, log, config, clock } = deps
   const endsAt = clock.now() + policy.homeCheckTimeoutMs
   try {
@@ -27,10 +25,12 @@ export async function askHome(
       body: JSON.stringify({ username, password }),
       timeoutMs: policy.homeCheckTimeoutMs,
     })
-    if (asksForSecondFactor(answer)) return 'second_factor'
+    // Its code is not asked for here: with it, this instance could log in there. docs/decisions/second-factor.md.
+    if (answer.status === 401 && fits(secondFactorRequired, answer)) return 'second_factor'
     if (answer.status === 401 || answer.status === 403) return 'refused'
     const left = Math.min(endsAt - clock.now(), policy.homeCheckTimeoutMs)
-    if (!isCredentials(answer) || left <= 0) return 'no_answer'
+    // Any web server may answer 200.
+    if (answer.status !== 200 || !fits(credentials, answer) || left <= 0) return 'no_answer'
     return await judgeInstance(deps, { host: homeInstance, requestId, timeoutMs: left })
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
@@ -39,11 +39,8 @@ export async function askHome(
   }
 }
 
-/** Any web server may answer 200. */
-const isCredentials = (answer: OutboundAnswer) => answer.status === 200 && fits(credentials, answer)
-
-/** Its code is not asked for here: with it, this instance could log in there. docs/decisions/second-factor.md. */
-const asksForSecondFactor = (answer: OutboundAnswer) => answer.status === 401 && fits(secondFactorRequired, answer)
+const credentials = z.object({ token: z.string().min(1) })
+const secondFactorRequired = z.object({ code: z.literal('second_factor_required') })
 
 function fits(schema: z.ZodType, { body }: OutboundAnswer): boolean {
   try {
@@ -53,10 +50,7 @@ function fits(schema: z.ZodType, { body }: OutboundAnswer): boolean {
   }
 }
 
-const credentials = z.object({ token: z.string().min(1) })
-const secondFactorRequired = z.object({ code: z.literal('second_factor_required') })
-
-type Question = { host: string; requestId?: string | undefined; timeoutMs: number }
+type Question = { host: string; requestId: string | undefined; timeoutMs: number }
 
 /** Throws `Unavailable` where nobody can be asked: the password may be right. */
 async function judgeInstance({ bus, log }: AskDeps, { host, requestId, timeoutMs }: Question): Promise<HomeVerdict> {

@@ -1,30 +1,20 @@
-import { passwordChanged } from '@gatehouse/contracts'
-import type { ActingCaller, User } from '@gatehouse/domain'
+import { passwordChanged, type changePasswordBody } from '@gatehouse/contracts'
+import type { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { loadCaller } from '../../queries/load-user.ts'
-import { changeSelf, recordAccountEvent } from '../change-account.ts'
+import { changeSelf, recordAccountEvent, type OwnAct } from '../change-account.ts'
 import { verifyOwnPassword } from './verify-password.ts'
 
-type PasswordChange = {
-  caller: ActingCaller
-  address: string
-  currentPassword?: unknown
-  newPassword: string
-  requestId?: string | undefined
-}
+type PasswordChange = z.infer<typeof changePasswordBody> & OwnAct & { address: string }
 
-/**
- * Revokes every earlier token. The fresh token is issued at `issuedAt` (ms), the time of the change, so the next change
- * revokes it. Throws current_password_required, current_password_incorrect, password_changed_meanwhile, account_deleted,
- * token_revoked, hashing_busy. Spec: change-password 1-4.
- */
-export async function changePassword(
-  deps: OperationContext & Pick<Deps, 'hasher' | 'afterCommit'>,
-  { caller, address, currentPassword, newPassword, requestId }: PasswordChange,
-): Promise<{ user: User; issuedAt: number }> {
+const refusals = { missing: 'current_password_required', wrong: 'current_password_incorrect' } as const
+
+/** Revokes every earlier token. The fresh one is of `issuedAt`, the time of the change. Spec: change-password 1-4. */
+export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher'>, change: PasswordChange) {
+  const { caller, address, currentPassword, newPassword, requestId } = change
   const before = await loadCaller(deps, caller)
-  const refusals = { missing: 'current_password_required', wrong: 'current_password_incorrect' } as const
   await verifyOwnPassword(deps, before, { password: currentPassword, address, ...refusals })
   const passwordHash = await deps.hasher.hash(newPassword, address)
   const { state, ...changed } = await changeSelf(deps, caller, async (user, em) => {

@@ -1,38 +1,25 @@
 import { sessionsEnded } from '@gatehouse/contracts'
-import type { ActingAdmin, ActingCaller, Actor, User } from '@gatehouse/domain'
-import { refuse } from '@gatehouse/runtime'
+import type { Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { loadCaller } from '../../queries/load-user.ts'
-import { changeSelf, recordAccountEvent, actorOf, changeOther, enterAct } from '../change-account.ts'
-import { verifyOwnPassword } from './verify-password.ts'
+import { actorOf, changeOther, enterAct, recordAccountEvent } from '../change-account.ts'
+import type { AdminAct, Cause } from '../change-account.ts'
+import { changeConfirmed, type Confirmed } from './verify-password.ts'
 
-type EndingDeps = OperationContext & Pick<Deps, 'afterCommit'>
-type Ending = { caller: ActingCaller; address: string; password?: unknown; requestId?: string | undefined }
-
-/**
- * Ends all own sessions. `issuedAt` (ms) is the time of issue of the fresh token. Throws password_required,
- * password_incorrect, account_deleted, token_revoked, hashing_busy. Contract: 3, sessions/end.
- */
-export async function endSessions(
-  deps: EndingDeps & Pick<Deps, 'hasher'>,
-  { caller, address, password, requestId }: Ending,
-): Promise<{ user: User; issuedAt: number }> {
-  const before = await loadCaller(deps, caller)
-  await verifyOwnPassword(deps, before, { password, address })
-  const { state, ...ended } = await changeSelf(deps, caller, async (user, em) => {
-    if (before.isLocal() && user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
-    return await end(deps, em, { user, actor: actorOf(user), requestId })
-  })
+/** Ends all own sessions. `issuedAt` (ms) is the time of issue of the fresh token. Contract: 3, sessions/end. */
+export async function endSessions(deps: OperationContext & Pick<Deps, 'hasher'>, given: Confirmed) {
+  const { requestId } = given
+  const { state, ...ended } = await changeConfirmed(deps, given, (user, em) =>
+    end(deps, em, { user, actor: actorOf(user), requestId }),
+  )
   await deps.afterCommit.invalidateCache(state)
   return ended
 }
 
-type EndingOfOther = { userId: string; actor: ActingAdmin; requestId?: string | undefined }
-
-/** The password stays. Throws user_unknown, target_deleted, and as `assertCallerCurrent` does. Contract: 5, sessions/end. */
-export async function endUserSessions(deps: EndingDeps, { userId, actor, requestId }: EndingOfOther): Promise<void> {
-  const { state } = await changeOther(deps, { userId, actor }, async (user, em) => {
+/** The password stays. Contract: 5, sessions/end. */
+export async function endUserSessions(deps: OperationContext, act: AdminAct): Promise<void> {
+  const { actor, requestId } = act
+  const { state } = await changeOther(deps, act, async (user, em) => {
     const ended = await end(deps, em, { user, actor, requestId })
     enterAct(em, { action: 'user.sessions-ended', user, actor, at: ended.issuedAt })
     return ended
@@ -40,9 +27,7 @@ export async function endUserSessions(deps: EndingDeps, { userId, actor, request
   await deps.afterCommit.invalidateCache(state)
 }
 
-type Ended = { user: User; actor: Actor; requestId: string | undefined }
-
-async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Ended) {
+async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Cause & { actor: Actor }) {
   const issuedAt = user.endSessions(await deps.databaseTime(em))
   const state = await recordAccountEvent(em, deps, sessionsEnded, { user, at: issuedAt, actor, requestId })
   return { user, issuedAt, state }

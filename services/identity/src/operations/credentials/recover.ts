@@ -1,38 +1,24 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { passwordReset, snowflake } from '@gatehouse/contracts'
+import { passwordReset, snowflake, type recoverBody } from '@gatehouse/contracts'
 import { Passkey, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import type { ClientDescription } from '@gatehouse/service-kit'
+import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { changeUser, recordAccountEvent, actorOf, enterAct } from '../change-account.ts'
-import type { FactorDeps } from '../second-factor/judge-code.ts'
-import { judgeSecondFactor } from './log-in.ts'
-import { recordSignIn } from './sign-ins.ts'
+import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
+import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
+import { recordSignIn, type Sender } from './sign-ins.ts'
 
-type Recovery = {
-  token?: unknown
-  newPassword: string
-  code?: string | null | undefined
-  address: string
-  client: ClientDescription
-  requestId?: string | undefined
-}
 type Link = { userId: string; hash: string }
 
 /** Of 256 random bits, so it needs no salt. */
-export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
-}
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /**
  * Takes the password that a person chose by a link of an admin. The link is judged before the hash is computed, and again
- * under the account's lock: it counts once. A second factor is asked for as at the login. Throws recovery_link_invalid,
- * second_factor_required, second_factor_wrong, second_factor_blocked, hashing_busy. Contract: 3, recover.
+ * under the account's lock: it counts once. A second factor is asked for as at the login. Contract: 3, recover.
  */
-export async function recover(
-  deps: FactorDeps & Pick<Deps, 'hasher' | 'afterCommit'>,
-  { token, newPassword, code, address, client, requestId }: Recovery,
-): Promise<{ user: User; issuedAt: number }> {
+export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery: z.infer<typeof recoverBody> & Sender) {
+  const { token, newPassword, code, address, client, requestId } = recovery
   const link = parseLink(token)
   const em = deps.orm.em.fork()
   const known = requireValid(await em.findOne(User, { id: link.userId }), link, await deps.databaseTime(em))
@@ -41,9 +27,7 @@ export async function recover(
   const recovered = await changeUser(deps, link.userId, async (found, em) => {
     const now = await deps.databaseTime(em)
     const user = requireValid(found, link, now)
-    const refusal = user.secondFactor
-      ? await judgeSecondFactor(deps, em, { user, code: code || undefined, requestId })
-      : undefined
+    const refusal = await judgeLoginCode(deps, em, { user, code, requestId })
     if (refusal) return { refusal }
     const issuedAt = user.recover(passwordHash, now)
     await em.nativeDelete(Passkey, { userId: user.id })
@@ -61,20 +45,17 @@ export async function recover(
   return recovered
 }
 
-/** Throws recovery_link_invalid. */
 function parseLink(token: unknown): Link {
-  const [, userId, secret] = typeof token === 'string' ? (/^([1-9][0-9]*)\.([\w-]{43})$/.exec(token) ?? []) : []
+  const [, userId = '', secret] = typeof token === 'string' ? (/^([1-9][0-9]*)\.([\w-]{43})$/.exec(token) ?? []) : []
   if (!secret || !snowflake.safeParse(userId).success) throw refuse.recovery_link_invalid()
-  return { userId: userId ?? '', hash: hashSecret(secret) }
+  return { userId, hash: hashSecret(secret) }
 }
 
-/** Throws recovery_link_invalid. */
 function requireValid(user: User | null, { hash }: Link, now: number): User {
   const isOffered = user?.recoveryHash != null && isEqual(user.recoveryHash, hash)
   if (!isOffered || !user.isLocal() || (user.recoveryExpiresAt ?? 0) <= now) throw refuse.recovery_link_invalid()
   return user
 }
 
-function isEqual(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
-}
+const isEqual = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))

@@ -1,7 +1,9 @@
-import type { ActingCaller, User } from '@gatehouse/domain'
+import type { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 import { loadCaller } from '../../queries/load-user.ts'
+import { changeSelf, type OwnAct } from '../change-account.ts'
 
 type Attempt = {
   password: unknown
@@ -21,16 +23,30 @@ export async function verifyOwnPassword(
   if (!(await hasher.verify(password, user.passwordHash, address))) throw refuse[wrong]()
 }
 
-/**
- * Compares with the local hash only. A token that is revoked meanwhile learns nothing. Throws account_deleted,
- * token_revoked, hashing_busy. Contract: 3, verify-password.
- */
-export async function verifyPassword(
+/** By the own password. */
+export type Confirmed = OwnAct & { address: string; password?: unknown }
+
+/** A change that the own password confirms, if it is still the same. `judge` may refuse before and under the lock. */
+export async function changeConfirmed<T>(
   deps: Pick<Deps, 'orm' | 'hasher'>,
-  { caller, password, address }: { caller: ActingCaller; password: string; address: string },
-): Promise<boolean> {
+  { caller, address, password, judge }: Confirmed & { judge?: (user: User) => void },
+  change: (user: User, em: EntityManager) => Promise<T>,
+): Promise<T> {
+  const before = await loadCaller(deps, caller)
+  judge?.(before)
+  await verifyOwnPassword(deps, before, { password, address })
+  return await changeSelf(deps, caller, async (user, em) => {
+    judge?.(user)
+    if (before.isLocal() && user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
+    return await change(user, em)
+  })
+}
+
+/** Compares with the local hash only. A token that is revoked meanwhile learns nothing. Contract: 3, verify-password. */
+export async function verifyPassword(deps: Pick<Deps, 'orm' | 'hasher'>, given: Confirmed & { password: string }) {
+  const { caller, password, address } = given
   const { passwordHash } = await loadCaller(deps, caller)
   const valid = await deps.hasher.verify(password, passwordHash, address)
   await loadCaller(deps, caller)
-  return valid
+  return { valid }
 }

@@ -1,64 +1,40 @@
 import type { deleteSelfBody } from '@gatehouse/contracts'
-import {
-  User,
-  assertCallerCurrent,
-  deletedUsername,
-  assertCurrent,
-  recordAudit,
-  type ActingCaller,
-  type ActingAdmin,
-} from '@gatehouse/domain'
-import { refuse } from '@gatehouse/runtime'
-import type { z } from 'zod'
 import { transaction } from '@gatehouse/database'
+import { User, assertCallerCurrent, assertCurrent, deletedUsername, recordAudit } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { loadCaller, lockLocalAdmins, lockUser, requireLive } from '../../queries/load-user.ts'
-import { changeSelf } from '../change-account.ts'
+import { changeSelf, type AdminAct, type OwnAct } from '../change-account.ts'
 import { verifyOwnPassword } from '../credentials/verify-password.ts'
-import { askBeforeDeletion } from './ask-upstreams.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from './delete-locked-account.ts'
+import { askBeforeDeletion } from './upstream-deletions.ts'
 
-type OwnDeletion = z.infer<typeof deleteSelfBody> & {
-  caller: ActingCaller
-  address: string
-  requestId?: string | undefined
-}
+type OwnDeletion = z.infer<typeof deleteSelfBody> & OwnAct & { address: string }
 
 const wrong = 'account_deletion_password_incorrect'
 
-/**
- * The last admin may delete the own account too: only the role is guarded. Throws account_deleted, token_revoked,
- * username_confirmation_mismatch, password_required, account_deletion_password_incorrect,
- * account_deletion_blocked_owned_spaces, upstream_unavailable, hashing_busy. Spec: DELETE self 1-4.
- */
-export async function deleteAccount(
-  deps: DeletionDeps & Pick<Deps, 'hasher'>,
-  { caller, username, password, address, requestId }: OwnDeletion,
-): Promise<void> {
+/** The last admin may delete the own account too: only the role is guarded. Spec: DELETE self 1-4. */
+export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, deletion: OwnDeletion): Promise<void> {
+  const { caller, username, password, address, requestId } = deletion
   const verified = await loadCaller(deps, caller)
   if (username !== verified.username) throw refuse.username_confirmation_mismatch()
   await verifyOwnPassword(deps, verified, { password, address, wrong })
-  const asked = await askBeforeDeletion(deps, caller.userId)
+  const audience = await askBeforeDeletion(deps, caller.userId)
   const state = await changeSelf(deps, caller, async (user, em) => {
     if (user.username !== username) throw refuse.username_confirmation_mismatch()
     if (user.isLocal() && user.passwordHash !== verified.passwordHash) throw refuse[wrong]()
-    return await deleteLockedAccount(deps, em, { user, mode: 'full', actor: null, requestId, asked })
+    return await deleteLockedAccount(deps, em, { user, mode: 'full', actor: null, requestId, audience })
   })
   await finishDeletion(deps, state)
 }
 
-/**
- * An admin deletes another account. Throws own_account, user_unknown, target_deleted, last_admin_deleted,
- * account_deletion_blocked_owned_spaces, upstream_unavailable, and as `assertCallerCurrent` does. Contract: 5.
- */
-export async function deleteUser(
-  deps: DeletionDeps,
-  { userId, actor, requestId }: { userId: string; actor: ActingAdmin; requestId?: string | undefined },
-): Promise<void> {
+/** An admin deletes another account. Contract: 5. */
+export async function deleteUser(deps: DeletionDeps, { userId, actor, requestId }: AdminAct): Promise<void> {
   if (userId === actor.userId) throw refuse.own_account()
   requireLive(await deps.orm.em.fork().findOne(User, { id: userId }))
-  const asked = await askBeforeDeletion(deps, userId)
+  const audience = await askBeforeDeletion(deps, userId)
   const deletion = async (em: EntityManager) => {
     const target = await em.findOne(User, { id: userId })
     // Admins who delete each other wait here, and then find themselves deleted.
@@ -66,7 +42,7 @@ export async function deleteUser(
     if (actor.userId !== null) assertCurrent(await em.findOne(User, { id: actor.userId }), actor, { admin: true })
     const user = requireLive(await lockUser(em, userId))
     const wasAdmin = user.isAdmin
-    const state = await deleteLockedAccount(deps, em, { user, mode: 'full', actor, requestId, asked })
+    const state = await deleteLockedAccount(deps, em, { user, mode: 'full', actor, requestId, audience })
     const at = new Date(deps.clock.now())
     recordAudit(em, { action: 'user.deleted', actor, target: { type: 'user', id: userId, name: deletedUsername }, at })
     await em.flush()

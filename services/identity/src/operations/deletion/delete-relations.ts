@@ -32,7 +32,7 @@ export async function deleteRelations(em: EntityManager, userId: string): Promis
   await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
   for (const shared of sharedRows) {
     await lockInOrder(em, shared, userId)
-    await changeRows(em, `delete from ${shared.table} where ${anyOf(shared.columns)}`, both(userId))
+    await changeRows(em, `delete from ${shared.table} where ${anyOf(shared.columns)}`, [userId, userId])
   }
   for (const { table, key, moderator } of await findExisting(em, moderation)) {
     await lockInOrder(em, { table, key, columns: ['user_id', moderator] }, userId)
@@ -41,10 +41,7 @@ export async function deleteRelations(em: EntityManager, userId: string): Promis
   }
 }
 
-/**
- * An instance may lack a table, and naming it would abort the transaction. Asked each time: a migration of another
- * service may add one while this process runs.
- */
+/** An instance may lack a table; naming it would abort. Asked each time: a migration may add one meanwhile. */
 export async function findExisting<T extends { table: string }>(em: EntityManager, tables: readonly T[]): Promise<T[]> {
   const sql = 'select name from unnest(?::text[]) as name where to_regclass(name) is not null'
   const rows = await read<{ name: string }>(em, sql, [`{${tables.map(({ table }) => table).join(',')}}`])
@@ -56,8 +53,7 @@ export async function findExisting<T extends { table: string }>(em: EntityManage
 async function lockInOrder(em: EntityManager, { table, key, columns }: SharedTable, userId: string): Promise<void> {
   const sql = `with locked as (select 1 from ${table} where ${anyOf(columns)} order by ${key} for update)
     select count(*) from locked`
-  await em.execute(sql, both(userId))
+  await em.execute(sql, [userId, userId])
 }
 
 const anyOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(' or ')
-const both = (userId: string) => [userId, userId]

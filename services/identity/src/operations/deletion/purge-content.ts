@@ -1,6 +1,7 @@
-import { changeRows, bigintArray, read } from '@gatehouse/database'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { DeletionMode } from '@gatehouse/contracts'
+import { bigintArray, changeRows, read } from '@gatehouse/database'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { deleteFiles } from '../../uploads/upload-files.ts'
 
 /**
  * Groups pass to the member who joined first. Channels without members are purged. Full mode also deletes the user's
@@ -9,12 +10,14 @@ import type { DeletionMode } from '@gatehouse/contracts'
 export async function leaveDirectMessages(em: EntityManager, userId: string, mode: DeletionMode): Promise<void> {
   const channelIds = await lockChannels(em, userId)
   await changeRows(em, 'delete from dm_members where user_id = ?', [userId])
-  await transferGroups(em, userId)
+  const transfer = `update dm_channels c set owner_id = (
+      select m.user_id from dm_members m where m.channel_id = c.id order by m.joined_at, m.user_id limit 1
+    )
+    where c.owner_id = ?`
+  await changeRows(em, transfer, [userId])
   const emptyIds = await lockEmptyChannels(em, channelIds)
-  await deleteReactions(em, {
-    ...{ table: 'dm_reactions', messages: 'dm_messages', on: 'm.channel_id = any(?::bigint[])' },
-    parameters: [mode === 'full' ? userId : null, bigintArray(emptyIds)],
-  })
+  const reactions = { table: 'dm_reactions', messages: 'dm_messages', on: 'm.channel_id = any(?::bigint[])' }
+  await deleteReactions(em, { ...reactions, parameters: [mode === 'full' ? userId : null, bigintArray(emptyIds)] })
   if (emptyIds.length > 0) await purgeChannels(em, bigintArray(emptyIds))
 }
 
@@ -28,14 +31,6 @@ async function lockChannels(em: EntityManager, userId: string): Promise<string[]
   return idsOf(await read(em, sql, [userId, userId]))
 }
 
-async function transferGroups(em: EntityManager, userId: string): Promise<void> {
-  const sql = `update dm_channels c set owner_id = (
-      select m.user_id from dm_members m where m.channel_id = c.id order by m.joined_at, m.user_id limit 1
-    )
-    where c.owner_id = ?`
-  await changeRows(em, sql, [userId])
-}
-
 /** Reads twice: the stronger lock waits for a member who is just joining. */
 async function lockEmptyChannels(em: EntityManager, channelIds: string[]): Promise<string[]> {
   if (channelIds.length === 0) return []
@@ -46,58 +41,40 @@ async function lockEmptyChannels(em: EntityManager, channelIds: string[]): Promi
 }
 
 async function purgeChannels(em: EntityManager, ids: string): Promise<void> {
-  await deleteFiles(em, {
-    sql: `delete from dm_attachments a using dm_messages m
-      where m.id = a.message_id and m.channel_id = any(?::bigint[]) returning a.filename`,
-    parameters: [ids],
-  })
+  const attachments = `delete from dm_attachments a using dm_messages m
+    where m.id = a.message_id and m.channel_id = any(?::bigint[]) returning a.filename`
+  await deleteFiles(em, attachments, [ids])
   await changeRows(em, 'delete from dm_messages where channel_id = any(?::bigint[])', [ids])
   await changeRows(em, 'delete from dm_channels where id = any(?::bigint[])', [ids])
 }
 
 /** Messages and reactions in spaces. Spec: Tombstone, full mode; Contract: 3, delete. */
 export async function purgeSpaceContent(em: EntityManager, userId: string): Promise<void> {
-  await deleteFiles(em, {
-    sql: `delete from message_attachments a using messages m
-      where m.id = a.message_id and m.author_id = ? returning a.filename`,
-    parameters: [userId],
-  })
+  const attachments = `delete from message_attachments a using messages m
+    where m.id = a.message_id and m.author_id = ? returning a.filename`
+  await deleteFiles(em, attachments, [userId])
   const embeds = 'delete from message_embeds e using messages m where m.id = e.message_id and m.author_id = ?'
   await changeRows(em, embeds, [userId])
-  await deleteReactions(em, {
-    ...{ table: 'message_reactions', messages: 'messages', on: 'm.author_id = ?' },
-    parameters: [userId, userId],
-  })
+  const reactions = { table: 'message_reactions', messages: 'messages', on: 'm.author_id = ?' }
+  await deleteReactions(em, { ...reactions, parameters: [userId, userId] })
   await changeRows(em, 'delete from messages where author_id = ?', [userId])
-}
-
-/** Records the files of deleted rows for removal. The statement returns `filename`. */
-export async function deleteFiles(em: EntityManager, { sql, parameters }: { sql: string; parameters: unknown[] }) {
-  const record = `with deleted as (${sql}) insert into file_removals (filename) select filename from deleted`
-  await changeRows(em, record, parameters)
 }
 
 /** `on`: which messages; `parameters`: the user, or null, and that of `on`. */
 type Reactions = { table: string; messages: string; on: string; parameters: [string | null, string] }
 
-/**
- * Deletes a user's reactions, and those on messages. Locks them in the order of their key: two users who are deleted at
- * once may have reacted to each other.
- */
-export async function deleteReactions(em: EntityManager, { table, messages, on, parameters }: Reactions) {
-  await changeRows(
-    em,
-    `with locked as (
-       select r.message_id, r.user_id, r.emoji from ${table} r
-       where (r.message_id, r.user_id, r.emoji) in (
-         select message_id, user_id, emoji from ${table} where user_id = ?::bigint
-         union
-         select o.message_id, o.user_id, o.emoji from ${table} o join ${messages} m on m.id = o.message_id where ${on}
-       )
-       order by r.message_id, r.user_id, r.emoji for update
-     )
-     delete from ${table} r using locked l
-     where r.message_id = l.message_id and r.user_id = l.user_id and r.emoji = l.emoji`,
-    parameters,
-  )
+/** Of a user, and on messages. Locked in the order of their key: two deleted users may have reacted to each other. */
+async function deleteReactions(em: EntityManager, { table, messages, on, parameters }: Reactions): Promise<void> {
+  const sql = `with locked as (
+      select r.message_id, r.user_id, r.emoji from ${table} r
+      where (r.message_id, r.user_id, r.emoji) in (
+        select message_id, user_id, emoji from ${table} where user_id = ?::bigint
+        union
+        select o.message_id, o.user_id, o.emoji from ${table} o join ${messages} m on m.id = o.message_id where ${on}
+      )
+      order by r.message_id, r.user_id, r.emoji for update
+    )
+    delete from ${table} r using locked l
+    where r.message_id = l.message_id and r.user_id = l.user_id and r.emoji = l.emoji`
+  await changeRows(em, sql, parameters)
 }

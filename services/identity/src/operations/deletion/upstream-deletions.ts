@@ -1,20 +1,54 @@
 import type { DeletionMode, UpstreamDeletionError } from '@gatehouse/contracts'
-import { changeRows, findPage, read, transaction } from '@gatehouse/database'
+import { changeRows, findPage, read, transaction, type PageRequest } from '@gatehouse/database'
 import { UpstreamDeletion } from '@gatehouse/domain'
-import { startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
+import { refuse, startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Deps, OperationContext } from '../../deps.ts'
+import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 
-type DeletionsDeps = OperationContext & Pick<Deps, 'upstreams'>
+export type OwnedSpace = { id: string; name: string }
+export type Blocked = (ownedSpaces: OwnedSpace[]) => Error
+
+export const blockedBySpaces: Blocked = (ownedSpaces) =>
+  refuse.account_deletion_blocked_owned_spaces({ fields: { ownedSpaces } })
+
+type AskingDeps = Pick<Deps, 'upstreams'>
+
+/**
+ * Call it before the transaction, so that no lock waits for an upstream. Gives who shares something with the account in
+ * further services, present or not. Contract: 5, Deletions at further services.
+ */
+export async function askBeforeDeletion(deps: AskingDeps, userId: string, blocked = blockedBySpaces) {
+  const [audience] = await Promise.all([listAudience(deps, userId), refuseOwnedSpaces(deps, userId, blocked)])
+  return audience
+}
+
+async function refuseOwnedSpaces({ upstreams }: AskingDeps, userId: string, blocked: Blocked): Promise<void> {
+  const ask = async (upstream: string) => ({
+    upstream,
+    spaces: (await upstreams.ask(upstream, 'ownedSpaces', { userId }))?.ownedSpaces,
+  })
+  const answers = await Promise.all(upstreams.answering('ownedSpaces').map(ask))
+  const owned = answers.flatMap(({ spaces }) => spaces ?? [])
+  if (owned.length > 0) throw blocked(owned)
+  const silent = answers.find(({ spaces }) => spaces === undefined)
+  if (!silent) return
+  const headers = { 'Retry-After': String(policy.upstreamRetryAfterSeconds) }
+  throw refuse.upstream_unavailable({ fields: { upstream: silent.upstream }, headers })
+}
+
+async function listAudience({ upstreams }: AskingDeps, userId: string): Promise<string[]> {
+  const ask = (upstream: string) => upstreams.ask(upstream, 'audience', { users: [userId] })
+  const answers = await Promise.all(upstreams.answering('audience').map(ask))
+  const groups = answers.flatMap((answer) => answer?.groups ?? []).filter(({ users }) => users.includes(userId))
+  return [...new Set(groups.flatMap(({ audience }) => audience))]
+}
+
 type Opened = { userId: string; mode: DeletionMode; at: number }
 
 /** In the transaction of the deletion. Contract: 5, Deletions at further services. */
-export async function openUpstreamDeletions(
-  em: EntityManager,
-  { upstreams }: Pick<Deps, 'upstreams'>,
-  { userId, mode, at }: Opened,
-): Promise<void> {
+export async function openUpstreamDeletions(em: EntityManager, { upstreams }: AskingDeps, opened: Opened) {
+  const { userId, mode, at } = opened
   const names = upstreams.answering('deletion')
   if (names.length === 0) return
   const sql = `insert into upstream_deletions (user_id, upstream, mode, given_at, next_attempt_at)
@@ -22,6 +56,7 @@ export async function openUpstreamDeletions(
   await changeRows(em, sql, [userId, mode, new Date(at), new Date(at), JSON.stringify(names)])
 }
 
+type DeletionsDeps = Pick<Deps, 'orm' | 'clock' | 'log' | 'upstreams'>
 type Due = { id: string; userId: string; mode: DeletionMode }
 
 /** Any number of replicas may run it. An attempt that a crash ended is repeated after its lease. */
@@ -65,10 +100,7 @@ async function takeDue({ orm, clock }: DeletionsDeps, upstream: string): Promise
 }
 
 /** Those of services that the file names no more stay, and are not asked for. Contract: 5, Deletions at further services. */
-export async function listUpstreamDeletions(
-  { orm, upstreams }: Pick<Deps, 'orm' | 'upstreams'>,
-  query: { limit: number; cursor?: string | undefined },
-) {
+export async function listUpstreamDeletions({ orm, upstreams }: DeletionsDeps, query: PageRequest) {
   const { rows, nextCursor } = await findPage(orm.em.fork(), UpstreamDeletion, query)
   const declared = new Set(upstreams.answering('deletion'))
   const deletions = rows.map(({ id, userId, upstream, mode, error, attempts, givenAt, nextAttemptAt }) => ({

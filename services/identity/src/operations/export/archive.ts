@@ -1,19 +1,9 @@
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import type { AccountState } from '@gatehouse/contracts'
 import { ZipFile } from 'yazl'
 
 /** Content is read when its turn comes, no faster than the archive is read. */
 export type ArchivePart = { name: string; content: Readable | AsyncIterable<Buffer>; compress: boolean }
-
-/** Throws account_deleted, token_revoked. */
-export type Judge = () => Promise<AccountState>
-
-export const textPart = (name: string, content: AsyncIterable<Buffer>): ArchivePart => ({
-  name,
-  content,
-  compress: true,
-})
 
 /** A ZIP archive. A part that fails destroys the stream. A stream that closes early closes its part. */
 export function createArchive(parts: AsyncIterable<ArchivePart>, { modifiedAt }: { modifiedAt: Date }): Readable {
@@ -44,7 +34,17 @@ async function writeParts(zip: ZipFile, parts: AsyncIterable<ArchivePart>, { mti
   }
 }
 
-export async function* toJsonArray(pages: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {
+export function jsonPart(name: string, value: object): ArchivePart {
+  const text = Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
+  return { name, content: Readable.from([text], { objectMode: false }), compress: true }
+}
+
+/** A JSON array of all rows. */
+export const rowsPart = (name: string, pages: AsyncIterable<readonly object[]>): ArchivePart => ({
+  ...{ name, content: toJsonArray(pages), compress: true },
+})
+
+async function* toJsonArray(pages: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const page of pages) {
     const rows = page.map((row) => JSON.stringify(row)).join(',\n')
@@ -52,8 +52,4 @@ export async function* toJsonArray(pages: AsyncIterable<readonly object[]>): Asy
     isFirst = false
   }
   yield Buffer.from(isFirst ? '[]\n' : '\n]\n')
-}
-
-export async function* toJson(value: object): AsyncGenerator<Buffer> {
-  yield Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
 }

@@ -1,62 +1,42 @@
-import {
-  avatarColors,
-  countCodePoints,
-  homeFields,
-  inOneLine,
-  pictureFields,
-  profileFields,
-  type applyRemoteProfiles,
-} from '@gatehouse/contracts'
+import { avatarColors, homeFields, inOneLine, pictureFields, profileFields } from '@gatehouse/contracts'
+import type { applyRemoteProfiles } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { policy } from '../../policy.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
-import type { RemotePictures } from './remote-pictures.ts'
 
 type RemoteProfiles = z.infer<typeof applyRemoteProfiles.request> & { requestId?: string | undefined }
-type RemoteProfile = RemoteProfiles['profiles'][number]
-type ProfileDeps = OperationContext &
-  Pick<Deps, 'afterCommit' | 'uploadCleanup'> & { remotePictures: Pick<RemotePictures, 'fetchLater'> }
+type ProfileDeps = OperationContext & Pick<Deps, 'uploadCleanup' | 'remotePictures'>
 
-/**
- * Only live replicas of that home change, where the profile is newer. Usernames stay. Pictures follow when fetched.
- * Returns how many changed. Contract: 7, relay; federation-wire.md 3.
- */
-export async function applyProfiles(
-  deps: ProfileDeps,
-  { origin, host, profiles, requestId }: RemoteProfiles,
-): Promise<number> {
+/** Live replicas of that home, where newer. Names stay, pictures follow. Contract: 7, relay; federation-wire.md 3. */
+export async function applyProfiles(deps: ProfileDeps, { origin, host, profiles, requestId }: RemoteProfiles) {
   let applied = 0
   for (const profile of profiles) {
-    const replica = { homeInstance: host, homeUserId: profile.homeUserId, isDeleted: false }
+    const { homeUserId, profileUpdatedAt } = profile
+    const replica = { homeInstance: host, homeUserId, isDeleted: false }
     const known = await deps.orm.em.fork().findOne(User, replica)
-    if (!known || profile.profileUpdatedAt < known.profileUpdatedAt) continue
+    if (!known || profileUpdatedAt < known.profileUpdatedAt) continue
     const user = await changeUser(deps, known.id, (locked, em) =>
       applyTexts(deps, em, { user: locked, profile, requestId }),
     )
     if (!user) continue
-    if (profile.profileUpdatedAt > known.profileUpdatedAt) applied += 1
+    if (profileUpdatedAt > known.profileUpdatedAt) applied += 1
     for (const field of pictureFields) {
       const url = profile[field]
       if (url && url !== user[`${field}Source`]) deps.remotePictures.fetchLater({ user, field, url, origin })
     }
   }
   deps.afterCommit.publishEvents()
-  if (applied > 0) await deps.uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
-  return applied
+  if (applied > 0) await deps.uploadCleanup.removeRecordedFiles()
+  return { applied }
 }
 
-type Change = { user: User | null; profile: RemoteProfile; requestId: string | undefined }
+type Change = { user: User | null; profile: RemoteProfiles['profiles'][number]; requestId: string | undefined }
 
 /** Null when the replica is gone or shows something newer. */
-async function applyTexts(
-  deps: ProfileDeps,
-  em: EntityManager,
-  { user, profile, requestId }: Change,
-): Promise<User | null> {
+async function applyTexts(deps: ProfileDeps, em: EntityManager, { user, profile, requestId }: Change) {
   const { homeUserId, profileUpdatedAt } = profile
   if (!user || user.isDeleted || user.isLocal() || user.homeUserId !== homeUserId) return null
   if (profileUpdatedAt <= user.profileUpdatedAt) return profileUpdatedAt === user.profileUpdatedAt ? user : null
@@ -75,11 +55,8 @@ type Texts = Exclude<HomeField, (typeof pictureFields)[number]>
 
 /** Other instances have other limits: an overlong text is cut, an unknown color is null. */
 export function textsOf(profile: { [N in Texts]?: string | null | undefined }): Partial<Pick<User, Texts>> {
-  const named = homeFields.flatMap((name): [Texts, unknown][] => {
-    if (!isText(name) || profile[name] === undefined) return []
-    return [[name, shownValue(name, profile[name])]]
-  })
-  return Object.fromEntries(named)
+  const named = homeFields.filter(isText).filter((name) => profile[name] !== undefined)
+  return Object.fromEntries(named.map((name): [Texts, unknown] => [name, shownValue(name, profile[name] ?? null)]))
 }
 
 const isText = (name: HomeField): name is Texts => profileFields[name].kind !== 'picture'
@@ -91,12 +68,9 @@ function shownValue(name: Texts, value: string | null): string | null {
   return value && /^#[0-9a-fA-F]{6}$/.test(value) ? value : null
 }
 
-/** Null when nothing is left. */
-export function shortened(
-  text: string | null | undefined,
-  { max, lines }: { max: number; lines: string },
-): string | null {
-  const trimmed = (lines === 'one' ? inOneLine(text ?? '') : (text ?? '')).trim()
-  const fitting = countCodePoints(trimmed) <= max ? trimmed : [...trimmed].slice(0, max).join('').trim()
-  return fitting || null
+/** At most `max` code points. Null when nothing is left. */
+export function shortened(given: string | null | undefined, { max, lines }: { max: number; lines: string }) {
+  const text = given ?? ''
+  const trimmed = (lines === 'one' ? inOneLine(text) : text).trim()
+  return [...trimmed].slice(0, max).join('').trim() || null
 }

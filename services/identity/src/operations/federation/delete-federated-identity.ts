@@ -1,38 +1,31 @@
 import type { deleteIdentityBody } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
-import { findIdentity } from '../../queries/find-federated-user.ts'
+import { findIdentity } from '../../queries/load-user.ts'
 import { changeUser } from '../change-account.ts'
-import { askBeforeDeletion, type OwnedSpace } from '../deletion/ask-upstreams.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
+import { askBeforeDeletion, type Blocked } from '../deletion/upstream-deletions.ts'
 
 type IdentityDeletion = z.infer<typeof deleteIdentityBody> & { requestId?: string | undefined }
 
+const blocked: Blocked = (ownedSpaces) => refuse.owns_spaces({ fields: { ownedSpaces } })
+
 /** Every live row: the stub and the account. Throws owns_spaces, upstream_unavailable. Contract: 7, identity. */
-export async function deleteFederatedIdentity(
-  deps: DeletionDeps,
-  { mode, requestId, ...identity }: IdentityDeletion,
-): Promise<'deleted' | 'absent'> {
+export async function deleteFederatedIdentity(deps: DeletionDeps, deletion: IdentityDeletion) {
+  const { mode, requestId, ...identity } = deletion
   let isDeleted = false
   // Imported data may have more than one.
   for (;;) {
     const found = await findIdentity(deps.orm.em.fork(), identity)
-    if (!found || found.isDeleted) return isDeleted ? 'deleted' : 'absent'
-    isDeleted = (await deleteFound(deps, found.id, { mode, requestId })) || isDeleted
+    if (!found || found.isDeleted) return isDeleted ? ('deleted' as const) : ('absent' as const)
+    const audience = await askBeforeDeletion(deps, found.id, blocked)
+    const state = await changeUser(deps, found.id, async (user, em) => {
+      // A detached account has no home that decides over it.
+      if (!user || user.isDeleted || user.isLocal()) return null
+      return await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId, audience, blocked })
+    })
+    if (!state) continue
+    await finishDeletion(deps, state)
+    isDeleted = true
   }
-}
-
-type Deletion = Pick<IdentityDeletion, 'mode' | 'requestId'>
-
-async function deleteFound(deps: DeletionDeps, id: string, { mode, requestId }: Deletion): Promise<boolean> {
-  const blocked = (ownedSpaces: OwnedSpace[]) => refuse.owns_spaces({ fields: { ownedSpaces } })
-  const asked = await askBeforeDeletion(deps, id, blocked)
-  const state = await changeUser(deps, id, async (user, em) => {
-    // A detached account has no home that decides over it.
-    if (!user || user.isDeleted || user.isLocal()) return null
-    return await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId, asked, blocked })
-  })
-  if (!state) return false
-  await finishDeletion(deps, state)
-  return true
 }

@@ -1,5 +1,5 @@
 import { deleteIdentitiesAtPeers, normalizeOrigin, type DeletionMode } from '@gatehouse/contracts'
-import { changeRows, read, transaction } from '@gatehouse/database'
+import { changeRows, findPage, read, transaction, type PageRequest } from '@gatehouse/database'
 import { DeletionOrder } from '@gatehouse/domain'
 import { startPeriodicTask, Unavailable, type PeriodicTask } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -9,21 +9,19 @@ import { policy } from '../../policy.ts'
 import { dayMs } from '../../queries/days.ts'
 import { forgetInstances } from './forget-instances.ts'
 
-type OrderDeps = OperationContext & Pick<Deps, 'bus' | 'afterCommit'>
+export type OrderDeps = OperationContext & Pick<Deps, 'bus'>
 type Deletion = { userId: string; mode: DeletionMode; origins: readonly string[] }
 export type DeletionResults = z.infer<typeof deleteIdentitiesAtPeers.reply>['results']
 
 /** The first attempt belongs to who gives them. A repeated order begins anew. Contract: 7, Deletion orders. */
 export async function giveOrders(em: EntityManager, { userId, mode, origins }: Deletion, now: number): Promise<void> {
   const named = [...new Set(origins.flatMap((origin) => normalizeOrigin(origin) ?? []))]
-  await changeRows(
-    em,
-    `insert into deletion_orders (user_id, origin, mode, given_at, next_attempt_at)
-     select ?::bigint, origin, ?, ?, ? from jsonb_array_elements_text(?::jsonb) origin
-     on conflict (user_id, origin) do update set mode = excluded.mode, given_at = excluded.given_at, state = 'waiting',
-       next_attempt_at = excluded.next_attempt_at, attempts = 0, error = null, ended_at = null, receipt = null`,
-    [userId, mode, new Date(now), new Date(now + policy.orderLeaseMs), JSON.stringify(named)],
-  )
+  const sql = `insert into deletion_orders (user_id, origin, mode, given_at, next_attempt_at)
+    select ?::bigint, origin, ?, ?, ? from jsonb_array_elements_text(?::jsonb) origin
+    on conflict (user_id, origin) do update set mode = excluded.mode, given_at = excluded.given_at, state = 'waiting',
+      next_attempt_at = excluded.next_attempt_at, attempts = 0, error = null, ended_at = null, receipt = null`
+  const times = [new Date(now), new Date(now + policy.orderLeaseMs)]
+  await changeRows(em, sql, [userId, mode, ...times, JSON.stringify(named)])
 }
 
 const noPeer = 'no_active_peer'
@@ -67,24 +65,17 @@ async function recordResults(deps: OrderDeps, { userId, mode }: Deletion, result
     error: result.success ? null : result.error,
     receipt: (result.success && result.receipt) || null,
   }))
-  const unknown = rows.filter(({ error }) => error === noPeer).map(({ origin }) => origin)
-  const silent = rows.filter(({ state }) => state === 'waiting').map(({ origin }) => origin)
+  const originsOf = (found: typeof rows) => ({ $in: found.map(({ origin }) => String(origin)) })
+  const unknown = originsOf(rows.filter(({ error }) => error === noPeer))
+  const silent = originsOf(rows.filter(({ state }) => state === 'waiting'))
   const { orderRetryFirstMs, orderRetryMostMs, orderDays } = policy
   const expired = new Date(now.getTime() - orderDays * dayMs)
   await transaction(deps.orm, async (em) => {
-    await em.nativeDelete(DeletionOrder, {
-      userId,
-      attempts: 0,
-      state: 'waiting',
-      origin: { $in: unknown.map(String) },
-    })
+    await em.nativeDelete(DeletionOrder, { userId, attempts: 0, state: 'waiting', origin: unknown })
     const times = [now, orderRetryMostMs, orderRetryFirstMs, now]
     await changeRows(em, answersSql, [expired, JSON.stringify(rows), userId, mode, ...times])
-    await em.nativeUpdate(
-      DeletionOrder,
-      { origin: { $in: silent.map(String) }, state: 'waiting', nextAttemptAt: { $lte: now } },
-      { nextAttemptAt: new Date(now.getTime() + orderRetryFirstMs) },
-    )
+    const due = { origin: silent, state: 'waiting', nextAttemptAt: { $lte: now } } as const
+    await em.nativeUpdate(DeletionOrder, due, { nextAttemptAt: new Date(now.getTime() + orderRetryFirstMs) })
   })
 }
 
@@ -112,25 +103,28 @@ async function repeat(deps: OrderDeps, orders: readonly Due[]): Promise<void> {
 
 async function takeDue({ orm, clock }: OrderDeps): Promise<Due[]> {
   const now = clock.now()
-  return await transaction(orm, (em) =>
-    read<Due>(
-      em,
-      `update deletion_orders set next_attempt_at = ? where id in (
-         select id from deletion_orders where state = 'waiting' and next_attempt_at <= ?
-         order by next_attempt_at limit ? for update skip locked)
-       returning user_id::text as "userId", mode, origin`,
-      [new Date(now + policy.orderLeaseMs), new Date(now), policy.ordersAtOnce],
-    ),
-  )
+  const sql = `update deletion_orders set next_attempt_at = ? where id in (
+      select id from deletion_orders where state = 'waiting' and next_attempt_at <= ?
+      order by next_attempt_at limit ? for update skip locked)
+    returning user_id::text as "userId", mode, origin`
+  const parameters = [new Date(now + policy.orderLeaseMs), new Date(now), policy.ordersAtOnce]
+  return await transaction(orm, (em) => read<Due>(em, sql, parameters))
 }
 
 /** Newest first. Contract: 7, Deletion orders. */
 export async function listOrders(em: EntityManager, userId: string) {
   const orders = await em.find(DeletionOrder, { userId }, { orderBy: { givenAt: 'desc', id: 'desc' } })
-  return orders.map((order) => ({ ...orderReply(order), receipt: order.receipt ?? null }))
+  return { orders: orders.map((order) => ({ ...orderReply(order), receipt: order.receipt ?? null })) }
 }
 
-export function orderReply({ origin, mode, state, error, attempts, givenAt, nextAttemptAt, endedAt }: DeletionOrder) {
+/** Of all users. */
+export async function listOpenOrders(em: EntityManager, query: PageRequest) {
+  const where = { state: { $in: ['waiting' as const, 'overdue' as const] } }
+  const { rows, nextCursor } = await findPage(em, DeletionOrder, { ...query, where })
+  return { orders: rows.map((order) => ({ ...orderReply(order), id: order.id, userId: order.userId })), nextCursor }
+}
+
+function orderReply({ origin, mode, state, error, attempts, givenAt, nextAttemptAt, endedAt }: DeletionOrder) {
   const times = { nextAttemptAt: nextAttemptAt?.getTime() ?? null, endedAt: endedAt?.getTime() ?? null }
   return { origin, mode, state, error: error ?? null, attempts, givenAt: givenAt.getTime(), ...times }
 }

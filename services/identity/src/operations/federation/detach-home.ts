@@ -1,7 +1,6 @@
 import { normalizeHost } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { changeUser, recordProfileChange } from '../change-account.ts'
-import { nothingAsked } from '../deletion/ask-upstreams.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
 
 type LostHome = { host: string; requestId?: string | undefined }
@@ -13,14 +12,8 @@ const formerReplicas = `
     select max(coalesce(seen_at, 'infinity')) from peer_resets where host = ? and new_instance_id is not null)
   order by users.id`
 
-/**
- * Stubs of a home that was set up anew are tombstoned, accounts become local. A repetition goes on where an earlier call
- * ended. Contract: 7, detached accounts.
- */
-export async function detachHome(
-  deps: DeletionDeps,
-  { host, requestId }: LostHome,
-): Promise<{ tombstoned: number; detached: number }> {
+/** Of a home set up anew: stubs are tombstoned, accounts become local. Repeatable. Contract: 7, detached accounts. */
+export async function detachHome(deps: DeletionDeps, { host, requestId }: LostHome) {
   const home = normalizeHost(host)
   const replicas = await read<{ id: string }>(deps.orm.em.fork(), formerReplicas, [home, home])
   const done = { tombstoned: 0, detached: 0 }
@@ -43,15 +36,8 @@ async function endReplica(deps: DeletionDeps, userId: string, requestId: string 
     }
     // Only an account that has signed in can make a space.
     const blocked = () => new Error(`stub ${userId} owns spaces`)
-    const state = await deleteLockedAccount(deps, em, {
-      user,
-      mode: 'soft',
-      actor: null,
-      requestId,
-      blocked,
-      asked: nothingAsked,
-    })
-    return { outcome: 'tombstoned' as const, state }
+    const deletion = { user, mode: 'soft', actor: null, requestId, audience: [], blocked } as const
+    return { outcome: 'tombstoned' as const, state: await deleteLockedAccount(deps, em, deletion) }
   })
   if (state) await finishDeletion(deps, state)
   return outcome

@@ -1,29 +1,17 @@
 import { decrypt, encrypt } from '@gatehouse/auth'
-import {
-  limits,
-  normalizeOrigin,
-  parseOrigin,
-  type federationCredentialBody,
-  type federationCredentialReply,
-} from '@gatehouse/contracts'
-import { FederationCredential, type ActingCaller } from '@gatehouse/domain'
+import { limits, parseOrigin } from '@gatehouse/contracts'
+import type { federationCredentialBody, federationCredentialReply } from '@gatehouse/contracts'
+import { FederationCredential } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { changeSelf } from '../change-account.ts'
+import { changeSelf, type OwnAct } from '../change-account.ts'
 
-type CredentialRequest = z.infer<typeof federationCredentialBody> & { caller: ActingCaller }
-
-/**
- * Made once for each user and origin: the lock of the account lets one writer be the first. Throws origin_invalid,
- * federation_credential_remote_only, federation_credential_home_only, too_many_federation_credentials, account_deleted,
- * token_revoked. Contract: 3, federation-credential.
- */
+/** Made once for each user and origin: the lock of the account lets one writer be the first. Contract: 3, federation-credential. */
 export async function issueFederationCredential(
   deps: OperationContext & Pick<Deps, 'config' | 'encryptionKey'>,
-  { caller, origin: address, markProvisioned = false }: CredentialRequest,
+  { caller, origin: address, markProvisioned = false }: z.infer<typeof federationCredentialBody> & OwnAct,
 ): Promise<z.infer<typeof federationCredentialReply>> {
   const origin = requireRemote(address, deps.config.publicAddress.origin)
   const now = new Date(deps.clock.now())
@@ -58,13 +46,4 @@ function requireRemote(address: string, ownOrigin: string): string {
 /** Binds the cipher text to its row. */
 export function credentialContext({ userId, origin }: { userId: string; origin: string }): string {
   return `federation-credential:${userId}:${origin}`
-}
-
-/** The accounts there are gone. The user is locked. Contract: 3, federation-credential. */
-export async function deleteFederationCredentials(
-  em: EntityManager,
-  { userId, origins }: { userId: string; origins: readonly string[] },
-): Promise<void> {
-  const known = origins.map((origin) => normalizeOrigin(origin) ?? origin)
-  await em.nativeDelete(FederationCredential, { userId, origin: { $in: known } })
 }

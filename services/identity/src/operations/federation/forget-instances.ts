@@ -1,12 +1,8 @@
-import type { fanoutBody } from '@gatehouse/contracts'
+import { normalizeOrigin, type fanoutBody } from '@gatehouse/contracts'
+import { FederationCredential, FederationRegistry } from '@gatehouse/domain'
 import type { z } from 'zod'
-import type { Deps, OperationContext } from '../../deps.ts'
+import type { OperationContext } from '../../deps.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
-import { withoutOrigins } from '../profile/replicated-instances.ts'
-import { deleteFederationCredentials } from './federation-credentials.ts'
-import { forgetRegistryEntries } from './registry.ts'
-
-export type ForgetDeps = OperationContext & Pick<Deps, 'afterCommit'>
 
 type ForgottenInstances = {
   userId: string
@@ -16,19 +12,27 @@ type ForgottenInstances = {
   requestId?: string | undefined
 }
 
-/** Drops instances from a user's list and from the registry of the clients. A deleted user has none. Contract: 7, fan-out. */
-export async function forgetInstances(
-  deps: ForgetDeps,
-  { userId, origins, mode = 'leave', requestId }: ForgottenInstances,
-): Promise<void> {
+/**
+ * Drops instances from a user's list and from the registry of the clients, and the passwords of accounts that are gone. A
+ * deleted user has none. The spelling of an origin does not matter. Contract: 3, federation-credential; 7, fan-out.
+ */
+export async function forgetInstances(deps: OperationContext, forgotten: ForgottenInstances): Promise<void> {
+  const { userId, origins, mode = 'leave', requestId } = forgotten
   if (origins.length === 0) return
+  const spelling = (origin: string) => normalizeOrigin(origin) ?? origin
+  const removed = new Set(origins.map(spelling))
+  const isKept = ({ origin }: { origin: string }) => !removed.has(spelling(origin))
   await changeUser(deps, userId, async (user, em) => {
     if (!user || user.isDeleted) return
-    if (mode !== 'leave') await deleteFederationCredentials(em, { userId, origins })
-    await forgetRegistryEntries(em, { userId, origins, now: deps.clock.now() })
-    const kept = withoutOrigins(user.replicatedInstances, origins)
-    if (kept.length === user.replicatedInstances.length) return
-    user.replicatedInstances = kept
+    if (mode !== 'leave') await em.nativeDelete(FederationCredential, { userId, origin: { $in: [...removed] } })
+    const registry = await em.findOne(FederationRegistry, { userId })
+    if (registry && !registry.entries.every(isKept)) {
+      registry.entries = registry.entries.filter(isKept)
+      // The later time tells clients of the change.
+      registry.updatedAt = Math.max(deps.clock.now(), registry.updatedAt + 1)
+    }
+    if (user.replicatedInstances.every(isKept)) return
+    user.replicatedInstances = user.replicatedInstances.filter(isKept)
     await recordProfileChange(em, deps, { user, changed: ['replicatedInstances'], requestId })
   })
   deps.afterCommit.publishEvents()

@@ -7,65 +7,54 @@ import {
   pictureFields,
   verifyAttachProof,
 } from '@gatehouse/contracts'
-import { violates, changeRows } from '@gatehouse/database'
-import { Passkey, User, type ActingCaller } from '@gatehouse/domain'
+import { changeRows } from '@gatehouse/database'
+import { Passkey, User } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
-import { changeSelf, recordProfileChange } from '../change-account.ts'
-import { nothingAsked } from '../deletion/ask-upstreams.ts'
+import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
-import { textsOf } from './apply-remote-profiles.ts'
-import type { RemotePictures } from './remote-pictures.ts'
 import { findExisting } from '../deletion/delete-relations.ts'
+import { textsOf } from './apply-remote-profiles.ts'
 
-type ReattachDeps = DeletionDeps & Pick<Deps, 'bus'> & { remotePictures: Pick<RemotePictures, 'fetchLater'> }
-type Reattachment = { caller: ActingCaller; token: string; requestId?: string | undefined }
+type ReattachDeps = DeletionDeps & Pick<Deps, 'bus' | 'remotePictures'>
 type NewIdentity = { homeInstance: string; homeUserId: string; username: string }
 type Lookup = z.infer<typeof lookUpByHomeId.reply>
 
-/**
- * The former home confirms the token. The account takes over the stub of its new identity. Throws not_detached,
- * home_not_peered, home_unreachable, proof_invalid, identity_held, admin_stays_local, second_factor_on, account_deleted,
- * token_revoked.
- * federation-wire.md 4, attach 2-4.
- */
-export async function reattach(deps: ReattachDeps, { caller, token, requestId }: Reattachment): Promise<User> {
+/** The former home confirms the token. The account takes over the stub of its new identity. federation-wire.md 4, attach 2-4. */
+export async function reattach(deps: ReattachDeps, { caller, token, requestId }: OwnAct & { token: string }) {
   const found = await deps.orm.em.fork().findOne(User, { id: caller.userId, isDeleted: false })
   if (!found) throw refuse.account_deleted()
-  const identity = await proveIdentity(deps, { user: requireDetached(found), token, requestId })
+  const identity = await proveIdentity(deps, { user: found, token, requestId })
   const lookup = await askProfile(deps, identity, requestId)
-  try {
-    const { user, state, stubState } = await changeSelf(deps, caller, (detached, em) =>
-      bindIdentity(deps, em, { user: detached, identity, lookup, requestId }),
-    )
-    if (stubState) await finishDeletion(deps, stubState)
-    await deps.afterCommit.invalidateCache(state)
-    fetchPictures(deps, user, lookup)
-    return user
-  } catch (error) {
-    if (violates(error, 'users_identity_unique')) throw refuse.identity_held({ cause: error })
-    throw error
+  const binding = changeSelf(deps, caller, (user, em) => bindIdentity(deps, em, { user, identity, lookup, requestId }))
+  const { user, state, stubState } = await refuseViolation(binding, 'users_identity_unique', refuse.identity_held)
+  if (stubState) await finishDeletion(deps, stubState)
+  await deps.afterCommit.invalidateCache(state)
+  for (const field of pictureFields) {
+    const url = lookup?.profile?.[field]
+    const origin = url ? URL.parse(url)?.origin : undefined
+    if (url && origin) deps.remotePictures.fetchLater({ user, field, url, origin })
   }
+  return user
 }
 
-type DetachedUser = User & { detachedHomeInstance: string }
-
-function requireDetached(user: User): DetachedUser {
+/** Gives the host of the former home. */
+function requireDetached(user: User): string {
   if (!user.federationHomeOrphaned || !user.detachedHomeInstance) throw refuse.not_detached()
   if (user.isAdmin) throw refuse.admin_stays_local()
   // Passwords are then a matter of the home, and so are second factors.
   if (user.secondFactor) throw refuse.second_factor_on()
-  return user as DetachedUser
+  return user.detachedHomeInstance
 }
 
-type Proof = { user: DetachedUser; token: string; requestId: string | undefined }
+type Proof = { user: User; token: string; requestId: string | undefined }
 
 async function proveIdentity({ bus }: ReattachDeps, { user, token, requestId }: Proof): Promise<NewIdentity> {
-  const host = user.detachedHomeInstance
+  const host = requireDetached(user)
   const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
   const { outcome, homeUserId, username } = await bus.request(verifyAttachProof, { host, token }, options)
   if (outcome === 'no_peer') throw refuse.home_not_peered()
@@ -77,31 +66,22 @@ async function proveIdentity({ bus }: ReattachDeps, { user, token, requestId }: 
 }
 
 /** Undefined when the home cannot be asked. */
-async function askProfile(
-  { bus, log }: ReattachDeps,
-  { homeInstance: host, homeUserId }: NewIdentity,
-  requestId: string | undefined,
-): Promise<Lookup | undefined> {
-  try {
-    return await bus.request(lookUpByHomeId, { host, homeUserId }, { requestId, timeoutMs: policy.lookupCallTimeoutMs })
-  } catch (error) {
-    log.warn({ err: error, host, requestId }, 'profile of a reattached account not asked')
+async function askProfile({ bus, log }: ReattachDeps, identity: NewIdentity, requestId: string | undefined) {
+  const { homeInstance: host, homeUserId } = identity
+  const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
+  return await bus.request(lookUpByHomeId, { host, homeUserId }, options).catch((err: unknown) => {
+    log.warn({ err, host, requestId }, 'profile of a reattached account not asked')
     return undefined
-  }
+  })
 }
 
-type Binding = {
-  user: User
-  identity: NewIdentity
-  lookup: Lookup | undefined
-  requestId: string | undefined
-}
+type Binding = { user: User; identity: NewIdentity; lookup: Lookup | undefined; requestId: string | undefined }
 
 async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Binding) {
   const { user, identity, lookup, requestId } = binding
-  if (requireDetached(user).detachedHomeInstance !== identity.homeInstance) throw refuse.proof_invalid()
+  if (requireDetached(user) !== identity.homeInstance) throw refuse.proof_invalid()
   await em.nativeDelete(Passkey, { userId: user.id })
-  const stubState = await endStub(deps, em, { accountId: user.id, identity, requestId })
+  const stubState = await endStub(deps, em, binding)
   const owner = await em.findOne(User, { username: identity.username }, { fields: ['id'] })
   const isFree = !owner || owner.id === user.id
   user.reattachToHome({ ...identity, username: isFree ? identity.username : user.username })
@@ -113,36 +93,15 @@ async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Bind
   return { user, state, stubState }
 }
 
-/** Throws identity_held. */
-async function endStub(
-  deps: ReattachDeps,
-  em: EntityManager,
-  { accountId, identity, requestId }: Pick<Binding, 'identity' | 'requestId'> & { accountId: string },
-) {
+async function endStub(deps: ReattachDeps, em: EntityManager, { user: account, identity, requestId }: Binding) {
   const { homeInstance, homeUserId } = identity
   const holder = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
-  if (!holder) return undefined
-  const stub = await lockUser(em, holder.id)
-  if (!stub || stub.isDeleted) return undefined
-  if (!stub.isStub()) throw refuse.identity_held()
-  await mergeStub(em, { stubId: stub.id, accountId })
+  const user = holder && (await lockUser(em, holder.id))
+  if (!user || user.isDeleted) return undefined
+  if (!user.isStub()) throw refuse.identity_held()
+  await mergeStub(em, { stubId: user.id, accountId: account.id })
   const blocked = () => refuse.identity_held()
-  return await deleteLockedAccount(deps, em, {
-    user: stub,
-    mode: 'soft',
-    actor: null,
-    requestId,
-    blocked,
-    asked: nothingAsked,
-  })
-}
-
-function fetchPictures({ remotePictures }: ReattachDeps, user: User, lookup: Lookup | undefined): void {
-  for (const field of pictureFields) {
-    const url = lookup?.profile?.[field]
-    const origin = url ? URL.parse(url)?.origin : undefined
-    if (url && origin) remotePictures.fetchLater({ user, field, url, origin })
-  }
+  return await deleteLockedAccount(deps, em, { user, mode: 'soft', actor: null, requestId, audience: [], blocked })
 }
 
 /** `key`: what the table allows once for each user. */
@@ -167,30 +126,23 @@ const references: readonly Reference[] = [
   { table: 'dm_channels', column: 'owner_id' },
 ]
 
-const pairs = [
-  { table: 'friendships', columns: ['user_id', 'friend_id'] },
-  { table: 'friend_requests', columns: ['from_user_id', 'to_user_id'] },
-] as const
-
-type Merge = { stubId: string; accountId: string }
+/** Of users. */
+const pairs = { friendships: ['user_id', 'friend_id'], friend_requests: ['from_user_id', 'to_user_id'] } as const
 
 /** What the account has already stays with the stub. A stub moderates nothing. federation-wire.md 4, attach 4. */
-export async function mergeStub(em: EntityManager, { stubId, accountId }: Merge): Promise<void> {
-  for (const { table, columns } of pairs) {
-    const [one, other] = columns
+async function mergeStub(em: EntityManager, { stubId, accountId }: { stubId: string; accountId: string }) {
+  for (const [table, [one, other]] of Object.entries(pairs)) {
     const sql = `delete from ${table} where (${one} = ? and ${other} = ?) or (${one} = ? and ${other} = ?)`
     await changeRows(em, sql, [stubId, accountId, accountId, stubId])
   }
   for (const reference of await findExisting(em, references)) {
     await changeRows(em, moveOf(reference), [accountId, stubId, ...(reference.key ? [accountId] : [])])
   }
-  await changeRows(
-    em,
-    `update channel_overrides moved set target_id = ? where target_type = 'member' and target_id = ? and not exists (
-       select 1 from channel_overrides kept
-       where kept.channel_id = moved.channel_id and kept.target_type = 'member' and kept.target_id = ?)`,
-    [accountId, stubId, accountId],
-  )
+  const overrides = `update channel_overrides moved set target_id = ?
+    where target_type = 'member' and target_id = ? and not exists (
+      select 1 from channel_overrides kept
+      where kept.channel_id = moved.channel_id and kept.target_type = 'member' and kept.target_id = ?)`
+  await changeRows(em, overrides, [accountId, stubId, accountId])
 }
 
 function moveOf({ table, column, key }: Reference): string {

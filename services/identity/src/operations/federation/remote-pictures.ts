@@ -1,54 +1,23 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limits, type pictureFields } from '@gatehouse/contracts'
+import { limits } from '@gatehouse/contracts'
 import { Upload, type User } from '@gatehouse/domain'
-import type { Outbound } from '@gatehouse/outbound'
 import { createFairQueue } from '@gatehouse/runtime'
-import type { Resources } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { AfterCommit } from '../../after-commit.ts'
-import type { IdentityConfig } from '../../config.ts'
+import type { Deps, OperationContext, RemotePicture } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import type { ImageConverter } from '../../uploads/image-converter.ts'
-import type { UploadCleanup } from '../../uploads/upload-cleanup.ts'
-import { storeImage, type StoredImage } from '../../uploads/store-image.ts'
 import { tempUploadDir } from '../../uploads/upload-files.ts'
-import type { UploadStore } from '../../uploads/upload-store.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
 import { updateUploadReferences } from '../profile/update-upload-references.ts'
+import { storeImage, type StoredImage } from '../profile/upload-image.ts'
 
-export type RemotePicture = {
-  /** As it was when its profile was applied. */
-  user: Pick<User, 'id' | 'profileUpdatedAt'>
-  field: (typeof pictureFields)[number]
-  url: string
-  /** Pictures of other origins are not fetched. */
-  origin: string
-}
+type PictureDeps = OperationContext &
+  Pick<Deps, 'outbound' | 'images' | 'uploadStore' | 'config' | 'uploadCleanup' | 'freeDiskBytes'>
 
-export type RemotePictures = AsyncDisposable & {
-  /** A later one of the same field takes its place. Beyond the queue it is left out. */
-  fetchLater(picture: RemotePicture): void
-  idle(): Promise<void>
-}
-
-type PictureDeps = Pick<Resources, 'orm' | 'clock' | 'random' | 'log'> & {
-  outbound: Outbound
-  images: ImageConverter
-  uploadStore: UploadStore
-  config: Pick<IdentityConfig, 'uploadDir'>
-  afterCommit: Pick<AfterCommit, 'publishEvents'>
-  uploadCleanup: Pick<UploadCleanup, 'removeRecordedFiles'>
-  freeDiskBytes: (folder: string) => Promise<number>
-}
-
-/**
- * Origins take turns, one picture at a time each: a slow home delays only its own. A picture that is lost comes with the
- * next report of the same profile. federation-wire.md 3.
- */
-export function createRemotePictures(deps: PictureDeps): RemotePictures {
-  const limits = { capacity: policy.remotePictureQueue, perSource: policy.remotePicturesPerOrigin }
-  const turns = createFairQueue<string>(limits)
+/** Origins take turns: a slow home delays its own. What is lost comes with the next report. federation-wire.md 3. */
+export function createRemotePictures(deps: PictureDeps) {
+  const { remotePictureQueue: capacity, remotePicturesPerOrigin: perSource } = policy
+  const turns = createFairQueue<string>({ capacity, perSource })
   const waiting = new Map<string, RemotePicture>()
   const running = new Map<string, Promise<void>>()
   const ending = new AbortController()
@@ -75,7 +44,7 @@ export function createRemotePictures(deps: PictureDeps): RemotePictures {
   }
 
   return {
-    fetchLater: (picture) => {
+    fetchLater: (picture: RemotePicture) => {
       const { origin, user, field } = picture
       const key = `${origin} ${user.id} ${field}`
       if (waiting.has(key) || turns.push(origin, key)) waiting.set(key, picture)
@@ -104,7 +73,7 @@ async function takePicture(deps: PictureDeps, picture: RemotePicture, signal: Ab
   const used = await changeUser(deps, user.id, (locked, em) => usePicture(deps, em, { locked, picture, filename }))
   deps.log.debug({ userId: user.id, field, used }, 'remote picture fetched')
   deps.afterCommit.publishEvents()
-  if (used) await deps.uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
+  if (used) await deps.uploadCleanup.removeRecordedFiles()
 }
 
 /** The cleanup removes it when no profile claims it. */
@@ -119,12 +88,10 @@ async function storePicture(deps: PictureDeps, userId: string, body: Buffer): Pr
   }
 }
 
+type Use = { locked: User | null; picture: RemotePicture; filename: string }
+
 /** False when the replica shows another profile. */
-async function usePicture(
-  deps: PictureDeps,
-  em: EntityManager,
-  { locked: user, picture, filename }: { locked: User | null; picture: RemotePicture; filename: string },
-): Promise<boolean> {
+async function usePicture(deps: PictureDeps, em: EntityManager, { locked: user, picture, filename }: Use) {
   const { field, url } = picture
   const { profileUpdatedAt } = picture.user
   if (!user || user.isDeleted || user.isLocal() || user.profileUpdatedAt !== profileUpdatedAt) return false

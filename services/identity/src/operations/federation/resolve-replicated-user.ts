@@ -1,32 +1,24 @@
-import {
-  profileFields,
-  baseUsername,
-  isLocalUsername,
-  limits,
-  normalizeUsername,
-  type resolveStubBody,
-} from '@gatehouse/contracts'
+import { baseUsername, isLocalUsername, limits, normalizeUsername, profileFields } from '@gatehouse/contracts'
+import type { resolveStubBody } from '@gatehouse/contracts'
 import { User, nextId, stubPasswordHash } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { findIdentity } from '../../queries/find-federated-user.ts'
+import { findIdentity } from '../../queries/load-user.ts'
 import { shortened } from './apply-remote-profiles.ts'
 
 type RemoteIdentity = z.infer<typeof resolveStubBody>
 
 /** The registration gates do not apply. Throws not_found, home_instance_invalid. Spec: Registration 8; Contract: 7, stubs. */
-export async function resolveReplicatedUser(
-  { orm, clock, random }: OperationContext,
-  identity: RemoteIdentity,
-): Promise<{ id: string; created: boolean }> {
+export async function resolveReplicatedUser({ orm, clock, random }: OperationContext, identity: RemoteIdentity) {
   const host = identity.homeInstance.toLowerCase()
   const base = stubBaseName(identity)
   for (let attempt = 0; attempt < policy.stubNameAttempts; attempt += 1) {
     const em = orm.em.fork()
-    const known = await findLive(em, identity)
+    const known = await findIdentity(em, identity)
+    if (known?.isDeleted) throw refuse.not_found()
     if (known) return { id: known.id, created: false }
     const username = stubUsername(base, { host, attempt, hex: random.bytes(4).toString('hex') })
     if (!username) throw refuse.home_instance_invalid()
@@ -37,12 +29,6 @@ export async function resolveReplicatedUser(
   throw refuse.username_taken()
 }
 
-async function findLive(em: EntityManager, identity: RemoteIdentity): Promise<User | null> {
-  const user = await findIdentity(em, identity)
-  if (user?.isDeleted) throw refuse.not_found()
-  return user
-}
-
 type NewStub = RemoteIdentity & { username: string; createdAt: Date }
 
 /** Undefined when the name or the identity has been taken meanwhile. */
@@ -51,20 +37,15 @@ async function insertStub(em: EntityManager, stub: NewStub): Promise<string | un
   const id = await nextId(em)
   const displayName = shortened(stub.displayName, profileFields.displayName)
   const row = { id, username, passwordHash: stubPasswordHash, displayName, homeInstance, homeUserId, createdAt }
-  const result = await em
-    .createQueryBuilder(User)
-    .insert(row)
-    .onConflict()
-    .ignore()
-    .execute<{ affectedRows: number }>('run')
-  return result.affectedRows === 1 ? id : undefined
+  const insertion = em.createQueryBuilder(User).insert(row).onConflict().ignore()
+  const { affectedRows } = await insertion.execute<{ affectedRows: number }>('run')
+  return affectedRows === 1 ? id : undefined
 }
 
 type Attempt = { host: string; attempt: number; hex: string }
-type RemoteUser = { homeUserId: string; homeInstance: string; username?: string | null | undefined }
 
 /** Made from the id where the name does not fit our form. Contract: 7, stubs. */
-export function stubBaseName({ username, homeUserId }: RemoteUser): string {
+export function stubBaseName({ username, homeUserId }: RemoteIdentity): string {
   const base = localForm(baseUsername(normalizeUsername(username ?? '')))
   return isLocalUsername(base) ? base : localForm(`user_${homeUserId.toLowerCase()}`)
 }
@@ -79,6 +60,4 @@ export function stubUsername(base: string, { host, attempt, hex }: Attempt): str
   return `${base.slice(0, room)}${suffix}@${host}`
 }
 
-function localForm(text: string): string {
-  return text.replace(/[^a-z0-9_]/g, '_').slice(0, limits.localUsernameMax)
-}
+const localForm = (text: string): string => text.replace(/[^a-z0-9_]/g, '_').slice(0, limits.localUsernameMax)

@@ -2,14 +2,13 @@ import type { requestOptions } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
 import { Passkey, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import type { ClientDescription } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import { enterAct } from '../change-account.ts'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { refuseSuspended, type LoggedIn } from '../credentials/log-in.ts'
-import { recordSignIn } from '../credentials/sign-ins.ts'
+import { enterAct } from '../change-account.ts'
+import { refuseSuspended } from '../credentials/log-in.ts'
+import { recordSignIn, type Sender } from '../credentials/sign-ins.ts'
 import { consumeChallenge, issueChallenge, ofLogin, verifyAssertion, type Assertion } from './verify-response.ts'
 
 type LoginDeps = OperationContext & Pick<Deps, 'config' | 'encryptionKey'>
@@ -21,14 +20,8 @@ export async function offerPasskeyLogin(deps: LoginDeps): Promise<z.infer<typeof
   return { challenge, timeout: policy.passkeyChallengeMs, rpId, userVerification: 'required' }
 }
 
-/**
- * Both factors at once, without a username. A counter that goes back is audited. Throws passkey_rejected, passkey_cloned,
- * passkey_challenge_invalid, account_suspended. Contract: 3, Passkeys.
- */
-export async function logInByPasskey(
-  deps: LoginDeps,
-  { response, client }: { response: Assertion; client: ClientDescription },
-): Promise<LoggedIn> {
+/** Both factors at once, without a username. A counter that goes back is audited. Contract: 3, Passkeys. */
+export async function logInByPasskey(deps: LoginDeps, { response, client }: Sender & { response: Assertion }) {
   const known = await deps.orm.em.fork().findOne(Passkey, { credentialId: response.id })
   if (!known) throw refuse.passkey_rejected()
   const { challenge, counter } = await verifyAssertion(deps, response, known)

@@ -1,43 +1,34 @@
 import { enqueue } from '@gatehouse/bus'
 import { limits, passkeyAdded, passkeyRemoved, type addPasskeyBody, type creationOptions } from '@gatehouse/contracts'
-import { violates } from '@gatehouse/database'
-import { Passkey, nextId, type ActingCaller, type User } from '@gatehouse/domain'
+import { Passkey, nextId, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller } from '../../queries/load-user.ts'
-import { changeSelf } from '../change-account.ts'
-import { verifyOwnPassword } from '../credentials/verify-password.ts'
+import { changeSelf, refuseViolation, type OwnAct } from '../change-account.ts'
+import { changeConfirmed, verifyOwnPassword, type Confirmed } from '../credentials/verify-password.ts'
 import {
+  algorithms,
   consumeChallenge,
+  handleOf,
   issueChallenge,
   ofAddition,
-  algorithms,
-  handleOf,
   verifyRegistration,
 } from './verify-response.ts'
 
-type OwnDeps = OperationContext & Pick<Deps, 'hasher' | 'config' | 'encryptionKey' | 'afterCommit'>
-type Act = { caller: ActingCaller; requestId?: string | undefined }
-type Confirmed = Act & { address: string; password?: unknown }
+type OwnDeps = OperationContext & Pick<Deps, 'hasher' | 'config' | 'encryptionKey'>
 
 /** Oldest first. Contract: 3, Passkeys. */
 export async function listPasskeys({ orm }: Pick<OperationContext, 'orm'>, userId: string) {
   const passkeys = await orm.em.fork().find(Passkey, { userId }, { orderBy: { id: 'asc' } })
-  return passkeys.map(describePasskey)
+  return { passkeys: passkeys.map(describePasskey) }
 }
 
-/**
- * What a browser needs to make a passkey, for `addPasskey` within five minutes. Throws passkeys_local_only,
- * too_many_passkeys, password_required, password_incorrect, account_deleted, token_revoked, hashing_busy. Contract: 3,
- * Passkeys.
- */
-export async function beginPasskey(
-  deps: OwnDeps,
-  { caller, address, password }: Confirmed,
-): Promise<z.infer<typeof creationOptions>> {
+/** What a browser needs to make a passkey, for `addPasskey` within five minutes. Contract: 3, Passkeys. */
+export async function beginPasskey(deps: OwnDeps, given: Confirmed): Promise<z.infer<typeof creationOptions>> {
+  const { caller, address, password } = given
   const before = await loadCaller(deps, caller)
   requireLocal(before)
   await verifyOwnPassword(deps, before, { password, address })
@@ -58,17 +49,12 @@ export async function beginPasskey(
   }
 }
 
-/**
- * Throws passkeys_local_only, passkey_challenge_invalid, passkey_response_invalid, passkey_known, too_many_passkeys,
- * account_deleted, token_revoked. Contract: 3, Passkeys.
- */
-export async function addPasskey(
-  deps: OwnDeps,
-  { caller, name, response, requestId }: Act & z.infer<typeof addPasskeyBody>,
-) {
+/** Contract: 3, Passkeys. */
+export async function addPasskey(deps: OwnDeps, given: z.infer<typeof addPasskeyBody> & OwnAct) {
+  const { caller, name, response, requestId } = given
   requireLocal(await loadCaller(deps, caller))
   const { challenge, ...credential } = await verifyRegistration(deps, response)
-  const add = async (user: User, em: EntityManager) => {
+  const adding = changeSelf(deps, caller, async (user, em) => {
     requireLocal(user)
     await consumeChallenge(deps, em, { challenge, purpose: ofAddition(user) })
     if ((await em.count(Passkey, { userId: user.id })) >= limits.passkeysMax) throw refuse.too_many_passkeys()
@@ -77,50 +63,33 @@ export async function addPasskey(
     await em.persist(passkey).flush()
     await announce(em, deps, passkeyAdded, { passkey, requestId })
     return describePasskey(passkey)
-  }
-  try {
-    const added = await changeSelf(deps, caller, add)
-    deps.afterCommit.publishEvents()
-    return added
-  } catch (error) {
-    if (violates(error, 'passkeys_credential_id_unique')) throw refuse.passkey_known({ cause: error })
-    throw error
-  }
+  })
+  const added = await refuseViolation(adding, 'passkeys_credential_id_unique', refuse.passkey_known)
+  deps.afterCommit.publishEvents()
+  return added
 }
 
-/**
- * Throws passkey_unknown, password_required, password_incorrect, account_deleted, token_revoked, hashing_busy. Contract:
- * 3, Passkeys.
- */
-export async function removePasskey(
-  deps: OwnDeps,
-  { caller, address, password, id, requestId }: Confirmed & { id: string },
-): Promise<void> {
-  const before = await loadCaller(deps, caller)
-  await verifyOwnPassword(deps, before, { password, address })
-  await changeSelf(deps, caller, async (user, em) => {
-    if (user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
+/** Contract: 3, Passkeys. */
+export async function removePasskey(deps: OwnDeps, { id, ...given }: Confirmed & { id: string }): Promise<void> {
+  await changeConfirmed(deps, given, async (user, em) => {
     const passkey = await em.findOne(Passkey, { id, userId: user.id })
     if (!passkey) throw refuse.passkey_unknown()
-    await announce(em, deps, passkeyRemoved, { passkey, requestId })
+    await announce(em, deps, passkeyRemoved, { passkey, requestId: given.requestId })
     em.remove(passkey)
   })
   deps.afterCommit.publishEvents()
 }
 
-type Announcement = { passkey: Passkey; requestId: string | undefined }
-
 async function announce(
   em: EntityManager,
-  { random, databaseTime }: Pick<OperationContext, 'random' | 'databaseTime'>,
+  { random, databaseTime }: OperationContext,
   event: typeof passkeyAdded | typeof passkeyRemoved,
-  { passkey: { id, userId, name }, requestId }: Announcement,
+  { passkey: { id, userId, name }, requestId }: { passkey: Passkey; requestId: string | undefined },
 ): Promise<void> {
   const at = await databaseTime(em)
   await enqueue(em, event, { userId, at, passkeyId: id, name }, { id: random.uuid(), requestId })
 }
 
-/** Throws passkeys_local_only. */
 function requireLocal(user: User): void {
   if (!user.isLocal()) throw refuse.passkeys_local_only()
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
+import { decrypt, encrypt } from '@gatehouse/auth'
 import type { addPasskeyBody, passkeyLoginBody } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
 import type { Passkey, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import type { z } from 'zod'
-import { decrypt, encrypt } from '@gatehouse/auth'
-import { read } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 
@@ -40,13 +40,8 @@ export async function verifyRegistration(where: Where, response: Registration) {
     const verification = { ...expected, response: given, supportedAlgorithmIDs: algorithms }
     const { registrationInfo } = await verifyRegistrationResponse(verification)
     if (!registrationInfo) throw new Error('not verified')
-    const { id, publicKey, counter } = registrationInfo.credential
-    return {
-      challenge: challenge(),
-      credentialId: id,
-      publicKey: Buffer.from(publicKey).toString('base64url'),
-      counter,
-    }
+    const { id: credentialId, publicKey, counter } = registrationInfo.credential
+    return { challenge: challenge(), credentialId, publicKey: Buffer.from(publicKey).toString('base64url'), counter }
   } catch {
     throw refuse.passkey_response_invalid() // without its cause: it may quote the challenge
   }
@@ -105,25 +100,20 @@ const consumption = `
     gone as (delete from passkey_challenges using ended where passkey_challenges.hash = ended.hash)
   insert into passkey_challenges (hash, expires_at) values (?, ?) on conflict do nothing returning hash`
 
+type Answered = { challenge: string; purpose: string }
+
 /** Once on any replica: a second one waits for the transaction. Throws passkey_challenge_invalid. Contract: 3, Passkeys. */
-export async function consumeChallenge(
-  { databaseTime, encryptionKey }: ChallengeDeps,
-  em: EntityManager,
-  { challenge, purpose }: { challenge: string; purpose: string },
-): Promise<void> {
-  const now = await databaseTime(em)
-  const issued = open(challenge, (text) => decrypt(encryptionKey, text, purpose))
+export async function consumeChallenge(deps: ChallengeDeps, em: EntityManager, { challenge, purpose }: Answered) {
+  const now = await deps.databaseTime(em)
+  let issued: string
+  try {
+    issued = decrypt(deps.encryptionKey, Buffer.from(challenge, 'base64url').toString(), purpose)
+  } catch {
+    throw refuse.passkey_challenge_invalid() // without its cause: no challenge is logged
+  }
   const endsAt = Number(issued.split(' ')[0])
   if (endsAt <= now) throw refuse.passkey_challenge_invalid()
   const hash = createHash('sha256').update(issued).digest('base64url')
   const consumed = await read(em, consumption, [new Date(now), hash, new Date(endsAt)])
   if (consumed.length === 0) throw refuse.passkey_challenge_invalid()
-}
-
-function open(challenge: string, read: (text: string) => string): string {
-  try {
-    return read(Buffer.from(challenge, 'base64url').toString())
-  } catch {
-    throw refuse.passkey_challenge_invalid() // without its cause: no challenge is logged
-  }
 }

@@ -1,52 +1,44 @@
 import { isDeepStrictEqual } from 'node:util'
-import { homeFields, baseUsername, lookUpByHomeId, type ProfileBody } from '@gatehouse/contracts'
-import { takeShared, violates } from '@gatehouse/database'
-import { User, type ActingCaller } from '@gatehouse/domain'
+import { baseUsername, homeFields, lookUpByHomeId, normalizeOrigin, type ProfileBody } from '@gatehouse/contracts'
+import { takeShared } from '@gatehouse/database'
+import { User, type ReplicatedInstance } from '@gatehouse/domain'
+import { invalidInput, rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { rateLimited, refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { changeSelf, recordProfileChange } from '../change-account.ts'
-import { normalizeReplicatedInstances } from './replicated-instances.ts'
+import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
 import { updateUploadReferences } from './update-upload-references.ts'
 
-type ProfileDeps = OperationContext & Pick<Deps, 'config' | 'afterCommit' | 'uploadCleanup' | 'bus'>
-type ProfileChange = { caller: ActingCaller; changes: ProfileBody; requestId?: string | undefined }
+type ProfileDeps = OperationContext & Pick<Deps, 'config' | 'uploadCleanup' | 'bus'>
+type ProfileChange = OwnAct & { changes: ProfileBody }
 
-/**
- * The event names fields whose value changed. Throws account_deleted, token_revoked, profile_managed_by_home,
- * file_not_own, origin_invalid, and as `checkNewIdentity` does. Contract: 3, PATCH.
- */
+/** The event names fields whose value changed. Contract: 3, PATCH. */
 export async function patchProfile(deps: ProfileDeps, change: ProfileChange): Promise<User> {
   const { caller, changes, requestId } = change
   const values = valuesOf(deps, changes)
   const { homeUserId } = changes
   if (homeUserId !== undefined) await checkNewIdentity(deps, { userId: caller.userId, homeUserId, requestId })
-  try {
-    const { user, replacedFiles } = await changeSelf(deps, caller, async (own, em) => ({
-      user: own,
-      replacedFiles: await applyChange(deps, em, { user: own, changes, values, requestId }),
-    }))
-    deps.afterCommit.publishEvents()
-    if (replacedFiles > 0) await deps.uploadCleanup.removeRecordedFiles({ atMost: policy.filesRemovedAtOnce })
-    return user
-  } catch (error) {
-    if (violates(error, 'users_identity_unique')) throw refuse.identity_held({ cause: error })
-    throw error
-  }
+  const changing = changeSelf(deps, caller, async (user, em) => {
+    return { user, replacedFiles: await applyChange(deps, em, { user, changes, values, requestId }) }
+  })
+  const { user, replacedFiles } = await refuseViolation(changing, 'users_identity_unique', refuse.identity_held)
+  deps.afterCommit.publishEvents()
+  if (replacedFiles > 0) await deps.uploadCleanup.removeRecordedFiles()
+  return user
 }
 
-async function applyChange(
-  deps: ProfileDeps,
-  em: EntityManager,
-  { user, changes, values, requestId }: Omit<ProfileChange, 'caller'> & { user: User; values: ProfileValues },
-): Promise<number> {
+type ProfileValues = Partial<Pick<User, keyof ProfileBody & keyof User>>
+type Application = Omit<ProfileChange, 'caller'> & { user: User; values: ProfileValues }
+
+async function applyChange(deps: ProfileDeps, em: EntityManager, application: Application): Promise<number> {
+  const { user, changes, values, requestId } = application
   if (!user.isLocal() && homeFields.some((field) => field in changes)) throw refuse.profile_managed_by_home()
   if (Object.keys(values).length === 0) return 0
   if (values.homeUserId) await refuseHeldIdentity(em, requireOwnIdentity(user, values.homeUserId), user.id)
   const now = deps.clock.now()
   const replacedFiles = await updateUploadReferences(em, { user, changes, now: new Date(now) })
-  const changed = changedFields(user, values)
+  const fields = Object.keys(values) as (keyof ProfileValues)[]
+  const changed = fields.filter((field) => !isDeepStrictEqual(user[field] ?? null, values[field] ?? null))
   // Peers take only a newer profile, and the clock may have been set back. A replica shows the time of its home.
   const isChangedHere = user.isLocal() && changed.length > 0
   const profileUpdatedAt = isChangedHere ? Math.max(now, user.profileUpdatedAt + 1) : user.profileUpdatedAt
@@ -55,31 +47,33 @@ async function applyChange(
   return replacedFiles
 }
 
-type ProfileValues = Partial<Pick<User, keyof ProfileBody & keyof User>>
-
 function valuesOf({ config }: Pick<Deps, 'config'>, changes: ProfileBody): ProfileValues {
   const named = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as ProfileValues
   if (!changes.replicatedInstances) return named
-  const allowHttp = config.reach.allowPrivate.length > 0
-  return { ...named, replicatedInstances: normalizeReplicatedInstances(changes.replicatedInstances, { allowHttp }) }
+  const isHttpAllowed = config.reach.allowPrivate.length > 0
+  return { ...named, replicatedInstances: normalizeInstances(changes.replicatedInstances, isHttpAllowed) }
 }
 
-function changedFields(user: User, values: ProfileValues): string[] {
-  const fields = Object.keys(values) as (keyof ProfileValues)[]
-  return fields.filter((field) => !isDeepStrictEqual(user[field] ?? null, values[field] ?? null))
+/** The first entry of an origin counts. Throws invalid_input. Contract: 3, PATCH. */
+function normalizeInstances(submitted: readonly ReplicatedInstance[], isHttpAllowed: boolean): ReplicatedInstance[] {
+  const byOrigin = new Map<string, ReplicatedInstance>()
+  for (const { origin: given, username } of submitted) {
+    const origin = normalizeOrigin(given)
+    const isAllowed = origin?.startsWith('https://') || (isHttpAllowed && origin?.startsWith('http://'))
+    if (!origin || !isAllowed || username === '') {
+      const text = 'replicatedInstances must hold https origins and usernames'
+      throw invalidInput({ field: 'replicatedInstances', reason: 'invalid' }, { text })
+    }
+    if (!byOrigin.has(origin)) byOrigin.set(origin, { origin, username })
+  }
+  return [...byOrigin.values()]
 }
 
-type NewIdentity = { userId: string; homeUserId: string; requestId?: string | undefined }
+type NewIdentity = { userId: string; homeUserId: string; requestId: string | undefined }
 type Identity = { homeInstance: string; homeUserId: string }
 
-/**
- * An active peer must confirm that the id belongs to the base name. Throws account_deleted, identity_is_local,
- * identity_fixed, identity_unconfirmed, identity_held, rate_limited. Contract: 3, PATCH, Writes of one's own.
- */
-export async function checkNewIdentity(
-  { orm, bus, clock }: OperationContext & Pick<Deps, 'bus'>,
-  { userId, homeUserId, requestId }: NewIdentity,
-): Promise<void> {
+/** An active peer must confirm that the id belongs to the base name. Contract: 3, PATCH, Writes of one's own. */
+async function checkNewIdentity({ orm, bus, clock }: ProfileDeps, { userId, homeUserId, requestId }: NewIdentity) {
   const em = orm.em.fork()
   const user = await em.findOne(User, { id: userId, isDeleted: false })
   if (!user) throw refuse.account_deleted()
@@ -96,8 +90,7 @@ export async function checkNewIdentity(
   if (confirmed !== baseUsername(user.username)) throw refuse.identity_unconfirmed()
 }
 
-/** Throws identity_is_local, identity_fixed. */
-export function requireOwnIdentity(user: User, homeUserId: string): Identity {
+function requireOwnIdentity(user: User, homeUserId: string): Identity {
   const { homeInstance } = user
   if (!homeInstance) throw refuse.identity_is_local()
   if (user.homeUserId && user.homeUserId !== homeUserId) throw refuse.identity_fixed()
@@ -105,7 +98,7 @@ export function requireOwnIdentity(user: User, homeUserId: string): Identity {
 }
 
 /** The unique index decides between racers. Throws identity_held. */
-export async function refuseHeldIdentity(em: EntityManager, identity: Identity, exceptId: string): Promise<void> {
+async function refuseHeldIdentity(em: EntityManager, identity: Identity, exceptId: string): Promise<void> {
   const holder = await em.findOne(User, { ...identity, isDeleted: false, id: { $ne: exceptId } }, { fields: ['id'] })
   if (holder) throw refuse.identity_held()
 }

@@ -1,7 +1,7 @@
 import { pictureFields, type ProfileBody } from '@gatehouse/contracts'
 import { FileRemoval, Upload, type ActingAdmin, type InstanceSettings, type User } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import { invalidInput, refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 
 type ReferenceUpdate = {
   /** Locked and unchanged. */
@@ -11,26 +11,25 @@ type ReferenceUpdate = {
 }
 
 /** Returns how many files are recorded for removal. Throws file_not_own. Contract: 3, PATCH and uploads. */
-export async function updateUploadReferences(
-  em: EntityManager,
-  { user, changes, now }: ReferenceUpdate,
-): Promise<number> {
-  const before = pictureFields.map((field) => user[field])
-  const after = pictureFields.map((field) => (changes[field] === undefined ? user[field] : changes[field]))
+export async function updateUploadReferences(em: EntityManager, { user, changes, now }: ReferenceUpdate) {
   const isFilename = (name: string | null | undefined): name is string => Boolean(name)
-  const added = new Set(after.filter(isFilename).filter((name) => !before.includes(name)))
-  const removed = new Set(before.filter(isFilename).filter((name) => !after.includes(name)))
-  for (const filename of added) await claimUpload(em, { filename, userId: user.id, now })
+  const before = new Set(pictureFields.map((field) => user[field]).filter(isFilename))
+  const named = pictureFields.map((field) => (changes[field] === undefined ? user[field] : changes[field]))
+  const after = new Set(named.filter(isFilename))
+  for (const filename of after) {
+    if (before.has(filename)) continue
+    // The cleanup deletes by one statement too: whichever commits first decides.
+    const claimed = await em.nativeUpdate(Upload, { filename, userId: user.id }, { claimedAt: now })
+    if (claimed !== 1) throw refuse.file_not_own()
+  }
+  const removed = [...before].filter((filename) => !after.has(filename))
   for (const filename of removed) await releaseUpload(em, { filename, userId: user.id, now })
-  return removed.size
+  return removed.length
 }
 
 type LogoChange = { settings: InstanceSettings; logo: string | null; actor: ActingAdmin; now: Date }
 
-/**
- * The upload becomes the instance's, so that it stays when the account goes. Returns how many files are recorded for
- * removal. Throws invalid_input. Contract: 5, Settings.
- */
+/** The upload becomes the instance's: it outlives the account. Returns how many files go. Contract: 5, Settings. */
 export async function replaceLogo(em: EntityManager, { settings, logo, actor, now }: LogoChange): Promise<number> {
   const before = settings.logo ?? null
   if (logo === before) return 0
@@ -44,14 +43,6 @@ export async function replaceLogo(em: EntityManager, { settings, logo, actor, no
   if (!before) return 0
   await releaseUpload(em, { filename: before, userId: null, now })
   return 1
-}
-
-type OwnUpload = { filename: string; userId: string; now: Date }
-
-/** The cleanup deletes by one statement too: whichever commits first decides. */
-async function claimUpload(em: EntityManager, { filename, userId, now }: OwnUpload): Promise<void> {
-  const claimed = await em.nativeUpdate(Upload, { filename, userId }, { claimedAt: now })
-  if (claimed !== 1) throw refuse.file_not_own()
 }
 
 type ReleasedUpload = { filename: string; userId: string | null; now: Date }

@@ -1,26 +1,15 @@
-import { normalizeUsername, refusals } from '@gatehouse/contracts'
+import { isLocalUsername, limits, normalizeUsername, parseFederatedUsername, refusals } from '@gatehouse/contracts'
 import { batchedRead } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
-import type { Deps } from '../../deps.ts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
+import type { Deps } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
-import { findLocalFault } from './username-form.ts'
 
-export type Availability = { available: true } | { available: false; reason: string; code?: string }
+const readByName = batchedRead({ name: 'username_taken', entity: User, properties: ['username'], key: 'username' })
 
-const readByName = batchedRead({
-  name: 'username_taken',
-  entity: User,
-  properties: ['username'],
-  key: 'username',
-})
-
-/** Throws username_required, registration_closed. Spec: check-username; Contract: 3. */
-export async function checkUsername(
-  { orm, config }: Pick<Deps, 'orm' | 'config'>,
-  requested: string | undefined,
-): Promise<Availability> {
-  const username = normalizeUsername(requested ?? '')
+/** Spec: check-username; Contract: 3. */
+export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'>, asked = '') {
+  const username = normalizeUsername(asked)
   if (username === '') throw withReason('username_required')
   const fault = findLocalFault(username)
   if (fault) return unavailable(fault)
@@ -29,8 +18,27 @@ export async function checkUsername(
   return taken ? unavailable(refuse.username_taken()) : { available: true }
 }
 
-const unavailable = ({ message: reason, code }: Refusal): Availability => ({ available: false, reason, code })
+const unavailable = ({ message: reason, code }: Refusal) => ({ available: false, reason, code })
 
-function withReason(code: 'username_required' | 'registration_closed'): Refusal {
-  return refuse[code]({ fields: { available: false, reason: refusals[code].text } })
+const withReason = (code: 'username_required' | 'registration_closed'): Refusal =>
+  refuse[code]({ fields: { available: false, reason: refusals[code].text } })
+
+/** Throws username_length_invalid, username_characters_invalid. Spec: Registration 1. */
+export function requireLocalUsername(username: string): void {
+  const fault = findLocalFault(username)
+  if (fault) throw fault
+}
+
+function findLocalFault(username: string): Refusal | null {
+  if (isLocalUsername(username)) return null
+  const isLength = username.length < limits.localUsernameMin || username.length > limits.localUsernameMax
+  return isLength ? refuse.username_length_invalid() : refuse.username_characters_invalid()
+}
+
+/** Spec: Registration 2. */
+export function federatedFault(username: string): Refusal {
+  const { baseName, domain } = parseFederatedUsername(username)
+  if (domain === null) return refuse.replicated_username_format_required()
+  if (username.length > limits.federatedUsernameMax) return refuse.username_too_long()
+  return isLocalUsername(baseName) ? refuse.username_domain_part_invalid() : refuse.username_local_part_invalid()
 }

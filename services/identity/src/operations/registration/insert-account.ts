@@ -1,39 +1,32 @@
 import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
-import { transaction, violates } from '@gatehouse/database'
-import { InstanceSettings, User, nextId } from '@gatehouse/domain'
+import { transaction } from '@gatehouse/database'
+import { InstanceSettings, User, nextId, type StubUpgrade } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import type { ClientDescription } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { recordAccountEvent } from '../change-account.ts'
+import { recordAccountEvent, refuseViolation } from '../change-account.ts'
+import type { Sender } from '../credentials/sign-ins.ts'
 
-export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'afterCommit'>
+export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher'>
 
-export type Registration = z.output<typeof registerBody> & {
-  address: string
-  client: ClientDescription
-  requestId?: string | undefined
-}
+export type Registration = Omit<z.output<typeof registerBody>, 'homeInstance'> & Sender
 
 /** `issuedAt` (ms) is the time of issue of the token. */
 export type Registered = { user: User; created: boolean; issuedAt: number }
 
-export type NewAccount = {
-  username: string
-  passwordHash: string
-  displayName: string | null
-  avatarColor: AvatarColor
+export type NewAccount = Omit<StubUpgrade, 'homeUserId'> & {
   /** Null for a local account. */
   home: { homeInstance: string; homeUserId: string | null } | null
   requestId: string | undefined
 }
 
-/** Spec: Registration 9. */
+/** The first local account is an admin; others wait for its commit. Spec: Registration 9; Contract: 3, register. */
 export async function insertAccount(deps: OperationContext, em: EntityManager, account: NewAccount): Promise<User> {
   const id = await nextId(em)
   const { requestId, home, ...columns } = account
-  const isAdmin = home === null && (await claimFirstAdmin(em, id))
+  const unclaimed = { id: 1, firstAdminId: null }
+  const isAdmin = home === null && (await em.nativeUpdate(InstanceSettings, unclaimed, { firstAdminId: id })) === 1
   const at = await deps.databaseTime(em)
   const user = em.create(User, { ...columns, ...home, id, isAdmin, createdAt: new Date(at) })
   em.persist(user)
@@ -41,14 +34,8 @@ export async function insertAccount(deps: OperationContext, em: EntityManager, a
   return user
 }
 
-/** Of concurrent registrations one waits for the other's commit. Spec: Registration 9; Contract: 3, register. */
-async function claimFirstAdmin(em: EntityManager, userId: string): Promise<boolean> {
-  const updated = await em.nativeUpdate(InstanceSettings, { id: 1, firstAdminId: null }, { firstAdminId: userId })
-  return updated === 1
-}
-
 /** What a registration says of an account, with the hash of its password. Throws hashing_busy. */
-export async function readRegistration(deps: RegistrationDeps, given: Omit<Registration, 'client'>) {
+export async function readRegistration(deps: RegistrationDeps, given: Registration) {
   return {
     passwordHash: await deps.hasher.hash(given.password, given.address),
     displayName: given.displayName ?? null,
@@ -57,17 +44,9 @@ export async function readRegistration(deps: RegistrationDeps, given: Omit<Regis
   }
 }
 
-/** The unique constraint decides between accounts of one name. Throws username_taken. */
-export async function insertUniquely(
-  { orm }: Pick<Deps, 'orm'>,
-  insert: (em: EntityManager) => Promise<User>,
-): Promise<User> {
-  try {
-    return await transaction(orm, insert)
-  } catch (error) {
-    if (violates(error, 'users_username_unique')) throw refuse.username_taken({ cause: error })
-    throw error
-  }
+/** Throws username_taken. */
+export async function insertUniquely({ orm }: Pick<Deps, 'orm'>, insert: (em: EntityManager) => Promise<User>) {
+  return await refuseViolation(transaction(orm, insert), 'users_username_unique', refuse.username_taken)
 }
 
 /** Throws username_taken. Spec: Registration 9. */

@@ -1,75 +1,61 @@
 import {
   baseUsername,
+  handleOf,
   isFederatedUsername,
   isHost,
+  lookUpByHomeId,
   normalizeUsername,
   registeredIdentity,
-  handleOf,
-  lookUpByHomeId,
   userCreated,
 } from '@gatehouse/contracts'
 import { transaction, violates } from '@gatehouse/database'
-import { accountStateOf, type User } from '@gatehouse/domain'
+import { accountStateOf, type StubUpgrade, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { parseInput } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
-import { findFederatedUser, type FederatedIdentity } from '../../queries/find-federated-user.ts'
-import { recordSignIn } from '../credentials/sign-ins.ts'
-import {
-  insertAccount,
-  readRegistration,
-  refuseTakenName,
-  type NewAccount,
-  type Registered,
-  type Registration,
-  type RegistrationDeps,
-} from './insert-account.ts'
-import { checkFederatedRegistrationOpen } from './registration-gates.ts'
-import { federatedFault } from './username-form.ts'
 import { policy } from '../../policy.ts'
 import { loadSettings } from '../../queries/load-settings.ts'
+import { findFederatedUser, type FederatedIdentity } from '../../queries/load-user.ts'
+import { recordAccountEvent, refuseViolation } from '../change-account.ts'
 import { askHome, type AskDeps } from '../credentials/ask-home.ts'
-import { recordAccountEvent } from '../change-account.ts'
+import { recordSignIn } from '../credentials/sign-ins.ts'
+import { federatedFault } from './check-username.ts'
+import { insertAccount, readRegistration, refuseTakenName } from './insert-account.ts'
+import type { NewAccount, Registration, RegistrationDeps } from './insert-account.ts'
 
 type FederatedRegistration = Registration & { homeInstance: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 
-/**
- * Registers an account of another instance, or upgrades its stub. An invite token is ignored. Throws the faults of a
- * username, home_instance_invalid, home_instance_is_here, federated_registration_closed, federated_account_exists,
- * username_taken, hashing_busy. Spec: Registration 2, 5, 9, 10; Contract: 7, Registration over a stub.
- */
-export async function registerFederated(
-  deps: RegistrationDeps & ProofDeps,
-  registration: FederatedRegistration,
-): Promise<Registered> {
+/** Inserts the account or upgrades its stub. Spec: Registration 2, 5, 9, 10; Contract: 7, Registration over a stub. */
+export async function registerFederated(deps: RegistrationDeps & AskDeps, registration: FederatedRegistration) {
   const identity = parseIdentity(deps, registration)
   await checkFederatedRegistrationOpen(deps)
   let stub = await findStub(deps.orm.em.fork(), identity)
   let account: FederatedAccount | undefined
-  let registered: Registered | User
-  do {
+  for (;;) {
     if (stub) await requireOwner(deps, stub, { ...registration, username: identity.username })
     const given = (account ??= { ...identity, ...(await readRegistration(deps, registration)) })
     const judgedId = stub?.id
-    registered = await retryOnConflict(() =>
-      transaction(deps.orm, async (em) => {
-        const done = await insertOrUpgrade(deps, em, { given, judgedId })
-        if (!('created' in done)) return done
-        const facts = { userId: done.user.id, at: done.issuedAt, client: registration.client }
-        await recordSignIn(em, { ...facts, method: 'registration' })
-        return done
-      }),
-    )
-    if (!('created' in registered)) stub = registered
-  } while (!('created' in registered))
-  if (registered.created) deps.afterCommit.publishEvents()
-  else await deps.afterCommit.invalidateCache(accountStateOf(registered.user))
-  return registered
+    const register = async (em: EntityManager) => {
+      const done = await insertOrUpgrade(deps, em, { given, judgedId })
+      if (!('created' in done)) return done
+      const facts = { userId: done.user.id, at: done.issuedAt, client: registration.client }
+      await recordSignIn(em, { ...facts, method: 'registration' })
+      return done
+    }
+    const registered = await retryOnConflict(() => transaction(deps.orm, register))
+    if (!('created' in registered)) {
+      stub = registered
+      continue
+    }
+    if (registered.created) deps.afterCommit.publishEvents()
+    else await deps.afterCommit.invalidateCache(accountStateOf(registered.user))
+    return registered
+  }
 }
 
-function parseIdentity({ config }: Pick<RegistrationDeps, 'config'>, given: FederatedRegistration): FederatedIdentity {
+function parseIdentity({ config }: RegistrationDeps, given: FederatedRegistration): FederatedIdentity {
   const homeInstance = given.homeInstance.toLowerCase()
   const username = normalizeUsername(given.username)
   if (!isHost(given.homeInstance)) throw refuse.home_instance_invalid()
@@ -79,7 +65,12 @@ function parseIdentity({ config }: Pick<RegistrationDeps, 'config'>, given: Fede
   return { homeInstance, homeUserId, username }
 }
 
-/** Throws federated_account_exists, username_taken. */
+/** No invite opens it. Throws federated_registration_closed. Spec: Registration 5, 7. */
+export async function checkFederatedRegistrationOpen({ orm }: Pick<OperationContext, 'orm'>): Promise<void> {
+  const { federatedRegistrationOpen } = await loadSettings(orm.em)
+  if (!federatedRegistrationOpen) throw refuse.federated_registration_closed()
+}
+
 async function findStub(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
   const found = await findFederatedUser(em, identity)
   if (found && !found.isStub()) throw refuse.federated_account_exists()
@@ -90,11 +81,7 @@ async function findStub(em: EntityManager, identity: FederatedIdentity): Promise
 type Judged = { given: FederatedAccount; judgedId: string | undefined }
 
 /** An advisory lock serializes registrations of one identity. Returns a stub that came meanwhile, which has to be judged. */
-async function insertOrUpgrade(
-  deps: OperationContext,
-  em: EntityManager,
-  { given, judgedId }: Judged,
-): Promise<Registered | User> {
+async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { given, judgedId }: Judged) {
   const identityName = `${given.homeInstance}/${baseUsername(given.username)}`
   await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [identityName])
   const stub = await findStub(em, given)
@@ -104,26 +91,15 @@ async function insertOrUpgrade(
   return { user, created: true, issuedAt: user.createdAt.getTime() }
 }
 
-/**
- * A relay may have inserted a stub at the same moment: the second attempt upgrades it. Throws username_taken,
- * federated_account_exists.
- */
+/** A relay may have inserted a stub at the same moment: the second attempt upgrades it. */
 async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
-  const isNameTaken = (error: unknown) => violates(error, 'users_username_unique')
-  const isIdentityTaken = (error: unknown) => violates(error, 'users_identity_unique')
-  try {
-    return await attempt().catch((error: unknown) => {
-      if (isNameTaken(error) || isIdentityTaken(error)) return attempt()
-      throw error
-    })
-  } catch (error) {
-    if (isNameTaken(error)) throw refuse.username_taken({ cause: error })
-    if (isIdentityTaken(error)) throw refuse.federated_account_exists({ cause: error })
+  const retried = attempt().catch((error: unknown) => {
+    if (violates(error, 'users_username_unique') || violates(error, 'users_identity_unique')) return attempt()
     throw error
-  }
+  })
+  const named = refuseViolation(retried, 'users_username_unique', refuse.username_taken)
+  return await refuseViolation(named, 'users_identity_unique', refuse.federated_account_exists)
 }
-
-export type ProofDeps = AskDeps
 
 type Claim = { username: string; password: string; requestId?: string | undefined }
 
@@ -131,7 +107,7 @@ type Claim = { username: string; password: string; requestId?: string | undefine
  * A homeUserId is public: the home of a stub is asked for the password. Where it gives no answer the setting decides.
  * Throws username_taken, `Unavailable`. Contract: 7, Registration over a stub.
  */
-export async function requireOwner(deps: ProofDeps, stub: User, claim: Claim): Promise<void> {
+async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<void> {
   const { password, requestId } = claim
   const username = await findNameAtHome(deps, stub, claim)
   const verdict = await askHome(deps, { homeInstance: stub.homeInstance ?? '', username, password, requestId })
@@ -142,28 +118,25 @@ export async function requireOwner(deps: ProofDeps, stub: User, claim: Claim): P
 }
 
 /** The name that the claim says is not asked for: whoever has another account there knows its password. */
-async function findNameAtHome({ bus, log }: ProofDeps, stub: User, claim: Claim): Promise<string> {
+async function findNameAtHome({ bus, log }: AskDeps, stub: User, claim: Claim): Promise<string> {
   const handle = handleOf(stub.username)
   const { homeInstance: host, homeUserId } = stub
+  const { requestId } = claim
   if (!host || !homeUserId || handle === handleOf(claim.username)) return handle
   try {
-    const options = { requestId: claim.requestId, timeoutMs: policy.lookupCallTimeoutMs }
+    const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
     const { outcome, username } = await bus.request(lookUpByHomeId, { host, homeUserId }, options)
     return outcome === 'found' && username ? baseUsername(username).toLowerCase() : handle
-  } catch (error) {
-    log.warn({ err: error, host, requestId: claim.requestId }, 'name of a stub not asked')
+  } catch (err) {
+    log.warn({ err, host, requestId }, 'name of a stub not asked')
     return handle
   }
 }
 
-type StubUpgrade = Parameters<User['upgradeStub']>[0] & { requestId: string | undefined }
+type Upgrade = { stub: User; given: StubUpgrade & { requestId: string | undefined } }
 
 /** Throws federated_account_exists. Spec: Registration 10. */
-export async function upgradeStub(
-  deps: OperationContext,
-  em: EntityManager,
-  { stub, given }: { stub: User; given: StubUpgrade },
-): Promise<Registered> {
+export async function upgradeStub(deps: OperationContext, em: EntityManager, { stub, given }: Upgrade) {
   await em.refresh(stub, { lockMode: LockMode.PESSIMISTIC_WRITE })
   if (!stub.isStub() || stub.isDeleted) throw refuse.federated_account_exists()
   const issuedAt = Math.max(await deps.databaseTime(em), stub.passwordChangedAt ?? 0)

@@ -1,54 +1,48 @@
 import { enqueue } from '@gatehouse/bus'
 import { inviteRedeemed, normalizeUsername } from '@gatehouse/contracts'
-import { lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
+import { findInvite, lockActiveInvite, recordRedemption } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
+import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
-import {
-  insertAccount,
-  insertUniquely,
-  readRegistration,
-  refuseTakenName,
-  type NewAccount,
-  type Registered,
-  type Registration,
-  type RegistrationDeps,
-} from './insert-account.ts'
-import { checkLocalRegistrationOpen } from './registration-gates.ts'
-import { requireLocalUsername } from './username-form.ts'
+import { requireLocalUsername } from './check-username.ts'
+import { insertAccount, insertUniquely, readRegistration, refuseTakenName } from './insert-account.ts'
+import type { NewAccount, Registered, Registration, RegistrationDeps } from './insert-account.ts'
 
-/**
- * While registration is closed an active invite admits the account. Throws username_length_invalid,
- * username_characters_invalid, invite_required, invite_invalid, username_taken, hashing_busy. Spec: Registration 1, 3, 4,
- * 9, 11.
- */
+/** While registration is closed an active invite admits the account. Spec: Registration 1, 3, 4, 9, 11. */
 export async function registerLocal(deps: RegistrationDeps, registration: Registration): Promise<Registered> {
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
   const inviteToken = await checkLocalRegistrationOpen(deps, registration.inviteToken)
   await refuseTakenName(deps.orm.em.fork(), username)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
-  const insert = async (em: EntityManager) => {
-    const user = await (inviteToken === null
+  const user = await insertUniquely(deps, async (em) => {
+    const inserted = await (inviteToken === null
       ? insertAccount(deps, em, account)
       : insertInvited(deps, em, { account, inviteToken }))
-    const at = user.createdAt.getTime()
-    await recordSignIn(em, { userId: user.id, at, method: 'registration', client: registration.client })
-    return user
-  }
-  const user = await insertUniquely(deps, insert)
+    const at = inserted.createdAt.getTime()
+    await recordSignIn(em, { userId: inserted.id, at, method: 'registration', client: registration.client })
+    return inserted
+  })
   deps.afterCommit.publishEvents()
   return { user, created: true, issuedAt: user.createdAt.getTime() }
 }
 
+/** The token of the invite to redeem, or null while the gate is open. The redemption decides. Spec: Registration 4, 7. */
+async function checkLocalRegistrationOpen(deps: RegistrationDeps, inviteToken: unknown): Promise<string | null> {
+  const { orm, clock, config } = deps
+  if (isRegistrationOpen(await loadSettings(orm.em), config)) return null
+  if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.invite_required()
+  if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
+  const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
+  if (found?.status !== 'active') throw refuse.invite_invalid()
+  return inviteToken
+}
+
 type Invited = { account: NewAccount; inviteToken: string }
 
-/** Throws invite_invalid. */
-async function insertInvited(
-  deps: OperationContext,
-  em: EntityManager,
-  { account, inviteToken }: Invited,
-): Promise<User> {
+async function insertInvited(deps: OperationContext, em: EntityManager, { account, inviteToken }: Invited) {
   const now = deps.clock.now()
   const invite = await lockActiveInvite(em, { token: inviteToken, now })
   const user = await insertAccount(deps, em, account)

@@ -1,10 +1,26 @@
+import { signToken } from '@gatehouse/auth'
 import { instanceProfileNames, type InstanceProfile } from '@gatehouse/contracts'
+import { sanitizeUser, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
-import type { IdentityConfig } from '../config.ts'
+import type { Deps } from '../deps.ts'
 import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings.ts'
 
+/** `issuedAt` (ms) is when the account was read: a change since revokes the token. */
+type Holder = { user: User; issuedAt: number }
+
+/** Spec: Token payload. */
+export function tokenReply({ config, tokenKey }: Deps, { user, issuedAt }: Holder) {
+  const subject = { userId: user.id, username: user.username }
+  return { token: signToken(tokenKey, subject, { expiresIn: config.jwtExpiresIn, now: issuedAt }) }
+}
+
+/** Spec: register, login. */
+export function credentialsReply(deps: Deps, holder: Holder) {
+  return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
+}
+
 /** Contract: 3. */
-export function instanceReply(settings: PlainSettings, config: Pick<IdentityConfig, 'registrationOpen'>) {
+export function instanceReply(settings: PlainSettings, { config }: Deps) {
   return {
     name: settings.instanceName,
     ...profileOf(settings),
@@ -39,16 +55,14 @@ const fixedSettings = {
 
 /** Contract: 5. */
 export function settingsReply(settings: PlainSettings) {
-  const { instanceName, registrationOpen, federatedRegistrationOpen } = settings
-  const { autoAcceptPeering, stubUpgradesNeedProof, requireSecondFactorForAdmins } = settings
   return {
-    instanceName,
+    instanceName: settings.instanceName,
     ...profileOf(settings),
-    registrationOpen: registrationOpen ?? null,
-    federatedRegistrationOpen,
-    autoAcceptPeering,
-    stubUpgradesNeedProof,
-    requireSecondFactorForAdmins,
+    registrationOpen: settings.registrationOpen ?? null,
+    federatedRegistrationOpen: settings.federatedRegistrationOpen,
+    autoAcceptPeering: settings.autoAcceptPeering,
+    stubUpgradesNeedProof: settings.stubUpgradesNeedProof,
+    requireSecondFactorForAdmins: settings.requireSecondFactorForAdmins,
     ...fixedSettings,
   }
 }
