@@ -1,17 +1,17 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { requireProgram } from '@gatehouse/local-servers'
 import { eventually, freePort } from '@gatehouse/test-kit'
 import { cpuOf, residentMegabytes, type Child } from './child.ts'
 
-/** HAProxy with a JWT check and no look at the account, when it is on the PATH. */
-export async function startHaproxy(settings: { UPSTREAM: string; JWT_SECRET: string }): Promise<Child | undefined> {
-  if (spawnSync('haproxy', ['-v']).status !== 0) return undefined
+/** HAProxy with a JWT check and no look at the account. */
+export async function startHaproxy(settings: { UPSTREAM: string; JWT_SECRET: string }): Promise<Child> {
   const port = await freePort()
   const file = join(mkdtempSync(join(tmpdir(), 'gatehouse-haproxy-')), 'haproxy.cfg')
   writeFileSync(file, configuration(port, settings))
-  const child = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+  const child = spawn(requireProgram('haproxy'), ['-db', '-f', file], { stdio: 'ignore' })
   await eventually('HAProxy answers', async () => (await fetch(`http://127.0.0.1:${port}/`)).status === 401)
   return {
     port,

@@ -9,6 +9,7 @@ export const programs = {
   pgbouncer: 'PGBOUNCER_BIN',
   nginx: 'NGINX_BIN',
   caddy: 'CADDY_BIN',
+  haproxy: 'HAPROXY_BIN',
   python3: 'PYTHON_BIN',
   chromium: 'CHROMIUM_BIN',
 }

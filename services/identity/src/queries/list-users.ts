@@ -1,5 +1,5 @@
 import type { listUsersQuery } from '@gatehouse/contracts'
-import { findsPartsOfNames, read } from '@gatehouse/database'
+import { bigintArray, findsPartsOfNames, read } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { raw, type EntityManager, type FilterQuery, type QueryOrderMap } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -13,8 +13,9 @@ const exactTotal = 10_000
 export async function listUsers(em: EntityManager, query: UsersQuery) {
   const { page, pageSize, cursor, sort } = query
   const where = await filterOf(em, query)
-  const counted = await countUsers(em, where)
-  const matching = query.q && !('totalIsEstimate' in counted) ? isAmong(em, where) : where
+  const { matching, ...counted } = query.q?.trim()
+    ? await findMatching(em, where)
+    : { matching: where, ...(await countUsers(em, where)) }
   const found = await em.find(User, cursor === undefined ? matching : { $and: [matching, isAfter(cursor, sort)] }, {
     orderBy: orderOf(sort),
     limit: pageSize + 1,
@@ -25,10 +26,14 @@ export async function listUsers(em: EntityManager, query: UsersQuery) {
   return { users, nextCursor, ...counted }
 }
 
-/** By the index of names, in a statement of its own: for a page in order the planner may read all accounts instead, when it takes a rare text for a frequent one. */
-function isAmong(em: EntityManager, where: FilterQuery<User>): FilterQuery<User> {
+/** One read of the index of names is the total and the page: for a page in order the planner may read all accounts instead, when it takes a rare text for a frequent one. */
+async function findMatching(em: EntityManager, where: FilterQuery<User>) {
   const { sql, values } = statementOf(em, 'u.id', where)
-  return { [raw((alias) => `${alias}.id = any(array(${sql}))`, values)]: [] }
+  const rows = await em.execute<{ id: string }[]>(`${sql} limit ${exactTotal + 1}`, values)
+  if (rows.length > exactTotal) return { matching: where, ...(await countUsers(em, where)) }
+  const ids = bigintArray(rows.map(({ id }) => id))
+  const matching: FilterQuery<User> = { [raw((alias) => `${alias}.id = any(?::bigint[])`, [ids])]: [] }
+  return { matching, total: rows.length }
 }
 
 function statementOf(em: EntityManager, selected: string, where: FilterQuery<User>) {
