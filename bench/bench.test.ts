@@ -13,11 +13,7 @@ import { drawPicture } from './picture.ts'
 import { absoluteLine, ratioLine } from './report.ts'
 import { measureInRounds } from './rounds.ts'
 
-const sizes = {
-  reads: { lanes: 2, ms: 10 },
-  sockets: { lanes: 2, ms: 10 },
-  logins: { lanes: 2, ms: 5_000, most: 6 },
-}
+const sizes = { reads: { lanes: 2, ms: 10 }, sockets: { lanes: 2, ms: 10 }, logins: { lanes: 2, ms: 5_000, most: 6 } }
 
 describe('npm run bench', () => {
   it('measures in turn, in alternating order, and does not count the round that warms up', async () => {

@@ -86,10 +86,7 @@ function bareFanOut(peers: Peer[]): FanOut {
     const answer = await request(`http://127.0.0.1:${port}${path}`, options)
     await answer.body.json()
   }
-  return {
-    run: async () => void (await Promise.all(peers.map(send))),
-    [Symbol.asyncDispose]: () => agent.close(),
-  }
+  return { run: async () => void (await Promise.all(peers.map(send))), [Symbol.asyncDispose]: () => agent.close() }
 }
 
 async function startPeers(opening: AsyncDisposableStack): Promise<number[]> {

@@ -41,11 +41,7 @@ export async function benchmark(run: Run): Promise<Line[]> {
   const tokens = [token, ...others.map((other) => other.token)]
   const drive = (contender: Contender) => () => driveRound(load, contender, { token: tokens, seconds })
   return linesOf(
-    await measureInRounds(run.rounds(usualRounds), {
-      bare: drive(bare),
-      gateway: drive(gateway),
-      ours: drive(ours),
-    }),
+    await measureInRounds(run.rounds(usualRounds), { bare: drive(bare), gateway: drive(gateway), ours: drive(ours) }),
   )
 }
 

@@ -97,10 +97,7 @@ describe('two whole instances', function () {
       (await logIn(b, { username, password: changed })).status,
     ]
 
-    expect({ afterOlder, afterNewer }).to.deep.equal({
-      afterOlder: [200, 200, 401],
-      afterNewer: [200, 401, 200],
-    })
+    expect({ afterOlder, afterNewer }).to.deep.equal({ afterOlder: [200, 200, 401], afterNewer: [200, 401, 200] })
   })
 
   it('Login 5: take a password that was changed at home, without ending sessions', async () => {

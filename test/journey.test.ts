@@ -71,11 +71,7 @@ for (const [name, start] of Object.entries(places)) {
         body: { error: 'Token has been revoked', statusCode: 401, code: 'token_revoked' },
       })
       expect(fresh.status).to.equal(200)
-      expect(refused.message).to.deep.equal({
-        type: 'error',
-        message: 'Token has been revoked',
-        code: 'token_revoked',
-      })
+      expect(refused.message).to.deep.equal({ type: 'error', message: 'Token has been revoked', code: 'token_revoked' })
       expect(await refused.closeCode).to.equal(4004)
     })
   })

@@ -62,11 +62,7 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
       expires_at: '2030-01-01',
     })
     const run = async () => {
-      const environment = {
-        DATABASE_URL: database.url,
-        ENCRYPTION_SECRET: next,
-        ENCRYPTION_SECRET_PREVIOUS: former,
-      }
+      const environment = { DATABASE_URL: database.url, ENCRYPTION_SECRET: next, ENCRYPTION_SECRET_PREVIOUS: former }
       return await startProgram('deploy/cli/main.ts', environment, ['encrypt', '--json']).exited
     }
     const counts = async () => (JSON.parse((await run()).stdout) as { encrypted: unknown }).encrypted

@@ -37,11 +37,7 @@ const refused: Record<string, { change: string; says: RegExp; code: number }> = 
     says: /lacks spaces/,
     code: 3,
   },
-  'a row of 200 MiB': {
-    change: `update users set bio = zeroblob(${200 * mebibyte})`,
-    says: /too big/,
-    code: 1,
-  },
+  'a row of 200 MiB': { change: `update users set bio = zeroblob(${200 * mebibyte})`, says: /too big/, code: 1 },
   'a column that computes 600 MB': {
     change: `alter table users add column avatar_url as (hex(zeroblob(300000000)))`,
     says: /too big/,

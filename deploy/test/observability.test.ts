@@ -18,9 +18,7 @@ function listMetrics(): Set<string> {
       'services/{identity,invite,session-gateway,federation-fanout}/src/**/*.ts',
       'libs/*/src/**/*.ts',
     ],
-    {
-      cwd: projectRoot,
-    },
+    { cwd: projectRoot },
   )
   const named = files.flatMap((file) => {
     const text = readFileSync(resolve(projectRoot, file), 'utf8')

@@ -31,11 +31,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', function
 
   const connectChat = async () =>
     scope.use(
-      await connectUpstream({
-        natsUrl: urlOf('upstream-chat'),
-        name: 'chat',
-        onError: (error) => errors.push(error),
-      }),
+      await connectUpstream({ natsUrl: urlOf('upstream-chat'), name: 'chat', onError: (error) => errors.push(error) }),
     )
 
   const openManager = async () => {

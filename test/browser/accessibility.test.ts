@@ -22,12 +22,7 @@ const publicPages: Target[] = [
 
 const accountPages: Target[] = [
   { name: 'home', path: '/channels/@me', ready: 'Online' },
-  {
-    name: 'account menu',
-    path: '/channels/@me',
-    ready: 'Online',
-    open: (page) => actions.click(page, 'Your account'),
-  },
+  { name: 'account menu', path: '/channels/@me', ready: 'Online', open: (page) => actions.click(page, 'Your account') },
   {
     name: 'profile dialog',
     path: '/settings/profile',

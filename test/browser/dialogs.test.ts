@@ -170,13 +170,7 @@ const cases: DialogCase[] = [
     takesText: false,
   },
   { component: 'SuspendDialog', ...inMenuOf('bert'), opener: 'Suspend bert', first: 'Reason', takesText: true },
-  {
-    component: 'UnsuspendDialog',
-    ...inMenuOf('carl'),
-    opener: 'Unsuspend carl',
-    first: 'Cancel',
-    takesText: false,
-  },
+  { component: 'UnsuspendDialog', ...inMenuOf('carl'), opener: 'Unsuspend carl', first: 'Cancel', takesText: false },
   {
     component: 'ResetPasswordDialog',
     ...inMenuOf('bert'),
@@ -249,13 +243,7 @@ const cases: DialogCase[] = [
     first: 'Rotate every … days',
     takesText: true,
   },
-  {
-    component: 'RevokePeerDialog',
-    ...inMenuOfPeer,
-    opener: 'Revoke b.example',
-    first: 'Cancel',
-    takesText: false,
-  },
+  { component: 'RevokePeerDialog', ...inMenuOfPeer, opener: 'Revoke b.example', first: 'Cancel', takesText: false },
 ]
 
 /** Those with a test of their own, and the parts of which the others are made. */

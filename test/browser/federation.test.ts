@@ -109,10 +109,7 @@ describe('federation in the browser', function () {
   })
 
   it('shows an instance that another app of the user has connected', async () => {
-    const login = await postJson(home, '/api/auth/login', {
-      username: rosa.username,
-      password: fourthPassword,
-    })
+    const login = await postJson(home, '/api/auth/login', { username: rosa.username, password: fourthPassword })
     const { token } = (await login.json()) as { token: string }
     const entry = { origin: 'https://elsewhere.example', label: 'Elsewhere', status: 'connected', addedAt: 1 }
     await fetch(`http://127.0.0.1:${home.port}/api/users/@me/federation-registry`, {

@@ -14,12 +14,7 @@ export type Check = {
   run(side: Side): Promise<string>
 }
 
-export type Result = {
-  name: string
-  rows: string[]
-  outcome: 'passed' | 'failed' | 'not applicable'
-  seen: string
-}
+export type Result = { name: string; rows: string[]; outcome: 'passed' | 'failed' | 'not applicable'; seen: string }
 
 export type Options = {
   origin: string

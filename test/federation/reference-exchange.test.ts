@@ -45,10 +45,7 @@ async function changeProfile({ gate, clock }: ReferencePair, userId: string, dis
   await gate.deps.orm.em.fork().execute(sql, [displayName, clock.now(), userId])
   await gate.deps.bus.publish(
     profileChanged,
-    {
-      ...{ userId, at: clock.now(), profileUpdatedAt: clock.now(), changed: ['displayName'] },
-      state: stateOf(userId),
-    },
+    { ...{ userId, at: clock.now(), profileUpdatedAt: clock.now(), changed: ['displayName'] }, state: stateOf(userId) },
     { id: randomUUID() },
   )
 }

@@ -17,9 +17,5 @@ export function seededRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const below = (count: number): number => Math.floor(next() * count)
-  return {
-    below,
-    chance: (probability) => next() < probability,
-    pick: (items) => items[below(items.length)]!,
-  }
+  return { below, chance: (probability) => next() < probability, pick: (items) => items[below(items.length)]! }
 }

@@ -10,12 +10,7 @@ import { sendFrames } from './send-frames.ts'
 import { sendRequest } from './send-request.ts'
 import { absentPeer, targetsOf, type Targets } from './targets.ts'
 
-export type FuzzOptions = {
-  requests: number
-  frames: number
-  seed: number
-  log: (line: string) => void
-}
+export type FuzzOptions = { requests: number; frames: number; seed: number; log: (line: string) => void }
 
 export type FuzzRun = {
   /** What breaks the contract, each with the seed of its case and the input. */

@@ -3,13 +3,7 @@ import type { Cluster } from '../../deploy/cluster/cluster.ts'
 
 type Pick = (below: number) => number
 
-type FaultTarget = {
-  name: string
-  kill(): Promise<void>
-  start(): Promise<void>
-  pause(): void
-  resume(): void
-}
+type FaultTarget = { name: string; kill(): Promise<void>; start(): Promise<void>; pause(): void; resume(): void }
 
 /**
  * Kills, freezes and restarts Redis, NATS, gateways, session gateways and identities one after the other until `signal`

@@ -55,13 +55,7 @@ function describeContract(where: string, start: () => Promise<Fixture>) {
       for (const [index, id] of ids.entries()) await bus.publish(event, { n: index }, { id, requestId: `r${index}` })
 
       await eventually('all three everywhere', () => [first, second, seen].every((list) => list!.length === 3))
-      const expected = ids.map((id, n) => ({
-        name: 'Counted',
-        id,
-        payload: { n },
-        requestId: `r${n}`,
-        deliveries: 1,
-      }))
+      const expected = ids.map((id, n) => ({ name: 'Counted', id, payload: { n }, requestId: `r${n}`, deliveries: 1 }))
       expect(first).to.deep.equal(expected)
       expect(second).to.deep.equal(expected)
       expect(seen).to.deep.equal(expected)

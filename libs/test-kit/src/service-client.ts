@@ -55,12 +55,7 @@ export function createServiceClient(service: { name: ServiceName; url: string; c
     })
     const text = await response.text()
     const hasJson = response.headers.get('content-type')?.includes('json') ?? false
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: (hasJson ? JSON.parse(text) : {}) as Body,
-      text,
-    }
+    return { status: response.status, headers: response.headers, body: (hasJson ? JSON.parse(text) : {}) as Body, text }
   }
 }
 

@@ -5,11 +5,7 @@ export type MovableClock = Clock & { advance(ms: number): void; set(ms: number):
 /** `start` is in milliseconds since the epoch. */
 export function movableClock(start = Date.now()): MovableClock {
   let current = start
-  return {
-    now: () => current,
-    advance: (ms) => void (current += ms),
-    set: (ms) => void (current = ms),
-  }
+  return { now: () => current, advance: (ms) => void (current += ms), set: (ms) => void (current = ms) }
 }
 
 export type ManualTimer = Timer & {

@@ -92,10 +92,7 @@ type SignedJson = { secret: string; body: object; timestamp?: number; nonce?: st
 export function sendSignedJson(response: ServerResponse, answer: SignedJson): void {
   const { secret, timestamp = Date.now(), nonce = randomUUID() } = answer
   const body = JSON.stringify(answer.body)
-  response.writeHead(200, {
-    'content-type': 'application/json',
-    ...signAnswer({ secret, body, timestamp, nonce }),
-  })
+  response.writeHead(200, { 'content-type': 'application/json', ...signAnswer({ secret, body, timestamp, nonce }) })
   response.end(body)
 }
 

@@ -362,9 +362,7 @@ describe('being offered a peering', () => {
     })
   const stored = async () =>
     (await instance.deps.orm.em.fork().find(Peer, { origin: remote.origin })).map(
-      ({ origin, host, secret, status }) => ({
-        ...{ origin, host, secret, status },
-      }),
+      ({ origin, host, secret, status }) => ({ ...{ origin, host, secret, status } }),
     )
 
   /** Contract: 7, Handshake, asked. */

@@ -22,12 +22,7 @@ let built = 0
 export async function buildUser({ deps }: Where, overrides: UserOverrides = {}): Promise<User> {
   built += 1
   const createdAt = new Date(deps.clock.now())
-  return await insertUser(deps, {
-    username: `user_${built}`,
-    passwordHash: testPasswordHash,
-    createdAt,
-    ...overrides,
-  })
+  return await insertUser(deps, { username: `user_${built}`, passwordHash: testPasswordHash, createdAt, ...overrides })
 }
 
 /** The account as it stands in the database now. */

@@ -72,9 +72,7 @@ describe('federation-identity/delete: an identity on other instances', () => {
     const { body } = await remove([a, 'https://stranger.example', 'no origin'], { mode: 'leave' })
 
     const noPeer = { success: false, error: 'no_active_peer' }
-    expect(body).to.deep.equal({
-      results: { [a]: success, 'https://stranger.example': success, 'no origin': noPeer },
-    })
+    expect(body).to.deep.equal({ results: { [a]: success, 'https://stranger.example': success, 'no origin': noPeer } })
     expect(asked).to.deep.equal([])
     expect(await listed()).to.deep.equal([b, c])
   })

@@ -157,10 +157,7 @@ describe('The federation credential', () => {
     it(`goes, or stays, with a deletion there: ${mode}`, async () => {
       const origins = ['https://a.example', 'https://b.example']
       await using _ = await identity.deps.bus.respond(deleteIdentitiesAtPeers, async (asked) => ({
-        results: asked.origins.map((at) => ({
-          origin: at,
-          result: /^https:..a/i.test(at) ? success : failure,
-        })),
+        results: asked.origins.map((at) => ({ origin: at, result: /^https:..a/i.test(at) ? success : failure })),
       }))
       for (const at of origins) await issue({ origin: at })
       const body = { origins: ['https://A.example/', 'https://b.example'], mode }

@@ -278,8 +278,5 @@ async function watchBus({ natsUrl, natsPrefix }: Cluster) {
   const callback = (_: unknown, message: { string(): string }) => void texts.push(message.string())
   connection.subscribe(`${natsPrefix}.upstream.>`, { callback })
   await connection.flush()
-  return {
-    texts,
-    [Symbol.asyncDispose]: () => connection.close(),
-  }
+  return { texts, [Symbol.asyncDispose]: () => connection.close() }
 }

@@ -16,10 +16,7 @@ describe('Client session behaviour: the route guard', () => {
     expect(verdict).to.deep.equal({ allowed: false, redirect: '/login?redirect=%2Fadmin%2Fusers%3Fq%3Da%26p%3D2' })
     expect(
       guardRoute({ pathname: '/login', search: '?redirect=%2Fadmin%2Fusers%3Fq%3Da%26p%3D2', token: 't' }),
-    ).to.deep.equal({
-      allowed: false,
-      redirect: '/admin/users?q=a&p=2',
-    })
+    ).to.deep.equal({ allowed: false, redirect: '/admin/users?q=a&p=2' })
   })
 
   for (const pathname of ['/login', '/register', '/register/']) {

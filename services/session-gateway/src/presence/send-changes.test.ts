@@ -96,10 +96,7 @@ describe('presence_update on a node', () => {
     const node = nodeWith('1')
     const socket = Object.assign(node.sockets.get('1')!, { phase: 'authenticating' as const })
 
-    sendChanges(node.deps, [{ userId: '2', status: 'online' }], {
-      ...emptyAudience,
-      linkedTo: new Map([['2', ['1']]]),
-    })
+    sendChanges(node.deps, [{ userId: '2', status: 'online' }], { ...emptyAudience, linkedTo: new Map([['2', ['1']]]) })
 
     expect(received(socket)).to.deep.equal([])
     expect(framesIn(Buffer.concat(socket.backlog ?? []))).to.deep.equal([{ userId: '2', status: 'online' }])
@@ -161,14 +158,7 @@ function nodeWith(...userIds: string[]) {
   const sessions = createSessionRegistry()
   const sockets = new Map<string, FakeSocket>()
   for (const userId of userIds) {
-    const socket = {
-      phase: 'ready',
-      readyState: 1,
-      OPEN: 1,
-      bufferedAmount: 0,
-      unsentReadyBytes: 0,
-      backlogBytes: 0,
-    }
+    const socket = { phase: 'ready', readyState: 1, OPEN: 1, bufferedAmount: 0, unsentReadyBytes: 0, backlogBytes: 0 }
     const fake = Object.assign(socket, { written: [] as Buffer[], connection: {} }) as unknown as FakeSocket
     Object.assign(fake.connection!, { write: (bytes: Buffer) => void fake.written.push(bytes) })
     sessions.add(fake, userId, { iat: 0, exp: 0 })

@@ -37,12 +37,7 @@ const listFilters = (instances: readonly string[]): readonly Filter[] => [
     name: 'sort',
     label: 'Sort by',
     type: 'select',
-    options: {
-      '': t('Newest first'),
-      oldest: t('Oldest first'),
-      az: t('Username, A to Z'),
-      za: t('Username, Z to A'),
-    },
+    options: { '': t('Newest first'), oldest: t('Oldest first'), az: t('Username, A to Z'), za: t('Username, Z to A') },
   },
   { name: 'joinedAfter', label: 'Joined from', type: 'date' },
   { name: 'joinedBefore', label: 'Joined until', type: 'date' },
