@@ -25,10 +25,7 @@ function* take(names: Iterable<string>) {
 /** `uploadDir` is on the disk, whatever the store is. */
 export type UploadPlace = { uploadDir: string; uploadStore: UploadStoreConfig }
 
-/**
- * A folder beside the uploads, or where uploads are received, so that a rename makes a file an upload. Removes what killed
- * runs left. A lock of the database tells which folders are in use, by runs on other machines too.
- */
+/** A folder beside the uploads, so that a rename makes an upload. A lock of the database tells which are in use. */
 export async function openUploadStaging(
   client: pg.ClientBase,
   { uploadDir, uploadStore }: UploadPlace,

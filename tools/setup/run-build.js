@@ -24,10 +24,7 @@ function listSources(folder, path) {
   return names.flatMap((name) => listSources(folder, join(path, name)))
 }
 
-/**
- * Runs a build tool that writes into a folder beside `output`, which it gives: renamed when it is whole, so that a build that
- * fails or is interrupted leaves nothing in its place. One that fails ends this process.
- */
+/** Runs a build tool into a folder beside `output`, renamed when it is whole. One that fails ends this process. */
 export async function runBuild({ subject, output, cwd, stdout, args }) {
   log(`building ${subject}: the sources have changed since the last build`)
   const temporary = `${output}-${process.pid}`

@@ -116,10 +116,7 @@ function sendNotBuilt(ctx: LocalContext): void {
 type Described = Pick<EndpointReply<'instanceInfo'>, 'name' | 'description' | 'logo'>
 type Describe = ReturnType<typeof createLinkPreviews>
 
-/**
- * Writes what the instance says of itself into pages, for the programs that preview links: they run no script. Without an
- * answer of identity the last name stands, and before the first one the page stays as it is.
- */
+/** For programs that preview links and run no script. Without an answer of identity the last name stands. */
 function createLinkPreviews(deps: Pick<Deps, 'replicas' | 'signers' | 'clock' | 'log' | 'config'>) {
   const { clock, config } = deps
   let known: Described | null = null

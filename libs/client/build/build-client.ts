@@ -16,10 +16,7 @@ type Module = { path: string; file: string; entry: string }
 const run = promisify(execFile)
 const published = /^(client\/src|contracts\/src\/constants)\//
 
-/**
- * Writes the declarations of the client and of the constants below `output`. Those of `records.ts` come from zod schemas
- * and are written out, because the package has no dependencies.
- */
+/** Writes the declarations below `output`. Those from zod schemas are written out: the package has no dependencies. */
 function writeDeclarations(modules: readonly Module[], output: string): void {
   const entries = modules.map(({ entry }) => join(source, entry))
   const config = ts.readConfigFile(join(libraries, '../tsconfig.json'), ts.sys.readFile)

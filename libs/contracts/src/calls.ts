@@ -113,10 +113,7 @@ export const listOpenSockets = defineCall({
   reply: socketsReply,
 })
 
-/**
- * Asks identity what the tokens of sockets claim, in their order; null for an invalid or expired one. Session gateways hold no
- * key of tokens: docs/decisions/token-claims.md.
- */
+/** Claims of sockets' tokens, in order; null for an invalid or expired one. docs/decisions/token-claims.md. */
 export const readTokenClaims = defineCall({
   subject: 'call.identity.read-token-claims.v1',
   request: z.object({ tokens: z.array(z.string()).min(1).max(maxTokensPerCall) }),

@@ -1,7 +1,4 @@
-/**
- * Every service behind the gateway, in the order of starts: where it listens, /healthz, /readyz and /metrics included, and
- * flags of Node. docs/contributing.md, "A service".
- */
+/** In the order of starts: where each listens, and flags of Node. docs/contributing.md, "A service". */
 export const services = {
   identity: { port: 8081, flags: [] },
   invite: { port: 8082, flags: [] },

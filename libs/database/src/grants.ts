@@ -130,10 +130,7 @@ export async function applyGrants(em: EntityManager): Promise<void> {
   }
 }
 
-/**
- * Identity would publish as its own what another service puts there. A policy that is there already is left, since a
- * change locks the table. docs/decisions/database-roles.md.
- */
+/** Identity would publish others' rows as its own. docs/decisions/database-roles.md. */
 async function outboxPolicy(em: EntityManager, role: string, subjects: readonly string[]): Promise<string[]> {
   const own = subjects.map((prefix) => `starts_with(subject, '${prefix}')`).join(' or ')
   const sql = `select obj_description(oid, 'pg_policy') as name from pg_policy

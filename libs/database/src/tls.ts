@@ -23,10 +23,7 @@ export function withoutTlsParameters(url: string): string {
   return parsed.href
 }
 
-/**
- * As in libpq, in order: URL, else PGSSLMODE. Throws DatabaseUnavailable for an unknown mode or an unreadable file.
- * Contract: 8, TLS to PostgreSQL.
- */
+/** As in libpq. Throws DatabaseUnavailable for an unknown mode or a file. Contract: 8, TLS to PostgreSQL. */
 export function listTls(url: string, environment: NodeJS.ProcessEnv = process.env): DatabaseTls[] {
   if (!URL.canParse(url)) return [false]
   const { hostname, searchParams } = new URL(url)

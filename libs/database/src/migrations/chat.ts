@@ -156,10 +156,7 @@ const directMessages = [
   ...reactions('dm_reactions', 'dm_messages'),
 ]
 
-/**
- * Other services fill these tables. They are here so that one transaction deletes an account. Indexes keep cascades
- * fast.
- */
+/** Other services fill these tables: here one transaction deletes an account. Indexes keep cascades fast. */
 export const chat = [...spaces, ...userRelations, ...directMessages]
 
 function part(table: string, column: string): string[] {

@@ -110,10 +110,7 @@ export const release030 = {
     'create index signing_networks_end on signing_networks (ends_at)',
   ],
   Migration20261126Recovery: ['alter table users add column recovery_hash text, add column recovery_expires_at bigint'],
-  /**
-   * Entries keep the name that a user had. Entries of earlier releases get ids that tell their time, as all others have, so
-   * that a range of time is a range of the key. Design: invariant 13.
-   */
+  /** Entries get ids that tell their time, so that a range of time is a range of the key. Design: invariant 13. */
   Migration20261127AuditNames: [
     'alter table audit_log add column target_name text',
     `update audit_log set id =

@@ -121,10 +121,7 @@ export class User extends UserSchema.class {
     return endedAt
   }
 
-  /**
-   * Revokes every token, those of this second too: without a login none is issued in the second that counts. Contract: 5,
-   * suspend.
-   */
+  /** Revokes every token, those of this second too: no login issues one in it. Contract: 5, suspend. */
   suspend(reason: string | null, now: number): number {
     const endedAt = this.endSessions((Math.floor(laterOf(now, this.passwordChangedAt) / 1000) + 1) * 1000)
     this.suspendedAt ??= now

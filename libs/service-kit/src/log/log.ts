@@ -81,10 +81,7 @@ function quotedRows(error: Error): string[] {
 const gone: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF', 'EIO'])
 const isGone = (error: unknown): boolean => error instanceof Error && 'code' in error && gone.has(error.code)
 
-/**
- * Batches save system calls. This thread writes, because a crash would lose the lines of another. At most `logWaitingBytes`
- * wait for a slow reader. Later lines are dropped, and `onCaughtUp` gets their number.
- */
+/** Batches save system calls. At most `logWaitingBytes` wait for a slow reader; `onCaughtUp` tells what was dropped. */
 export function createOutput(fd: number, onCaughtUp: (dropped: number) => void) {
   let lines: string[] = []
   let size = 0

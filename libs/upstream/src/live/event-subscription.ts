@@ -29,10 +29,7 @@ const pullExpiresMs = 5_000
 const workingMs = 10_000
 const mostDelayMs = 30_000
 
-/**
- * One event at a time. It is delivered again when the handler throws. A missing consumer is waited for. Disposal waits for
- * the handler; fetched events are delivered again at once.
- */
+/** One event at a time, delivered again when the handler throws. A missing consumer is waited for. */
 export function subscribeEvent(nc: NatsConnection, { stream, consumer, event, handle, onError }: Options) {
   const stop = new AbortController()
   const isStopped = () => stop.signal.aborted

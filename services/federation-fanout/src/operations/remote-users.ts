@@ -12,10 +12,7 @@ import { findNativeUser, type NativeUser } from '../relay/native-profiles.ts'
 
 type Deletion = { homeUserId: string; homeInstance: string; mode: DeletionMode; requestId?: string | undefined }
 
-/**
- * Succeeds for a missing account. Gives the signed receipt. Throws foreign_identity, owns_spaces. Contract: 7, identity,
- * Receipts.
- */
+/** Succeeds for a missing account. Throws foreign_identity, owns_spaces. Contract: 7, identity, Receipts. */
 export async function deleteIdentity({ bus, clock, config, receiptKeys }: Deps, signer: Peer, deletion: Deletion) {
   const { homeUserId, homeInstance, mode, requestId } = deletion
   const identity = { homeUserId, homeInstance: homeOf(signer, homeInstance), mode }

@@ -5,10 +5,7 @@ import { policy } from '../policy.ts'
 
 export type SigningNetworks = ReturnType<typeof createSigningNetworks>
 
-/**
- * From which networks a peer has signed requests within a day, for all replicas. Most requests write nothing: this process
- * knows what it has written. Contract: 7, relay.
- */
+/** Networks from which a peer signed within a day. Known ones are not written again. Contract: 7, relay. */
 export function createSigningNetworks({ orm, clock }: Pick<Resources, 'orm' | 'clock'>) {
   const written = new Map<string, number>()
   return {

@@ -18,10 +18,7 @@ export type ImageConverter = AsyncDisposable & {
 type QueuedJob = { job: ConversionJob; resolve(bytes: number): void; reject(error: Error): void }
 type ConverterOptions = { log: Log; metrics: Metrics; memoryBytes?: number; seconds?: number }
 
-/**
- * Accounts take turns, one image at a time. A conversion that exceeds its memory or time is killed with the process. The
- * first image starts the process. Design: invariant 5.
- */
+/** Accounts take turns, one image at a time. What exceeds its memory or time is killed. Design: invariant 5. */
 export function startImageConverter(options: ConverterOptions): ImageConverter {
   const { log, metrics, memoryBytes = policy.imageMemoryBytes, seconds = policy.imageSeconds } = options
   const queue = createFairQueue<QueuedJob>({ capacity: policy.imageQueue, perSource: policy.imagesPerAccount })

@@ -31,10 +31,7 @@ export async function subscribeSessionEndings(
   })
 }
 
-/**
- * Tokens of a later second stay. For the same second, the version that admitted the socket decides. A user without another
- * socket goes offline at once.
- */
+/** Tokens of a later second stay. For the same second, the version that admitted the socket decides. */
 export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEnding): void {
   if (!user.ending || user.ending.version <= ending.version) user.ending = ending
   const ended = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))

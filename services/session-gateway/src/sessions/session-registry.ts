@@ -76,10 +76,7 @@ export function createSessionRegistry() {
 
 export type CallerDeps = Pick<OperationContext, 'accountStates' | 'clock' | 'random'>
 
-/**
- * Reads the account after the call. Undefined: the session has ended. Rejects where the account cannot be read. Design: invariant 1;
- * docs/decisions/socket-messages.md.
- */
+/** Undefined: the session has ended. Design: invariant 1; docs/decisions/socket-messages.md. */
 export async function findCurrentState(
   { accountStates, clock }: Omit<CallerDeps, 'random'>,
   { session }: AuthenticatedSocket,

@@ -17,10 +17,7 @@ for (const type of ['keydown', 'pointerdown']) {
   addEventListener(type, () => void (isUsed = true), { capture: true, once: true })
 }
 
-/**
- * `target` takes the focus of the page before, so that screen readers announce the new page. Before any input nothing
- * takes it: the first Tab goes to the first link.
- */
+/** `target` takes the focus, so that screen readers announce the new page, but not before any input. */
 export function useNewPage(target: RefObject<HTMLElement | null>, title: string): void {
   const { info } = useInstanceInfo()
   const name = info?.name ?? 'Gatehouse'

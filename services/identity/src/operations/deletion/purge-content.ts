@@ -3,10 +3,7 @@ import { bigintArray, changeRows, read } from '@gatehouse/database'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { deleteFiles } from '../../uploads/upload-files.ts'
 
-/**
- * Groups pass to the member who joined first. Channels without members are purged. Full mode also deletes the user's
- * reactions. Spec: Tombstone.
- */
+/** Groups pass to their first member, empty channels go. Full mode deletes own reactions too. Spec: Tombstone. */
 export async function leaveDirectMessages(em: EntityManager, userId: string, mode: DeletionMode): Promise<void> {
   const channelIds = await lockChannels(em, userId)
   await changeRows(em, 'delete from dm_members where user_id = ?', [userId])

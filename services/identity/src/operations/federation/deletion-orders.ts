@@ -53,10 +53,7 @@ const answersSql = `
     ended_at = case when answer.state <> 'waiting' then ?::timestamptz end
   from answer where answer.id = o.id`
 
-/**
- * Where there is no peer at first nothing was ordered; a kept order waits until its peer is one again. Others of a silent
- * instance wait with the one that was tried.
- */
+/** A kept order waits until its peer is one again. Others of a silent instance wait with it. */
 async function recordResults(deps: OrderDeps, { userId, mode }: Deletion, results: DeletionResults): Promise<void> {
   const now = new Date(deps.clock.now())
   const rows = results.map(({ origin, result }) => ({
