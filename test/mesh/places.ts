@@ -66,13 +66,11 @@ export function referencePlace(name: string, origin: string, road: Road, peer: R
       up = true
     },
     seen: async () => ({
-      users: peer
-        .users()
-        .map((user) => ({
-          ...user,
-          homeInstance: user.detached ? null : user.homeInstance,
-          formerHome: user.detached ? user.homeInstance : null,
-        })),
+      users: peer.users().map((user) => ({
+        ...user,
+        homeInstance: user.detached ? null : user.homeInstance,
+        formerHome: user.detached ? user.homeInstance : null,
+      })),
       peers: new Map(peer.peers().map((one) => [one.origin, one.status])),
       queued: peer.outbox().length,
       orders: [],

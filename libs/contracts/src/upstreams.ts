@@ -68,11 +68,9 @@ const repeated = { error: 'names something twice' }
 
 /** What it may ask Gatehouse, and the key of its statements. */
 const asks = z.strictObject({
-  key: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, {
-      error: 'must be the 32 bytes of an Ed25519 public key in base64url',
-    }),
+  key: z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, {
+    error: 'must be the 32 bytes of an Ed25519 public key in base64url',
+  }),
   rights: z.array(z.enum(upstreamRights)).min(1).refine(noRepetition, repeated),
 })
 

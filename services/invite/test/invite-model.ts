@@ -67,15 +67,13 @@ export class InviteModel {
   /** What a list should show, newest first. */
   list(archived: boolean, epoch: number): Partial<InviteReply>[] {
     const shown = this.invites.filter((invite) => (this.statusOf(invite) !== 'active') === archived)
-    return shown
-      .toReversed()
-      .map((invite) => ({
-        id: invite.id,
-        token: invite.tokens.at(-1)!,
-        status: this.statusOf(invite),
-        maxUses: invite.maxUses,
-        usedCount: invite.redemptions,
-        expiresAt: invite.expiresAt === null ? null : epoch + invite.expiresAt,
-      }))
+    return shown.toReversed().map((invite) => ({
+      id: invite.id,
+      token: invite.tokens.at(-1)!,
+      status: this.statusOf(invite),
+      maxUses: invite.maxUses,
+      usedCount: invite.redemptions,
+      expiresAt: invite.expiresAt === null ? null : epoch + invite.expiresAt,
+    }))
   }
 }
