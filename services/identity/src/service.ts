@@ -94,12 +94,12 @@ async function openUpstreams({ bus, metrics, log }: Resources, file?: string) {
 
 /** NaN: unknown while the database is away. Contract: 7, Deletion orders; 5, Deletions at further services. */
 function measureBacklogs({ metrics, orm, clock, relay }: Deps): void {
-  const measure = (name: string, meaning: string, count: () => Promise<number>) =>
+  const gauge = (name: string, meaning: string, count: () => Promise<number>) =>
     metrics.gauge(name, meaning, () => count().catch(() => Number.NaN))
   const ages = 'Age of the oldest event that waits to be published'
-  measure('gatehouse_outbox_age_seconds', ages, async () => (await relay.age()) / 1_000)
+  gauge('gatehouse_outbox_age_seconds', ages, async () => (await relay.age()) / 1_000)
   const orders = 'Deletions ordered at peers that did not answer in 30 days'
-  measure('gatehouse_deletion_orders_overdue', orders, () => orm.em.fork().count(DeletionOrder, { state: 'overdue' }))
+  gauge('gatehouse_deletion_orders_overdue', orders, () => orm.em.fork().count(DeletionOrder, { state: 'overdue' }))
   const deletions = 'Deletions that a further service has not done for a day'
-  measure('gatehouse_upstream_deletions_overdue', deletions, () => countOverdueDeletions({ orm, clock }))
+  gauge('gatehouse_upstream_deletions_overdue', deletions, () => countOverdueDeletions({ orm, clock }))
 }
