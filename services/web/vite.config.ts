@@ -27,6 +27,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
+    // What the first page needs compresses best as one.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
   },
   server: { host: '127.0.0.1', proxy: { '/api': gateway, '/ws': { target: gateway, ws: true } } },
 })
