@@ -9,6 +9,8 @@ type UsersQuery = z.infer<typeof listUsersQuery>
 
 const exactTotal = 10_000
 
+type Total = { total: number; totalIsEstimate?: true }
+
 /** A page of the accounts, after `cursor` where it is given, and how many there are in all. Contract: 5; Design: invariant 13. */
 export async function listUsers(em: EntityManager, query: UsersQuery) {
   const { page, pageSize, cursor, sort } = query
@@ -27,10 +29,13 @@ export async function listUsers(em: EntityManager, query: UsersQuery) {
 }
 
 /** One read of the index of names is the total and the page: for a page in order the planner may read all accounts instead, when it takes a rare text for a frequent one. */
-async function findMatching(em: EntityManager, where: FilterQuery<User>) {
+async function findMatching(
+  em: EntityManager,
+  where: FilterQuery<User>,
+): Promise<Total & { matching: FilterQuery<User> }> {
   const { sql, values } = statementOf(em, 'u.id', where)
   const rows = await em.execute<{ id: string }[]>(`${sql} limit ${exactTotal + 1}`, values)
-  if (rows.length > exactTotal) return { matching: where, ...(await countUsers(em, where)) }
+  if (rows.length > exactTotal) return { matching: where, ...(await estimateUsers(em, where)) }
   const ids = bigintArray(rows.map(({ id }) => id))
   const matching: FilterQuery<User> = { [raw((alias) => `${alias}.id = any(?::bigint[])`, [ids])]: [] }
   return { matching, total: rows.length }
@@ -42,16 +47,21 @@ function statementOf(em: EntityManager, selected: string, where: FilterQuery<Use
   return { sql: query.getQuery(), values: [...query.getParams()] }
 }
 
-/** Beyond ten thousand it is what the planner thinks. */
-export async function countUsers(em: EntityManager, where: FilterQuery<User>) {
+export async function countUsers(em: EntityManager, where: FilterQuery<User>): Promise<Total> {
   const { sql, values } = statementOf(em, '1', where)
   const counting = `select count(*) from (${sql} limit ${exactTotal + 1}) as matching`
   const [counted] = await em.execute<{ count: string }[]>(counting, values)
   const total = Number(counted?.count)
-  if (total <= exactTotal) return { total }
+  return total <= exactTotal ? { total } : await estimateUsers(em, where)
+}
+
+/** Beyond ten thousand it is what the planner thinks. */
+async function estimateUsers(em: EntityManager, where: FilterQuery<User>): Promise<Total> {
+  const { sql, values } = statementOf(em, '1', where)
   type Plan = { 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }
   const [plan] = await em.execute<Plan[]>(`explain (format json) ${sql}`, values)
-  return { total: Math.max(total, plan?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0), totalIsEstimate: true as const }
+  const planned = plan?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
+  return { total: Math.max(exactTotal + 1, planned), totalIsEstimate: true }
 }
 
 async function filterOf(em: EntityManager, query: UsersQuery): Promise<FilterQuery<User>> {
