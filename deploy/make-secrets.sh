@@ -3,7 +3,8 @@
 # With the names of further services behind the gateway also a user of NATS for each, and nats.conf with all of them.
 # Needs a POSIX shell, and openssl for the keys that sign callers. Secrets that are there already are left as they are.
 set -eu
-services='identity invite session-gateway federation-fanout'
+# All with a user of NATS.
+services=$(sed -n 's/^ *user: \([a-z-]*\), password.*/\1/p' "$(dirname "$0")/nats/nats.conf" | grep -vx gateway | tr '\n' ' ')
 folder=${1:-deploy/secrets}
 [ $# -eq 0 ] || shift
 refuse() {

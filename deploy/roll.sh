@@ -21,7 +21,9 @@ add() {
   docker compose up --detach --no-deps --no-recreate --wait --scale "$2=$1" "$2"
 }
 
-for service in identity invite federation-fanout session-gateway; do
+# All with a user of NATS.
+services=$(sed -n 's/^ *user: \([a-z-]*\), password.*/\1/p' "$(dirname "$0")/nats/nats.conf" | grep -vx gateway | tr '\n' ' ')
+for service in $services; do
   old=$(docker compose ps --quiet "$service")
   count=$(printf '%s\n' "$old" | grep -c .)
   add $((count * 2)) "$service"

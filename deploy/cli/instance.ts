@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createEncryptionKey, createSigningKeys, type EncryptionKey } from '@gatehouse/auth'
+import { replicasOfServices, serviceNames, urlVariable } from '@gatehouse/contracts'
 import {
   connectDatabase,
   DatabaseUnavailable,
@@ -17,13 +18,14 @@ import {
   uploadConfig,
   uploadSettings,
 } from '@gatehouse/service-kit'
+import { z } from 'zod'
 import { callService, callSocket, findRunningInstance, type OperatorCall } from '../calls/operator-calls.ts'
 import type { KeptSecrets } from './archive/secrets-file.ts'
 import { CommandFailure } from './failure.ts'
 import type { Environment } from './invocation.ts'
 import type { UploadPlace } from './upload-staging.ts'
 
-const namesOfDistributed = ['DATABASE_URL', 'DATABASE_URL_FILE', 'IDENTITY_URL', 'INVITE_URL', 'FEDERATION_FANOUT_URL']
+const namesOfDistributed = ['DATABASE_URL', 'DATABASE_URL_FILE', ...serviceNames.map(urlVariable)]
 
 export const isDistributed = (environment: Environment): boolean => namesOfDistributed.some((name) => environment[name])
 
@@ -42,20 +44,14 @@ export function dataFolderOf(environment: Environment): string {
 /** By HTTP with the URLs of services and OPERATOR_SECRET, else by the socket in the data folder. Throws CommandFailure. */
 export function connectInstance(environment: Environment) {
   if (!isDistributed(environment)) return (call: OperatorCall) => callSocket(dataFolderOf(environment), call)
-  const shape = {
-    OPERATOR_SECRET: settings.OPERATOR_SECRET.kind,
-    IDENTITY_URL: settings.IDENTITY_URL.kind.optional(),
-    INVITE_URL: settings.INVITE_URL.kind.optional(),
-    FEDERATION_FANOUT_URL: settings.FEDERATION_FANOUT_URL.kind.optional(),
-  }
+  const urls = z.object(kindsOf(...serviceNames.map(urlVariable))).partial()
+  const shape = { ...kindsOf('OPERATOR_SECRET'), ...urls.shape }
   const given = configured(() => readVariables(environment, shape))
-  const split = (urls = '') => urls.split(',').filter(Boolean)
-  const services = {
-    identity: split(given.IDENTITY_URL),
-    invite: split(given.INVITE_URL),
-    'federation-fanout': split(given.FEDERATION_FANOUT_URL),
+  const deps = {
+    services: replicasOfServices(given),
+    keys: createSigningKeys('operator', given.OPERATOR_SECRET),
+    clock: systemClock,
   }
-  const deps = { services, keys: createSigningKeys('operator', given.OPERATOR_SECRET), clock: systemClock }
   return (call: OperatorCall) => callService(deps, call)
 }
 

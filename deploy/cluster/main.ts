@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createSigningKeys } from '@gatehouse/auth'
+import { replicasOfServices } from '@gatehouse/contracts'
 import { startNats, startRedis, freePort } from '@gatehouse/local-servers'
 import { systemClock } from '@gatehouse/runtime'
 import {
@@ -64,15 +65,10 @@ async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig)
 /** `gatehouse` finds the cluster by its folder, as it finds an embedded instance. */
 async function openCommandLine({ environment, postgres, nats, redis }: Cluster, folder: string) {
   const valueOf = (name: string): string => environment[name] ?? ''
-  const urlsOf = (name: string): string[] => valueOf(name).split(',')
   return await openOperatorSocket({
     dataFolder: folder,
     keys: createSigningKeys('operator', valueOf('OPERATOR_SECRET')),
-    services: {
-      identity: urlsOf('IDENTITY_URL'),
-      invite: urlsOf('INVITE_URL'),
-      'federation-fanout': urlsOf('FEDERATION_FANOUT_URL'),
-    },
+    services: replicasOfServices(environment),
     instance: {
       databaseUrl: postgres.url,
       servers: { nats: nats.url, redis: redis.url },

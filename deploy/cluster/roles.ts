@@ -1,16 +1,16 @@
-import { serviceNames, services, variablePrefix, type ServiceName } from '@gatehouse/contracts'
+import { serviceNames, services, urlVariable, variablePrefix, type ServiceName } from '@gatehouse/contracts'
 
 /** In the order of starts. */
 export type Role = ServiceName | 'gateway'
 export const roles: readonly Role[] = [...serviceNames, 'gateway']
 
-/** `file`: from the project's root. `urlVariable`: null for the gateway. */
-type Entrypoint = { file: string; flags: readonly string[]; portVariable: string; urlVariable: string | null }
+/** `file`: from the project's root. */
+type Entrypoint = { file: string; flags: readonly string[]; portVariable: string }
 
 function entrypointOf(role: Role): Entrypoint {
-  if (role === 'gateway') return { file: 'gateway/src/main.ts', flags: [], portVariable: 'PORT', urlVariable: null }
-  const [file, prefix] = [`services/${role}/src/main.ts`, variablePrefix(role)]
-  return { file, flags: services[role].flags, portVariable: `${prefix}_PORT`, urlVariable: `${prefix}_URL` }
+  if (role === 'gateway') return { file: 'gateway/src/main.ts', flags: [], portVariable: 'PORT' }
+  const { flags } = services[role]
+  return { file: `services/${role}/src/main.ts`, flags, portVariable: `${variablePrefix(role)}_PORT` }
 }
 
 const named = roles.map((role) => [role, entrypointOf(role)] as const)
@@ -40,7 +40,7 @@ export async function assignEndpoints(options: Options, nextPort: NextPort): Pro
 export function urlVariables(endpoints: readonly Endpoint[]): Record<string, string> {
   const urlsOf = (role: Role) =>
     endpoints.filter((endpoint) => endpoint.role === role).map(({ port }) => `http://127.0.0.1:${port}`)
-  const ofServices = serviceNames.map((name) => [`${variablePrefix(name)}_URL`, urlsOf(name).join(',')] as const)
+  const ofServices = serviceNames.map((name) => [urlVariable(name), urlsOf(name).join(',')] as const)
   const [origin] = urlsOf('gateway')
   return { ...Object.fromEntries(ofServices), ...(origin && { PUBLIC_ORIGIN: origin }) }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { commonResources, publicAddress, readSettings, redisAddress, tokenConfig } from '@gatehouse/service-kit'
 import { upstreamsConfig, type ListenConfig, type PublicAddress } from '@gatehouse/service-kit'
 import type { ServerAddress, TokenConfig } from '@gatehouse/service-kit'
-import type { ServiceName } from '@gatehouse/contracts'
+import { replicasOfServices, type ServiceName } from '@gatehouse/contracts'
 
 export type GatewayConfig = ListenConfig &
   TokenConfig & {
@@ -42,12 +42,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicAddress: publicAddress(given),
     trustProxy: given.TRUST_PROXY,
     logAddresses: given.LOG_ADDRESSES,
-    services: {
-      identity: given.IDENTITY_URL.split(','),
-      invite: given.INVITE_URL.split(','),
-      'session-gateway': given.SESSION_GATEWAY_URL.split(','),
-      'federation-fanout': given.FEDERATION_FANOUT_URL.split(','),
-    },
+    services: replicasOfServices(given),
     dnsServers: given.SERVICE_DNS.split(',').filter((server) => server !== ''),
     redis,
     webRoot: given.WEB_ROOT || join(given.GATEHOUSE_DATA, 'web'),

@@ -1,7 +1,7 @@
 import type { ServerOptions } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { createAccountStates, createSigningKeys, createTokenKey } from '@gatehouse/auth'
-import { serviceNames } from '@gatehouse/contracts'
+import { serviceNames, type ServiceName } from '@gatehouse/contracts'
 import { createQuota } from '@gatehouse/runtime'
 import { clientNetwork, handleErrors, healthEndpoints, listen, resourceReadiness } from '@gatehouse/service-kit'
 import { noUpstreams, watchUpstreams, type Lifecycle, type Listening } from '@gatehouse/service-kit'
@@ -66,8 +66,8 @@ async function openDeps(opening: AsyncDisposableStack, started: Started, openSoc
   const ofServices = serviceNames.map((name) => [name, callerSigners.forService(name)] as const)
   const signers = Object.fromEntries(ofServices) as Deps['signers']
   const resolve = createAddressResolver(config.dnsServers ?? [])
-  const open = (): Replicas => opening.use(openReplicas({ ...started, resolve }))
-  const replicas = { identity: open(), invite: open(), 'session-gateway': open(), 'federation-fanout': open() }
+  const opened = serviceNames.map((name) => [name, opening.use(openReplicas({ ...started, resolve }))] as const)
+  const replicas = Object.fromEntries(opened) as Record<ServiceName, Replicas>
   await Promise.all(serviceNames.map((name) => replicas[name].follow(config.services[name])))
   const watch = upstreamsFile === undefined ? noUpstreams : opening.use(await watchUpstreams(upstreamsFile, { log }))
   const upstreams = opening.use(await openUpstreams({ ...started, watch, callerSigners, resolve }))

@@ -10,5 +10,18 @@ export type ServiceName = keyof typeof services
 
 export const serviceNames = Object.keys(services) as readonly ServiceName[]
 
+type Prefix<N extends string> = N extends `${infer A}-${infer B}` ? `${Uppercase<A>}_${Prefix<B>}` : Uppercase<N>
+export type ServiceVariable<S extends ServiceName, Suffix extends 'URL' | 'PORT'> = `${Prefix<S>}_${Suffix}`
+
 /** The first part of the names of its variables: `SESSION_GATEWAY` of `session-gateway`. */
-export const variablePrefix = (name: string): string => name.toUpperCase().replaceAll('-', '_')
+export const variablePrefix = <N extends string>(name: N) => name.toUpperCase().replaceAll('-', '_') as Prefix<N>
+
+export const urlVariable = (service: ServiceName) => `${variablePrefix(service)}_URL` as const
+
+type Urls = Partial<Record<ServiceVariable<ServiceName, 'URL'>, string | undefined>>
+
+/** The replicas of each by the `<NAME>_URL` given, separated by commas. */
+export function replicasOfServices(given: Urls) {
+  const named = serviceNames.map((name) => [name, given[urlVariable(name)]?.split(',').filter(Boolean) ?? []])
+  return Object.fromEntries(named) as Record<ServiceName, string[]>
+}

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { services as served, type ServiceName } from '@gatehouse/contracts'
+import { serviceNames, services as served, urlVariable, variablePrefix } from '@gatehouse/contracts'
+import type { ServiceName, ServiceVariable } from '@gatehouse/contracts'
 import { z } from 'zod'
 import { readVariables, variables, type Environment } from './configuration.ts'
 
@@ -20,8 +21,7 @@ type About = {
 type Row = About & { readers: readonly Reader[]; kind: z.ZodType }
 type Setting = Row & { section: string }
 
-const services = ['identity', 'invite', 'session-gateway', 'federation-fanout'] as const
-const all = ['gateway', ...services, 'embedded'] as const
+const all = ['gateway', ...serviceNames, 'embedded'] as const
 const accounts = ['identity', 'embedded'] as const
 const edge = ['gateway', 'embedded'] as const
 const tokens = ['gateway', 'identity', 'embedded'] as const
@@ -56,6 +56,11 @@ const portOf = <S extends ServiceName>(service: S) => {
   return setting([service], variables.port(served[service].port), { chosenBy: distributed, meaning })
 }
 
+type Urls = Record<ServiceVariable<ServiceName, 'URL'>, ReturnType<typeof replicasOf>>
+type Ports = { [S in ServiceName as ServiceVariable<S, 'PORT'>]: ReturnType<typeof portOf<S>> }
+const urls = Object.fromEntries(serviceNames.map((name) => [urlVariable(name), replicasOf(name)])) as Urls
+const ports = serviceNames.map((name) => [`${variablePrefix(name)}_PORT`, portOf(name)])
+
 /** Servers of the operator's own: the cluster and Docker Compose bring theirs, without TLS. `<NAME>_FILE` names a file. */
 const pem = <const R extends readonly Reader[]>(readers: R, meaning: string) =>
   setting(readers, variables.pem(), { chosenBy: ['cluster', 'compose'], isSecret: true, meaning })
@@ -87,7 +92,7 @@ export const settings = {
     }),
   }),
   ...inSection('what the processes stand on', {
-    DATABASE_URL: setting(services, variables.url('postgres://user:password@host:5432/gatehouse'), {
+    DATABASE_URL: setting(serviceNames, variables.url('postgres://user:password@host:5432/gatehouse'), {
       chosenBy: ['cluster'],
       isSecret: true,
       preset: 'required (embedded: its own)',
@@ -128,7 +133,7 @@ export const settings = {
       meaning: 'signs who is calling, towards services and upstreams; of the gateway alone',
       note: 'A private key of Ed25519, or any text.',
     }),
-    CALLER_KEYS: setting(services, variables.callerKeys(), {
+    CALLER_KEYS: setting(serviceNames, variables.callerKeys(), {
       ...ofCluster,
       meaning: 'one a line, the public keys that services believe: `gateway <key>` and `operator <key>`',
       note: 'deploy/make-secrets.sh writes them; `gatehouse keys` prints those of INTERNAL_SECRET and OPERATOR_SECRET.',
@@ -217,18 +222,12 @@ export const settings = {
     }),
   }),
   ...inSection('distributed: where the processes find each other', {
-    IDENTITY_URL: replicasOf('identity'),
-    INVITE_URL: replicasOf('invite'),
-    SESSION_GATEWAY_URL: replicasOf('session-gateway'),
-    FEDERATION_FANOUT_URL: replicasOf('federation-fanout'),
+    ...urls,
     SERVICE_DNS: setting(['gateway'], variables.text(''), {
       meaning: 'name servers that are asked for these names instead of the system, by full names',
       note: '10.0.0.2:53,10.0.0.3:53',
     }),
-    IDENTITY_PORT: portOf('identity'),
-    INVITE_PORT: portOf('invite'),
-    SESSION_GATEWAY_PORT: portOf('session-gateway'),
-    FEDERATION_FANOUT_PORT: portOf('federation-fanout'),
+    ...(Object.fromEntries(ports) as Ports),
   }),
   ...inSection('further services behind the gateway: docs/integrating.md', {
     GATEHOUSE_UPSTREAMS: setting(routed, variables.text(''), {
